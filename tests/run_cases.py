@@ -106,6 +106,7 @@ def run_verb(programs: Programs, command: list[str], root: pathlib.Path) -> str:
     done = run([*WRAPPER, str(programs.hugeplanctl), f"--root={root}", *command], root)
     text = as_text(done.stdout, done.stderr, done.returncode, root)
     text = with_any_prefix(text.replace(str(programs.hugeplanctl), "hugeplanctl"))
+    text = re.sub(r"\b(hugeplan(?:ctl |: |</dt><dd>))\d+\.\d+\.\d+\b", r"\1@VERSION@", text)
     return re.sub(r'"version": "[^"]+"', '"version": "@VERSION@"', text)
 
 

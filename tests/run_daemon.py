@@ -1066,7 +1066,7 @@ def test_nagios(host: Host, fixture: str = "one-node") -> None:
 
 
 MARIADB = "etc/mysql/my.cnf"
-ANSWER = "run/hugeplan-learn/db/answer"
+ANSWERS = "run/hugeplan-learn"
 LEARNED = f"{CONFIG}/20-db.conf.d/90-learned.conf"
 
 
@@ -1203,6 +1203,18 @@ def seen(host: Host) -> tuple[int, bool]:
     return int(match[1]), "X-SeenExact=yes" in text
 
 
+def look(host: Host) -> subprocess.CompletedProcess[str]:
+    """Before own.service stops; with what was said by who keeps it."""
+    listening = listener(host, "own")
+    with connected(host, "own", "seen") as connection:
+        done = subprocess.run([*host.hugeplanctl, f"--root={host.root}", "look", "own", "last"], check=False,
+                              stdin=connection, stdout=connection, stderr=subprocess.PIPE, text=True,
+                              timeout=PATIENCE, env=run_cases.ENVIRONMENT)
+    check("Sanitizer" not in done.stderr and "runtime error" not in done.stderr, done.stderr)
+    done.stderr += heard(listening)
+    return done
+
+
 def start_own(host: Host) -> subprocess.CompletedProcess[str]:
     check(host.ctl("learn", "own").returncode == 0, "what is known of it is told")
     return host.ctl("wait", "own")
@@ -1217,7 +1229,7 @@ def test_seen(host: Host, fixture: str = "one-node") -> None:
     check(host.verdicts() == {"own": "degraded"} and host.pool(0) == 0, f"{host.verdicts()}")
     # It runs in small pages: an estimate.
     runs(host, 299 * 1024, False)
-    done = host.ctl("look", "own", "last")
+    done = look(host)
     check(done.returncode == 0 and "150 pages of 2M, an estimate" in done.stderr, done.stderr)
     check(seen(host) == (150, False), f"{seen(host)}")
     runs(host, 0, False)
@@ -1225,24 +1237,24 @@ def test_seen(host: Host, fixture: str = "one-node") -> None:
     check(done.returncode == 0 and host.pool(0) == 150, f"{host.pool(0)} {done.stderr}")
     # It has them: exact. Nothing is written where nothing is new.
     runs(host, 300 * 1024, True)
-    check(host.ctl("look", "own", "last").returncode == 0 and seen(host) == (150, True),
+    check(look(host).returncode == 0 and seen(host) == (150, True),
           f"{seen(host)}")
     stamp = host.path(SEEN).stat().st_mtime_ns
-    check(host.ctl("look", "own", "last").stderr == "", "nothing is said twice")
+    check(look(host).stderr == "", "nothing is said twice")
     check(host.path(SEEN).stat().st_mtime_ns == stamp, "nor written")
     done = host.ctl("explain", "own")
     check("What counts: 150 pages of 2M, seen: exact" in done.stdout, done.stdout)
     # Less than it had, with the same arguments, takes nothing off; and who is gone has nothing.
     runs(host, 100 * 1024, True)
-    check(host.ctl("look", "own", "last").returncode == 0 and seen(host) == (150, True),
+    check(look(host).returncode == 0 and seen(host) == (150, True),
           f"{seen(host)}")
     runs(host, 0, False)
-    check(host.ctl("look", "own", "last").returncode == 0 and seen(host) == (150, True),
+    check(look(host).returncode == 0 and seen(host) == (150, True),
           f"{seen(host)}")
     # One that has its pages free, and takes small ones, does not want them.
     runs(host, 100 * 1024, False)
     host.path("sys/devices/system/node/node0/hugepages/hugepages-2048kB/free_hugepages").write_text("150\n")
-    done = host.ctl("look", "own", "last")
+    done = look(host)
     check("it does not ask for them" in done.stderr and seen(host) == (150, True), done.stderr)
     runs(host, 0, False)
     # The next boot reserves them before it starts.
@@ -1273,6 +1285,40 @@ def test_seen(host: Host, fixture: str = "one-node") -> None:
     host.stop(daemon)
 
 
+def test_seen_java(host: Host, fixture: str = "one-node") -> None:
+    """What Java had mapped when it stopped takes the place of the rule, once nothing can have been refused."""
+    options = "-XX:+UseLargePages -XX:+UseG1GC -Xmx300m"
+    host.write("etc/systemd/system/own.service", f"[Service]\nExecStart=/opt/jdk/bin/java {options} Main\n")
+    host.write("opt/jdk/release", 'JAVA_VERSION="17.0.9"\n')
+    host.config("20-own.conf", "[Instance]\nEngine=jvm\nUnit=own.service\n")
+    daemon = host.start()
+    check(start_own(host).returncode == 0, "it may start")
+    rule = host.pool(0)
+    free = host.path("sys/devices/system/node/node0/hugepages/hugepages-2048kB/free_hugepages")
+
+    def look(pages: int, *last: str) -> str:
+        runs(host, pages * 2048, True)
+        host.write(str(free.relative_to(host.root)), f"{rule - pages}\n")
+        check(host.ctl("look", "own", *last).returncode == 0 and seen(host) == (pages, True), f"{seen(host)}")
+        check(host.ctl("learn", "own").returncode == 0, "it runs: nothing is learned")
+        runs(host, 0, True)
+        host.write(str(free.relative_to(host.root)), f"{rule}\n")
+        return host.ctl("explain", "own").stdout
+
+    # It may still be starting; nor is it believed where some must have been refused.
+    check("the rule's: " in look(rule - 20), "while it runs the rule counts")
+    check("the rule's: " in look(rule - 17, "last"), "nor what is too far from the rule")
+    shown = look(rule - 3, "last")
+    check(f"What counts: {rule - 3} pages of 2M, seen: exact" in shown, shown)
+    check(start_own(host).returncode == 0 and host.pool(0) == rule - 3, f"{host.pool(0)} of {rule}")
+    # Other options: the rule once more.
+    host.write("etc/systemd/system/own.service",
+               f"[Service]\nExecStart=/opt/jdk/bin/java {options} -XX:ReservedCodeCacheSize=239m Main\n")
+    shown = host.ctl("explain", "own").stdout
+    check("the rule's: " in shown, shown)
+    host.stop(daemon)
+
+
 def test_etc_cannot_be_written(host: Host, fixture: str = "one-node") -> None:
     """The reservation grows all the same; only the next boot will not know."""
     host.config("20-db.conf", "[Instance]\nEngine=mariadb\n")
@@ -1286,33 +1332,35 @@ def test_etc_cannot_be_written(host: Host, fixture: str = "one-node") -> None:
     host.stop(daemon)
 
 
-def listener(host: Host) -> subprocess.Popen[str]:
-    """hugeplan-learn@db.service, once it is started."""
+def listener(host: Host, name: str = "db") -> subprocess.Popen[str]:
+    """hugeplan-learn@NAME.service, once it is started."""
     notices = host.root.parent / "notices"
     notices.unlink(missing_ok=True)
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager:
         manager.settimeout(PATIENCE)
         manager.bind(str(notices))
-        process = subprocess.Popen([*host.hugeplanctl, f"--root={host.root}", "listen", "db"], text=True,
+        process = subprocess.Popen([*host.hugeplanctl, f"--root={host.root}", "listen", name], text=True,
                                    stderr=subprocess.PIPE,
                                    env=run_cases.ENVIRONMENT | {"NOTIFY_SOCKET": str(notices)})
         check(manager.recv(64) == b"READY=1", "it says that it listens")
     return process
 
 
-def connected(host: Host) -> socket.socket:
+def connected(host: Host, name: str = "db", door: str = "answer") -> socket.socket:
     """As systemd connects it: beyond the length that an address has, through its directory."""
     connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     connection.settimeout(PATIENCE)
-    directory = os.open(host.path(ANSWER).parent, os.O_PATH)
+    directory = os.open(host.path(f"{ANSWERS}/{name}"), os.O_PATH)
     try:
-        connection.connect(f"/proc/self/fd/{directory}/{host.path(ANSWER).name}")
+        connection.connect(f"/proc/self/fd/{directory}/{door}")
     finally:
         os.close(directory)
     return connection
 
 
 def heard(process: subprocess.Popen[str]) -> str:
+    """Stopped at once, as systemd does when nobody is left who might say something: what was said before counts."""
+    process.terminate()
     _, said = process.communicate(timeout=PATIENCE)
     check(process.returncode == 0 and "Sanitizer" not in said, f"{process.returncode}: {said}")
     return said
@@ -1362,15 +1410,17 @@ def test_owner_says_nonsense(host: Host, fixture: str = "one-node") -> None:
             check(connection.recv(1) == b"", "it says nothing itself")
         said = heard(listening)
         check("keeps its last figure" in said and learned(host) == pages, f"{what[:40]!r}: {said}")
-    # Stopped at once, as systemd does when who asks has ended: what was said before counts.
+    check(heard(listener(host)) == "", "nobody has asked")
+    # One says nothing; whoever else comes is heard all the same, and as often as he comes.
     listening = listener(host)
-    with connected(host) as connection:
-        connection.sendall(b"{}")
-    listening.terminate()
-    check("keeps its last figure" in heard(listening), "it has heard")
-    listening = listener(host)
-    listening.terminate()
-    check(heard(listening) == "", "nobody has asked")
+    with connected(host):
+        for _ in range(2):
+            with connected(host) as connection:
+                connection.sendall(b"{}")
+                connection.shutdown(socket.SHUT_WR)
+                check(connection.recv(1) == b"", "it has heard")
+    said = heard(listening)
+    check(said.count("keeps its last figure") == 3, said)
     # By hand, while it runs.
     group = host.path("sys/fs/cgroup/system.slice/mariadb.service")
     group.mkdir(parents=True, exist_ok=True)
@@ -1388,6 +1438,36 @@ def test_owner_says_nonsense(host: Host, fixture: str = "one-node") -> None:
         check(False, "it takes everything")
     said = heard(listening)
     check("says too much" in said and learned(host) == pages, said)
+
+
+def test_looker_says_nonsense(host: Host, fixture: str = "one-node") -> None:
+    """What comes by the door of who looks is taken as strictly; and from the owner's door nothing is seen."""
+    host.config("20-own.conf", "[Instance]\nMemory=auto\nUnit=own.service\n")
+    runs(host, 300 * 1024, True)
+    good = json.loads(host.ctl("look", "own", "last").stdout)
+    check(good == {"pages": [{"pageSizeBytes": 2 * MIB, "pages": 150}], "exact": True, "last": True,
+                   "command": good["command"]} and good["command"].startswith("/opt/own "), str(good))
+    line = json.dumps(good).encode() + b"\n"
+    pages = good["pages"]
+
+    def said(*answers: bytes, door: str = "seen") -> str:
+        listening = listener(host, "own")
+        for answer in answers:
+            with connected(host, "own", door) as connection, contextlib.suppress(BrokenPipeError, ConnectionError):
+                connection.sendall(answer)
+        return heard(listening)
+
+    bad = [{}, good | {"more": 1}, good | {"pages": []}, good | {"pages": pages * 2}, good | {"exact": 1},
+           good | {"command": "x" * 300}, good | {"command": 1}, good | {"last": None},
+           *(good | {"pages": [pages[0] | change]} for change in
+             ({"pageSizeBytes": 4096}, {"pages": 0}, {"pages": -1}, {"pages": 2**62}, {"unit": "x"}))]
+    for what in (b"\n", b"{}", line[:-1], line.replace(b"{", b"[", 1), b" " * 100000,
+                 *(json.dumps(each).encode() + b"\n" for each in bad)):
+        check("what it has mapped is not kept: hugeplan-look@.service" in said(what), f"{what[:90]!r}")
+    check(said(b"") == "" and not host.path(SEEN).exists(), "nothing was seen")
+    check("seen that" not in said(line, door="answer") and not host.path(SEEN).exists(), "the owner's door")
+    # The last line that is whole counts.
+    check("150 pages of 2M" in said(b"nonsense\n" + line + line[:10]) and seen(host) == (150, True), f"{seen(host)}")
 
 
 def test_gate_learns_alone(host: Host, fixture: str = "one-node") -> None:
@@ -1599,6 +1679,26 @@ def test_no_hugetlb(host: Host, fixture: str = "no-hugetlb") -> None:
     host.stop(daemon)
 
 
+def test_report(host: Host, fixture: str = "two-nodes-hole") -> None:
+    """Before is what was there at the daemon's first look in this boot, also after a reload and for a daemon anew."""
+    host.pool_path(0).write_text("24\n")
+    wait_until("the pages that are there before", lambda: host.pool(0) == 24)
+    host.config("20-pg.conf", PG)
+    daemon = host.start()
+    host.config("30-small.conf", SMALL)
+    check(host.ctl("reload").returncode == 0, "the reload")
+    host.stop(daemon)
+    daemon = host.start()
+    done = host.ctl("report", "--format=markdown")
+    check(done.returncode == 0 and not done.stderr, done.stderr)
+    rows = [line.split(" | ") for line in done.stdout.splitlines() if line.startswith(("| 0 | 2M", "| 2 | 2M"))]
+    pools = [(row[2], row[3], row[4], row[5]) for row in rows]
+    check(pools == [("24", "500", "+476", "500"), ("0", "510", "+510", "510")], done.stdout)
+    check("cannot be reached" not in done.stdout and "**error**" not in done.stdout, done.stdout)
+    check("\n- hugeplan: " in done.stdout and "before: 48M" in done.stdout, done.stdout)
+    host.stop(daemon)
+
+
 def test_reading_changes_nothing(host: Host, fixture: str = "busy") -> None:
     """--dry-run is real, also while a daemon runs."""
     host.config("20-pg.conf", PG)
@@ -1608,7 +1708,7 @@ def test_reading_changes_nothing(host: Host, fixture: str = "busy") -> None:
     before = host.kernel_files()
     state = run_cases.snapshot(host.path("run/hugeplan"))
     for arguments in (["plan"], ["check"], ["status"], ["explain", "pg"], ["cat-config"],
-                      ["--json=short", "plan"], ["status", "large"]):
+                      ["--json=short", "plan"], ["status", "large"], ["report"]):
         host.ctl(*arguments)
     changed = run_cases.compare_trees("reading", before, host.kernel_files())
     changed += run_cases.compare_trees("reading", state,

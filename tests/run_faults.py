@@ -434,7 +434,8 @@ def play_served(programs: Programs, kinds: list[Fault], share: int) -> int:
         bench = Bench(programs, host.root)
         try:
             life = Life(bench, host, None)
-            run_daemon.wait_until("rest", lambda: life.phase() == "idle")
+            # The kernel here takes a moment to show what was written: "never" is nothing before it is "[never]".
+            run_daemon.wait_until("rest", lambda: life.phase() == "idle" and host.kernel.is_quiet())
             n_runs = sum(play_verb(bench, kinds, share, *verb)
                          for verb in (("status",), ("wait", "pg"), ("reload",)))
             life.check_pools(200, 200)

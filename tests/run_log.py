@@ -142,6 +142,17 @@ def check_columns(host: Host) -> None:
           ["atUSec", str(NIGHT * 1000000)])
 
 
+def check_report(host: Host) -> None:
+    """The journal's last boot is this one, where the kernel does not say which it is."""
+    done = subprocess.run([*WRAPPER, host.program, f"--root={host.root}", "report", "--format=markdown"], check=True,
+                          capture_output=True, text=True, timeout=60, env={**os.environ, "TZ": "UTC"})
+    history = done.stdout.partition("## History of this boot\n")[2].partition("\n## ")[0]
+    check("rows of the history", [line.split(" | ")[:3] for line in history.splitlines() if line.startswith("| 2")], [
+        ["| 2027-01-01 03:00:00", "ready", "orders"], ["| 2027-01-01 03:00:05", "**drift**", "orders, sales"],
+        ["| 2027-01-01 03:00:06", "**gate-refused**", "sales"], ["| 2027-01-01 03:00:07", "**lost**", "orders"],
+        ["| 2027-01-01 03:00:08", "ready", "orders"]])
+
+
 def check_mistakes(host: Host) -> None:
     for arguments, code, words in ((("--boot=7",), 2, "--boot: '7' is no boot"), (("--boot=-2",), 1, "nothing of that boot"),
                                    (("--since=soon",), 2, "--since: 'soon' is no time")):
@@ -235,6 +246,7 @@ def main() -> int:
         check_selections(host)
         check_json(host)
         check_columns(host)
+        check_report(host)
         check_mistakes(host)
         check_waste(program, remote, pathlib.Path(name, "waste"))
         check_daemon(programs, remote, pathlib.Path(name, "daemon"))

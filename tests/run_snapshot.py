@@ -23,7 +23,7 @@ import run_cases
 import unpack_host
 
 WRAPPER = shlex.split(os.environ.get("MESON_EXE_WRAPPER", ""))
-LOOKS = ["status", "plan", "check", "cmdline", "suggest", "import"]
+LOOKS = ["status", "plan", "verify", "check", "cmdline", "suggest", "import", "report"]
 
 
 def run(program: pathlib.Path, root: pathlib.Path, *arguments: str) -> str:

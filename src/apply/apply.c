@@ -125,20 +125,14 @@ static Sums sum_pools(const Apply *apply, const PlanPool *pool) {
         return sums;
 }
 
-/* A file for the host's pool of that size. */
-static char *host_pool_path(const Apply *apply, const PlanPool *pool, const char *attribute) {
-        return arena_printf(apply->arena, PATH_HUGEPAGES "/" NAME_HUGEPAGES_DIR "%" PRIu64 "kB/%s",
-                            pool->page_size_bytes / KIB, attribute);
-}
-
 /* Sets the pool's persistent count to PAGES. */
 static void set_count(const Apply *apply, const ApplyResult *result, uint64_t pages,
                       ApplyOperation *operation) {
         const PlanPool *pool = result->step.pool;
         const Sums sums = sum_pools(apply, pool);
 
-        operation->path = probe_pool_path(apply->arena, apply->topology, pool->node,
-                                          pool->page_size_bytes, "nr_hugepages");
+        operation->path = topology_pool_path(apply->arena, apply->topology, pool->node,
+                                             pool->page_size_bytes, "nr_hugepages");
         /* For a kernel that would miscount: the sum of all nodes, through the file that takes and frees pages
          * on the writer's own nodes only. That one has always been right. Who may not bind himself (the
          * sandbox of our own unit forbids it) takes the surplus off what is written to the node's file: too
@@ -150,7 +144,8 @@ static void set_count(const Apply *apply, const ApplyResult *result, uint64_t pa
                 operation->is_bound = true;
                 operation->unbound_path = operation->path;
                 operation->unbound_text = arena_printf(apply->arena, "%" PRIu64 "\n", less);
-                operation->path = host_pool_path(apply, pool, "nr_hugepages_mempolicy");
+                operation->path = page_size_path(apply->arena, PATH_HUGEPAGES,
+                                                 pool->page_size_bytes, "nr_hugepages_mempolicy");
                 pages += sub_floored(sums.persistent_pages, result->reached_pages);
         }
         /* When the kernel lowers a pool it takes free pages of a node whose surplus pages they may be, and then
@@ -161,7 +156,8 @@ static void set_count(const Apply *apply, const ApplyResult *result, uint64_t pa
          * be written is of no use then, for it was planned by other counts. */
         if (!apply->adds_surplus && sums.is_crooked) {
                 operation->is_straightening = true;
-                operation->path = host_pool_path(apply, pool, "nr_hugepages");
+                operation->path = page_size_path(apply->arena, PATH_HUGEPAGES,
+                                                 pool->page_size_bytes, "nr_hugepages");
                 pages = sums.total_pages;
         }
         operation->text = arena_printf(apply->arena, "%" PRIu64 "\n", pages);
@@ -184,24 +180,23 @@ static ApplyOperation make_operation(const Apply *apply, const ApplyResult *resu
                 set_count(apply, result, move->pages, &operation);
                 break;
         case ESCALATION_DEMOTE:
-                operation.path = probe_pool_path(arena, apply->topology, pool->node,
-                                                 pool->page_size_bytes, "demote");
+                operation.path = topology_pool_path(arena, apply->topology, pool->node,
+                                                    pool->page_size_bytes, "demote");
                 operation.text = arena_printf(arena, "%" PRIu64 "\n", move->pages);
                 break;
         case ESCALATION_RECLAIM:
                 /* The node's own file where the kernel has it (since 6.17), else the root cgroup's. Nothing is to
                  * be swapped. Older kernels do not know swappiness= and refuse the write; it is left out where
                  * there is no swap. */
-                operation.path = can_reclaim ? probe_node_path(arena, pool->node, "reclaim")
+                operation.path = can_reclaim ? node_path(arena, pool->node, "reclaim")
                                              : PATH_CGROUP_RECLAIM;
                 operation.text = arena_printf(
                         arena, "%" PRIu64 "%s\n", move->bytes,
                         can_reclaim || apply->topology->swap_bytes > 0 ? " swappiness=0" : "");
                 break;
         case ESCALATION_COMPACT:
-                operation.path = apply->topology->is_numa
-                                         ? probe_node_path(arena, pool->node, "compact")
-                                         : PATH_COMPACT;
+                operation.path = apply->topology->is_numa ? node_path(arena, pool->node, "compact")
+                                                          : PATH_COMPACT;
                 operation.text = "1";
                 break;
         default:

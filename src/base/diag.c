@@ -46,11 +46,7 @@ void diags_add_all(Diags *diags, const Diags *more) {
 }
 
 size_t diags_count(const Diags *diags, Severity severity) {
-        size_t n = 0;
-
-        VEC_FOREACH(diag, &diags->list)
-                n += diag->severity == severity;
-        return n;
+        return VEC_SUM(diag, &diags->list, diag->severity == severity);
 }
 
 char *diag_format(Arena *arena, const Diag *diag) {

@@ -9,17 +9,13 @@
 #include <string.h>
 #include <strings.h>
 
-static bool is_digit(char c) {
-        return c >= '0' && c <= '9';
-}
-
 /* Takes digits off *AT; -EINVAL if there are none. */
 static int take_digits(const char **at, uint64_t *ret) {
         uint64_t value = 0;
 
-        if (!is_digit(**at))
+        if (!text_is_digit(**at))
                 return -EINVAL;
-        for (; is_digit(**at); (*at)++)
+        for (; text_is_digit(**at); (*at)++)
                 if (__builtin_mul_overflow(value, UINT64_C(10), &value) ||
                     __builtin_add_overflow(value, (uint64_t) (**at - '0'), &value))
                         return -ERANGE;
@@ -42,7 +38,7 @@ int parse_u64(const char *string, uint64_t *ret) {
 int parse_number(const char *string, Number *ret, const char **ret_rest) {
         char *end;
 
-        if (!is_digit(*string) && *string != '.')
+        if (!text_is_digit(*string) && *string != '.')
                 return -EINVAL;
         errno = 0;
         *ret = (Number){.whole = strtoull(string, &end, 0)};
@@ -87,9 +83,9 @@ static int take_decimal(const char **at, uint64_t *ret_whole, uint64_t *ret_mill
         if (r < 0 || **at != '.')
                 return r;
         (*at)++;
-        if (!is_digit(**at))
+        if (!text_is_digit(**at))
                 return -EINVAL;
-        for (; is_digit(**at); (*at)++, scale /= 10) {
+        for (; text_is_digit(**at); (*at)++, scale /= 10) {
                 if (scale == 0)
                         return -EINVAL;
                 *ret_millionths += (uint64_t) (**at - '0') * scale;

@@ -201,10 +201,9 @@ static const char *remedy_of(const Conflict *conflict) {
 }
 
 void conflicts_add(Arena *arena, const ConflictInput *input, Diags *problems) {
-        for (size_t i = 0;
-             input->config->n_instances > 0 && i < setting_sources_count(input->setting_sources);
-             i++) {
-                const SettingSource *entry = setting_sources_get(input->setting_sources, i);
+        if (input->config->n_instances == 0)
+                return;
+        VEC_FOREACH(entry, setting_sources_list(input->setting_sources)) {
                 const Conflict conflict = {arena, input, entry};
 
                 /* A script that nothing runs overrules nobody. */

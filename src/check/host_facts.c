@@ -53,10 +53,8 @@ static void read_limits_of_kernel(Facts *facts) {
         read_number(facts, PATH_DIRTY_BACKGROUND, &ret->dirty_background_percent);
         ARRAY_FOREACH(size, facts->topology->page_sizes, facts->topology->n_page_sizes) {
                 Overcommit overcommit = {.page_size_bytes = size->bytes};
-                const char *path = arena_printf(facts->arena,
-                                                PATH_HUGEPAGES "/" NAME_HUGEPAGES_DIR "%" PRIu64
-                                                               "kB/nr_overcommit_hugepages",
-                                                overcommit.page_size_bytes / KIB);
+                const char *path = page_size_path(facts->arena, PATH_HUGEPAGES, size->bytes,
+                                                  "nr_overcommit_hugepages");
 
                 if (read_number(facts, path, &overcommit.pages) && overcommit.pages > 0)
                         *vec_push(facts->arena, &ret->overcommits) = overcommit;
@@ -280,7 +278,7 @@ static void take_sid(Facts *facts, const char *line, FactOrigin origin) {
 
         if (*line != '#' && *line != '*' && colon && colon != line)
                 *vec_push(facts->arena, &facts->ret->sids) = (OracleSid){
-                        arena_strndup(facts->arena, line, (size_t) (colon - line)),
+                        arena_strdup_to(facts->arena, line, colon),
                         arena_strndup(facts->arena, colon + 1, strcspn(colon + 1, ":")), origin};
 }
 

@@ -60,16 +60,6 @@ static uint64_t idle_on(const Idler *idler, const PlanPool *planned) {
         return MIN(sub_floored(planned->to_pages, needed), now->free_pages);
 }
 
-static const char *pool_file(const Idler *idler, const PlanPool *planned) {
-        const char *directory =
-                idler->input->topology->is_numa
-                        ? arena_printf(idler->arena, PATH_NODES "/node%u/hugepages", planned->node)
-                        : PATH_HUGEPAGES;
-
-        return arena_printf(idler->arena, "%s/" NAME_HUGEPAGES_DIR "%" PRIu64 "kB/nr_hugepages",
-                            directory, planned->page_size_bytes / KIB);
-}
-
 IdlePages idle_pages_find(Arena *arena, const IdleInput *input, uint64_t page_size_bytes) {
         const Idler idler = {arena, input};
         Text where = text_in(arena), command = text_in(arena);
@@ -97,7 +87,9 @@ IdlePages idle_pages_find(Arena *arena, const IdleInput *input, uint64_t page_si
                 text_add_item(&where, arena_printf(arena, "%s on node %u",
                                                    format_count(arena, pages), planned->node));
                 text_printf(&command, "%secho %" PRIu64 " > %s", command.length > 0 ? "; " : "",
-                            planned->to_pages - pages, pool_file(&idler, planned));
+                            planned->to_pages - pages,
+                            topology_pool_path(arena, input->topology, planned->node,
+                                               page_size_bytes, "nr_hugepages"));
                 if (input->setting_sources && !idle.source)
                         idle.source = setting_source_for_pool(input->setting_sources, found,
                                                               planned->node, page_size_bytes);

@@ -105,11 +105,18 @@ Diag rule_at_setting(RuleRun *run, const Setting *setting) {
         if (!colon || parse_u64(colon + 1, &line) < 0 || line > UINT32_MAX)
                 return (Diag){.file = setting->origin, .key = setting->name};
         return (Diag){
-                .file = arena_strndup(run->arena, setting->origin,
-                                      (size_t) (colon - setting->origin)),
+                .file = arena_strdup_to(run->arena, setting->origin, colon),
                 .line = (unsigned) line,
                 .key = setting->name,
         };
+}
+
+Diag rule_at_name(RuleRun *run, const RuleInstance *instance, const char *name) {
+        const Setting *setting = rule_setting(instance, name);
+
+        return setting ? rule_at_setting(run, setting)
+                       : (Diag){.file = instance->gathered ? instance->gathered->config_file : NULL,
+                                .key = name};
 }
 
 Diag rule_at_size(const RuleInstance *instance) {

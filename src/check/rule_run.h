@@ -49,6 +49,9 @@ void rule_add_as(RuleRun *run, Severity severity, const Diag *diag);
 /* Where a setting stands, as a place for a finding: its "FILE:LINE" taken apart. */
 Diag rule_at_setting(RuleRun *run, const Setting *setting);
 
+/* The same of the setting of that name; where it is not set, the product's file that should have it. */
+Diag rule_at_name(RuleRun *run, const RuleInstance *instance, const char *name);
+
 /* The line of the instance's own file where its size comes from. */
 Diag rule_at_size(const RuleInstance *instance);
 

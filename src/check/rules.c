@@ -147,17 +147,9 @@ Findings rules_judge(Arena *arena, const RuleInput *input) {
 }
 
 size_t findings_count_hurting(const Findings *findings) {
-        size_t n = 0;
-
-        VEC_FOREACH(finding, &findings->list)
-                n += finding->hurts;
-        return n;
+        return VEC_SUM(finding, &findings->list, finding->hurts);
 }
 
 size_t findings_count_mistakes(const Findings *findings) {
-        size_t n = 0;
-
-        VEC_FOREACH(finding, &findings->list)
-                n += is_mistake(finding);
-        return n;
+        return VEC_SUM(finding, &findings->list, is_mistake(finding));
 }

@@ -126,10 +126,8 @@ static void find_overcommit(RuleRun *run) {
 
         VEC_FOREACH(overcommit, &run->input->facts->overcommits) {
                 uint64_t bytes = overcommit->page_size_bytes;
-                const char *path = arena_printf(run->arena,
-                                                PATH_HUGEPAGES "/" NAME_HUGEPAGES_DIR "%" PRIu64
-                                                               "kB/nr_overcommit_hugepages",
-                                                bytes / KIB);
+                const char *path = page_size_path(run->arena, PATH_HUGEPAGES, bytes,
+                                                  "nr_overcommit_hugepages");
                 const char *shown = arena_printf(run->arena, "%" PRIu64, overcommit->pages);
                 /* Who has set it to that, by the file of its size or, for the default one, by sysctl. */
                 const SettingSource *source =

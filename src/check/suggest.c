@@ -131,19 +131,46 @@ static void add_keys(Text *text, const Candidate *candidate, uint64_t pages) {
                 text_add(text, "Memory=auto\n");
 }
 
-/* What is made of another root directory cannot be read here. */
+/* In the unit's control group, where what it maps is seen: podman has it there for a quadlet, and Docker has not. */
+static bool is_in_unit(const Candidate *candidate) {
+        const RunningProcess *process = candidate->process;
+
+        return candidate->target.unit &&
+               (process ? text_equals(process->unit, candidate->target.unit)
+                        : text_ends_with(candidate->found, ".container"));
+}
+
+static const char *say_mapped(Arena *arena, const RunningProcess *process) {
+        if (!process || process->mapped_bytes == 0)
+                return "";
+        return arena_printf(arena, "; it has %s mapped now that huge pages could be of",
+                            format_size(arena, process->mapped_bytes));
+}
+
+/* What is made of another root directory is not read: whoever made it decides what its paths lead to. */
 static const char *refuse_elsewhere(const Maker *maker, const Candidate *candidate) {
         const RunningProcess *process = candidate->process;
         const char *unit = candidate->target.unit, *where = "in a container";
+        ThpPolicy thp = candidate->engine->thp_preference;
 
         if (process)
                 where = process->container ? arena_printf(maker->arena, "in %s", process->container)
                                            : "with another root directory";
+        const char *first = arena_printf(
+                maker->arena, "it runs %s, whose files are not this host's and are not read%s",
+                where, say_mapped(maker->arena, process));
+
+        if (!is_in_unit(candidate))
+                return arena_printf(
+                        maker->arena,
+                        "%s; ask the server there for its size, and describe %s with Pages=", first,
+                        unit ? unit : "a unit that starts it (a podman quadlet, for one)");
         return arena_printf(
                 maker->arena,
-                "it runs %s, and its files are not those of this host; ask the server there "
-                "for its size, and describe %s with Pages=",
-                where, unit ? unit : "a unit that starts it (a podman quadlet, for one)");
+                "%s; describe %s with Engine=generic and Memory=auto%s%s: it is let start, what it "
+                "maps is seen, and its next start has that",
+                first, unit, thp == THP_AUTO ? "" : ", and TransparentHugePages=",
+                thp == THP_AUTO ? "" : thp_policy_name(thp));
 }
 
 /* Why a database is not proposed, whatever its size is; NULL: it may be. */
@@ -244,6 +271,7 @@ Suggestions suggest(Arena *arena, const SuggestInput *input) {
                         settle_twins(arena, &suggestions);
                 }
         }
+        suggestions.processes = *input->processes;
         suggestions.places = finder.places;
         suggestions.passed_over = finder.passed_over;
         return suggestions;

@@ -37,7 +37,8 @@ typedef struct Suggestion {
 typedef struct Suggestions {
         Suggestion *items;
         size_t n, capacity;
-        FinderPlaces places; /* where was looked */
+        RunningProcesses processes; /* that were looked at */
+        FinderPlaces places;        /* where was looked */
         PassedOvers
                 passed_over; /* what is no database, or none that could be made use of, though it seemed so */
 } Suggestions;

@@ -17,6 +17,7 @@
 #include "model/problem.h"
 #include "model/read_fault.h"
 #include "model/thp.h"
+#include "read/source.h"
 
 /* One file as the host room found it: later files come later in the list. */
 typedef struct ConfigFile {
@@ -115,12 +116,14 @@ typedef struct SmallTables {
 /* What NAME.conf.d/91-seen.conf holds: the most that its unit was seen to have mapped at once, and the settings
  * that this held for. */
 typedef struct Seen {
-        PageCounts pages;    /* none: nothing was seen */
-        PageCounts base;     /* what `Learned.pages` was then; none: nothing told beforehand */
-        const char *unit;    /* whose processes */
-        const char *version; /* what `Learned.version` was then; NULL: not known */
-        const char *command; /* the program, and a fingerprint of its arguments */
-        bool is_exact;       /* false: some of it was of small pages, or could not be looked into */
+        PageCounts pages;     /* none: nothing was seen */
+        PageCounts base;      /* what `Learned.pages` was then; none: nothing told beforehand */
+        const char *unit;     /* whose processes */
+        const char *version;  /* what `Learned.version` was then; NULL: not known */
+        const char *settings; /* what `Learned.settings` was then; NULL: not known */
+        const char *command;  /* the program, and a fingerprint of its arguments */
+        bool is_exact; /* false: some of it was of small pages, or could not be looked into */
+        bool is_whole; /* it maps no more than that with these settings, however long it runs */
         SmallTables small_tables; /* of the last time that it ran so; may be known without pages */
 } Seen;
 
@@ -130,10 +133,12 @@ typedef struct Learned {
         /* What the engine's rule made of the same settings (X-Rule=): as long as it does, they have
          * not changed. None: not known. */
         PageCounts by_rule;
-        const char *version; /* of the server that was asked; NULL: not known */
-        bool is_exact;       /* the server said so itself */
-        ThpPolicy thp;       /* the preference of that version; THP_AUTO: none */
-        Seen seen;           /* of a file of its own */
+        const char *version;  /* of the server that was asked; NULL: not known */
+        const char *settings; /* a fingerprint of those that the rule counts; NULL: not known */
+        bool is_exact;        /* the server said so itself */
+        bool is_fixed; /* with these settings it maps everything at its start (engine_is_fixed()) */
+        ThpPolicy thp; /* the preference of that version; THP_AUTO: none */
+        Seen seen;     /* of a file of its own */
 } Learned;
 
 enum { PAGE_SIZES_MAX = 8, PRIORITY_MAX = 100, PRIORITY_DEFAULT = 50 };
@@ -183,6 +188,9 @@ typedef struct Config {
         bool is_incomplete;
         bool is_unlisted; /* not even all names: a directory could not be read */
         ReadFault fault; /* one that may pass; its error is 0 where it is no fault, or nothing is wrong */
+        /* What it was read from, and a stamp of that (host/config_load.h); 0: it may be another by now. */
+        SourceNames paths;
+        uint64_t stamp;
 } Config;
 
 const InstanceConfig *config_find(const Config *config, const char *name);

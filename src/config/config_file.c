@@ -111,8 +111,7 @@ static const char *check_assignment(Reader *reader, const char *line, const char
         *ret_remedy = "write Key=Value";
         if (!equals)
                 return arena_printf(reader->arena, "'%s' is no assignment", line);
-        *ret_key = text_strip(reader->arena,
-                              arena_strndup(reader->arena, line, (size_t) (equals - line)));
+        *ret_key = text_strip(reader->arena, arena_strdup_to(reader->arena, line, equals));
         if (!**ret_key || strpbrk(*ret_key, ":; \t"))
                 return "this is no key";
         if (!reader->section_is_known) {

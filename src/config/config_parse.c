@@ -188,14 +188,13 @@ static const char *check_engine_name(const char *name) {
         return engine_find(name) ? NULL : "";
 }
 
-static bool is_seen(const ParsedFile *parsed) {
-        return parsed->file->extends && text_equals(parsed->file->name, NAME_SEEN);
+static bool is_seen(const ConfigFile *file) {
+        return file->extends && text_equals(file->name, NAME_SEEN);
 }
 
 /* What we write ourselves. */
-static bool is_learned(const ParsedFile *parsed) {
-        return is_seen(parsed) ||
-               (parsed->file->extends && text_equals(parsed->file->name, NAME_LEARNED));
+static bool is_learned(const ConfigFile *file) {
+        return is_seen(file) || (file->extends && text_equals(file->name, NAME_LEARNED));
 }
 
 /* It is no mistake of the administrator's, and what it held can be found out again. */
@@ -211,7 +210,7 @@ static void apply_file(Assembler *assembler, InstanceConfig *instance, ParsedFil
         KeyTarget target = {
                 .arena = assembler->arena,
                 .instance = instance,
-                .is_learned = is_learned(parsed),
+                .is_learned = is_learned(parsed->file),
         };
 
         config_keys_apply(&target, SECTION_INSTANCE, parsed, &assembler->config->problems);
@@ -219,7 +218,7 @@ static void apply_file(Assembler *assembler, InstanceConfig *instance, ParsedFil
                 return;
         if (target.is_learned)
                 excuse(&assembler->config->problems, parsed);
-        if (is_seen(parsed)) {
+        if (is_seen(parsed->file)) {
                 instance->learned.seen = (Seen){};
                 return;
         }
@@ -251,7 +250,7 @@ static void apply_files(Assembler *assembler, InstanceConfig *instance, ParsedFi
                 ParsedFile *parsed = (ParsedFile *) entry->value;
 
                 apply_file(assembler, instance, parsed);
-                if (!is_learned(parsed))
+                if (!is_learned(parsed->file))
                         hash = fold_file(hash, parsed, "Instance");
         }
         instance->fingerprint = arena_printf(assembler->arena, "%016" PRIx64, hash);
@@ -361,6 +360,24 @@ static int compare_instances(const void *a, const void *b) {
         return strcmp(((const InstanceConfig *) a)->name, ((const InstanceConfig *) b)->name);
 }
 
+/* What we have found out about an instance stays when that is removed, as a package's configuration does: it holds
+ * again should the instance come back, and to remove it is the administrator's, who need not. */
+static void tell_orphan(Diags *problems, const ConfigFile *file) {
+        if (is_learned(file))
+                problem_add(
+                        problems, SEVERITY_NOTICE, PROBLEM_CONFIG_ORPHAN, file->path,
+                        arena_printf(problems->arena,
+                                     "is what was found out about an instance that was removed: it "
+                                     "holds again when %s comes back, and may be removed, too",
+                                     file->extends),
+                        NULL);
+        else
+                problem_add(problems, SEVERITY_WARNING, PROBLEM_CONFIG_ORPHAN, file->path,
+                            arena_printf(problems->arena, "extends %s, which is not there",
+                                         file->extends),
+                            "create that file, or remove this one");
+}
+
 Config *config_parse(Arena *arena, const ConfigFiles *files) {
         Config *config = ARENA_NEW(arena, Config);
         Assembler assembler = {
@@ -390,11 +407,7 @@ Config *config_parse(Arena *arena, const ConfigFiles *files) {
         assemble_host(&assembler, &(Diags){.arena = arena});
         VEC_FOREACH(file, files)
                 if (file->extends && !index_find(names, file->extends))
-                        problem_add(&config->problems, SEVERITY_WARNING, PROBLEM_CONFIG_ORPHAN,
-                                    file->path,
-                                    arena_printf(arena, "extends %s, which is not there",
-                                                 file->extends),
-                                    "create that file, or remove this one");
+                        tell_orphan(&config->problems, file);
         vec_sort(&assembler.instances, compare_instances);
         config->instances = assembler.instances.items;
         config->n_instances = assembler.instances.n;

@@ -16,7 +16,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 const char *absolute_path(const Command *command, const char *path) {
@@ -127,17 +126,6 @@ void print_json(const Command *command, json_t *json) {
         if (text)
                 puts(text);
         memory_free(text);
-}
-
-const char *format_local_time(Arena *arena, uint64_t usec) {
-        time_t seconds = (time_t) (usec / USEC_PER_SEC);
-        char text[sizeof("2026-12-31 23:59:59") + 16];
-        struct tm local;
-
-        if (!localtime_r(&seconds, &local) ||
-            strftime(text, sizeof(text), "%Y-%m-%d %H:%M:%S", &local) == 0)
-                return "-";
-        return arena_strdup(arena, text);
 }
 
 json_t *sizing_to_json(const Sizing *sizing) {

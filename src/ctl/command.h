@@ -36,6 +36,7 @@ typedef struct Command {
         uint64_t timeout_usec;
         const char *boot;      /* --boot=; NULL: any */
         const char *since;     /* --since=; NULL: ever */
+        const char *format;    /* --format=; NULL: by the file's name */
         bool is_all;           /* --all */
         bool is_restart;       /* --restart */
         bool is_watching;      /* --watch */
@@ -64,9 +65,6 @@ Status *local_status(Command *command, const Look *look, const char *phase);
 
 /* Prints JSON (stolen) in the mode the command asks for. */
 void print_json(const Command *command, json_t *json);
-
-/* A moment of CLOCK_REALTIME in local time: "2026-12-31 03:00:00"; "-" where that cannot be told. */
-const char *format_local_time(Arena *arena, uint64_t usec);
 
 /* A derivation, as `size` and `explain` print it. */
 json_t *sizing_to_json(const Sizing *sizing);

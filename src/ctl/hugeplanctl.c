@@ -17,10 +17,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-static int print_help(Command *command, const char *value) {
-        (void) command;
-        (void) value;
-
+static int print_help(Command *command UNUSED, const char *value UNUSED) {
         puts("hugeplanctl [OPTIONS] VERB\n"
              "\n"
              "Shows and checks the huge page plan of this database host.\n"
@@ -40,6 +37,7 @@ static int print_help(Command *command, const char *value) {
              "  --restart                with wait: its database starts again, and its unit runs on\n"
              "  --boot[=-N]              with log: this boot, or the Nth before it\n"
              "  --since=TIME             with log: from then on: 2h, yesterday, 2026-12-31, '2026-12-31 03:00'\n"
+             "  --format=html|markdown   with report: instead of what the file's name says\n"
              "  --watch                  with status: again on every change\n"
              "  --nagios                 with status: one line, figures and exit codes as a plugin of Nagios has them\n"
              "  --write                  with suggest, import: create the files; none is ever replaced\n"
@@ -56,9 +54,7 @@ static int print_help(Command *command, const char *value) {
         return 1;
 }
 
-static int print_version(Command *command, const char *value) {
-        (void) command;
-        (void) value;
+static int print_version(Command *command UNUSED, const char *value UNUSED) {
         puts("hugeplanctl " HUGEPLAN_VERSION);
         return 1;
 }
@@ -119,6 +115,7 @@ static const struct {
         {"timeout", required_argument, .take = take_timeout},
         {"boot", optional_argument, .take = take_boot},
         {"since", required_argument, .text = offsetof(Command, since)},
+        {"format", required_argument, .text = offsetof(Command, format)},
         {"all", no_argument, offsetof(Command, is_all)},
         {"restart", no_argument, offsetof(Command, is_restart)},
         {"watch", no_argument, offsetof(Command, is_watching)},

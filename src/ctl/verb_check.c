@@ -274,7 +274,7 @@ static void add_command_line(Command *command, const Look *look, Diags *problems
                         diags_add(problems, problem);
 }
 
-static int check_host(Command *command) {
+Findings findings_now(Command *command, const Look **ret_look) {
         Arena *arena = command->arena;
         Check check = {.command = command, .arena = arena, .look = local_load(command)};
         const Look *look = check.look;
@@ -311,12 +311,18 @@ static int check_host(Command *command) {
                                               look->topology),
                 .problems = &problems,
         };
-        Findings findings = rules_judge(arena, &input);
+        *ret_look = look;
+        return rules_judge(arena, &input);
+}
+
+static int check_host(Command *command) {
+        const Look *look;
+        const Findings findings = findings_now(command, &look);
 
         if (command->json != JSON_OFF)
                 print_json(command, findings_to_json(&findings));
         else
-                fputs(render_findings(arena, &findings, &command->render), stdout);
+                fputs(render_findings(command->arena, &findings, &command->render), stdout);
         if (findings_count_mistakes(&findings) > 0)
                 return EXIT_FAILED;
         return findings_count_hurting(&findings) > 0 ? EXIT_NOT_READY : EXIT_DONE;

@@ -13,7 +13,7 @@
 #include "plan/thp_plan.h"
 #include "render/render_explain.h"
 #include "render/status_json.h"
-
+#include "status/json_value.h"
 #include "units/dropin.h"
 
 #include <stdio.h>
@@ -47,27 +47,20 @@ static json_t *settings_to_json(Arena *arena, const Gathered *gathered) {
         return list;
 }
 
-static json_t *counts_to_json(const PageCounts *counts) {
-        return VEC_TO_JSON(count, counts,
-                           json_pack("{so so}", "pageSizeBytes",
-                                     count_to_json(count->page_size_bytes), "pages",
-                                     count_to_json(count->pages)));
-}
-
 static json_t *seen_to_json(Arena *arena, const InstanceConfig *instance, const Seen *now) {
         const Seen *seen = &instance->learned.seen;
 
         return json_pack("{ss so sb sb so so so}", "file", seen_path(arena, instance), "pages",
-                         counts_to_json(&seen->pages), "exact", seen->is_exact, "holds",
+                         page_counts_to_json(&seen->pages), "exact", seen->is_exact, "holds",
                          seen_is_known(instance), "unit", printable(arena, seen->unit), "command",
-                         printable(arena, seen->command), "now", counts_to_json(&now->pages));
+                         printable(arena, seen->command), "now", page_counts_to_json(&now->pages));
 }
 
 static json_t *learned_to_json(Arena *arena, const Lesson *lesson) {
         const Learned *learned = &lesson->instance->learned;
         return json_pack("{ss so sb so sb}", "file", learned_path(arena, lesson->instance), "pages",
-                         counts_to_json(&learned->pages), "exact", learned->is_exact, "version",
-                         printable(arena, learned->version), "holds",
+                         page_counts_to_json(&learned->pages), "exact", learned->is_exact,
+                         "version", printable(arena, learned->version), "holds",
                          lesson_use(lesson) != LESSON_LEARN);
 }
 

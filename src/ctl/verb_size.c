@@ -36,8 +36,7 @@ static int size_settings(Command *command, Settings *ret) {
                         log_line(LOG_ERR, "-c: '%s' is no setting; write -c NAME=VALUE", *item);
                         return -EINVAL;
                 }
-                settings_add(command->arena, ret,
-                             arena_strndup(command->arena, *item, (size_t) (equals - *item)),
+                settings_add(command->arena, ret, arena_strdup_to(command->arena, *item, equals),
                              equals + 1, NULL);
         }
         if (command->engine_version)

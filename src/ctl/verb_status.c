@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* `status`: as the daemon has it, or, where it cannot be reached, as the files say. */
 #include "base/json.h"
+#include "ctl/observe/journal_read.h"
 #include "ctl/observe/observe.h"
 #include "ctl/verbs.h"
 #include "host/probe.h"
@@ -58,7 +59,7 @@ static void print_rows(const Command *command, const StatusInstance *instances, 
 }
 
 static void print_all(Command *command, const Status *status) {
-        const FirstLook *look = command->is_watching ? NULL : take_first_look(command, status);
+        const FirstLook *look = command->is_watching ? NULL : first_look_now(command, status);
         json_t *json = command->json != JSON_OFF ? status_to_json(status) : NULL;
 
         if (json) {
@@ -132,7 +133,7 @@ static int watch_next(const Command *command, DaemonCall *call) {
                 return r < 0 ? r : -EPROTO;
         add_outcomes(&now, status);
         if (command->json == JSON_OFF)
-                puts(format_local_time(arena, clock_read_usec(CLOCK_REALTIME)));
+                puts(journal_format_moment(arena, clock_read_usec(CLOCK_REALTIME)));
         print_status(&now, status, NULL);
         if (command->json == JSON_OFF)
                 putchar('\n');

@@ -14,6 +14,8 @@ const Verb verbs[] = {
         {"log", "[NAME]", 0, 1, verb_log,
          "What happened, in this boot and before: reserved, short, refused, drift, repaired, learned",
          .has_columns = true},
+        {"report", "[FILE]", 0, 1, verb_report,
+         "All of this as one page for a change ticket: HTML, or Markdown (--format=)"},
         {"check", "[FILE...]", 0, SIZE_MAX, verb_check,
          "Look for what will hurt on this host, or for mistakes in files", .takes_draft = true},
         {"cmdline", "", 0, 0, verb_cmdline,

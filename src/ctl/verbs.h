@@ -5,7 +5,7 @@
 
 #include "check/boot/kernel_args.h"
 #include "check/first_look.h"
-#include "check/suggest.h"
+#include "check/rules.h"
 #include "ctl/command.h"
 #include "ctl/daemon_call.h"
 
@@ -40,6 +40,7 @@ int verb_pam_limits(Command *command);
 int verb_plan(Command *command);
 int verb_release(Command *command);
 int verb_reload(Command *command);
+int verb_report(Command *command);
 int verb_size(Command *command);
 int verb_snapshot(Command *command);
 int verb_status(Command *command);
@@ -56,8 +57,11 @@ Status *status_now(Command *command, const Config **ret_config);
 
 /* Adds to each instance whose unit has, or could have, pages of its own what it makes of them, at a glance. */
 void add_outcomes(const Command *command, Status *status);
+/* What `check` finds on the host, and the look that it was made from. */
+Findings findings_now(Command *command, const Look **ret_look);
+
 /* The databases of this host, as `suggest` has them. */
 Suggestions suggestions_find(Command *command);
 
 /* What there is on a host of which nothing is described yet; NULL where that has begun. */
-const FirstLook *take_first_look(Command *command, const Status *status);
+const FirstLook *first_look_now(Command *command, const Status *status);

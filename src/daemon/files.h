@@ -13,10 +13,9 @@ typedef struct Files {
         Arena *arena,
                 *before; /* of `config`; of the one before, to which somebody may refer still */
         const Config *config;
-        uint64_t stamp; /* of all files that it was read from; 0: it has to be read again */
 } Files;
 
-/* Good until it was asked for twice more. */
-const Config *files_config(Files *files);
+/* IN_FORCE, where that is what the files say, else good until it was asked for twice more. */
+const Config *files_config(Files *files, const Config *in_force);
 
 void files_free(Files *files);

@@ -76,6 +76,10 @@ static void begin_alive(Manager *manager) {
 
 /* ---- what is so ---- */
 
+static const Config *files_now(Manager *manager) {
+        return files_config(&manager->files, keeper_config(manager->keeper));
+}
+
 /* IS_UNREAD: systemd has yet to read the units of FILES. */
 static Status *judge(Manager *manager, Arena *arena, const Config *files, bool *ret_is_unread) {
         const Config *config = keeper_config(manager->keeper);
@@ -99,11 +103,11 @@ static Status *judge(Manager *manager, Arena *arena, const Config *files, bool *
 Status *manager_judge(Manager *manager, Arena *arena) {
         bool is_unread;
 
-        return judge(manager, arena, files_config(&manager->files), &is_unread);
+        return judge(manager, arena, files_now(manager), &is_unread);
 }
 
 Status *manager_describe(Manager *manager, Arena *arena) {
-        PendingInput pending = {.files = files_config(&manager->files)};
+        PendingInput pending = {.files = files_now(manager)};
         Diags found = diags_in(arena);
 
         units_refresh(&manager->units);
@@ -123,10 +127,10 @@ static void tell_news(void *userdata) {
         /* A round tells it when it has ended. */
         if (keeper_is_working(manager->keeper) || keeper_is_held_back(manager->keeper))
                 return;
-        outcome_log(&manager->outcome, manager_judge(manager, arena));
+        told_log(&manager->told, manager_judge(manager, arena));
         manager->listener(manager, MANAGER_CHANGED);
         if (!keeper_is_working(manager->keeper) &&
-            keeper_take_seen(manager->keeper, files_config(&manager->files), clock_now_usec()))
+            keeper_take_seen(manager->keeper, files_now(manager), clock_now_usec()))
                 manager_work(manager);
 }
 
@@ -176,7 +180,7 @@ static void end_round(Manager *manager) {
                 units_refresh(&manager->units);
         Status *status = manager_judge(manager, arena);
 
-        outcome_log(&manager->outcome, status);
+        told_log(&manager->told, status);
         tell_ready(manager, status);
         manager->listener(manager, MANAGER_SETTLED);
         /* A round leaves holes in the heap; what follows is a long quiet time. */
@@ -218,10 +222,14 @@ static int on_worker(sd_event_source *source UNUSED, int fd UNUSED, uint32_t eve
         return 0;
 }
 
-void manager_begin_round(Manager *manager) {
+static void begin_round(Manager *manager, KeeperCause cause) {
         manager->retry_delay_usec = retry_delay_min_usec;
-        keeper_begin(manager->keeper, KEEPER_FRESH, clock_now_usec());
+        keeper_begin(manager->keeper, cause, clock_now_usec());
         manager_work(manager);
+}
+
+void manager_begin_round(Manager *manager) {
+        begin_round(manager, KEEPER_FRESH);
 }
 
 /* ---- beginning ---- */
@@ -253,7 +261,7 @@ void manager_start(Manager *manager) {
                 keeper_hold_back(manager->keeper);
                 tell_ready(manager, manager_judge(manager, arena));
         } else {
-                manager_begin_round(manager);
+                begin_round(manager, KEEPER_START);
         }
         units_begin(&manager->units);
 }
@@ -327,7 +335,7 @@ void manager_freep(Manager **at) {
         units_free(&manager->units);
         write_worker_free(manager->worker);
         keeper_free(manager->keeper);
-        outcome_free(&manager->outcome);
+        told_free(&manager->told);
         files_free(&manager->files);
         memory_free(manager);
 }

@@ -7,7 +7,7 @@
 
 #include "apply/write_worker.h"
 #include "daemon/files.h"
-#include "daemon/outcome.h"
+#include "daemon/told.h"
 #include "daemon/units.h"
 #include "daemon/watch.h"
 #include "keeper/keeper.h"
@@ -38,7 +38,7 @@ struct Manager {
         Watch watch;
         Units units;
         Files files;
-        Outcome outcome;
+        Told told;
 
         bool is_ready_sent;
         bool is_reload_wanted; /* after the round under way */

@@ -239,35 +239,24 @@ static void arm_settle(Watch *watch, uint64_t delay_usec) {
 
 /* ---- files ---- */
 
-static int on_written(sd_event_source *source UNUSED, const struct inotify_event *event UNUSED,
-                      void *userdata) {
-        arm_settle(userdata, settle_usec);
-        return 0;
+/* -1: it is not there, or cannot be watched. */
+static int watch_path(const Watch *watch, const char *path, uint32_t events) {
+        CLEANUP(arena_freep) Arena *arena = arena_new();
+
+        return inotify_add_watch(watch->inotify_fd, root_path(arena, watch->root, path), events);
 }
 
-static int on_host_written(sd_event_source *source, const struct inotify_event *event,
-                           void *userdata) {
-        Watch *watch = userdata;
+static void watch_file(Watch *watch, const char *path, bool is_of_host) {
+        int number = watch->n_files < ARRAY_LEN(watch->files) ? watch_path(watch, path, IN_MODIFY)
+                                                              : -1;
 
-        if (event->mask & IN_MODIFY) /* not the end of the watch */
-                keeper_note_host_written(watch->keeper, clock_now_usec());
-        return on_written(source, event, userdata);
-}
-
-static void watch_file(Watch *watch, Arena *arena, const char *path,
-                       sd_event_inotify_handler_t handler) {
-        sd_event_source *source;
-
-        if (watch->n_files == ARRAY_LEN(watch->files) || !root_exists(watch->root, path))
-                return;
-        if (sd_event_add_inotify(watch->event, &source, root_path(arena, watch->root, path),
-                                 IN_MODIFY, handler, watch) >= 0)
-                watch->files[watch->n_files++] = source;
+        if (number >= 0)
+                watch->files[watch->n_files++] = (WatchedFile){number, is_of_host};
 }
 
 static void unwatch_files(Watch *watch) {
         while (watch->n_files > 0)
-                sd_event_source_disable_unref(watch->files[--watch->n_files]);
+                inotify_rm_watch(watch->inotify_fd, watch->files[--watch->n_files].number);
 }
 
 /* Every file through which a pool or the policy can be changed: a write to one does not show on
@@ -279,66 +268,49 @@ static void watch_files(Watch *watch, const Topology *topology) {
         };
         CLEANUP(arena_freep) Arena *arena = arena_new();
 
-        watch_file(watch, arena, PATH_NR_HUGEPAGES, on_host_written);
-        watch_file(watch, arena, PATH_NR_HUGEPAGES_MEMPOLICY, on_host_written);
+        watch_file(watch, PATH_NR_HUGEPAGES, true);
+        watch_file(watch, PATH_NR_HUGEPAGES_MEMPOLICY, true);
         ARRAY_FOREACH(size, topology->page_sizes, topology->n_page_sizes) {
-                watch_file(watch, arena,
-                           arena_printf(arena,
-                                        PATH_HUGEPAGES "/" NAME_HUGEPAGES_DIR "%" PRIu64
-                                                       "kB/nr_hugepages",
-                                        size->bytes / KIB),
-                           on_host_written);
+                watch_file(watch,
+                           page_size_path(arena, PATH_HUGEPAGES, size->bytes, "nr_hugepages"),
+                           true);
                 ARRAY_FOREACH(node, topology->nodes, topology->is_numa ? topology->n_nodes : 0)
-                        watch_file(watch, arena,
-                                   probe_pool_path(arena, topology, node->id, size->bytes,
-                                                   "nr_hugepages"),
-                                   on_written);
+                        watch_file(watch,
+                                   topology_pool_path(arena, topology, node->id, size->bytes,
+                                                      "nr_hugepages"),
+                                   false);
         }
         ARRAY_FOREACH(path, others, ARRAY_LEN(others))
-                watch_file(watch, arena, *path, on_written);
+                watch_file(watch, *path, false);
         VEC_FOREACH(size, &topology->thp_sizes) {
-                const char *directory = arena_printf(
-                        arena, PATH_THP "/" NAME_HUGEPAGES_DIR "%" PRIu64 "kB", size->bytes / KIB);
-
-                watch_file(watch, arena, arena_printf(arena, "%s/enabled", directory), on_written);
-                watch_file(watch, arena, arena_printf(arena, "%s/shmem_enabled", directory),
-                           on_written);
+                watch_file(watch, page_size_path(arena, PATH_THP, size->bytes, "enabled"), false);
+                watch_file(watch, page_size_path(arena, PATH_THP, size->bytes, "shmem_enabled"),
+                           false);
         }
 }
 
 /* ---- units that run ---- */
 
-static int on_unit_changed(sd_event_source *source UNUSED, const struct inotify_event *event UNUSED,
-                           void *userdata) {
-        Watch *watch = userdata;
-        watch->n_unit_looks = 0;
-        arm_units(watch, unit_settle_usec);
-        return 0;
-}
-
-static void unwatch_unit(WatchedUnit *unit) {
-        sd_event_source_disable_unref(unit->source);
-        sd_event_source_disable_unref(unit->seen);
+static void unwatch_unit(const Watch *watch, WatchedUnit *unit) {
+        inotify_rm_watch(watch->inotify_fd, unit->number); /* it goes with its group by itself */
+        if (unit->seen >= 0)
+                inotify_rm_watch(watch->inotify_fd, unit->seen);
         free(unit->name);
 }
 
 /* What a database has mapped that maps all of it at its start is seen moments after that. */
-static void watch_seen(Watch *watch, Arena *arena, WatchedUnit *unit) {
+static int watch_seen(const Watch *watch, Arena *arena, const char *unit) {
         const Config *config = keeper_config(watch->keeper);
-        const InstanceConfig *instance = ARRAY_FIND(each, config->instances, config->n_instances,
-                                                    !each->refusal &&
-                                                            text_equals(each->unit, unit->name) &&
-                                                            each->engine->maps_all_at_start);
+        const InstanceConfig *instance = ARRAY_FIND(
+                each, config->instances, config->n_instances,
+                !each->refusal && text_equals(each->unit, unit) && each->engine->maps_all_at_start);
 
         if (!instance)
-                return;
+                return -1;
         const char *path = seen_path(arena, instance);
+        size_t length = (size_t) (text_base_name(path) - path);
 
-        sd_event_add_inotify(
-                watch->event, &unit->seen,
-                root_path(arena, watch->root,
-                          arena_strndup(arena, path, (size_t) (text_base_name(path) - path))),
-                IN_MOVED_TO, on_written, watch);
+        return watch_path(watch, arena_strndup(arena, path, length), IN_MOVED_TO);
 }
 
 /* Whether the group has processes is told by its cgroup.events: cgroup-v2.rst. A unit that was started
@@ -346,18 +318,16 @@ static void watch_seen(Watch *watch, Arena *arena, WatchedUnit *unit) {
 static void watch_unit(Watch *watch, Arena *arena, const char *name) {
         const char *group = unit_cgroup_find(watch->root, arena, name);
         const char *path = arena_printf(arena, "%s/cgroup.events", group ? group : "");
-        WatchedUnit unit = {.name = strdup(name)}, *units;
+        int number = group ? watch_path(watch, path, IN_MODIFY | IN_DELETE_SELF) : -1;
 
-        if (!unit.name || !group ||
-            sd_event_add_inotify(watch->event, &unit.source, root_path(arena, watch->root, path),
-                                 IN_MODIFY | IN_DELETE_SELF, on_unit_changed, watch) < 0) {
-                unwatch_unit(&unit);
+        if (number < 0)
                 return;
-        }
-        watch_seen(watch, arena, &unit);
-        units = realloc(watch->units, (watch->n_units + 1) * sizeof(*units));
+        WatchedUnit unit = {strdup(name), number, watch_seen(watch, arena, name)};
+        WatchedUnit *units = unit.name ? realloc(watch->units, (watch->n_units + 1) * sizeof(unit))
+                                       : NULL;
+
         if (!units) {
-                unwatch_unit(&unit);
+                unwatch_unit(watch, &unit);
                 return;
         }
         watch->units = units;
@@ -375,7 +345,7 @@ static void refresh_units(Watch *watch, const char *anew) {
                     !text_equals(watch->units[i].name, anew))
                         watch->units[n++] = watch->units[i];
                 else
-                        unwatch_unit(&watch->units[i]);
+                        unwatch_unit(watch, &watch->units[i]);
         watch->n_units = n;
         VEC_FOREACH(unit, &units)
                 if (!ARRAY_FIND(watched, watch->units, watch->n_units,
@@ -404,6 +374,52 @@ void watch_refresh(Watch *watch) {
 
 bool watch_is_settling(const Watch *watch) {
         return watch->settle_timer && keeper_config(watch->keeper)->host.on_drift == DRIFT_REPAIR;
+}
+
+/* ---- what was written ---- */
+
+static void on_changed(Watch *watch, const struct inotify_event *event) {
+        const WatchedFile *file =
+                ARRAY_FIND(each, watch->files, watch->n_files, each->number == event->wd);
+        bool is_lost = event->mask & IN_Q_OVERFLOW; /* then it may have been any of them */
+
+        if (is_lost || (file && file->is_of_host && event->mask & IN_MODIFY))
+                keeper_note_host_written(watch->keeper, clock_now_usec());
+        if (is_lost || file ||
+            ARRAY_ANY(unit, watch->units, watch->n_units, unit->seen == event->wd))
+                arm_settle(watch, settle_usec);
+        if (is_lost || ARRAY_ANY(unit, watch->units, watch->n_units, unit->number == event->wd)) {
+                watch->n_unit_looks = 0;
+                arm_units(watch, unit_settle_usec);
+        }
+}
+
+static int on_inotify(sd_event_source *source UNUSED, int fd, uint32_t events UNUSED,
+                      void *userdata) {
+        _Alignas(struct inotify_event) char buffer[4096];
+        ssize_t size = read(fd, buffer, sizeof(buffer));
+
+        for (ssize_t at = 0; at < size;) {
+                const struct inotify_event *event = (const void *) (buffer + at);
+
+                on_changed(userdata, event);
+                at += (ssize_t) (sizeof(*event) + event->len);
+        }
+        return 0;
+}
+
+/* Without it the slow timer is left. */
+static void begin_inotify(Watch *watch) {
+        watch->inotify_fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
+        if (watch->inotify_fd < 0)
+                return;
+        if (sd_event_add_io(watch->event, &watch->inotify, watch->inotify_fd, EPOLLIN, on_inotify,
+                            watch) < 0) {
+                close(watch->inotify_fd);
+                watch->inotify_fd = -1;
+                return;
+        }
+        sd_event_source_set_io_fd_own(watch->inotify, true);
 }
 
 /* ---- memory that comes and goes ---- */
@@ -448,6 +464,7 @@ static int on_slow(sd_event_source *source, uint64_t usec UNUSED, void *userdata
 void watch_start(Watch *watch) {
         const struct sockaddr_nl address = {.nl_family = AF_NETLINK, .nl_groups = 1};
 
+        begin_inotify(watch);
         loop_need(watch->event,
                   sd_event_add_time_relative(watch->event, &watch->slow_timer, CLOCK_BOOTTIME,
                                              slow_usec, slow_slack_usec, on_slow, watch));
@@ -469,8 +486,9 @@ void watch_start(Watch *watch) {
 void watch_stop(Watch *watch) {
         unwatch_files(watch);
         for (size_t i = 0; i < watch->n_units; i++)
-                unwatch_unit(&watch->units[i]);
+                unwatch_unit(watch, &watch->units[i]);
         free(watch->units);
+        sd_event_source_disable_unref(watch->inotify);
         sd_event_source_disable_unref(watch->settle_timer);
         sd_event_source_disable_unref(watch->units_timer);
         sd_event_source_disable_unref(watch->slow_timer);

@@ -12,9 +12,14 @@
 /* A unit that runs: its pages are free when it has stopped. */
 typedef struct WatchedUnit {
         char *name;
-        sd_event_source *source;
-        sd_event_source *seen; /* of what is seen of its instance; NULL: there is nothing to come */
+        int number; /* of inotify(7) */
+        int seen;   /* of what is seen of its instance, likewise; -1: there is nothing to come */
 } WatchedUnit;
+
+typedef struct WatchedFile {
+        int number;
+        bool is_of_host; /* through which the pools of all nodes are set at once */
+} WatchedFile;
 
 typedef enum WatchNews {
         WATCH_LOST,   /* pages have gone, and are about to be put back */
@@ -28,7 +33,9 @@ typedef struct Watch {
         Keeper *keeper;
         void (*listener)(void *userdata, WatchNews news);
         void *userdata;
-        sd_event_source *files[256];
+        int inotify_fd; /* of files and units */
+        sd_event_source *inotify;
+        WatchedFile files[256];
         size_t n_files;
         IdSet nodes; /* the nodes whose files are watched */
         WatchedUnit *units;

@@ -97,7 +97,7 @@ static bool take_learned(const InstanceConfig *config, DemandOption *option) {
 static Reason fill_automatic(const Context *context, const InstanceConfig *config,
                              DemandOption *option) {
         const Figure *figure = NULL;
-        const char *version = config->learned.version;
+        FigureBasis basis = {config->learned.version, config->learned.settings};
 
         INDEX_FOREACH(entry, context->figures, config->name) {
                 const Figure *known = entry->value;
@@ -110,13 +110,14 @@ static Reason fill_automatic(const Context *context, const InstanceConfig *confi
 
         if (is_found) {
                 option->sizing = figure->sizing;
-                version = figure->gathered ? figure->gathered->version : version;
+                if (figure->gathered)
+                        basis = figure_basis(context->arena, config->engine, figure->gathered);
         }
         bool is_known = is_found || take_learned(config, option);
 
         /* In what its gate has told (SIZING_LEARNED) that counts already. */
         if (!(is_found && figure->sizing.source == SIZING_LEARNED))
-                is_known = seen_apply(context->arena, config, version, &option->sizing) || is_known;
+                is_known = seen_apply(context->arena, config, &basis, &option->sizing) || is_known;
         if (!is_known)
                 return refuse_unknown(context->arena, config, figure);
         option->pages = option->sizing.pages;
@@ -124,6 +125,17 @@ static Reason fill_automatic(const Context *context, const InstanceConfig *confi
 }
 
 /* ---- a size that was given ---- */
+
+const char *demand_add_version(Arena *arena, const InstanceConfig *config, Settings *settings) {
+        const EngineUnits *units = engine_units(config->engine);
+        const char *version = config->unit && units->version ? units->version(arena, config->unit)
+                                                             : NULL;
+
+        if (!version || settings_find(settings, "server_version"))
+                return NULL;
+        settings_add(arena, settings, "server_version", version, config->unit);
+        return version;
+}
 
 static Reason fill_sized(const Context *context, const InstanceConfig *config,
                          DemandOption *option) {
@@ -137,11 +149,15 @@ static Reason fill_sized(const Context *context, const InstanceConfig *config,
                      arena_printf(arena, "%" PRIu64 "%s", memory_bytes, name ? "B" : ""),
                      "Memory=");
         settings_add_cpus(arena, &settings, context->topology->n_cpus);
+        const char *version = demand_add_version(arena, config, &settings);
         const char *wrong = engine_size(config->engine, arena, &settings, option->page_size_bytes,
                                         &option->sizing);
 
         if (wrong)
                 return refuse(REASON_ENGINE_SIZE, wrong, "fix it, or give the number by Pages=");
+        if (version)
+                option->sizing.caveat = arena_printf(arena, "for version %s, by the name of %s: %s",
+                                                     version, config->unit, option->sizing.caveat);
         option->pages = option->sizing.pages;
         /* NodeMemory= gives the proportions; what the engine adds on top is spread the same way. Parts are rounded so
          * that they add up: each takes its share of what is left. */

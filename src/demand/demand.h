@@ -48,6 +48,10 @@ typedef struct Demand {
         size_t n_instances;
 } Demand;
 
+/* Adds the version that the name of CONFIG's unit says ("postgresql@16-main.service") to SETTINGS that have none: for a
+ * size that is given no file is read. Gives it, or NULL. */
+const char *demand_add_version(Arena *arena, const InstanceConfig *config, Settings *settings);
+
 /* Never fails: an instance that makes no sense on this host has a reason and no options. FIGURES
  * (NULL: none) are for instances with Memory=auto and go before what was learned at the last start.
  * Refers to its arguments, which must outlive it. */

@@ -94,7 +94,7 @@ static int take_needed(Arena *arena, const json_t *json, const char **ret) {
         return json_is_string(json) ? figure_string_from_json(arena, json, ret) : -EINVAL;
 }
 
-static int take_number(const json_t *json, uint64_t *ret) {
+int figure_count_from_json(const json_t *json, uint64_t *ret) {
         if (!json_is_integer(json) || json_integer_value(json) < 0)
                 return -EINVAL;
         *ret = (uint64_t) json_integer_value(json);
@@ -137,7 +137,7 @@ static int take_diag(Arena *arena, const json_t *json, void *ret) {
             severity_from_name(json_string_value(severity), &diag.severity) < 0 ||
             figure_string_from_json(arena, id, &diag.id) < 0 ||
             figure_string_from_json(arena, file, &diag.file) < 0 ||
-            take_number(line, &number) < 0 || number > INT32_MAX ||
+            figure_count_from_json(line, &number) < 0 || number > INT32_MAX ||
             figure_string_from_json(arena, key, &diag.key) < 0 ||
             take_needed(arena, text, &diag.text) < 0 ||
             figure_string_from_json(arena, remedy, &diag.remedy) < 0)
@@ -154,7 +154,7 @@ static int take_step(Arena *arena, const json_t *row, void *ret) {
                                take_needed(arena, json_array_get(row, 0), &step->what) == 0 &&
                                figure_string_from_json(arena, json_array_get(row, 1),
                                                        &step->formula) == 0
-                       ? take_number(json_array_get(row, 2), &step->bytes)
+                       ? figure_count_from_json(json_array_get(row, 2), &step->bytes)
                        : -EINVAL;
 }
 
@@ -188,9 +188,9 @@ static int take_figure(Arena *arena, const json_t *json, Figure *ret) {
                         "pageSizeBytes", &page_size, "pages", &pages, "bytes", &bytes, "exact",
                         &exact, "caveat", &caveat, "steps", &steps, "wrong", &wrong, "remedy",
                         &remedy) < 0 ||
-            take_number(page_size, &sizing->page_size_bytes) < 0 ||
-            take_number(pages, &sizing->pages) < 0 || take_number(bytes, &sizing->bytes) < 0 ||
-            !json_is_boolean(exact) ||
+            figure_count_from_json(page_size, &sizing->page_size_bytes) < 0 ||
+            figure_count_from_json(pages, &sizing->pages) < 0 ||
+            figure_count_from_json(bytes, &sizing->bytes) < 0 || !json_is_boolean(exact) ||
             figure_string_from_json(arena, caveat, &sizing->caveat) < 0 ||
             take_list(arena, steps, STEPS_MAX, take_step, sizing) < 0 ||
             figure_string_from_json(arena, wrong, &ret->wrong) < 0 ||

@@ -40,6 +40,18 @@ static const char *version_of(Arena *arena, const Lesson *lesson) {
         return lesson->version ? text_excerpt(arena, lesson->version, VERSION_BYTES_MAX) : NULL;
 }
 
+/* Of a lesson that has figures. */
+static const char *settings_of(Arena *arena, const Lesson *lesson) {
+        return lesson->gathered ? engine_fingerprint(lesson->instance->engine, arena,
+                                                     &lesson->gathered->settings)
+                                : NULL;
+}
+
+static bool is_fixed(const Lesson *lesson) {
+        return lesson->gathered &&
+               engine_is_fixed(lesson->instance->engine, &lesson->gathered->settings);
+}
+
 /* The preference is worth a line of its own where the version has another than its engine in general. */
 static ThpPolicy thp_of_version(const Lesson *lesson) {
         const Engine *engine = lesson->instance->engine;
@@ -56,15 +68,18 @@ LessonUse lesson_use(const Lesson *lesson) {
         CLEANUP(arena_freep) Arena *arena = arena_new();
         bool is_known = learned->pages.n > 0 || learned->version;
         bool is_same_version = text_equals(version_of(arena, lesson), learned->version);
+        bool is_same = is_same_version &&
+                       text_equals(settings_of(arena, lesson), learned->settings);
 
         if (lesson->wrong)
                 return is_known ? LESSON_KEEP : LESSON_UNKNOWN;
-        if (lesson->unasked && learned->pages.n > 0 && learned->is_exact && is_same_version &&
+        if (lesson->unasked && learned->pages.n > 0 && learned->is_exact && is_same &&
             (learned->by_rule.n == 0 || are_learned(&lesson->by_rule, &learned->by_rule)))
                 return LESSON_KEEP;
         return are_learned(&lesson->figures, &learned->pages) &&
                                are_learned(&lesson->by_rule, &learned->by_rule) &&
-                               lesson->is_exact == learned->is_exact && is_same_version &&
+                               lesson->is_exact == learned->is_exact && is_same &&
+                               is_fixed(lesson) == learned->is_fixed &&
                                thp_of_version(lesson) == learned->thp
                        ? LESSON_SAME
                        : LESSON_LEARN;
@@ -93,16 +108,19 @@ Figures lesson_figures(Arena *arena, const Lesson *lesson) {
                 add_learned(arena, learned, &figures);
         if (instance->memory_kind != MEMORY_AUTO)
                 return figures;
+        const FigureBasis basis =
+                use == LESSON_KEEP
+                        ? (FigureBasis){learned->version, learned->settings}
+                        : (FigureBasis){version_of(arena, lesson), settings_of(arena, lesson)};
+
         VEC_FOREACH(figure, &figures)
-                seen_apply(arena, instance,
-                           use == LESSON_KEEP ? learned->version : version_of(arena, lesson),
-                           &figure->sizing);
+                seen_apply(arena, instance, &basis, &figure->sizing);
         VEC_FOREACH(count, &learned->seen.pages) {
                 Figure figure = {.sizing = {.page_size_bytes = count->page_size_bytes}};
 
                 if (!VEC_ANY(known, &figures,
                              known->sizing.page_size_bytes == count->page_size_bytes) &&
-                    seen_apply(arena, instance, NULL, &figure.sizing))
+                    seen_apply(arena, instance, &(FigureBasis){}, &figure.sizing))
                         *vec_push(arena, &figures) = figure;
         }
         return figures;
@@ -192,6 +210,10 @@ static void add_assignments(Text *text, const Lesson *lesson) {
                 text_printf(text, "X-Exact=%s\n", lesson->is_exact ? "yes" : "no");
         if (by_rule.n > 0)
                 text_printf(text, "X-Rule=%s\n", page_counts_value(arena, &by_rule));
+        if (settings_of(arena, lesson))
+                text_printf(text, "X-Settings=%s\n", settings_of(arena, lesson));
+        if (is_fixed(lesson))
+                text_add(text, "X-Fixed=yes\n");
 }
 
 char *learned_format(Arena *arena, const Lesson *lesson, const char *when) {

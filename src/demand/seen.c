@@ -22,6 +22,11 @@ const SmallTables *seen_small_tables(const InstanceConfig *instance) {
                        : NULL;
 }
 
+FigureBasis figure_basis(Arena *arena, const Engine *engine, const Gathered *gathered) {
+        return (FigureBasis){gathered->version,
+                             engine_fingerprint(engine, arena, &gathered->settings)};
+}
+
 static void take(Arena *arena, Sizing *sizing, uint64_t pages, bool is_exact, const char *caveat) {
         uint64_t page_size_bytes = sizing->page_size_bytes;
 
@@ -42,12 +47,13 @@ static void take(Arena *arena, Sizing *sizing, uint64_t pages, bool is_exact, co
 static bool apply_same(Arena *arena, const InstanceConfig *instance, uint64_t pages,
                        Sizing *sizing) {
         const Seen *seen = &instance->learned.seen;
-        bool has_base = sizing->pages > 0, maps_all = instance->engine->maps_all_at_start;
-        bool is_better = !has_base || (maps_all && seen->is_exact && !sizing->is_exact);
+        bool has_base = sizing->pages > 0;
+        bool is_all = instance->engine->maps_all_at_start || seen->is_whole;
+        bool is_better = !has_base || (is_all && seen->is_exact && !sizing->is_exact);
 
         if (!is_better && pages <= sizing->pages)
                 return false;
-        bool is_exact = seen->is_exact && (maps_all || !has_base);
+        bool is_exact = seen->is_exact && (is_all || !has_base);
 
         take(arena, sizing, pages, is_exact,
              is_exact         ? NULL
@@ -57,14 +63,20 @@ static bool apply_same(Arena *arena, const InstanceConfig *instance, uint64_t pa
         return true;
 }
 
-bool seen_apply(Arena *arena, const InstanceConfig *instance, const char *version, Sizing *sizing) {
+static bool is_of_same(const Seen *seen, const FigureBasis *basis) {
+        return text_equals(basis->version, seen->version) &&
+               text_equals(basis->settings, seen->settings);
+}
+
+bool seen_apply(Arena *arena, const InstanceConfig *instance, const FigureBasis *basis,
+                Sizing *sizing) {
         const Seen *seen = &instance->learned.seen;
         uint64_t pages = page_counts_find(&seen->pages, sizing->page_size_bytes);
         uint64_t base = page_counts_find(&seen->base, sizing->page_size_bytes);
 
         if (!seen_is_known(instance) || pages == 0)
                 return false;
-        if (sizing->pages == base && (base == 0 || text_equals(version, seen->version)))
+        if (sizing->pages == base && (base == 0 || is_of_same(seen, basis)))
                 return apply_same(arena, instance, pages, sizing);
         uint64_t scaled = base > 0 && sizing->pages > 0 ? mul_div_up(pages, sizing->pages, base)
                                                         : pages;
@@ -85,12 +97,14 @@ static bool are_same_counts(const PageCounts *a, const PageCounts *b) {
 
 static bool holds_for_same(const Seen *a, const Seen *b) {
         return are_same_counts(&a->base, &b->base) && text_equals(a->unit, b->unit) &&
-               text_equals(a->version, b->version) && text_equals(a->command, b->command);
+               text_equals(a->version, b->version) && text_equals(a->settings, b->settings) &&
+               text_equals(a->command, b->command);
 }
 
 bool seen_is_same(const Seen *a, const Seen *b) {
         return are_same_counts(&a->pages, &b->pages) && holds_for_same(a, b) &&
-               a->is_exact == b->is_exact && a->small_tables.bytes == b->small_tables.bytes &&
+               a->is_exact == b->is_exact && a->is_whole == b->is_whole &&
+               a->small_tables.bytes == b->small_tables.bytes &&
                a->small_tables.n_processes == b->small_tables.n_processes;
 }
 
@@ -104,8 +118,10 @@ static Seen merge_pages(const Seen *before, const Seen *now, bool is_last) {
                 return *before;
         if (before->pages.n == 0 || !holds_for_same(before, now) || has_more(now, before))
                 return *now;
-        if (!has_more(before, now)) /* the same: exact is better */
-                return now->is_exact ? *now : *before;
+        if (!has_more(before, now)) /* the same: what says more is better */
+                return now->is_exact + now->is_whole >= before->is_exact + before->is_whole
+                               ? *now
+                               : *before;
         return is_last && now->is_exact && !before->is_exact ? *now : *before;
 }
 
@@ -180,7 +196,10 @@ char *seen_format(Arena *arena, const InstanceConfig *instance, const Seen *seen
         if (seen->base.n > 0)
                 text_printf(&text, "X-SeenBase=%s\n", page_counts_value(arena, &seen->base));
         add_word(&text, "X-SeenUnit", seen->unit);
+        if (seen->is_whole)
+                text_add(&text, "X-SeenWhole=yes\n");
         add_word(&text, "X-SeenVersion", seen->version);
+        add_word(&text, "X-SeenSettings", seen->settings);
         add_word(&text, "X-SeenCommand", seen->command);
         if (tables->bytes == 0)
                 return text.string;

@@ -19,8 +19,13 @@ typedef struct RunningProcess {
                 directory; /* where it works, which for many servers is their data; NULL: not known */
         const char *
                 container; /* "Podman container 0123456789ab"; NULL: none that its control group tells of */
-        uint64_t peak_bytes; /* VmPeak; 0: not known */
-        bool is_elsewhere;   /* its root directory is another, as in a container */
+        uint64_t peak_bytes;   /* VmPeak; 0: not known */
+        uint64_t tables_bytes; /* its page tables: VmPTE */
+        uint64_t shared_bytes; /* what it has touched of shared memory: RssShmem */
+        uint64_t huge_bytes;   /* of huge pages: HugetlbPages; a lower bound */
+        /* What it has mapped of huge pages, and of shared memory in their place; 0: none, or not looked at. */
+        uint64_t mapped_bytes;
+        bool is_elsewhere; /* its root directory is another, as in a container */
 } RunningProcess;
 
 typedef VEC(RunningProcess) RunningProcesses;
@@ -96,6 +101,9 @@ void finder_pass(Finder *finder, const char *name, const char *why);
 
 /* The service of the host's own manager that starts PROCESS; NULL: none that a gate could be in. */
 const char *finder_service(const RunningProcess *process);
+
+/* The base name of the program that PROCESS was started as; "" where that is not known. */
+const char *finder_program(Arena *arena, const RunningProcess *process);
 
 /* Where the data of ENGINE's server PROCESS is; NULL: not known. */
 const char *finder_data_directory(const RunningProcess *process, const Engine *engine);

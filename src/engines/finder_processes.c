@@ -46,9 +46,9 @@ const char *finder_data_directory(const RunningProcess *process, const Engine *e
 
 /* The children of PostgreSQL show a title in place of their arguments ("postgres: checkpointer"), Redis one that begins
  * with its path. */
-static const char *program_name(const Finder *finder, const RunningProcess *process) {
+const char *finder_program(Arena *arena, const RunningProcess *process) {
         const char *line = process->arguments.n > 0 ? process->arguments.items[0] : "";
-        const char *word = text_next_word(finder->arena, &line, " ");
+        const char *word = text_next_word(arena, &line, " ");
 
         return word ? text_base_name(word) : "";
 }
@@ -89,7 +89,7 @@ static void add_process(Finder *finder, const Engine *engine, const RunningProce
 
 static void find_servers(Finder *finder) {
         VEC_FOREACH(process, finder->processes) {
-                const char *program = program_name(finder, process);
+                const char *program = finder_program(finder->arena, process);
 
                 for (size_t i = 0; i < n_engines; i++)
                         if (engines[i]->servers && !engine_finder(engines[i])->find_running &&

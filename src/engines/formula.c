@@ -5,12 +5,8 @@
 #include "engines/engine_rows.h"
 #include "model/names.h"
 
-static const char *size_nothing(Arena *arena, const Settings *settings, uint64_t page_size_bytes,
-                                Sizing *ret) {
-        (void) arena;
-        (void) settings;
-        (void) page_size_bytes;
-        (void) ret;
+static const char *size_nothing(Arena *arena UNUSED, const Settings *settings UNUSED,
+                                uint64_t page_size_bytes UNUSED, Sizing *ret UNUSED) {
         return "this engine takes no reserved huge pages, it has a preference for transparent ones only; "
                "leave out Memory= and Pages=";
 }
@@ -29,6 +25,12 @@ const EngineFormula *engine_formula(const Engine *engine) {
 const char *engine_size(const Engine *engine, Arena *arena, const Settings *settings,
                         uint64_t page_size_bytes, Sizing *ret) {
         return engine_formula(engine)->size(arena, settings, page_size_bytes, ret);
+}
+
+bool engine_is_fixed(const Engine *engine, const Settings *settings) {
+        const EngineFormula *formula = engine_formula(engine);
+
+        return engine->maps_all_at_start || (formula->is_fixed && formula->is_fixed(settings));
 }
 
 /* ---- settings ---- */

@@ -30,17 +30,14 @@ static char *folded(Arena *arena, const char *name) {
         return copy;
 }
 
-/* A part of the whole name is near too: "buffer_pool_size". */
-static bool is_part_of_name(const char *part, const char *name) {
-        return strlen(part) >= NAME_PART_MIN && strstr(name, part);
-}
-
 static const char *nearest_parameter(Arena *arena, const ParameterTable *table, const char *name) {
         NearMiss miss = {folded(arena, name), NAME_DISTANCE_MAX};
 
         for (const Parameter *row = table->rows; row < table->rows + table->n; row++) {
                 const char *known = folded(arena, row->name);
-                bool is_part = !row->takes_nothing && is_part_of_name(miss.word, known);
+                /* A part of the whole name is near too: "buffer_pool_size". */
+                bool is_part = !row->takes_nothing && strlen(miss.word) >= NAME_PART_MIN &&
+                               strstr(known, miss.word);
 
                 near_miss_try_at(&miss, row->name,
                                  is_part ? NAME_DISTANCE_MAX : text_distance(miss.word, known));
@@ -76,21 +73,39 @@ SettingNames engine_settings(const Engine *engine, Arena *arena) {
         return names;
 }
 
-static const Parameter *parameter_find(const ParameterTable *table, const char *name) {
-        for (size_t i = 0; i < table->n; i++)
-                if (setting_is_named(table->rows[i].name, name))
-                        return &table->rows[i];
-        return NULL;
-}
-
 bool parameters_have(const ParameterTable *table, const char *name) {
-        return parameter_find(table, name) != NULL;
+        return ARRAY_ANY(row, table->rows, table->n, setting_is_named(row->name, name));
 }
 
 static bool is_known(const ParameterTable *table, const char *name) {
         const char *point = table->has_prefixes ? strchr(name, '.') : NULL;
 
         return parameters_have(table, point ? point + 1 : name);
+}
+
+/* "orders.sga_max_size" is its row's too. */
+static bool is_counted(const ParameterTable *table, const char *name) {
+        const char *point = strchr(name, '.');
+
+        return ARRAY_ANY(row, table->rows, table->n,
+                         !row->takes_nothing &&
+                                 (setting_is_named(row->name, name) ||
+                                  (point && setting_is_named(row->name, point + 1))));
+}
+
+/* A sum, for it does not matter in which order settings stand. */
+const char *engine_fingerprint(const Engine *engine, Arena *arena, const Settings *settings) {
+        const ParameterTable *table = engine_formula(engine)->parameters;
+        uint64_t sum = 0;
+
+        if (!table)
+                return NULL;
+        VEC_FOREACH(setting, settings)
+                if (is_counted(table, setting->name) &&
+                    settings_find(settings, setting->name) == setting)
+                        sum += text_fold(text_fold(TEXT_FOLD_START, folded(arena, setting->name)),
+                                         setting->value);
+        return arena_printf(arena, "%016" PRIx64, sum);
 }
 
 static const char *read_given(Arena *arena, const ParameterTable *table, const Parameter *row,
@@ -167,8 +182,7 @@ int parse_switch(const char *value, uint64_t *ret) {
         return r;
 }
 
-int parse_as_text(const char *value, uint64_t *ret) {
-        (void) value;
+int parse_as_text(const char *value UNUSED, uint64_t *ret) {
         *ret = 0;
         return 0;
 }

@@ -20,7 +20,8 @@ const char *plain_memory_size(const Engine *engine, Arena *arena, const Settings
                               uint64_t page_size_bytes, Sizing *ret) {
         const ParameterTable table = {engine, parameters, N_PARAMETERS};
         ParameterValue values[N_PARAMETERS];
-        Sizing sizing = {.page_size_bytes = page_size_bytes, .is_exact = true};
+        Sizing sizing = {
+                .page_size_bytes = page_size_bytes, .is_exact = true, .source = SIZING_GIVEN};
         const char *wrong = parameters_read(arena, &table, settings, values);
 
         if (wrong)

@@ -12,11 +12,7 @@ enum { VERSION_LENGTH_MAX = 32 };
 static void add_program_of_unit(Arena *arena, const char *unit_name, const Sources *sources,
                                 const char *name, SourceNames *programs) {
         const UnitFile *unit = unit_file_read(arena, sources, unit_name);
-        const UnitAssignment *start = unit_file_find(unit, "Service", "ExecStart");
-
-        if (!start)
-                return;
-        UnitWords words = unit_file_command(arena, unit, sources, start->value);
+        const SourceNames words = unit_file_start(arena, unit, sources);
 
         if (words.n > 0 && *words.items[0] == '/' &&
             text_ends_with(words.items[0], arena_printf(arena, "/%s", name)))

@@ -11,26 +11,45 @@
 
 enum { CONFIG_BYTES_MAX = 64 * 1024 };
 
+/* A file is known once its name was seen in a directory of higher rank, masks included. */
+typedef struct Candidate {
+        const char *name;
+        const char *path;
+        size_t rank; /* in which it was found, the first is the highest */
+} Candidate;
+
+typedef VEC(Candidate) Candidates;
+
 typedef struct Finder {
         const Root *root;
         Arena *arena;
         Diags *problems;
         ConfigFiles *files;
-        const char *draft;    /* a directory of still higher rank; may be NULL */
-        SourceNames extended; /* the names for which a NAME.conf.d/ was seen */
+        ConfigTrace *trace;
+        const char *draft;   /* a directory of still higher rank; may be NULL */
+        Candidates extended; /* each NAME.conf.d/ that was seen, as NAME.conf */
 } Finder;
 
-/* A file is known once its name was seen in a directory of higher rank, masks included. */
-typedef struct Candidate {
-        const char *name;
-        const char *path;
-} Candidate;
+/* ---- what it was read from ---- */
 
-typedef VEC(Candidate) Candidates;
+static void trace_path(const Finder *finder, const char *path) {
+        *vec_push(finder->arena, &finder->trace->paths) = path;
+        root_stamp(finder->root, path, &finder->trace->stamp);
+}
 
-static void list_directory(Finder *finder, const char *directory, Candidates *candidates,
-                           Index *known, bool is_top) {
+/* As the file is that is about to be read. */
+static int stamp_found(void *userdata, const struct stat *st) {
+        *(struct stat *) userdata = *st;
+        return 0;
+}
+
+/* ---- directories ---- */
+
+static void list_directory(Finder *finder, const char *directory, size_t rank,
+                           Candidates *candidates, Index *known, bool is_top) {
         Names names;
+
+        trace_path(finder, directory);
         int r = root_list(finder->root, finder->arena, directory, &names);
 
         if (r < 0) {
@@ -47,108 +66,105 @@ static void list_directory(Finder *finder, const char *directory, Candidates *ca
 
                 if (*name == '.')
                         continue;
+                Candidate found = {name, arena_printf(finder->arena, "%s/%s", directory, name),
+                                   rank};
+
                 if (is_top && text_ends_with(name, NAME_EXTEND_SUFFIX)) {
-                        name = arena_strndup(finder->arena, name, strlen(name) - strlen(".d"));
-                        *vec_push(finder->arena, &finder->extended) = name;
+                        found.name =
+                                arena_strndup(finder->arena, name, strlen(name) - strlen(".d"));
+                        *vec_push(finder->arena, &finder->extended) = found;
                 } else if (text_ends_with(name, NAME_CONFIG_SUFFIX) && !index_find(known, name)) {
-                        *vec_push(finder->arena, candidates) = (Candidate){
-                                name, arena_printf(finder->arena, "%s/%s", directory, name)};
+                        *vec_push(finder->arena, candidates) = found;
                         index_add(known, name, name);
                 }
         }
 }
 
-/* EXTENSION is "" for the directories themselves, else "/NAME.conf.d". */
-static Candidates list_directories(Finder *finder, const char *extension) {
+static Candidates list_directories(Finder *finder) {
         const char *const directories[] = {finder->draft, PATH_CONFIG_ETC, PATH_CONFIG_RUN,
                                            PATH_CONFIG_LOCAL, PATH_CONFIG_USR};
         Index *known = index_new(finder->arena);
         Candidates candidates = {};
 
-        ARRAY_FOREACH(directory, directories, ARRAY_LEN(directories))
-                if (*directory)
-                        list_directory(finder,
-                                       arena_printf(finder->arena, "%s%s", *directory, extension),
-                                       &candidates, known, !*extension);
+        for (size_t i = 0; i < ARRAY_LEN(directories); i++)
+                if (directories[i])
+                        list_directory(finder, directories[i], i, &candidates, known, true);
         return candidates;
 }
 
-static void add_file(const Root *root, Arena *arena, ConfigFiles *files, ConfigFile file) {
+/* ---- files ---- */
+
+static void add_file(const Finder *finder, ConfigFile file) {
+        struct stat st = {};
         char *text = NULL, *target;
 
-        file.error = root_read_file(root, arena, file.path, CONFIG_BYTES_MAX, &text, &file.size);
+        *vec_push(finder->arena, &finder->trace->paths) = file.path;
+        file.error = root_read_judged(finder->root, finder->arena, file.path, CONFIG_BYTES_MAX,
+                                      stamp_found, &st, &text, &file.size);
+        if (st.st_mode)
+                root_stamp_add(&finder->trace->stamp, &st);
+        else
+                root_stamp(finder->root, file.path, &finder->trace->stamp);
         /* A mask: no file, and one that takes the place of others. */
-        if (file.error < 0 && root_read_link(root, arena, file.path, &target) == 0 &&
+        if (file.error < 0 &&
+            root_read_link(finder->root, finder->arena, file.path, &target) == 0 &&
             text_equals(target, "/dev/null"))
                 return;
         file.text = text;
-        *vec_push(arena, files) = file;
+        *vec_push(finder->arena, finder->files) = file;
 }
 
 static int compare_candidates(const void *a, const void *b) {
-        return strcmp(((const Candidate *) a)->name, ((const Candidate *) b)->name);
+        const Candidate *first = a, *second = b;
+        int order = strcmp(first->name, second->name);
+
+        return order ? order : (first->rank > second->rank) - (first->rank < second->rank);
 }
 
-static void read_candidates(Finder *finder, Candidates *candidates, const char *extends) {
+static void read_candidates(const Finder *finder, Candidates *candidates, const char *extends) {
         vec_sort(candidates, compare_candidates);
         VEC_FOREACH(candidate, candidates)
-                add_file(finder->root, finder->arena, finder->files,
-                         (ConfigFile){.path = candidate->path,
-                                      .name = candidate->name,
-                                      .extends = extends});
+                add_file(finder, (ConfigFile){.path = candidate->path,
+                                              .name = candidate->name,
+                                              .extends = extends});
 }
 
-ConfigFiles *config_dirs_read(const Root *root, Arena *arena, const char *draft, Diags *problems) {
+ConfigFiles *config_dirs_read(const Root *root, Arena *arena, const char *draft, Diags *problems,
+                              ConfigTrace *trace) {
         Finder finder = {.root = root,
                          .arena = arena,
                          .problems = problems,
                          .files = ARENA_NEW(arena, ConfigFiles),
+                         .trace = trace,
                          .draft = draft};
-        Candidates main_files = list_directories(&finder, "");
+        Candidates main_files = list_directories(&finder);
 
         read_candidates(&finder, &main_files, NULL);
-        vec_sort(&finder.extended, text_compare);
-        VEC_FOREACH(base, &finder.extended) {
-                /* In several directories. */
-                if (base > finder.extended.items && text_equals(base[0], base[-1]))
-                        continue;
-                Candidates extensions =
-                        list_directories(&finder, arena_printf(arena, "/%s.d", *base));
+        vec_sort(&finder.extended, compare_candidates);
+        for (size_t i = 0; i < finder.extended.n;) {
+                const char *base = finder.extended.items[i].name;
+                Index *known = index_new(arena);
+                Candidates extensions = {};
 
-                read_candidates(&finder, &extensions, *base);
+                for (; i < finder.extended.n && text_equals(finder.extended.items[i].name, base);
+                     i++)
+                        list_directory(&finder, finder.extended.items[i].path,
+                                       finder.extended.items[i].rank, &extensions, known, false);
+                read_candidates(&finder, &extensions, base);
         }
         return finder.files;
 }
 
-Names config_dirs_list(const Root *root, Arena *arena) {
-        const char *const directories[] = {PATH_CONFIG_ETC, PATH_CONFIG_RUN, PATH_CONFIG_LOCAL,
-                                           PATH_CONFIG_USR};
-        Names paths = {}, names;
-
-        ARRAY_FOREACH(directory, directories, ARRAY_LEN(directories))
-                *vec_push(arena, &paths) = arena_strdup(arena, *directory);
-        for (size_t i = 0; i < paths.n; i++) {
-                const char *directory = paths.items[i];
-                bool is_extension = text_ends_with(directory, NAME_EXTEND_SUFFIX);
-
-                if ((i >= ARRAY_LEN(directories) && !is_extension) ||
-                    root_list(root, arena, directory, &names) < 0)
-                        continue;
-                VEC_FOREACH(name, &names)
-                        if (**name != '.' && (text_ends_with(*name, NAME_CONFIG_SUFFIX) ||
-                                              text_ends_with(*name, NAME_EXTEND_SUFFIX)))
-                                *vec_push(arena, &paths) =
-                                        arena_printf(arena, "%s/%s", directory, *name);
-        }
-        return paths;
-}
-
 ConfigFiles *config_dirs_read_one(const Root *root, Arena *arena, const char *path) {
-        ConfigFiles *files = ARENA_NEW(arena, ConfigFiles);
+        ConfigTrace trace = {};
+        const Finder finder = {.root = root,
+                               .arena = arena,
+                               .files = ARENA_NEW(arena, ConfigFiles),
+                               .trace = &trace};
         const char *name = text_base_name(path);
 
         if (!text_ends_with(name, NAME_CONFIG_SUFFIX))
                 name = arena_printf(arena, "%s%s", name, NAME_CONFIG_SUFFIX);
-        add_file(root, arena, files, (ConfigFile){.path = path, .name = name});
-        return files;
+        add_file(&finder, (ConfigFile){.path = path, .name = name});
+        return finder.files;
 }

@@ -5,16 +5,35 @@
 #include "config/instance_limits.h"
 #include "host/config_dirs.h"
 #include "host/host_sources.h"
+#include "model/names.h"
 #include "model/problem.h"
+#include "runtime/clock.h"
 #include "units/mount_unit.h"
 
 #include <string.h>
 
+/* File systems note times by the tick of the kernel's clock, and some by the second or two: what was changed so
+ * short a time ago may be changed again, and look the same. */
+static const uint64_t tick_usec = 3 * USEC_PER_SEC;
+
+static void trace_accounts(const Root *root, Arena *arena, ConfigTrace *trace) {
+        static const char *const paths[] = {
+                PATH_PASSWD, PATH_GROUP, PATH_USR_PASSWD, PATH_USR_GROUP, PATH_NSSWITCH,
+        };
+
+        ARRAY_FOREACH(path, paths, ARRAY_LEN(paths)) {
+                *vec_push(arena, &trace->paths) = *path;
+                root_stamp(root, *path, &trace->stamp);
+        }
+}
+
 static Config *load_once(const Root *root, Arena *arena, const char *draft) {
         Diags unreadable = diags_in(arena);
+        ConfigTrace trace = {};
+        uint64_t now_usec = clock_read_usec(CLOCK_REALTIME);
 
         root_forget_fault(root);
-        const ConfigFiles *files = config_dirs_read(root, arena, draft, &unreadable);
+        const ConfigFiles *files = config_dirs_read(root, arena, draft, &unreadable, &trace);
         Config *config = config_parse(arena, files);
 
         config->is_unlisted = unreadable.list.n > 0;
@@ -23,12 +42,18 @@ static Config *load_once(const Root *root, Arena *arena, const char *draft) {
         if (mount_is_wanted(config) || ARRAY_FIND(instance, config->instances, config->n_instances,
                                                   instance->user || instance->group)) {
                 HostSources sources = host_sources(root);
+
+                trace_accounts(root, arena, &trace);
                 Accounts accounts = accounts_read(arena, &sources.sources);
 
                 config_check_accounts(arena, config, &accounts);
                 mount_check_owners(arena, config, &accounts);
         }
         config->fault = root_fault(root, arena);
+        config->paths = trace.paths;
+        if (!config->is_incomplete && config->fault.error == 0 &&
+            add_saturated(trace.stamp.newest_usec, tick_usec) <= now_usec)
+                config->stamp = trace.stamp.hash;
         /* Directories and files have their problems already. */
         if (config->fault.error < 0 && !config->is_incomplete)
                 problem_add(
@@ -47,4 +72,14 @@ Config *config_load(const Root *root, Arena *arena, const char *draft) {
                 config = load_once(root, arena, draft);
         while (root_try_again(root, config->fault.error, &n_tries));
         return config;
+}
+
+bool config_is_current(const Root *root, const Config *config) {
+        RootStamp stamp = {};
+
+        if (config->stamp == 0)
+                return false;
+        VEC_FOREACH(path, &config->paths)
+                root_stamp(root, *path, &stamp);
+        return config->stamp == stamp.hash;
 }

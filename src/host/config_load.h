@@ -10,3 +10,8 @@
  * (is_incomplete, fault). DRAFT: see
  * config_dirs_read(). */
 Config *config_load(const Root *root, Arena *arena, const char *draft);
+
+/* Whether CONFIG, as config_load() has made it, is surely what it would make now: nothing that it was read from is
+ * another by now, or was written to. False also where that cannot be told, as of what was changed just before it
+ * was read. */
+bool config_is_current(const Root *root, const Config *config);

@@ -16,21 +16,6 @@ typedef struct Probe {
         Topology *topology;
 } Probe;
 
-/* ---- paths ---- */
-
-char *probe_node_path(Arena *arena, unsigned node, const char *attribute) {
-        return arena_printf(arena, PATH_NODES "/node%u/%s", node, attribute);
-}
-
-char *probe_pool_path(Arena *arena, const Topology *topology, unsigned node,
-                      uint64_t page_size_bytes, const char *attribute) {
-        const char *base = topology->is_numa ? probe_node_path(arena, node, "hugepages")
-                                             : PATH_HUGEPAGES;
-
-        return arena_printf(arena, "%s/" NAME_HUGEPAGES_DIR "%" PRIu64 "kB/%s", base,
-                            page_size_bytes / KIB, attribute);
-}
-
 static char *read_text(const Probe *probe, const char *path) {
         char *text;
 
@@ -39,10 +24,9 @@ static char *read_text(const Probe *probe, const char *path) {
 
 static int read_node_memory(const Root *root, Arena *arena, const Topology *topology, Node *node) {
         char *text;
-        int r = root_read_attribute(root, arena,
-                                    topology->is_numa ? probe_node_path(arena, node->id, "meminfo")
-                                                      : PATH_MEMINFO,
-                                    &text);
+        int r = root_read_attribute(
+                root, arena,
+                topology->is_numa ? node_path(arena, node->id, "meminfo") : PATH_MEMINFO, &text);
 
         if (r < 0)
                 return r;
@@ -78,7 +62,7 @@ int probe_pool(const Root *root, const Topology *topology, unsigned node, uint64
         ARRAY_FOREACH(file, files, ARRAY_LEN(files)) {
                 int r = root_read_u64(
                         root,
-                        probe_pool_path(arena, topology, node, page_size_bytes, file->attribute),
+                        topology_pool_path(arena, topology, node, page_size_bytes, file->attribute),
                         file->count);
 
                 /* Only the count itself must be there. */
@@ -137,8 +121,9 @@ static void probe_pools(Probe *probe, Node *node) {
                 /* "2048kB"; sizes above the smallest have it, since 5.16. */
                 const char *text =
                         i + 1 < topology->n_page_sizes
-                                ? read_text(probe, probe_pool_path(probe->arena, topology, node->id,
-                                                                   bytes, "demote_size"))
+                                ? read_text(probe,
+                                            topology_pool_path(probe->arena, topology, node->id,
+                                                               bytes, "demote_size"))
                                 : NULL;
 
                 if (text)
@@ -166,11 +151,10 @@ static void probe_node(Probe *probe, unsigned id, const IdSet *with_memory,
         node->has_memory = with_memory ? id_set_has(with_memory, id) : node->memory_bytes > 0;
         node->has_cpus = !with_cpus || id_set_has(with_cpus, id);
         node->can_compact =
-                topology->is_numa
-                        ? root_exists(probe->root, probe_node_path(probe->arena, id, "compact"))
-                        : root_exists(probe->root, PATH_COMPACT);
+                topology->is_numa ? root_exists(probe->root, node_path(probe->arena, id, "compact"))
+                                  : root_exists(probe->root, PATH_COMPACT);
         node->can_reclaim = topology->is_numa &&
-                            root_exists(probe->root, probe_node_path(probe->arena, id, "reclaim"));
+                            root_exists(probe->root, node_path(probe->arena, id, "reclaim"));
         probe_pools(probe, node);
 }
 

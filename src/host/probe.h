@@ -12,6 +12,12 @@ const char *probe_kernel_command_line(const Root *root, Arena *arena);
 /* The identifier of this boot alone; "" where it cannot be read. */
 const char *probe_boot_id(const Root *root, Arena *arena);
 
+/* The host's name, as the kernel has it; "" where it cannot be read. */
+const char *probe_host_name(const Root *root, Arena *arena);
+
+/* Bytes of all page tables of the host, by /proc/meminfo; 0: not known. */
+uint64_t probe_page_tables(const Root *root, Arena *arena);
+
 /* Never fails: what cannot be read is missing from the topology (no page sizes where the kernel
  * has no hugetlb; node 0 for the whole host where it has no NUMA). */
 Topology *probe_topology(const Root *root, Arena *arena);
@@ -43,9 +49,3 @@ int probe_pool(const Root *root, const Topology *topology, unsigned node, uint64
 bool probe_counts_again(const Root *root, Topology *topology);
 
 int probe_node_memory(const Root *root, const Topology *topology, Node *node);
-
-/* Where an attribute of a pool, or of a node ("compact"), is: below the node, or for the whole host
- * where there is no NUMA. */
-char *probe_pool_path(Arena *arena, const Topology *topology, unsigned node,
-                      uint64_t page_size_bytes, const char *attribute);
-char *probe_node_path(Arena *arena, unsigned node, const char *attribute);

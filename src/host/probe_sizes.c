@@ -48,8 +48,6 @@ static int compare_sizes_down(const void *a, const void *b) {
 
 void probe_page_size(const Root *root, PageSize *size) {
         CLEANUP(arena_freep) Arena *arena = arena_new();
-        const char *base = arena_printf(
-                arena, PATH_HUGEPAGES "/" NAME_HUGEPAGES_DIR "%" PRIu64 "kB", size->bytes / KIB);
         const struct {
                 const char *attribute;
                 uint64_t *count;
@@ -61,7 +59,8 @@ void probe_page_size(const Root *root, PageSize *size) {
         };
 
         ARRAY_FOREACH(file, files, ARRAY_LEN(files))
-                root_read_u64(root, arena_printf(arena, "%s/%s", base, file->attribute),
+                root_read_u64(root,
+                              page_size_path(arena, PATH_HUGEPAGES, size->bytes, file->attribute),
                               file->count);
 }
 
@@ -116,4 +115,12 @@ const char *probe_kernel_command_line(const Root *root, Arena *arena) {
 
 const char *probe_boot_id(const Root *root, Arena *arena) {
         return read_or_empty(root, arena, PATH_BOOT_ID);
+}
+
+const char *probe_host_name(const Root *root, Arena *arena) {
+        return read_or_empty(root, arena, PATH_HOST_NAME);
+}
+
+uint64_t probe_page_tables(const Root *root, Arena *arena) {
+        return probe_meminfo(arena, read_or_empty(root, arena, PATH_MEMINFO), "PageTables");
 }

@@ -16,6 +16,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 typedef struct Noted {
@@ -241,17 +242,17 @@ static int pin_regular(const Root *root, const char *path, struct stat *ret) {
         return r < 0 ? r : found;
 }
 
-/* JUDGE may be NULL. */
-static int open_regular(const Root *root, const char *path, RootJudge judge, void *userdata) {
-        struct stat st;
-        CLEANUP(close_fd) int found = pin_regular(root, path, &st);
+/* JUDGE may be NULL. What the kernel makes up is on no device. */
+static int open_regular(const Root *root, const char *path, RootJudge judge, void *userdata,
+                        struct stat *ret) {
+        CLEANUP(close_fd) int found = pin_regular(root, path, ret);
 
         if (found < 0)
                 return found;
-        int r = check_file_system(found);
+        int r = major(ret->st_dev) == 0 ? check_file_system(found) : 0;
 
         if (r == 0 && judge)
-                r = judge(userdata, &st);
+                r = judge(userdata, ret);
 
         return r < 0 ? r : open_again(found, O_RDONLY | O_NONBLOCK | O_NOCTTY);
 }
@@ -264,7 +265,22 @@ typedef struct Reading {
         const char *path;
         size_t max;
         bool is_cut; /* no more than max bytes are read; else more are -EFBIG */
+        off_t size;  /* of a regular file; negative: not known */
 } Reading;
+
+/* Whether another read would only say that this was the end. A file ends where fstat(2) has seen its end, for less
+ * was read than was asked for. What the kernel makes of an attribute it makes once, at the first read
+ * (sysfs.rst; likewise sysctls): one whole line is all of it. */
+static bool is_end(const Reading *reading, const Text *text) {
+        const char *newline;
+
+        if (reading->size >= 0)
+                return (size_t) reading->size == text->length;
+        return (text_starts_with(reading->path, PATH_SYS "/") ||
+                text_starts_with(reading->path, PATH_PROC_SYS)) &&
+               (newline = memchr(text->string, '\n', text->length)) &&
+               newline == text->string + text->length - 1;
+}
 
 /* To the end of the file. */
 static int read_all(const Reading *reading, int fd, char **ret, size_t *ret_size) {
@@ -283,6 +299,8 @@ static int read_all(const Reading *reading, int fd, char **ret, size_t *ret_size
                 if (text.length + (size_t) n > reading->max)
                         return -EFBIG;
                 text_add_n(&text, buffer, (size_t) n);
+                if ((size_t) n < room && is_end(reading, &text))
+                        break;
         }
         text_add(&text, "");
         *ret = text.string;
@@ -294,22 +312,22 @@ static int read_all(const Reading *reading, int fd, char **ret, size_t *ret_size
 
 int root_read_judged(const Root *root, Arena *arena, const char *path, size_t max, RootJudge judge,
                      void *userdata, char **ret, size_t *ret_size) {
-        CLEANUP(close_fd) int fd = open_regular(root, path, judge, userdata);
-        const Reading reading = {root, arena, path, max, false};
+        struct stat st;
+        CLEANUP(close_fd) int fd = open_regular(root, path, judge, userdata, &st);
+        const Reading reading = {root, arena, path, max, false, fd < 0 ? -1 : st.st_size};
 
         return noted(root, path, fd < 0 ? fd : read_all(&reading, fd, ret, ret_size));
 }
 
 int root_read_end(const Root *root, Arena *arena, const char *path, size_t max, char **ret,
                   size_t *ret_size) {
-        CLEANUP(close_fd) int fd = open_regular(root, path, NULL, NULL);
         struct stat st;
+        CLEANUP(close_fd) int fd = open_regular(root, path, NULL, NULL, &st);
         int r = fd == -EISDIR ? -EINVAL : fd;
-        const Reading reading = {root, arena, path, max, true};
+        const Reading reading = {root, arena, path, max, true, -1};
 
         if (fd >= 0)
-                r = fstat(fd, &st) < 0 || ((uint64_t) st.st_size > max &&
-                                           lseek(fd, -(off_t) max, SEEK_END) < 0)
+                r = (uint64_t) st.st_size > max && lseek(fd, -(off_t) max, SEEK_END) < 0
                             ? -errno
                             : read_all(&reading, fd, ret, ret_size);
         return noted(root, path, r);
@@ -320,7 +338,7 @@ int root_read_kernel_file(const Root *root, Arena *arena, const char *path, size
         const int flags = O_RDONLY | O_NONBLOCK | O_NOCTTY;
         CLEANUP(close_fd) int fd = -EINVAL;
         CLEANUP(close_fd) int found = -1;
-        const Reading reading = {root, arena, path, max, false};
+        const Reading reading = {root, arena, path, max, false, -1};
         struct stat st;
 
         if (text_starts_with(path, PATH_PROC "/") || text_starts_with(path, PATH_SYS "/") ||
@@ -512,39 +530,17 @@ bool root_is_directory(const Root *root, const char *path) {
         return noted(root, path, fd) >= 0;
 }
 
-char *root_identity(const Root *root, Arena *arena, const char *path) {
-        CLEANUP(close_fd) int fd = open_below(root, path, O_PATH, 0);
-        struct stat st;
+int root_stat(const Root *root, const char *path, struct stat *ret) {
+        bool is_host = root_is_host(root);
+        CLEANUP(close_fd) int fd = is_host ? -1 : open_below(root, path, O_PATH, 0);
+        int r = is_host  ? fstatat(root->fd, path + strspn(path, "/"), ret, 0)
+                : fd < 0 ? fd
+                         : fstat(fd, ret);
 
+        if (r == -1)
+                r = -errno;
         record_name(root, path);
-        if (noted(root, path, fd) < 0 || fstat(fd, &st) < 0)
-                return arena_strdup(arena, "-");
-        return arena_printf(arena, "%" PRIu64 ":%" PRIu64 ":%" PRId64 ".%09ld",
-                            (uint64_t) st.st_dev, (uint64_t) st.st_ino, (int64_t) st.st_mtim.tv_sec,
-                            st.st_mtim.tv_nsec);
-}
-
-static uint64_t nsec_of(struct timespec at) {
-        return (uint64_t) at.tv_sec * USEC_PER_SEC * 1000 + (uint64_t) at.tv_nsec;
-}
-
-uint64_t root_fold_identity(const Root *root, const char *path, uint64_t hash,
-                            uint64_t *newest_usec) {
-        CLEANUP(close_fd) int fd = root_is_host(root) ? -1 : open_below(root, path, O_PATH, 0);
-        struct stat st = {};
-        int r = !root_is_host(root) ? fstat(fd, &st)
-                                    : fstatat(root->fd, path + strspn(path, "/"), &st, 0);
-        const uint64_t values[] = {r < 0,
-                                   st.st_dev,
-                                   st.st_ino,
-                                   (uint64_t) st.st_size,
-                                   nsec_of(st.st_mtim),
-                                   nsec_of(st.st_ctim)};
-
-        ARRAY_FOREACH(value, values, ARRAY_LEN(values))
-                hash = (hash ^ *value) * UINT64_C(0x100000001b3);
-        *newest_usec = MAX(*newest_usec, MAX(values[4], values[5]) / 1000);
-        return hash;
+        return noted(root, path, r);
 }
 
 int root_read_link(const Root *root, Arena *arena, const char *path, char **ret) {

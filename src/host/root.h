@@ -105,10 +105,18 @@ bool root_is_directory(const Root *root, const char *path);
  * and time of the last change; "-" where nothing is there. */
 char *root_identity(const Root *root, Arena *arena, const char *path);
 
-/* The same, and more exact, into HASH, which differs where PATH is another file: device, inode, size and both times
- * of the last change, of which the latest so far is *NEWEST_USEC, since the epoch. */
-uint64_t root_fold_identity(const Root *root, const char *path, uint64_t hash,
-                            uint64_t *newest_usec);
+/* What changes when one of some files is another file, or is written to: of each device, inode, size and both
+ * times of the last change, of which the latest so far is noted. */
+typedef struct RootStamp {
+        uint64_t hash;
+        uint64_t newest_usec; /* since the epoch */
+} RootStamp;
+
+void root_stamp(const Root *root, const char *path, RootStamp *stamp);
+void root_stamp_add(RootStamp *stamp, const struct stat *st); /* NULL: there is nothing */
+
+/* Of what PATH leads to. */
+int root_stat(const Root *root, const char *path, struct stat *ret);
 
 /* What a symbolic link holds; -EINVAL for what is none. */
 int root_read_link(const Root *root, Arena *arena, const char *path, char **ret);

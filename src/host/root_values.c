@@ -33,6 +33,37 @@ int root_read_u64(const Root *root, const char *path, uint64_t *ret) {
         return r < 0 ? r : parse_u64(text, ret);
 }
 
+char *root_identity(const Root *root, Arena *arena, const char *path) {
+        struct stat st;
+
+        if (root_stat(root, path, &st) < 0)
+                return arena_strdup(arena, "-");
+        return arena_printf(arena, "%" PRIu64 ":%" PRIu64 ":%" PRId64 ".%09ld",
+                            (uint64_t) st.st_dev, (uint64_t) st.st_ino, (int64_t) st.st_mtim.tv_sec,
+                            st.st_mtim.tv_nsec);
+}
+
+void root_stamp_add(RootStamp *stamp, const struct stat *st) {
+        static const struct stat none = {};
+        const struct stat *at = st ? st : &none;
+        const struct timespec *const times[] = {&at->st_mtim, &at->st_ctim};
+        uint64_t values[] = {st != NULL, at->st_dev, at->st_ino, (uint64_t) at->st_size, 0, 0};
+
+        for (size_t i = 0; i < ARRAY_LEN(times); i++) {
+                values[4 + i] = (uint64_t) times[i]->tv_sec * USEC_PER_SEC * 1000 +
+                                (uint64_t) times[i]->tv_nsec;
+                stamp->newest_usec = MAX(stamp->newest_usec, values[4 + i] / 1000);
+        }
+        ARRAY_FOREACH(value, values, ARRAY_LEN(values))
+                stamp->hash = (stamp->hash ^ *value) * UINT64_C(0x100000001b3);
+}
+
+void root_stamp(const Root *root, const char *path, RootStamp *stamp) {
+        struct stat st;
+
+        root_stamp_add(stamp, root_stat(root, path, &st) < 0 ? NULL : &st);
+}
+
 bool root_try_again(const Root *root, int error, unsigned *n_tries) {
         if (!error_is_fault(error) || ++*n_tries >= READ_TRIES)
                 return false;

@@ -17,10 +17,9 @@ enum {
 
 /* ---- in the reader ---- */
 
-static json_t *list_entries(void *userdata, Arena *arena, HostSources *sources) {
+static json_t *list_entries(void *userdata UNUSED, Arena *arena, HostSources *sources) {
         const OracleInstances found = oracle_instances_read(arena, &sources->sources);
 
-        (void) userdata;
         return VEC_TO_JSON(instance, &found,
                            json_pack("[sssb]", instance->sid, instance->home, instance->origin,
                                      instance->is_started));

@@ -129,7 +129,7 @@ static void add_profile(Finder *finder, const char *name, unsigned depth) {
             0)
                 return;
         file.text = text;
-        SettingSourceNames includes = setting_source_tuned_includes(finder->arena, text, file.size);
+        SourceNames includes = setting_source_tuned_includes(finder->arena, text, file.size);
 
         VEC_FOREACH(include, &includes)
                 add_profile(finder, *include, depth + 1);

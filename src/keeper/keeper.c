@@ -106,12 +106,17 @@ void keeper_begin(Keeper *keeper, KeeperCause cause, uint64_t now_usec) {
             config_load(keeper->root, arena, NULL)->fault.error == 0 &&
             keeper_reload(keeper, false, now_usec) == KEEPER_RELOAD_BEGUN)
                 return;
-        if (cause == KEEPER_FRESH)
+        if (cause != KEEPER_RETRY)
                 renew_attempts(keeper, now_usec);
+        bool is_looked_at = cause == KEEPER_START && keeper->has_started;
+
         if (!keeper_finish_start(keeper))
                 return;
         keeper_forget_old_restores(keeper, now_usec);
-        keeper_look_for_drift(keeper);
+        if (is_looked_at)
+                keeper_note_drift(keeper, keeper->look);
+        else
+                keeper_look_for_drift(keeper);
         if (keeper->fault.error < 0 || (keeper->limits.n > 0 && !forget_limits(keeper))) {
                 keeper_reload_break_off(keeper);
                 return;
@@ -125,11 +130,12 @@ void keeper_hurry(Keeper *keeper) {
                 apply_hurry(keeper->apply);
 }
 
-/* Takes in what the writes have brought; whether that was anything, or has taught something. */
+/* Takes in what the writes have brought; whether that was anything, or has taught something. Where all of it has
+ * come as it was intended, that is on disk already. */
 static bool end_pass(Keeper *keeper) {
         size_t n;
         const ApplyResult *results = apply_results(keeper->apply, &n);
-        bool has_moved = false;
+        bool has_moved = false, is_other = false;
 
         if (keeper->n_passes == 1 && n > 0) {
                 arena_free(keeper->attempts_arena);
@@ -139,12 +145,13 @@ static bool end_pass(Keeper *keeper) {
         ARRAY_FOREACH(result, results, n) {
                 note_attempts(keeper, result);
                 keeper_note_move(keeper, result);
-                keeper_record_result(keeper->look->ledger, result);
+                is_other |= keeper_record_result(keeper->look->ledger, result);
                 has_moved = has_moved || result->is_unread ||
                             result->reached_pages != result->step.from_pages;
         }
-        keeper_record_straightening(keeper, apply_straightened_bytes(keeper->apply));
-        keeper_save(keeper);
+        is_other |= keeper_record_straightening(keeper, apply_straightened_bytes(keeper->apply));
+        if (is_other)
+                keeper_save(keeper);
         /* The pools that stayed short become limits, by which the plan is made anew: an instance that cannot
          * be whole gives its pages to the next. */
         PoolLimits limits =
@@ -155,14 +162,25 @@ static bool end_pass(Keeper *keeper) {
         return limits.n > 0 || has_moved;
 }
 
+/* Nothing was written, nor is there anything: the round ends in the moment in which it has begun. */
+static bool is_nothing_to_do(const Keeper *keeper) {
+        size_t n;
+
+        apply_results(keeper->apply, &n);
+        return n == 0 && host_plan_count(&keeper->look->host) == 0;
+}
+
 /* False: the round is over. Others may have come meanwhile, so that the plan is made anew until nothing
  * is left to be written, or writing brings nothing. */
 static bool next_pass(Keeper *keeper, uint64_t now_usec) {
+        bool is_still_so = is_nothing_to_do(keeper);
         bool has_brought = end_pass(keeper);
 
         keeper->apply = NULL; /* it is in the look's arena */
-        if (!keeper_look_anew(keeper))
+        if (!is_still_so && !keeper_look_anew(keeper)) {
+                keeper_save(keeper);
                 return false;
+        }
         bool is_cut_short = keeper->is_another_wanted || keeper->is_hurried;
 
         if (plan_count_changed(keeper->look->plan) == 0 ||
@@ -170,8 +188,10 @@ static bool next_pass(Keeper *keeper, uint64_t now_usec) {
                 keeper_record_outcome(keeper);
                 return false;
         }
-        if (is_cut_short)
+        if (is_cut_short) {
+                keeper_save(keeper);
                 return false;
+        }
         begin_pass(keeper, now_usec);
         return true;
 }
@@ -309,7 +329,8 @@ bool keeper_is_held_back(const Keeper *keeper) {
 
 /* ---- changes by hand ---- */
 
-void keeper_note_before(Keeper *keeper) {
+/* Notes what the pools hold, for keeper_pool_changes(). */
+static void note_before(Keeper *keeper) {
         Arena *arena = arena_new();
         LookInput input = keeper_look_input(keeper);
 
@@ -327,7 +348,7 @@ PoolChanges keeper_pool_changes(const Keeper *keeper, Arena *arena) {
 }
 
 void keeper_release(Keeper *keeper, const char *instance, uint64_t now_usec) {
-        keeper_note_before(keeper);
+        note_before(keeper);
         ledger_release(keeper->look_arena, keeper->look->ledger, instance);
         keeper_begin(keeper, KEEPER_FRESH, now_usec);
 }

@@ -8,7 +8,8 @@
  * it the time, and asks it on behalf of clients. One that is dropped at any moment is taken up by the
  * next one, from the state on /run.
  *
- *   keeper_begin(keeper, now);
+ *   keeper_start(keeper);
+ *   keeper_begin(keeper, KEEPER_START, now);
  *   while (keeper_next(keeper, now, &operation))
  *           keeper_done(keeper, &operation, apply_perform(root, &operation), usec);
  */
@@ -45,6 +46,7 @@ void keeper_start(Keeper *keeper);
 /* ---- rounds ---- */
 
 typedef enum KeeperCause {
+        KEEPER_START, /* right after keeper_start(), whose look is used; else as fresh */
         KEEPER_FRESH, /* try as hard as ReserveTimeout= allows, from now on */
         KEEPER_RETRY, /* go on with what is short */
 } KeeperCause;

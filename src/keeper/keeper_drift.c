@@ -56,15 +56,8 @@ void keeper_begin_repair(Keeper *keeper) {
         keeper->lost = (Drifts){};
 }
 
-size_t keeper_look_for_drift(Keeper *keeper) {
+size_t keeper_note_drift(Keeper *keeper, const Look *look) {
         CLEANUP(arena_freep) Arena *scratch = arena_new();
-        Arena *arena = arena_new();
-        Look *look = keeper_make_look(keeper, arena);
-
-        if (look->fault.error < 0) {
-                keeper_adopt(keeper, arena, look);
-                return 0;
-        }
         Drifts drifts = drift_find(scratch, keeper->look->plan, keeper->look->ledger,
                                    look->topology, &look->host);
         size_t n = tell_drifts(keeper, &drifts, look->topology) + (look->moved_pages > 0);
@@ -77,6 +70,14 @@ size_t keeper_look_for_drift(Keeper *keeper) {
                                                  lost->page_size_bytes == drift->page_size_bytes))
                         *vec_push(keeper->lost_arena, &keeper->lost) = *drift;
         }
+        return n;
+}
+
+size_t keeper_look_for_drift(Keeper *keeper) {
+        Arena *arena = arena_new();
+        Look *look = keeper_make_look(keeper, arena);
+        size_t n = look->fault.error < 0 ? 0 : keeper_note_drift(keeper, look);
+
         keeper_adopt(keeper, arena, look);
         return n;
 }

@@ -32,6 +32,19 @@ static void forget_starting(Keeper *keeper, const char *instance) {
         keeper->starting = (PlanStartings){};
 }
 
+/* What others have changed is known, and told, before anything is written for a gate. */
+static void note_drift(Keeper *keeper) {
+        if (!keeper_is_working(keeper) && keeper_look_for_drift(keeper) > 0)
+                keeper->is_drift_left = true;
+}
+
+/* With OnDrift=report no round may undo what others have done. Where they have done nothing, or have put it back, it
+ * is as with any other: what was short may be there now. */
+static bool may_write(const Keeper *keeper) {
+        return keeper->asked.config->host.on_drift == DRIFT_REPAIR ||
+               !(keeper->is_drift_left || keeper_is_anything_lost(keeper));
+}
+
 /* Its earlier run is over, and so is what that had; what it needs now may be another thing. */
 static void begin_start(Keeper *keeper, const InstanceConfig *config, Gate *gate) {
         gate->has_begun = true;
@@ -45,8 +58,7 @@ static void begin_start(Keeper *keeper, const InstanceConfig *config, Gate *gate
                 (PlanStarting){arena_strdup(keeper->starting_arena, config->name),
                                arena_strdup(keeper->starting_arena, config->unit),
                                arena_strdup(keeper->starting_arena, gate->run), gate->policy};
-        if (!keeper_is_working(keeper))
-                keeper_look_for_drift(keeper);
+        note_drift(keeper);
 }
 
 /* What the unit was let start with for others of its instances is its own, though more important ones may
@@ -146,8 +158,7 @@ static Reason let_start(Keeper *keeper, Arena *arena, const Status *status,
 
 /* Another round may bring what it lacks, unless the last one brought it no nearer. */
 static bool may_try_again(const Keeper *keeper, Gate *gate, bool may_try, uint64_t lacked_pages) {
-        if (!may_try || keeper->asked.config->host.on_drift != DRIFT_REPAIR ||
-            gate->n_rounds >= ROUNDS_MAX ||
+        if (!may_try || !may_write(keeper) || gate->n_rounds >= ROUNDS_MAX ||
             (gate->n_rounds > 0 && lacked_pages >= gate->lacked_pages))
                 return false;
         gate->n_rounds++;
@@ -299,10 +310,15 @@ GateAnswer keeper_try_gate(Keeper *keeper, GateView *view, Gate *gate, bool may_
                         return GATE_WAIT;
                 /* Pages that its earlier run had elsewhere, for instance. */
                 if (!keeper_is_working(keeper) && plan_count_changed(keeper->look->plan) > 0 &&
-                    keeper->asked.config->host.on_drift == DRIFT_REPAIR && may_try) {
+                    may_write(keeper) && may_try) {
                         gate->n_rounds = 1;
                         return GATE_WAIT;
                 }
+        }
+        if (!gate->is_starting && may_try && gate->n_rounds == 0 &&
+            keeper->asked.config->host.on_drift == DRIFT_REPORT) {
+                note_drift(keeper);
+                view->status = NULL;
         }
         if (!view->status)
                 view->status = keeper_judge(keeper, view->arena, false);

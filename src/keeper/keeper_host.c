@@ -22,9 +22,37 @@ static void tell_set(const Keeper *keeper, const char *text) {
                          &(KeeperEvent){.level = LOG_INFO, .what = HISTORY_SET, .text = text});
 }
 
+/* As long as a reload may be taken back. What it has found counts, not what it has set meanwhile. */
+static void note_for_undo(Keeper *keeper, const HostWrites *writes) {
+        Reload *reload = &keeper->reload;
+
+        if (reload->stage != RELOAD_TRYING)
+                return;
+        VEC_FOREACH(write, writes)
+                if (write->before &&
+                    !VEC_ANY(known, &reload->undo, text_equals(known->path, write->path)))
+                        *vec_push(reload->arena, &reload->undo) =
+                                (HostWrite){.path = arena_strdup(reload->arena, write->path),
+                                            .value = arena_strdup(reload->arena, write->before)};
+}
+
+void keeper_undo_host(Keeper *keeper) {
+        CLEANUP(arena_freep) Arena *arena = arena_new();
+        const ThpPlan undo = {.writes = keeper->reload.undo};
+        const char *path = NULL;
+        int r = thp_apply(keeper->root, &undo, &path);
+
+        keeper->reload.undo = (HostWrites){};
+        if (r < 0)
+                keeper_tell(keeper, LOG_WARNING, NULL,
+                            arena_printf(arena, "cannot set %s back: %s", path, strerror(-r)));
+}
+
 void keeper_set_thp(Keeper *keeper, const ThpPlan *plan) {
         CLEANUP(arena_freep) Arena *arena = arena_new();
         const char *path = NULL;
+
+        note_for_undo(keeper, &plan->writes);
         int r = thp_apply(keeper->root, plan, &path);
 
         if (plan->writes.n > 0 && r == 0)
@@ -39,6 +67,8 @@ void keeper_set_thp(Keeper *keeper, const ThpPlan *plan) {
 void keeper_set_limits(Keeper *keeper, const LimitsPlan *plan) {
         CLEANUP(arena_freep) Arena *arena = arena_new();
         const char *path = NULL;
+
+        note_for_undo(keeper, &plan->writes);
         int r = limits_apply(keeper->root, plan, &path);
 
         if (r < 0)

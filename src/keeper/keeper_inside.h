@@ -31,6 +31,7 @@ typedef struct Reload {
         const Ledger *ledger; /* as it was then */
         const Status *status;
         const Topology *topology;
+        HostWrites undo; /* what was set besides the pools, as it was before */
         Diags problems;
         Arena *unread_arena; /* of the problem where the host could not be read */
 } Reload;
@@ -148,11 +149,12 @@ void keeper_save(const Keeper *keeper);
  * pages again and does not take them for another's. */
 void keeper_record_intent(Keeper *keeper, uint64_t now_usec);
 
-/* What was read back. */
-void keeper_record_result(Ledger *ledger, const ApplyResult *result);
+/* What was read back; whether it is another thing than was intended. */
+bool keeper_record_result(Ledger *ledger, const ApplyResult *result);
 
-/* Surplus pages that were made persistent are ours to give back: nobody has set them there. 0: of no size. */
-void keeper_record_straightening(const Keeper *keeper, uint64_t page_size_bytes);
+/* Surplus pages that were made persistent are ours to give back: nobody has set them there. 0: of no size. Whether
+ * there were any. */
+bool keeper_record_straightening(const Keeper *keeper, uint64_t page_size_bytes);
 
 /* What the instances have in the end may be less than was intended; only then it is known who has all that
  * he wants. */
@@ -167,6 +169,9 @@ void keeper_forget_old_restores(const Keeper *keeper, uint64_t now_usec);
  * nodes is to be repaired, too. How many there are to repair; keeper->fault says whether that could be seen. */
 size_t keeper_look_for_drift(Keeper *keeper);
 
+/* The same of a LOOK that was made already. */
+size_t keeper_note_drift(Keeper *keeper, const Look *look);
+
 /* Whether others have lowered a pool and it has not come back, nor a round begun. */
 bool keeper_is_anything_lost(const Keeper *keeper);
 /* A round begins, which is to bring them back. */
@@ -177,12 +182,11 @@ void keeper_forget_drift(Keeper *keeper);
 
 void keeper_set_thp(Keeper *keeper, const ThpPlan *plan);
 void keeper_set_limits(Keeper *keeper, const LimitsPlan *plan);
+/* A reload is taken back: what both have set for it is as it was before. */
+void keeper_undo_host(Keeper *keeper);
 
 /* Where instances have pages of the default size, keeps systemd-sysctl from moving them. */
 void keeper_guard_pool(const Keeper *keeper);
-
-/* Notes what the pools hold, for keeper_pool_changes(). */
-void keeper_note_before(Keeper *keeper);
 
 /* The end of a round, for a reload under way; true: another round has begun. */
 bool keeper_reload_continue(Keeper *keeper, uint64_t now_usec);

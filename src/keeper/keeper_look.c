@@ -101,17 +101,24 @@ static int decide_boot_guard(const Keeper *keeper, Ledger *ledger) {
         return 0;
 }
 
+/* What an instance has of which nothing is known, because a file cannot be read: until a reload. */
+static void hold_for_unknown(const Keeper *keeper, Arena *arena, Ledger *ledger) {
+        VEC_FOREACH(instance, &ledger->instances)
+                if (!config_find(keeper->asked.config, instance->name) && instance->grants.n > 0)
+                        *vec_push(arena, &ledger->holds) = (LedgerHold){
+                                .unit = "", .run = "", .is_tentative = true, .granted = *instance};
+}
+
 /* A first look, by what is on disk. The guard is decided before a plan is made. A look that has a fault
  * is taken for want of a better one; nothing is done by it. */
 static void look_first(Keeper *keeper) {
-        CLEANUP(arena_freep) Arena *scratch = arena_new();
+        Arena *arena = arena_new();
         LookInput input = keeper_look_input(keeper);
-
         const Config *config = keeper->asked.config;
+        ReadFault fault = {};
 
         input.ledger = NULL; /* as it is on disk */
-        Look *first = look_at_host(scratch, &input);
-        ReadFault fault = {};
+        Look *look = look_at_host(arena, &input);
 
         /* Which of it may pass, and is waited for. A file that cannot be read for long is a mistake of its
          * instance, for which the others do not wait. */
@@ -119,24 +126,21 @@ static void look_first(Keeper *keeper) {
         if (keeper->n_starts < STARTS_MAX || config->is_unlisted)
                 fault = config->fault;
         if (fault.error == 0)
-                fault = first->fault;
-        if (first->state && first->fault.error == 0)
-                keeper_tell(keeper, LOG_WARNING, NULL, first->state);
-        if (fault.error == 0 && decide_boot_guard(keeper, first->ledger) < 0)
-                fault = root_fault(keeper->root, scratch);
-        /* What an instance has of which nothing is known, because a file cannot be read: until a reload. */
+                fault = look->fault;
+        if (look->state && look->fault.error == 0)
+                keeper_tell(keeper, LOG_WARNING, NULL, look->state);
+        if (fault.error == 0 && decide_boot_guard(keeper, look->ledger) < 0)
+                fault = root_fault(keeper->root, arena);
         if (fault.error == 0 && config->is_incomplete)
-                VEC_FOREACH(instance, &first->ledger->instances)
-                        if (!config_find(config, instance->name) && instance->grants.n > 0)
-                                *vec_push(scratch, &first->ledger->holds) =
-                                        (LedgerHold){.unit = "",
-                                                     .run = "",
-                                                     .is_tentative = true,
-                                                     .granted = *instance};
-        input.ledger = first->ledger;
-        Arena *arena = arena_new();
-        Look *look = look_make(arena, &input);
+                hold_for_unknown(keeper, arena, look->ledger);
+        bool is_known = fault.error == 0 && !config->is_incomplete;
 
+        if (is_known)
+                look_complete(arena, &input, look);
+        if (!is_known || look->fault.error < 0) {
+                input.ledger = look->ledger;
+                look = look_make(arena, &input);
+        }
         if (fault.error == 0)
                 fault = look->fault;
         keeper->has_started = fault.error == 0;

@@ -48,34 +48,47 @@ void keeper_record_intent(Keeper *keeper, uint64_t now_usec) {
                 }
                 known->set_pages = MAX(MAX(pool->from_pages, pool->to_pages), known->found_pages);
         }
-        keeper_save(keeper);
+        /* Else the outcome follows at once. */
+        if (plan_steps(keeper->look_arena, plan).n > 0)
+                keeper_save(keeper);
 }
 
-void keeper_record_straightening(const Keeper *keeper, uint64_t page_size_bytes) {
+bool keeper_record_straightening(const Keeper *keeper, uint64_t page_size_bytes) {
+        bool is_other = false;
+
         VEC_FOREACH(known, &keeper->look->ledger->pools) {
                 const Pool *pool =
                         topology_pool(keeper->look->topology, known->node, page_size_bytes);
 
-                if (pool && known->page_size_bytes == page_size_bytes)
-                        known->set_pages = MAX(known->set_pages, pool->total_pages);
+                if (!pool || known->page_size_bytes != page_size_bytes ||
+                    known->set_pages >= pool->total_pages)
+                        continue;
+                known->set_pages = pool->total_pages;
+                is_other = true;
         }
+        return is_other;
 }
 
-void keeper_record_result(Ledger *ledger, const ApplyResult *result) {
+bool keeper_record_result(Ledger *ledger, const ApplyResult *result) {
         const PlanPool *pool = result->step.pool;
         LedgerPool *known = ledger_pool(ledger, pool->node, pool->page_size_bytes);
         LedgerPool *small = ledger_pool(ledger, pool->node, result->step.demote_to_bytes);
+        bool is_other = result->demoted_pages > 0 && known && small;
 
         /* What came from demoting existing pages existed before, too. */
-        if (result->demoted_pages > 0 && known && small) {
+        if (is_other) {
                 known->found_pages = sub_floored(known->found_pages, result->demoted_pages);
                 small->found_pages += result->demoted_pages *
                                       (pool->page_size_bytes / result->step.demote_to_bytes);
         }
         if (!known || result->error == -ENOENT || result->is_unread)
-                return;
+                return is_other;
+        const LedgerPool before = *known;
+
         known->found_pages = MIN(known->found_pages, result->reached_pages);
         known->set_pages = MAX(result->reached_pages, known->found_pages);
+        return is_other || known->found_pages != before.found_pages ||
+               known->set_pages != before.set_pages;
 }
 
 void keeper_record_outcome(Keeper *keeper) {

@@ -172,8 +172,8 @@ static bool look_keeping(Keeper *keeper) {
         return keeper_look_anew(keeper);
 }
 
-/* What holds is as it was before: configuration, look, and whose the pages are; but the pools as they were
- * left and seen since. */
+/* What holds is as it was before: configuration, look, whose the pages are, and what was set besides; but the pools
+ * as they were left and seen since. */
 static void restore(Keeper *keeper) {
         Reload *reload = &keeper->reload;
         Arena *tried = keeper->asked.arena;
@@ -191,6 +191,7 @@ static void restore(Keeper *keeper) {
         keeper->asked = reload->before;
         reload->before = (Asked){};
         arena_free(tried);
+        keeper_undo_host(keeper);
 }
 
 /* The new configuration takes the place of the old, with a look by it; false: the host cannot be read, and

@@ -27,7 +27,8 @@ static PageCount seen_for_good(const InstanceConfig *instance) {
         uint64_t base = page_counts_find(&seen->base, count->page_size_bytes);
 
         if (base == 0 || base != page_counts_find(&learned->pages, count->page_size_bytes) ||
-            !text_equals(seen->version, learned->version))
+            !text_equals(seen->version, learned->version) ||
+            !text_equals(seen->settings, learned->settings))
                 return (PageCount){};
         return *count;
 }

@@ -46,8 +46,7 @@ Look *look_at_host(Arena *arena, const LookInput *input) {
         return look;
 }
 
-static Look *make_once(Arena *arena, const LookInput *input) {
-        Look *look = look_at_host(arena, input);
+void look_complete(Arena *arena, const LookInput *input, Look *look) {
         Figures derived = {};
 
         /* Read anew each time: at early boot the databases' files may not be mounted yet. */
@@ -78,6 +77,12 @@ static Look *make_once(Arena *arena, const LookInput *input) {
                                     &look->host_problems);
         if (look->fault.error == 0)
                 look->fault = root_fault(input->root, arena);
+}
+
+static Look *make_once(Arena *arena, const LookInput *input) {
+        Look *look = look_at_host(arena, input);
+
+        look_complete(arena, input, look);
         return look;
 }
 

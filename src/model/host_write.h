@@ -7,7 +7,8 @@
 
 typedef struct HostWrite {
         const char *path;
-        const char *value; /* in the unit of the file */
+        const char *value;  /* in the unit of the file */
+        const char *before; /* what it shows now, likewise; NULL: not known */
 } HostWrite;
 
 typedef VEC(HostWrite) HostWrites;

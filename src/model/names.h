@@ -27,9 +27,11 @@
 #define NAME_WAIT_PREFIX "hugeplan-wait@"          /* followed by an instance's name */
 #define NAME_ASK_UNIT    "hugeplan-ask@%s.service" /* of an instance's name */
 #define NAME_LOOK_UNIT   "hugeplan-look@%s.service"
-/* Where hugeplan-learn@NAME.service listens, and hugeplan-ask@NAME.service is connected to: root's alone. */
+/* Where hugeplan-learn@NAME.service listens: root's alone. Systemd connects hugeplan-ask@NAME.service to the first,
+ * which is its database's owner, and hugeplan-look@NAME.service to the second. */
 #define PATH_ANSWERS           "/run/hugeplan-learn"
 #define NAME_ANSWER            "answer"
+#define NAME_ANSWER_SEEN       "seen"
 #define NAME_MOUNTS_WANTED_BY  "multi-user.target"
 #define PATH_SYSTEMD_RUNS      "/run/systemd/system" /* sd_booted(3) */
 #define PATH_USR_LIB           "/usr/lib"
@@ -62,6 +64,7 @@
 #define PATH_CMDLINE                "/proc/cmdline"
 #define PATH_BOOT_ID                "/proc/sys/kernel/random/boot_id"
 #define PATH_OSRELEASE              "/proc/sys/kernel/osrelease"
+#define PATH_HOST_NAME              "/proc/sys/kernel/hostname"
 #define PATH_SELF_STATUS            "/proc/self/status"
 #define PATH_NR_HUGEPAGES           "/proc/sys/vm/nr_hugepages"
 #define PATH_NR_HUGEPAGES_MEMPOLICY "/proc/sys/vm/nr_hugepages_mempolicy"

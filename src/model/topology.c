@@ -3,6 +3,7 @@
 
 #include "base/size.h"
 #include "base/text.h"
+#include "model/names.h"
 
 size_t topology_node_index(const Topology *topology, unsigned id) {
         const Node *node = topology_node(topology, id);
@@ -32,6 +33,23 @@ const Pool *topology_pool(const Topology *topology, unsigned node_id, uint64_t p
         if (!node || i < 0 || !node->pools[i].exists)
                 return NULL;
         return &node->pools[i];
+}
+
+char *node_path(Arena *arena, unsigned node, const char *file) {
+        return arena_printf(arena, PATH_NODES "/node%u/%s", node, file);
+}
+
+char *page_size_path(Arena *arena, const char *directory, uint64_t page_size_bytes,
+                     const char *file) {
+        return arena_printf(arena, "%s/" NAME_HUGEPAGES_DIR "%" PRIu64 "kB/%s", directory,
+                            page_size_bytes / KIB, file);
+}
+
+char *topology_pool_path(Arena *arena, const Topology *topology, unsigned node,
+                         uint64_t page_size_bytes, const char *file) {
+        return page_size_path(
+                arena, topology->is_numa ? node_path(arena, node, "hugepages") : PATH_HUGEPAGES,
+                page_size_bytes, file);
 }
 
 bool topology_kernel_is_older(const Topology *topology, uint64_t major, uint64_t minor) {

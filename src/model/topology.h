@@ -119,6 +119,14 @@ static inline int topology_compare_pools(unsigned node, uint64_t page_size_bytes
         return node < other_node ? -1 : node > other_node;
 }
 
+/* Paths of the kernel's files: FILE of a NUMA node; FILE of what there is of a page size in DIRECTORY, such as
+ * PATH_HUGEPAGES ("DIRECTORY/hugepages-2048kB/FILE"); FILE of a pool, which without NUMA is the host's. */
+char *node_path(Arena *arena, unsigned node, const char *file);
+char *page_size_path(Arena *arena, const char *directory, uint64_t page_size_bytes,
+                     const char *file);
+char *topology_pool_path(Arena *arena, const Topology *topology, unsigned node,
+                         uint64_t page_size_bytes, const char *file);
+
 /* Pages that stay when given back: what a write to nr_hugepages sets. The file reads total with
  * surplus, so that writing back what was read would turn surplus into persistent pages. */
 static inline uint64_t pool_persistent_pages(const Pool *pool) {

@@ -16,6 +16,15 @@ static uint64_t instance_bytes(const Plan *plan, const InstanceConfig *instance)
 
 /* ---- the kernel's limits ---- */
 
+static void add_write(Arena *arena, LimitsPlan *plan, const char *path, uint64_t before,
+                      uint64_t value) {
+        *vec_push(arena, &plan->writes) = (HostWrite){
+                path,
+                arena_printf(arena, "%" PRIu64, value),
+                arena_printf(arena, "%" PRIu64, before),
+        };
+}
+
 /* One segment may be as large as the largest instance; all together as large as all of them, and an
  * eighth for the small segments that others have. */
 static void add_sizes(Arena *arena, const LimitsInput *input, LimitsPlan *plan) {
@@ -31,12 +40,12 @@ static void add_sizes(Arena *arena, const LimitsInput *input, LimitsPlan *plan) 
         uint64_t pages = div_round_up(add_saturated(sum, sum / 8),
                                       MAX(input->topology->base_page_bytes, UINT64_C(4096)));
 
-        if (input->topology->limits.shmmax_bytes < largest)
-                *vec_push(arena, &plan->writes) =
-                        (HostWrite){PATH_SHMMAX, arena_printf(arena, "%" PRIu64, largest)};
-        if (input->topology->limits.shmall_pages < pages)
-                *vec_push(arena, &plan->writes) =
-                        (HostWrite){PATH_SHMALL, arena_printf(arena, "%" PRIu64, pages)};
+        const KernelLimits *now = &input->topology->limits;
+
+        if (now->shmmax_bytes < largest)
+                add_write(arena, plan, PATH_SHMMAX, now->shmmax_bytes, largest);
+        if (now->shmall_pages < pages)
+                add_write(arena, plan, PATH_SHMALL, now->shmall_pages, pages);
 }
 
 const char *limits_group_name(Arena *arena, const Accounts *accounts, uint64_t id) {
@@ -75,8 +84,7 @@ static void add_group(Arena *arena, const LimitsInput *input, LimitsPlan *plan, 
                         "vm.hugetlb_shm_group is group %s and has to be '" NAME_HUGETLB_GROUP
                         "', for it can name but one",
                         limits_group_name(arena, input->accounts, now));
-        *vec_push(arena, &plan->writes) =
-                (HostWrite){PATH_HUGETLB_SHM_GROUP, arena_printf(arena, "%" PRIu64, group->id)};
+        add_write(arena, plan, PATH_HUGETLB_SHM_GROUP, now, group->id);
 }
 
 LimitsPlan limits_plan_make(Arena *arena, const LimitsInput *input, Diags *problems) {

@@ -215,11 +215,8 @@ uint64_t plan_page_tables_bytes(const PlanInstance *instance) {
 }
 
 size_t plan_count_changed(const Plan *plan) {
-        size_t n = 0;
-
-        ARRAY_FOREACH(pool, plan->pools, plan->n_pools)
-                n += pool->from_pages != pool->to_pages || pool->demoted_pages > 0;
-        return n;
+        return ARRAY_SUM(pool, plan->pools, plan->n_pools,
+                         pool->from_pages != pool->to_pages || pool->demoted_pages > 0);
 }
 
 PlanSteps plan_steps(Arena *arena, const Plan *plan) {

@@ -49,11 +49,7 @@ Candidate candidate_new(Planner *planner, const PlanInstance *instance, uint64_t
 }
 
 uint64_t candidate_capacity(const Candidate *candidate) {
-        uint64_t sum = 0;
-
-        for (size_t i = 0; i < candidate->n; i++)
-                sum = add_saturated(sum, candidate->capacity[i]);
-        return sum;
+        return ARRAY_SUM(pages, candidate->capacity, candidate->n, *pages);
 }
 
 /* Evenly; what a node cannot take goes to the others in equal parts; the odd pages go to the nodes

@@ -17,11 +17,10 @@ static void refuse(Planner *planner, PlanInstance *instance, const DemandOption 
 /* The option that the instance was served by before; NULL if its demand is another one now. */
 const DemandOption *planner_find_option(const LedgerInstance *before,
                                         const DemandInstance *demand) {
-        for (size_t i = 0; before && i < demand->n_options; i++)
-                if (demand->options[i].page_size_bytes == before->page_size_bytes &&
-                    demand->options[i].pages == before->pages_wanted)
-                        return &demand->options[i];
-        return NULL;
+        return before ? ARRAY_FIND(option, demand->options, demand->n_options,
+                                   option->page_size_bytes == before->page_size_bytes &&
+                                           option->pages == before->pages_wanted)
+                      : NULL;
 }
 
 static const DemandOption *find_option_before(const Planner *planner,

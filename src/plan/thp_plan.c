@@ -71,8 +71,9 @@ static const char *weaker_shmem(const char *shmem_enabled, ThpPolicy policy) {
         return policy == THP_MADVISE && is_strong ? "advise" : NULL;
 }
 
-static void add_write(Arena *arena, ThpPlan *plan, const char *path, const char *value) {
-        *vec_push(arena, &plan->writes) = (HostWrite){path, value};
+static void add_write(Arena *arena, ThpPlan *plan, const char *path, const char *before,
+                      const char *value) {
+        *vec_push(arena, &plan->writes) = (HostWrite){path, value, before};
 }
 
 ThpPlan thp_plan_make(Arena *arena, const Config *config, const Topology *topology,
@@ -87,23 +88,23 @@ ThpPlan thp_plan_make(Arena *arena, const Config *config, const Topology *topolo
         const char *shmem = weaker_shmem(topology->thp_shmem_enabled, plan.policy);
 
         if (!text_equals(topology->thp_enabled, value))
-                add_write(arena, &plan, PATH_THP_ENABLED, value);
+                add_write(arena, &plan, PATH_THP_ENABLED, topology->thp_enabled, value);
         VEC_FOREACH(size, &topology->thp_sizes) {
-                const char *directory = arena_printf(
-                        arena, PATH_THP "/" NAME_HUGEPAGES_DIR "%" PRIu64 "kB", size->bytes / KIB);
                 const char *weaker = weaker_shmem(size->shmem_enabled, plan.policy);
 
                 /* A per-size file that would give what the policy denies. */
                 if (size->enabled && thp_policy_from_name(size->enabled, &enabled) == 0 &&
                     enabled > plan.policy)
-                        add_write(arena, &plan, arena_printf(arena, "%s/enabled", directory),
-                                  value);
+                        add_write(arena, &plan,
+                                  page_size_path(arena, PATH_THP, size->bytes, "enabled"),
+                                  size->enabled, value);
                 if (weaker)
-                        add_write(arena, &plan, arena_printf(arena, "%s/shmem_enabled", directory),
-                                  weaker);
+                        add_write(arena, &plan,
+                                  page_size_path(arena, PATH_THP, size->bytes, "shmem_enabled"),
+                                  size->shmem_enabled, weaker);
         }
         if (shmem)
-                add_write(arena, &plan, PATH_THP_SHMEM, shmem);
+                add_write(arena, &plan, PATH_THP_SHMEM, topology->thp_shmem_enabled, shmem);
         /* With "always" every page fault would stall for compaction where defrag says so, too; the vendors that want it
          * want compaction in the background. */
         bool is_dense = ARRAY_ANY(instance, config->instances, config->n_instances,
@@ -115,9 +116,9 @@ ThpPlan thp_plan_make(Arena *arena, const Config *config, const Topology *topolo
                 return plan;
         if (text_equals(defrag, "always") ||
             (is_dense && defrag && !text_equals(defrag, "defer+madvise")))
-                add_write(arena, &plan, PATH_THP_DEFRAG, "defer+madvise");
+                add_write(arena, &plan, PATH_THP_DEFRAG, defrag, "defer+madvise");
         if (is_dense && topology->thp_max_ptes_none &&
             !text_equals(topology->thp_max_ptes_none, "0"))
-                add_write(arena, &plan, PATH_THP_MAX_PTES_NONE, "0");
+                add_write(arena, &plan, PATH_THP_MAX_PTES_NONE, topology->thp_max_ptes_none, "0");
         return plan;
 }

@@ -88,7 +88,8 @@ static KernelArgument argument_from(Arena *arena, const char *word) {
         return argument;
 }
 
-KernelArguments kernel_arguments_parse(Arena *arena, const char *line) {
+/* Words of LINE, up to "--": what follows is for init. */
+static KernelArguments parse_arguments(Arena *arena, const char *line) {
         KernelArguments arguments = {};
 
         while (line && *(line += strspn(line, " \t\r\n"))) {
@@ -517,7 +518,7 @@ static void judge_numa(Reader *reader) {
 
 uint64_t kernel_phrase_size_bytes(const char *phrase) {
         CLEANUP(arena_freep) Arena *arena = arena_new();
-        KernelArguments arguments = kernel_arguments_parse(arena, phrase);
+        KernelArguments arguments = parse_arguments(arena, phrase);
         const KernelArgument *size = kernel_argument_find(&arguments, "hugepagesz");
 
         return size ? parse_memory(size->value) : 0;
@@ -525,7 +526,7 @@ uint64_t kernel_phrase_size_bytes(const char *phrase) {
 
 uint64_t kernel_line_pmd_bytes(const Topology *topology) {
         CLEANUP(arena_freep) Arena *arena = arena_new();
-        KernelArguments present = kernel_arguments_parse(arena, topology->kernel_command_line);
+        KernelArguments present = parse_arguments(arena, topology->kernel_command_line);
         uint64_t base = topology->base_page_bytes ? topology->base_page_bytes : 4 * KIB;
 
         if (topology->default_page_size_bytes > 0 &&
@@ -536,7 +537,7 @@ uint64_t kernel_line_pmd_bytes(const Topology *topology) {
 
 KernelLine *kernel_line_read(Arena *arena, const char *line, const char *file,
                              const Topology *topology) {
-        KernelArguments present = kernel_arguments_parse(arena, topology->kernel_command_line);
+        KernelArguments present = parse_arguments(arena, topology->kernel_command_line);
         KernelLine *read = ARENA_NEW(arena, KernelLine);
         Reader reader = {
                 .arena = arena,
@@ -548,7 +549,7 @@ KernelLine *kernel_line_read(Arena *arena, const char *line, const char *file,
         };
 
         read->problems = diags_in(arena);
-        read->arguments = kernel_arguments_parse(arena, line);
+        read->arguments = parse_arguments(arena, line);
         reader.can_judge_nodes = !has_numa_off(&present) && !has_numa_off(&read->arguments);
         VEC_FOREACH(argument, &read->arguments)
                 take_argument(&reader, argument);

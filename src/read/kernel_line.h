@@ -49,9 +49,6 @@ typedef struct KernelLine {
         KernelChanges repairs; /* of what is an error */
 } KernelLine;
 
-/* Words of LINE, up to "--": what follows is for init. */
-KernelArguments kernel_arguments_parse(Arena *arena, const char *line);
-
 /* FILE is where the line stands, for the problems; it is judged against the nodes and page sizes of
  * TOPOLOGY. */
 KernelLine *kernel_line_read(Arena *arena, const char *line, const char *file,

@@ -45,15 +45,16 @@ static void add_target(SettingSources *entries, const char *path, SettingSourceK
 static void add_size_targets(SettingSources *entries, const char *directory,
                              uint64_t page_size_bytes, SettingSourceKind what) {
         Arena *arena = entries->arena;
-        char *pool = arena_printf(arena, "%s/" NAME_HUGEPAGES_DIR "%" PRIu64 "kB", directory,
-                                  page_size_bytes / KIB);
 
-        add_target(entries, arena_printf(arena, "%s/nr_hugepages", pool), what);
+        add_target(entries, page_size_path(arena, directory, page_size_bytes, "nr_hugepages"),
+                   what);
         if (what == SETTING_SOURCE_NODE_POOL)
                 return;
-        add_target(entries, arena_printf(arena, "%s/nr_hugepages_mempolicy", pool),
+        add_target(entries,
+                   page_size_path(arena, directory, page_size_bytes, "nr_hugepages_mempolicy"),
                    SETTING_SOURCE_NR_HUGEPAGES_MEMPOLICY);
-        add_target(entries, arena_printf(arena, "%s/nr_overcommit_hugepages", pool),
+        add_target(entries,
+                   page_size_path(arena, directory, page_size_bytes, "nr_overcommit_hugepages"),
                    SETTING_SOURCE_NR_OVERCOMMIT_HUGEPAGES);
 }
 
@@ -69,26 +70,17 @@ SettingSources *setting_sources_new(Arena *arena, const Topology *topology) {
                                          ? SETTING_SOURCE_NR_HUGEPAGES
                                          : SETTING_SOURCE_SIZE_POOL);
                 ARRAY_FOREACH(node, topology->nodes, topology->is_numa ? topology->n_nodes : 0)
-                        add_size_targets(entries,
-                                         arena_printf(entries->arena,
-                                                      PATH_NODES "/node%u/hugepages", node->id),
+                        add_size_targets(entries, node_path(arena, node->id, "hugepages"),
                                          size->bytes, SETTING_SOURCE_NODE_POOL);
         }
         VEC_FOREACH(size, &topology->thp_sizes)
-                add_target(entries,
-                           arena_printf(arena,
-                                        PATH_THP "/" NAME_HUGEPAGES_DIR "%" PRIu64 "kB/enabled",
-                                        size->bytes / KIB),
+                add_target(entries, page_size_path(arena, PATH_THP, size->bytes, "enabled"),
                            SETTING_SOURCE_THP_SIZE);
         return entries;
 }
 
-size_t setting_sources_count(const SettingSources *entries) {
-        return entries->list.n;
-}
-
-const SettingSource *setting_sources_get(const SettingSources *entries, size_t i) {
-        return &entries->list.items[i];
+const SettingSourceList *setting_sources_list(const SettingSources *entries) {
+        return &entries->list;
 }
 
 /* ---- adding entries ---- */
@@ -294,10 +286,10 @@ static void search_tuned(SettingSearch *search) {
         end_section(search, &lines);
 }
 
-SettingSourceNames setting_source_tuned_includes(Arena *arena, const char *text, size_t size) {
+SourceNames setting_source_tuned_includes(Arena *arena, const char *text, size_t size) {
         SettingSearch search = {.arena = arena};
         SourceLines lines = file_lines(text, size);
-        SettingSourceNames names = {};
+        SourceNames names = {};
         bool is_main = false;
 
         for (char *line; (line = source_line(arena, &lines));) {
@@ -355,12 +347,11 @@ static void take_command_line(SettingSearch *search, const char *value) {
                                                                      : PATH_HUGEPAGES;
                 const char *equals = strrchr(pages->words, '=');
 
-                setting_source_add_entry(
-                        search, what, arena_strdup_to(search->arena, pages->words, equals),
-                        equals + 1,
-                        arena_printf(search->arena,
-                                     "%s/" NAME_HUGEPAGES_DIR "%" PRIu64 "kB/nr_hugepages", nodes,
-                                     pages->page_size_bytes / KIB));
+                setting_source_add_entry(search, what,
+                                         arena_strdup_to(search->arena, pages->words, equals),
+                                         equals + 1,
+                                         page_size_path(search->arena, nodes,
+                                                        pages->page_size_bytes, "nr_hugepages"));
         }
 }
 

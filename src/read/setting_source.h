@@ -49,6 +49,8 @@ typedef struct SettingSource {
         const char *section; /* of a tuned profile; of a script the unit that runs it; else NULL */
 } SettingSource;
 
+typedef VEC(SettingSource) SettingSourceList;
+
 typedef struct SettingSources SettingSources;
 
 /* A file to be searched. */
@@ -58,10 +60,10 @@ typedef struct SettingSourceFile {
         const char *text; /* may hold NULs and anything else */
         size_t size;
         /* Of a script: */
-        unsigned line;                   /* the number of its first line; 0: 1 */
-        const char *unit;                /* that runs it; NULL: none */
-        const ShellVariables *variables; /* its environment; may be NULL */
-        bool is_dormant;                 /* nothing runs it at boot: it overrules nobody */
+        unsigned line;              /* the number of its first line; 0: 1 */
+        const char *unit;           /* that runs it; NULL: none */
+        const Variables *variables; /* its environment; may be NULL */
+        bool is_dormant;            /* nothing runs it at boot: it overrules nobody */
 } SettingSourceFile;
 
 /* None yet. TOPOLOGY says which pools there are to be set; it must outlive the setting_sources. */
@@ -78,9 +80,8 @@ void setting_sources_add_plain(SettingSources *entries, const SettingSourceFile 
 /* To be called once, when all files were added: settles which entries are effective. */
 void setting_sources_finish(SettingSources *entries);
 
-size_t setting_sources_count(const SettingSources *entries);
-const SettingSource *setting_sources_get(const SettingSources *entries,
-                                         size_t i); /* in the order of reading */
+/* In the order of reading. */
+const SettingSourceList *setting_sources_list(const SettingSources *entries);
 
 /* Whether the entry's value explains what the kernel's file SHOWS now: numbers as that file takes them
  * (decimal in /sys, also octal and hexadecimal in /proc/sys), of several words the one in brackets. */
@@ -111,8 +112,7 @@ char *setting_source_format(Arena *arena, const SettingSource *entry);
 const char *setting_source_source_name(SettingSourceSource source);
 
 /* The names of the profiles that a tuned profile includes, in their order. */
-typedef VEC(char *) SettingSourceNames;
-SettingSourceNames setting_source_tuned_includes(Arena *arena, const char *text, size_t size);
+SourceNames setting_source_tuned_includes(Arena *arena, const char *text, size_t size);
 
 /* The text of our own sysctl.d file: it comes last, and setting the sum that the pools hold already
  * changes nothing (measured), so that systemd-sysctl no longer redistributes pages whenever it is

@@ -18,7 +18,18 @@ typedef struct SourceText {
         int error; /* 0, or the negative errno of reading */
 } SourceText;
 
+/* Names of files and units, words of command lines. */
 typedef VEC(const char *) SourceNames;
+
+/* A variable of an environment, or of a script. */
+typedef struct Variable {
+        const char *name;
+        const char *
+                value; /* of a script it may be unknown, in part too (read/script/shell.h); NULL: wholly */
+        const char *origin; /* "FILE:LINE" of the last assignment; NULL: not kept */
+} Variable;
+
+typedef VEC(Variable) Variables;
 
 bool source_names_have(const SourceNames *names, const char *name);
 
@@ -51,6 +62,13 @@ static inline SourceNames source_list(const Sources *sources, Arena *arena, cons
 
         sources->list(sources, arena, path, &names);
         return names;
+}
+
+/* Whether there is a file of that path, be it one that cannot be read. */
+static inline bool source_exists(const Sources *sources, Arena *arena, const char *path) {
+        int error = source_read(sources, arena, path).error;
+
+        return error != -ENOENT && error != -ENOTDIR;
 }
 
 static inline const char *source_link(const Sources *sources, Arena *arena, const char *path) {

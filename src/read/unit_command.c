@@ -76,32 +76,26 @@ const char *unit_word_take(Arena *arena, const char **string, bool *ret_is_bare)
 
 /* ---- environment ---- */
 
-typedef struct Variable {
-        const char *name;
-        const char *value;
-        const char *origin;
-} Variable;
-
 typedef struct Environment {
         Arena *arena;
-        VEC(Variable) variables; /* later ones win */
+        Variables variables;
 } Environment;
 
-static void add_variable(Environment *environment, const char *name, const char *value,
-                         const char *path, unsigned line) {
-        if (*name && environment->variables.n < VARIABLES_MAX && text_is_utf8(name, strlen(name)) &&
-            text_is_utf8(value, strlen(value)))
-                *vec_push(environment->arena, &environment->variables) =
-                        (Variable){name, value, source_origin(environment->arena, path, line)};
+static Variable *find_variable(const Environment *environment, const char *name) {
+        return VEC_FIND(variable, &environment->variables, text_equals(variable->name, name));
 }
 
-static const Variable *find_variable(const Environment *environment, const char *name) {
-        const Variable *last = NULL;
+/* The last one counts. */
+static void add_variable(Environment *environment, const char *name, const char *value,
+                         const char *path, unsigned line) {
+        Variable *variable = find_variable(environment, name);
 
-        VEC_FOREACH(variable, &environment->variables)
-                if (text_equals(variable->name, name))
-                        last = variable;
-        return last;
+        if (!*name || !text_is_utf8(name, strlen(name)) || !text_is_utf8(value, strlen(value)))
+                return;
+        if (!variable && environment->variables.n < VARIABLES_MAX)
+                variable = vec_push(environment->arena, &environment->variables);
+        if (variable)
+                *variable = (Variable){name, value, source_origin(environment->arena, path, line)};
 }
 
 /* ---- files of the environment ---- */
@@ -211,7 +205,7 @@ static Environment read_environment(Arena *arena, const UnitFile *unit, const So
                 const char *rest = (*assignment)->value, *word;
                 bool is_bare;
 
-                while ((word = unit_word_take(environment.arena, &rest, &is_bare))) {
+                while ((word = unit_word_take(arena, &rest, &is_bare))) {
                         const char *equals = strchr(word, '=');
 
                         if (equals)
@@ -222,6 +216,10 @@ static Environment read_environment(Arena *arena, const UnitFile *unit, const So
         for (size_t i = 0; i < MIN(files.n, (size_t) FILES_MAX); i++)
                 add_files(&environment, sources, files.items[i]->value);
         return environment;
+}
+
+Variables unit_file_variables(Arena *arena, const UnitFile *unit, const Sources *sources) {
+        return read_environment(arena, unit, sources).variables;
 }
 
 const char *unit_file_environment(Arena *arena, const UnitFile *unit, const Sources *sources,
@@ -242,7 +240,7 @@ const char *unit_file_environment(Arena *arena, const UnitFile *unit, const Sour
 
 typedef struct Command {
         const Environment *environment;
-        UnitWords words;
+        SourceNames words;
         size_t bytes;
         bool is_refused;
 } Command;
@@ -281,8 +279,8 @@ static void add_filled(Command *command, const char *word) {
 }
 
 /* A ";" of its own begins the next command; this is about the first. */
-UnitWords unit_file_command(Arena *arena, const UnitFile *unit, const Sources *sources,
-                            const char *command_line) {
+SourceNames unit_file_command(Arena *arena, const UnitFile *unit, const Sources *sources,
+                              const char *command_line) {
         const Environment environment = read_environment(arena, unit, sources);
         Command command = {.environment = &environment};
         const char *rest = command_line + strspn(command_line, whitespace), *word;
@@ -314,5 +312,11 @@ UnitWords unit_file_command(Arena *arena, const UnitFile *unit, const Sources *s
         }
         bool is_open = !word && rest[strspn(rest, whitespace)];
 
-        return command.is_refused || is_open ? (UnitWords){} : command.words;
+        return command.is_refused || is_open ? (SourceNames){} : command.words;
+}
+
+SourceNames unit_file_start(Arena *arena, const UnitFile *unit, const Sources *sources) {
+        const char *start = unit_file_value(unit, "Service", "ExecStart");
+
+        return start ? unit_file_command(arena, unit, sources, start) : (SourceNames){};
 }

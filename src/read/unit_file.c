@@ -435,23 +435,31 @@ static void add_name(Arena *arena, const char *name, const char *pattern, Source
                 *vec_push(arena, names) = name;
 }
 
+/* Adds what the .wants and .requires directories in DIRECTORY name, which has the names FOUND. */
+static void add_wanted(Arena *arena, const Sources *sources, const char *directory,
+                       const SourceNames *found, SourceNames *wanted) {
+        VEC_FOREACH(name, found) {
+                if (!text_ends_with(*name, ".wants") && !text_ends_with(*name, ".requires"))
+                        continue;
+                const SourceNames more =
+                        source_list(sources, arena, arena_printf(arena, "%s/%s", directory, *name));
+
+                vec_push_all(arena, wanted, &more);
+        }
+}
+
 SourceNames unit_file_names(Arena *arena, const Sources *sources, const char *pattern) {
-        SourceNames names = {};
+        SourceNames names = {}, wanted = {};
 
         ARRAY_FOREACH(directory, directories, ARRAY_LEN(directories)) {
                 const SourceNames found = source_list(sources, arena, *directory);
 
-                VEC_FOREACH(name, &found) {
+                VEC_FOREACH(name, &found)
                         add_name(arena, *name, pattern, &names, NULL);
-                        if (!text_ends_with(*name, ".wants") && !text_ends_with(*name, ".requires"))
-                                continue;
-                        const SourceNames wanted = source_list(
-                                sources, arena, arena_printf(arena, "%s/%s", *directory, *name));
-
-                        VEC_FOREACH(wish, &wanted)
-                                add_name(arena, *wish, pattern, &names, NULL);
-                }
+                add_wanted(arena, sources, *directory, &found, &wanted);
         }
+        VEC_FOREACH(name, &wanted)
+                add_name(arena, *name, pattern, &names, NULL);
         sort_names(&names);
         return names;
 }
@@ -473,19 +481,13 @@ void unit_file_templates(Arena *arena, const Sources *sources, const char *patte
         sort_names(instances);
 }
 
-bool unit_file_is_wanted(Arena *arena, const Sources *sources, const char *name) {
+SourceNames unit_file_wanted(Arena *arena, const Sources *sources) {
+        SourceNames wanted = {};
+
         ARRAY_FOREACH(directory, directories, ARRAY_LEN(directories)) {
                 const SourceNames found = source_list(sources, arena, *directory);
 
-                VEC_FOREACH(list, &found) {
-                        if (!text_ends_with(*list, ".wants") && !text_ends_with(*list, ".requires"))
-                                continue;
-                        const SourceNames wanted = source_list(
-                                sources, arena, arena_printf(arena, "%s/%s", *directory, *list));
-
-                        if (source_names_have(&wanted, name))
-                                return true;
-                }
+                add_wanted(arena, sources, *directory, &found, &wanted);
         }
-        return false;
+        return wanted;
 }

@@ -46,19 +46,23 @@ typedef VEC(const UnitAssignment *) UnitAssignments;
 UnitAssignments unit_file_list(Arena *arena, const UnitFile *unit, const char *section,
                                const char *key);
 
-/* A variable of the environment that the service's processes get, from Environment= and
- * EnvironmentFile= (which wins); NULL: not set. *RET_ORIGIN ("FILE:LINE") may be NULL. */
+/* The environment that the service's processes get, from Environment= and EnvironmentFile= (which wins), each variable
+ * once. */
+Variables unit_file_variables(Arena *arena, const UnitFile *unit, const Sources *sources);
+
+/* One of them; NULL: not set, or UNIT is NULL. *RET_ORIGIN ("FILE:LINE") may be NULL. */
 const char *unit_file_environment(Arena *arena, const UnitFile *unit, const Sources *sources,
                                   const char *variable, const char **ret_origin);
-
-typedef VEC(const char *) UnitWords;
 
 /* A command line (the value of ExecStart=) taken apart: quotes and backslashes as in
  * systemd.service(5); the prefixes -@:+!| are taken off the first word, ${VAR} and $VAR are filled in
  * from the unit's environment ($VAR as words of its own where it stands alone). The program is the
  * first word; no words where a quote stays open, or there is more than 128 KiB. */
-UnitWords unit_file_command(Arena *arena, const UnitFile *unit, const Sources *sources,
-                            const char *command_line);
+SourceNames unit_file_command(Arena *arena, const UnitFile *unit, const Sources *sources,
+                              const char *command_line);
+
+/* The same of its ExecStart=, the last of several; no words where it has none, or UNIT is NULL. */
+SourceNames unit_file_start(Arena *arena, const UnitFile *unit, const Sources *sources);
 
 /* Takes a word off *STRING as systemd does (extract_first_word()): whitespace parts words, quotes and
  * backslashes guard. NULL when there is none, or a quote stays open, which leaves *STRING.
@@ -74,5 +78,6 @@ SourceNames unit_file_names(Arena *arena, const Sources *sources, const char *pa
 void unit_file_templates(Arena *arena, const Sources *sources, const char *pattern,
                          SourceNames *templates, SourceNames *instances);
 
-/* Whether another unit wants or requires NAME, by its own name: it is enabled, or a generator has it started. */
-bool unit_file_is_wanted(Arena *arena, const Sources *sources, const char *name);
+/* The units that others want or require, as .wants and .requires directories name them: they are enabled, or a
+ * generator has them started. */
+SourceNames unit_file_wanted(Arena *arena, const Sources *sources);

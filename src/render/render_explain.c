@@ -169,13 +169,18 @@ static void add_learned(Text *text, const Lesson *lesson) {
                             lesson->is_exact ? ", exact" : ", an estimate");
 }
 
-/* The figure that counts for the next start, whose it is, and how far it may be off. */
-static void add_figures(Text *text, const Lesson *lesson, const RenderOptions *options) {
+const char *render_sizing_source(SizingSource source) {
         static const char *const whose[] = {
                 [SIZING_RULE] = "the rule's", [SIZING_WORD] = "the server's own word",
                 [SIZING_SEEN] = "seen",       [SIZING_LEARNED] = "learned at the last start",
                 [SIZING_GIVEN] = "as given",
         };
+
+        return whose[source];
+}
+
+/* The figure that counts for the next start, whose it is, and how far it may be off. */
+static void add_figures(Text *text, const Lesson *lesson, const RenderOptions *options) {
         const Figures figures = lesson_figures(text->arena, lesson);
 
         VEC_FOREACH(figure, &figures) {
@@ -189,7 +194,7 @@ static void add_figures(Text *text, const Lesson *lesson, const RenderOptions *o
                 text_add_wrapped(text, "\nWhat counts: ", "  ",
                                  arena_printf(text->arena, "%s, %s: %s",
                                               page_counts_format(text->arena, &counts),
-                                              whose[sizing->source], off),
+                                              render_sizing_source(sizing->source), off),
                                  render_width(options));
         }
 }
@@ -248,7 +253,10 @@ char *render_explain(Arena *arena, const PlanInstance *planned, const Topology *
                 add_lesson(&text, lesson, now, options);
         else
                 ARRAY_FOREACH(option, demand->options, demand->n_options)
-                        add_sizing(&text, "\nSize", &option->sizing, options);
+                        add_sizing(&text,
+                                   option->sizing.source == SIZING_RULE ? "\nSize by the rule,"
+                                                                        : "\nSize as given,",
+                                   &option->sizing, options);
         if (demand->n_options > 0) {
                 text_printf(&text, "\nPlacement=%s on nodes %s: %s\n",
                             placement_name(config->placement), id_set_format(arena, &demand->nodes),

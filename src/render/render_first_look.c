@@ -7,14 +7,30 @@
 /* A page table entry of 8 bytes for each small page of 4K that a session touches. */
 enum { BYTES_PER_TABLE_BYTE = 512 };
 
-static const UnitMemory *memory_of(const FirstLook *look, const Suggestion *suggestion) {
-        return suggestion->unit
-                       ? VEC_FIND(each, look->memories, text_equals(each->unit, suggestion->unit))
-                       : NULL;
+/* How the processes of a unit have mapped their memory. */
+typedef struct UnitMemory {
+        bool is_running;
+        uint64_t tables_bytes; /* page tables, of all of them */
+        uint64_t small_bytes;  /* shared memory on small pages: of the one that has touched most */
+        uint64_t huge_bytes;   /* likewise on huge ones */
+} UnitMemory;
+
+static UnitMemory memory_of(const FirstLook *look, const char *unit) {
+        UnitMemory memory = {};
+
+        VEC_FOREACH(process, &look->suggestions->processes) {
+                if (!unit || !text_equals(process->unit, unit))
+                        continue;
+                memory.is_running = true;
+                memory.tables_bytes = add_saturated(memory.tables_bytes, process->tables_bytes);
+                memory.small_bytes = MAX(memory.small_bytes, process->shared_bytes);
+                memory.huge_bytes = MAX(memory.huge_bytes, process->huge_bytes);
+        }
+        return memory;
 }
 
 static const char *runs_on(Arena *arena, const Suggestion *suggestion, const UnitMemory *memory) {
-        if (!memory)
+        if (!memory->is_running)
                 return suggestion->unit ? "does not run" : "-";
         if (memory->huge_bytes > 0)
                 return arena_printf(arena, "%s huge%s", format_size(arena, memory->huge_bytes),
@@ -39,22 +55,42 @@ static const char *tables_at_worst(Arena *arena, const FirstLook *look,
                             format_count(arena, suggestion->sessions));
 }
 
+FirstLookRow first_look_row(Arena *arena, const FirstLook *look, const Suggestion *suggestion) {
+        const UnitMemory memory = memory_of(look, suggestion->unit);
+
+        return (FirstLookRow){
+                .needs = render_size(arena, suggestion->pages, look->default_page_size_bytes),
+                .memory = runs_on(arena, suggestion, &memory),
+                .tables = memory.is_running ? format_size(arena, memory.tables_bytes) : "-",
+                .tables_at_worst = tables_at_worst(arena, look, suggestion),
+        };
+}
+
+FirstLookNext first_look_next(const FirstLook *look) {
+        if (look->set_pages->n > 0)
+                return (FirstLookNext){"hugeplanctl import",
+                                       "what it would write for all this; --write creates it"};
+        if (VEC_ANY(suggestion, look->suggestions, suggestion->path))
+                return (FirstLookNext){"hugeplanctl suggest",
+                                       "what it would write for these; --write creates it"};
+        return (FirstLookNext){NULL, "describe an instance in /etc/hugeplan.d; see hugeplan.d(5)"};
+}
+
 static void add_databases(Text *text, const FirstLook *look, const RenderOptions *options) {
         Arena *arena = text->arena;
         Table *table =
                 table_new(arena, "DATABASE|>NEEDS|MEMORY NOW|>TABLES NOW|TABLES AT WORST|UNIT");
 
         VEC_FOREACH(suggestion, look->suggestions) {
-                const UnitMemory *memory = memory_of(look, suggestion);
+                const FirstLookRow row = first_look_row(arena, look, suggestion);
 
                 if (!suggestion->engine->reserves)
                         continue;
                 table_add(table, suggestion->title);
-                table_add(table,
-                          render_size(arena, suggestion->pages, look->default_page_size_bytes));
-                table_add(table, runs_on(arena, suggestion, memory));
-                table_add(table, memory ? format_size(arena, memory->tables_bytes) : "-");
-                table_add(table, tables_at_worst(arena, look, suggestion));
+                table_add(table, row.needs);
+                table_add(table, row.memory);
+                table_add(table, row.tables);
+                table_add(table, row.tables_at_worst);
                 table_add(table, suggestion->unit ? suggestion->unit : "-");
         }
         if (table_rows(table) == 0) {
@@ -86,25 +122,16 @@ static void add_set_pages(Text *text, const FirstLook *look) {
         }
 }
 
-/* The verb with which it goes on. */
-static const char *next_verb(const FirstLook *look) {
-        return look->set_pages->n > 0                                     ? "import"
-               : VEC_ANY(suggestion, look->suggestions, suggestion->path) ? "suggest"
-                                                                          : NULL;
-}
-
 char *render_first_look(Arena *arena, const FirstLook *look, const RenderOptions *options) {
-        const char *next = next_verb(look);
+        const FirstLookNext next = first_look_next(look);
         Text text = text_in(arena);
 
         add_databases(&text, look, options);
         add_set_pages(&text, look);
-        text_add(
-                &text,
-                text_equals(next, "import")
-                        ? "\nNext: hugeplanctl import     what it would write for all this; --write creates it\n"
-                : next ? "\nNext: hugeplanctl suggest    what it would write for these; --write creates it\n"
-                       : "\nNext: describe an instance in /etc/hugeplan.d; see hugeplan.d(5)\n");
+        if (next.command)
+                text_printf(&text, "\nNext: %-22s %s\n", next.command, next.what);
+        else
+                text_printf(&text, "\nNext: %s\n", next.what);
         return text.string;
 }
 
@@ -115,22 +142,23 @@ static json_t *known(uint64_t n) {
 }
 
 static json_t *memory_to_json(const UnitMemory *memory) {
-        return !memory ? json_null()
-                       : json_pack("{so so so so}", "processes", count_to_json(memory->n_processes),
-                                   "smallBytes", count_to_json(memory->small_bytes), "hugeBytes",
-                                   count_to_json(memory->huge_bytes), "pageTableBytes",
+        return !memory->is_running
+                       ? json_null()
+                       : json_pack("{so so so}", "smallBytes", count_to_json(memory->small_bytes),
+                                   "hugeBytes", count_to_json(memory->huge_bytes), "pageTableBytes",
                                    count_to_json(memory->tables_bytes));
 }
 
 static json_t *database_to_json(const FirstLook *look, const Suggestion *suggestion) {
         uint64_t bytes = mul_saturated(suggestion->pages, look->default_page_size_bytes);
+        const UnitMemory memory = memory_of(look, suggestion->unit);
 
         return json_pack("{ss ss ss? so so so so}", "title", suggestion->title, "engine",
                          suggestion->engine->name, "unit", suggestion->unit, "neededBytes",
                          known(bytes), "sessionsMax", known(suggestion->sessions),
                          "worstPageTableBytes",
                          known(mul_saturated(bytes / BYTES_PER_TABLE_BYTE, suggestion->sessions)),
-                         "now", memory_to_json(memory_of(look, suggestion)));
+                         "now", memory_to_json(&memory));
 }
 
 static json_t *set_pages_to_json(Arena *arena, const SetPages *set) {
@@ -149,5 +177,6 @@ json_t *first_look_to_json(Arena *arena, const FirstLook *look) {
                         json_array_append_new(databases, database_to_json(look, suggestion));
         return json_pack("{so so so ss?}", "databases", databases, "setByOthers",
                          VEC_TO_JSON(set, look->set_pages, set_pages_to_json(arena, set)),
-                         "pageTableBytes", known(look->tables_bytes), "next", next_verb(look));
+                         "pageTableBytes", known(look->tables_bytes), "next",
+                         first_look_next(look).command);
 }

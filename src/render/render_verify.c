@@ -30,16 +30,6 @@ static void add_headline(Text *text, const Proofs *proofs, const RenderOptions *
         text_add(text, "\n");
 }
 
-static const PageUser *own_pages(const Proof *proof) {
-        return VEC_FIND(user, &proof->look->pages, user->page_size_bytes == proof->page_size_bytes);
-}
-
-static char *touched_nodes(Arena *arena, const Proof *proof) {
-        const PageUser *own = own_pages(proof);
-
-        return render_nodes(arena, own ? own->nodes : NULL, own ? own->n_nodes : 0);
-}
-
 static char *touched_pages(Arena *arena, const Proof *proof) {
         return arena_printf(arena, "%s%s", format_count(arena, proof->touched_pages),
                             proof->is_lower_bound ? "+" : "");
@@ -67,7 +57,8 @@ static void add_instances(Text *text, const Proofs *proofs, const RenderOptions 
                 table_add(table, proof->page_size_bytes > 0
                                          ? format_page_size(arena, proof->page_size_bytes)
                                          : NULL);
-                table_add(table, touched_nodes(arena, proof));
+                table_add(table, render_nodes(arena, proof->own ? proof->own->nodes : NULL,
+                                              proof->own ? proof->own->n_nodes : 0));
                 table_add(table, look->page_table_bytes > 0
                                          ? format_size(arena, look->page_table_bytes)
                                          : NULL);
@@ -81,46 +72,16 @@ static void add_instances(Text *text, const Proofs *proofs, const RenderOptions 
         table_print(table, text, "", options->is_colored);
 }
 
-/* "fell back: 128 of 643 pages of 2M are mapped; 1.1G of its memory is in small pages". */
-static char *describe_outcome(Arena *arena, const Proof *proof) {
-        Text text = text_in(arena);
+/* As problems look, in the order of the table. */
+static void add_complaints(Text *text, const Proofs *proofs, const RenderOptions *options) {
+        Diags problems = diags_in(text->arena);
 
-        text_printf(&text, "%s", proof_word(arena, proof));
-        if (proof->outcome != OUTCOME_FELL_BACK)
-                return text.string;
-        text_printf(&text, ": %s%s huge pages are mapped", format_count(arena, proof->mapped_pages),
-                    proof->wanted_pages > 0 ? arena_printf(arena, " of %s",
-                                                           format_count(arena, proof->wanted_pages))
-                                            : "");
-        if (proof->small_bytes > 0)
-                text_printf(&text, ", and %s of its memory is in small pages",
-                            format_size(arena, proof->small_bytes));
-        return text.string;
-}
-
-/* What is not as it should be, or not known, of one instance, as problems look. */
-static void add_complaints(Text *text, const Proof *proof, const RenderOptions *options) {
-        Arena *arena = text->arena;
-        const Diag diag = {.severity = proof->outcome == OUTCOME_UNKNOWN ? SEVERITY_WARNING
-                                                                         : SEVERITY_ERROR,
-                           .remedy = proof->remedy};
-
-        if (proof->why) {
-                Diag why = diag;
-
-                why.text = arena_printf(arena, "%s %s: %s", proof->instance->name,
-                                        proof->outcome == OUTCOME_UNKNOWN
-                                                ? "cannot be judged"
-                                                : describe_outcome(arena, proof),
-                                        proof->why);
-                render_problem(text, &why, ": ", options);
-        }
-        VEC_FOREACH(deviation, &proof->deviations) {
-                Diag other = {.severity = SEVERITY_WARNING};
-
-                other.text = arena_printf(arena, "%s: %s", proof->instance->name, *deviation);
-                render_problem(text, &other, ": ", options);
-        }
+        VEC_FOREACH(proof, &proofs->list)
+                proof_add_problems(proof, &problems);
+        if (problems.list.n > 0)
+                text_add(text, "\n");
+        VEC_FOREACH(problem, &problems.list)
+                render_problem(text, problem, ": ", options);
 }
 
 static void add_waste(Text *text, const WasteList *waste, const RenderOptions *options) {
@@ -153,10 +114,7 @@ char *render_proofs(Arena *arena, const Proofs *proofs, const RenderOptions *opt
 
         add_headline(&text, proofs, options);
         add_instances(&text, proofs, options);
-        if (VEC_ANY(proof, &proofs->list, proof->why || proof->deviations.n > 0))
-                text_add(&text, "\n");
-        VEC_FOREACH(proof, &proofs->list)
-                add_complaints(&text, proof, options);
+        add_complaints(&text, proofs, options);
         add_waste(&text, &proofs->waste, options);
         return text.string;
 }
@@ -294,13 +252,6 @@ char *render_proof(Arena *arena, const Proof *proof, const WasteList *waste,
 
 static json_t *known_count(bool is_known, uint64_t n) {
         return is_known ? count_to_json(n) : json_null();
-}
-
-static json_t *page_counts_to_json(const PageCounts *counts) {
-        return VEC_TO_JSON(count, counts,
-                           json_pack("{so so}", "pageSizeBytes",
-                                     count_to_json(count->page_size_bytes), "pages",
-                                     count_to_json(count->pages)));
 }
 
 static json_t *texts_to_json(const char *const *texts, size_t n) {

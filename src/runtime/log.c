@@ -18,7 +18,7 @@ bool log_is_journal(void) {
         uint64_t device, inode;
 
         return colon && fstat(STDERR_FILENO, &now) == 0 &&
-               parse_u64(arena_strndup(arena, stream, (size_t) (colon - stream)), &device) == 0 &&
+               parse_u64(arena_strdup_to(arena, stream, colon), &device) == 0 &&
                parse_u64(colon + 1, &inode) == 0 && now.st_dev == device && now.st_ino == inode;
 }
 

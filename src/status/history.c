@@ -85,7 +85,7 @@ void history_take_field(Arena *arena, HistoryEntry *entry, const char *field, si
 
         if (!equals)
                 return;
-        const char *name = arena_strndup(arena, text, (size_t) (equals - text));
+        const char *name = arena_strdup_to(arena, text, equals);
         const char *value = text_printable(arena, equals + 1);
 
         if (text_equals(name, instance_field))

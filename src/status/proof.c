@@ -94,10 +94,6 @@ static void explain(Arena *arena, const ProofInput *input, Proof *proof) {
 
 /* ---- figures ---- */
 
-static const PageUser *pages_of(const ServerLook *look, uint64_t page_size_bytes) {
-        return VEC_FIND(user, &look->pages, user->page_size_bytes == page_size_bytes);
-}
-
 /* Whether more cannot be mapped than was seen. Without the mappings themselves the controller's word counts
  * where it has counted since the start. */
 static bool is_all_seen(const Proof *proof) {
@@ -110,15 +106,16 @@ static bool is_all_seen(const Proof *proof) {
 static void take_figures(Proof *proof) {
         const StatusHold *hold = proof->instance->until_restart;
         uint64_t bytes = hold ? hold->page_size_bytes : proof->instance->page_size_bytes;
-        const PageUser *pages = pages_of(proof->look, bytes);
+        const PageUser *own = VEC_FIND(user, &proof->look->pages, user->page_size_bytes == bytes);
 
         proof->page_size_bytes = bytes;
         proof->is_mapped_known = is_all_seen(proof);
         proof->wanted_pages = hold ? hold->pages : proof->instance->pages_wanted;
-        if (pages) {
-                proof->mapped_pages = page_user_kept_pages(pages);
-                proof->touched_pages = pages->pages;
-                proof->is_lower_bound = pages->is_lower_bound;
+        proof->own = own;
+        if (own) {
+                proof->mapped_pages = page_user_kept_pages(own);
+                proof->touched_pages = own->pages;
+                proof->is_lower_bound = own->is_lower_bound;
         }
         if (proof->look->has_map)
                 proof->small_bytes = memory_map_small_bytes(&proof->look->map);
@@ -251,6 +248,39 @@ Proof proof_judge(Arena *arena, const ProofInput *input) {
         proof.is_as_planned = proof.deviations.n == 0 && proof.outcome != OUTCOME_FELL_BACK &&
                               proof.outcome != OUTCOME_UNKNOWN;
         return proof;
+}
+
+/* ---- in words ---- */
+
+/* "fell back: 128 of 643 huge pages are mapped, and 1.1G of its memory is in small pages". */
+static char *describe_fall(Arena *arena, const Proof *proof) {
+        Text text = text_in(arena);
+
+        text_printf(&text, "%s: %s%s huge pages are mapped", proof_word(arena, proof),
+                    format_count(arena, proof->mapped_pages),
+                    proof->wanted_pages > 0 ? arena_printf(arena, " of %s",
+                                                           format_count(arena, proof->wanted_pages))
+                                            : "");
+        if (proof->small_bytes > 0)
+                text_printf(&text, ", and %s of its memory is in small pages",
+                            format_size(arena, proof->small_bytes));
+        return text.string;
+}
+
+void proof_add_problems(const Proof *proof, Diags *problems) {
+        const char *name = proof->instance->name;
+        bool is_unknown = proof->outcome == OUTCOME_UNKNOWN;
+
+        if (proof->why)
+                diags_tell(problems,
+                           (Diag){.severity = is_unknown ? SEVERITY_WARNING : SEVERITY_ERROR,
+                                  .remedy = proof->remedy},
+                           "%s %s: %s", name,
+                           is_unknown ? "cannot be judged" : describe_fall(problems->arena, proof),
+                           proof->why);
+        VEC_FOREACH(deviation, &proof->deviations)
+                diags_tell(problems, (Diag){.severity = SEVERITY_WARNING}, "%s: %s", name,
+                           *deviation);
 }
 
 static const char *const names[] = {

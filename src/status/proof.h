@@ -60,7 +60,8 @@ typedef struct Proof {
         bool is_as_planned; /* false: what DEVIATIONS say, or it fell back, or that is not known */
         uint64_t page_size_bytes;
         uint64_t wanted_pages; /* by what it was let start with, where it runs with that */
-        uint64_t mapped_pages, touched_pages; /* of that size */
+        const PageUser *own;   /* what LOOK has of that size; NULL: nothing */
+        uint64_t mapped_pages, touched_pages; /* of it */
         bool is_mapped_known;                 /* false: mapped_pages is what is surely in use */
         bool is_lower_bound;                  /* there may be more touched */
         uint64_t small_bytes;                 /* small pages in the place of huge ones */
@@ -76,6 +77,9 @@ typedef struct Proof {
 } Proof;
 
 Proof proof_judge(Arena *arena, const ProofInput *input);
+
+/* Adds what is not as it should be, or not known: why, and what to do. */
+void proof_add_problems(const Proof *proof, Diags *problems);
 
 /* "in use", "fell back", "not started", "starting", "idle 3 d", "not known". */
 char *proof_word(Arena *arena, const Proof *proof);

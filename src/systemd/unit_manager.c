@@ -33,17 +33,69 @@ int unit_manager_connect(const Root *root, Arena *arena, sd_bus **ret) {
         return 0;
 }
 
+int unit_manager_wait(sd_bus *bus, uint64_t until_usec) {
+        uint64_t left = sub_floored(until_usec, clock_now_usec());
+        int r = sd_bus_process(bus, NULL);
+
+        if (r == 0)
+                r = left > 0 ? sd_bus_wait(bus, left) : -ETIMEDOUT;
+        return r == -EINTR ? 0 : r;
+}
+
+static int on_end_of_talk(sd_event_source *source UNUSED, void *userdata) {
+        UnitTalk *talk = userdata;
+
+        talk->handler(talk->userdata, talk->error);
+        return 0;
+}
+
+static int on_limit(sd_event_source *source UNUSED, uint64_t usec UNUSED, void *userdata) {
+        UnitTalk *talk = userdata;
+
+        talk->handler(talk->userdata, -ETIMEDOUT);
+        return 0;
+}
+
+int unit_talk_attach(UnitTalk *talk, sd_event *event, uint64_t limit_usec, UnitTalkHandler handler,
+                     void *userdata) {
+        talk->handler = handler;
+        talk->userdata = userdata;
+        int r = sd_event_add_defer(event, &talk->end, on_end_of_talk, talk);
+
+        if (r >= 0)
+                r = sd_event_source_set_enabled(talk->end, SD_EVENT_OFF);
+        if (r >= 0)
+                r = sd_event_add_time_relative(event, &talk->limit_timer, CLOCK_BOOTTIME,
+                                               limit_usec, 0, on_limit, talk);
+        if (r >= 0)
+                r = sd_bus_attach_event(talk->bus, event, SD_EVENT_PRIORITY_NORMAL);
+        return MIN(r, 0);
+}
+
+void unit_talk_end(UnitTalk *talk, int error) {
+        talk->error = error;
+        if (talk->end)
+                sd_event_source_set_enabled(talk->end, SD_EVENT_ONESHOT);
+}
+
+void unit_talk_close(UnitTalk *talk) {
+        sd_event_source_disable_unref(talk->limit_timer);
+        sd_event_source_disable_unref(talk->end);
+        if (talk->bus)
+                sd_bus_detach_event(talk->bus);
+        sd_bus_close_unref(talk->bus);
+}
+
 /* ---- questions ---- */
 
 struct UnitQuery {
         Arena *arena;
-        sd_bus *bus;
+        UnitTalk talk;
         LoadedUnits units;
         size_t n_open; /* questions without an answer */
         int error;     /* the first that came instead of one */
         UnitQueryHandler handler;
         void *userdata;
-        sd_event_source *limit_timer, *end;
 };
 
 typedef struct Asked {
@@ -64,9 +116,9 @@ static int on_answer(sd_bus_message *message, void *userdata, sd_bus_error *erro
         query->n_open--;
         if (r < 0 && query->error == 0)
                 /* To libsystemd, what nobody can answer any more has timed out. */
-                query->error = sd_bus_is_open(query->bus) > 0 ? r : -ECONNRESET;
-        if (is_answered(query) && query->end)
-                sd_event_source_set_enabled(query->end, SD_EVENT_ONESHOT);
+                query->error = sd_bus_is_open(query->talk.bus) > 0 ? r : -ECONNRESET;
+        if (is_answered(query))
+                unit_talk_end(&query->talk, query->error);
         return 0;
 }
 
@@ -74,14 +126,14 @@ static int ask(UnitQuery *query, const char *object, const UnitProperty *propert
                LoadedUnit *unit) {
         CLEANUP(sd_bus_message_unrefp) sd_bus_message *call = NULL;
         Asked *asked = ARENA_NEW(query->arena, Asked);
-        int r = sd_bus_message_new_method_call(query->bus, &call, UNIT_MANAGER, object,
+        int r = sd_bus_message_new_method_call(query->talk.bus, &call, UNIT_MANAGER, object,
                                                "org.freedesktop.DBus.Properties", "Get");
 
         *asked = (Asked){query, property, unit};
         if (r >= 0)
                 r = sd_bus_message_append(call, "ss", property->interface, property->name);
         if (r >= 0)
-                r = sd_bus_call_async(query->bus, NULL, call, on_answer, asked, UINT64_MAX);
+                r = sd_bus_call_async(query->talk.bus, NULL, call, on_answer, asked, UINT64_MAX);
         if (r >= 0)
                 query->n_open++;
         return r;
@@ -94,7 +146,7 @@ int unit_query_new(const Root *root, Arena *arena, const SourceNames *names, uns
         query->arena = arena;
         VEC_FOREACH(name, names)
                 *vec_push(arena, &query->units) = unit_property_none(arena_strdup(arena, *name));
-        int r = unit_manager_connect(root, arena, &query->bus);
+        int r = unit_manager_connect(root, arena, &query->talk.bus);
 
         VEC_FOREACH(unit, &query->units) {
                 char *object = NULL;
@@ -115,11 +167,7 @@ int unit_query_new(const Root *root, Arena *arena, const SourceNames *names, uns
 UnitQuery *unit_query_free(UnitQuery *query) {
         if (!query)
                 return NULL;
-        sd_event_source_disable_unref(query->limit_timer);
-        sd_event_source_disable_unref(query->end);
-        if (query->bus)
-                sd_bus_detach_event(query->bus);
-        sd_bus_close_unref(query->bus);
+        unit_talk_close(&query->talk);
         memory_free(query);
         return NULL;
 }
@@ -134,12 +182,9 @@ int unit_query_wait(UnitQuery *query, uint64_t limit_usec, LoadedUnits *ret) {
         uint64_t until_usec = add_saturated(clock_now_usec(), limit_usec);
 
         while (!is_answered(query)) {
-                uint64_t left = sub_floored(until_usec, clock_now_usec());
-                int r = sd_bus_process(query->bus, NULL);
+                int r = unit_manager_wait(query->talk.bus, until_usec);
 
-                if (r == 0)
-                        r = left > 0 ? sd_bus_wait(query->bus, left) : -ETIMEDOUT;
-                if (r < 0 && r != -EINTR)
+                if (r < 0)
                         return r;
         }
         if (query->error == 0)
@@ -147,33 +192,19 @@ int unit_query_wait(UnitQuery *query, uint64_t limit_usec, LoadedUnits *ret) {
         return query->error;
 }
 
-static int on_end(sd_event_source *source UNUSED, void *userdata) {
+static void on_end(void *userdata, int error) {
         UnitQuery *query = userdata;
 
-        query->handler(query->userdata, query->error, &query->units);
-        return 0;
+        query->handler(query->userdata, error, &query->units);
 }
 
-static int on_limit(sd_event_source *source UNUSED, uint64_t usec UNUSED, void *userdata) {
-        UnitQuery *query = userdata;
-
-        query->handler(query->userdata, -ETIMEDOUT, NULL);
-        return 0;
-}
-
-/* The end is told from the loop, not from within libsystemd's reading of an answer. */
 int unit_query_attach(UnitQuery *query, sd_event *event, uint64_t limit_usec,
                       UnitQueryHandler handler, void *userdata) {
         query->handler = handler;
         query->userdata = userdata;
-        int r = sd_event_add_defer(event, &query->end, on_end, query);
+        int r = unit_talk_attach(&query->talk, event, limit_usec, on_end, query);
 
-        if (r >= 0 && !is_answered(query))
-                r = sd_event_source_set_enabled(query->end, SD_EVENT_OFF);
-        if (r >= 0)
-                r = sd_event_add_time_relative(event, &query->limit_timer, CLOCK_BOOTTIME,
-                                               limit_usec, 0, on_limit, query);
-        if (r >= 0)
-                r = sd_bus_attach_event(query->bus, event, SD_EVENT_PRIORITY_NORMAL);
-        return MIN(r, 0);
+        if (r >= 0 && is_answered(query))
+                unit_talk_end(&query->talk, query->error);
+        return r;
 }

@@ -21,6 +21,30 @@ bool unit_manager_exists(const Root *root);
  * moment on, else by the system bus. Negative errno where there is nobody to be asked. */
 int unit_manager_connect(const Root *root, Arena *arena, sd_bus **ret);
 
+/* Takes what has come on BUS, or waits for it until UNTIL_USEC: -ETIMEDOUT then, or another negative errno. */
+int unit_manager_wait(sd_bus *bus, uint64_t until_usec);
+
+/* ERROR: 0, or a negative errno. It is the handler's to close the talk. */
+typedef void (*UnitTalkHandler)(void *userdata, int error);
+
+/* What is asked while an event loop looks after it. */
+typedef struct UnitTalk {
+        sd_bus *bus;
+        sd_event_source *limit_timer, *end;
+        int error;
+        UnitTalkHandler handler;
+        void *userdata;
+} UnitTalk;
+
+/* Of a talk that has but its bus. HANDLER is called once unit_talk_end() was, or with -ETIMEDOUT after LIMIT_USEC. */
+int unit_talk_attach(UnitTalk *talk, sd_event *event, uint64_t limit_usec, UnitTalkHandler handler,
+                     void *userdata);
+
+/* It has ended: which is told from the loop, not from within libsystemd's reading of an answer. */
+void unit_talk_end(UnitTalk *talk, int error);
+
+void unit_talk_close(UnitTalk *talk);
+
 /* Asks for the units called NAMES. Does not wait; everything is on its way at once. What is answered
  * will be in ARENA, which must outlive the query. Negative errno where there is
  * nobody to be asked. */

@@ -4,19 +4,13 @@
 /* Has systemd start a unit of ours, and tells when it has ended: the one thing that it is ever asked to do. Like
  * its questions (unit_manager.h) it has a connection of its own, which goes with it. */
 
-#include "host/root.h"
-
-#include <systemd/sd-event.h>
+#include "systemd/unit_manager.h"
 
 typedef struct UnitStart UnitStart;
 
-/* ERROR: 0, or a negative errno: -ETIMEDOUT, -ECANCELED where the unit has failed, another where systemd does
- * not take it. It is the handler's to free the start. */
-typedef void (*UnitStartHandler)(void *userdata, int error);
-
 /* UNIT is of Type=oneshot, whose start has ended when it has. EVENT looks after it for LIMIT_USEC. Negative errno
- * where there is nobody to be asked. */
+ * where there is nobody to be asked. HANDLER is told -ETIMEDOUT, -ECANCELED where the unit has failed, another errno
+ * where systemd does not take it, or 0; it is the handler's to free the start. */
 int unit_start_new(const Root *root, const char *unit, sd_event *event, uint64_t limit_usec,
-                   UnitStartHandler handler, void *userdata, UnitStart **ret);
+                   UnitTalkHandler handler, void *userdata, UnitStart **ret);
 UnitStart *unit_start_free(UnitStart *start); /* takes NULL; returns NULL */
-void unit_start_freep(UnitStart **start);     /* for CLEANUP() */

@@ -72,14 +72,8 @@ int unit_stop_find(const Root *root, const char *unit, uint64_t limit_usec, Unit
         int r = unit_manager_connect(root, arena, &bus);
 
         /* The limit of a call does not count before: libsystemd would wait for a minute and a half. */
-        while (r >= 0 && (r = sd_bus_is_ready(bus)) == 0) {
-                uint64_t left = sub_floored(until_usec, clock_now_usec());
-
-                r = sd_bus_process(bus, NULL);
-                if (r == 0)
-                        r = left > 0 ? sd_bus_wait(bus, left) : -ETIMEDOUT;
-                r = r == -EINTR ? 0 : r;
-        }
+        while (r >= 0 && (r = sd_bus_is_ready(bus)) == 0)
+                r = unit_manager_wait(bus, until_usec);
         if (r >= 0)
                 r = sd_bus_set_method_call_timeout(bus, limit_usec);
         return r < 0 ? r : find(arena, bus, unit, ret);

@@ -61,12 +61,7 @@ static bool is_in(const MemoryUse *use, const MemoryLimit *limit) {
 }
 
 static uint64_t used_bytes(const MemoryLimit *limit, const MemoryUses *uses) {
-        uint64_t bytes = 0;
-
-        VEC_FOREACH(use, uses)
-                if (is_in(use, limit))
-                        bytes = add_saturated(bytes, use->bytes);
-        return bytes;
+        return VEC_SUM(use, uses, is_in(use, limit) ? use->bytes : 0);
 }
 
 /* "its huge pages alone are 3G"; "the huge pages alone of pg (2G), maria (1G) are 3G" */

@@ -2,7 +2,7 @@
 
 /* What processes answer that have read strangers' files, or are strangers' programs: whoever wrote the files
  * may have the reader. The first byte says which: 'f' figures, 'o' entries of oratab, 'a' rows of alert logs,
- * 'l' what the owner says in all, all of them JSON; 'p' what postgres prints of its size, 'v' what a server prints of its version.
+ * 'l' what the owner says in all, 's' what was seen of his processes, all of them JSON; 'p' what postgres prints of its size, 'v' what a server prints of its version.
  *
  * Whatever they say: it is refused, or can be printed, comes back the same from its own JSON, and stays
  * within the lines of the file that is written of it. */
@@ -10,6 +10,7 @@
 #include "base/size.h"
 #include "demand/figure_json.h"
 #include "demand/lesson_json.h"
+#include "demand/seen_json.h"
 #include "engines/oracle/oracle_instances.h"
 #include "fuzz/fuzz.h"
 #include "inspect/alert_logs.h"
@@ -18,7 +19,7 @@
 #include "support/sources.h"
 #include "support/testing.h"
 
-#define INSTANCE_TEXT "[Instance]\nEngine=postgresql\nMemory=auto\n"
+#define INSTANCE_TEXT "[Instance]\nEngine=postgresql\nMemory=auto\nUnit=db.service\n"
 
 static const uint64_t page_sizes[] = {GIB, 2 * MIB};
 
@@ -158,6 +159,38 @@ static void read_lesson(Arena *arena, const json_t *json) {
         json_decref(more);
 }
 
+/* ---- what was seen ---- */
+
+/* Nor does that begin a line of its own in its file. */
+static void check_seen(Arena *arena, const Seen *seen) {
+        const char *text = seen_format(arena, instance_before(), seen, "a day");
+        const Config *after = config_make(arena, "20-pg.conf", INSTANCE_TEXT,
+                                          "20-pg.conf.d/91-seen.conf", text, NULL);
+        const InstanceConfig *instance = config_find(after, "pg");
+
+        require(after->problems.list.n == 0 && after->n_instances == 1 && !instance->refusal);
+        require(instance->pages.n == 0 && instance->learned.pages.n == 0);
+        require(seen_is_known(instance) && seen_is_same(&instance->learned.seen, seen));
+}
+
+static void read_seen(Arena *arena, const json_t *json) {
+        PageSize sizes[] = {{.bytes = page_sizes[0]}, {.bytes = page_sizes[1]}};
+        const Topology topology = {.page_sizes = sizes, .n_page_sizes = ARRAY_LEN(sizes)};
+        bool is_last, is_last_again;
+        Seen seen, again;
+
+        if (seen_from_json(arena, json, instance_before(), &topology, &seen, &is_last) < 0)
+                return;
+        require_printable(seen.command);
+        check_seen(arena, &seen);
+        json_t *same = seen_to_json(arena, &seen, is_last);
+
+        require(seen_from_json(arena, same, instance_before(), &topology, &again, &is_last_again) ==
+                0);
+        require(seen_is_same(&seen, &again) && is_last == is_last_again);
+        json_decref(same);
+}
+
 /* ---- Oracle's ---- */
 
 static void read_entries(Arena *arena, const json_t *json) {
@@ -195,6 +228,8 @@ static void read_json(Arena *arena, char kind, const void *bytes, size_t size) {
                 read_figures(arena, json);
         else if (json && kind == 'l')
                 read_lesson(arena, json);
+        else if (json && kind == 's')
+                read_seen(arena, json);
         else if (json && kind == 'o')
                 read_entries(arena, json);
         else if (json)
@@ -236,7 +271,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
 
         if (size == 0)
                 return 0;
-        if (strchr("fola", *data))
+        if (strchr("folas", *data))
                 read_json(arena, (char) *data, data + 1, size - 1);
         else if (*data == 'p')
                 read_size(arena, fuzz_text(arena, data + 1, size - 1));

@@ -58,9 +58,10 @@ static void search(Arena *arena, SettingSourceSource source, const char *text, s
         setting_sources_add_file(setting_sources, &file);
         setting_sources_add_file(setting_sources, &file);
         setting_sources_finish(setting_sources);
-        for (size_t i = 0; i < MIN(setting_sources_count(setting_sources), (size_t) 64); i++)
-                check_setting_source(arena, setting_sources,
-                                     setting_sources_get(setting_sources, i));
+        const SettingSourceList *list = setting_sources_list(setting_sources);
+
+        ARRAY_FOREACH(entry, list->items, MIN(list->n, (size_t) 64))
+                check_setting_source(arena, setting_sources, entry);
         for (unsigned node = 0; node < 3; node++)
                 setting_source_for_pool(setting_sources, topology, node, node == 1 ? GIB : 2 * MIB);
         if (source == SETTING_SOURCE_TUNED)

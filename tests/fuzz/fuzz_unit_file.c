@@ -19,7 +19,7 @@ static void check_assignment(const UnitAssignment *assignment) {
 
 static void check_command(Arena *arena, const UnitFile *unit, const Sources *sources,
                           const char *line) {
-        UnitWords words = unit_file_command(arena, unit, sources, line);
+        SourceNames words = unit_file_command(arena, unit, sources, line);
         size_t bytes = 0;
 
         VEC_FOREACH(word, &words)

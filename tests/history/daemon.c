@@ -124,7 +124,7 @@ void daemon_boot(History *history) {
         keeper_start(history->keeper);
         memset(history->lowered, 0, sizeof(history->lowered));
         history->is_edited = false;
-        keeper_begin(history->keeper, KEEPER_FRESH, history->now_usec);
+        keeper_begin(history->keeper, KEEPER_START, history->now_usec);
         work(history);
         retry(history);
         history->is_settled = true;

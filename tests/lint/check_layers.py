@@ -21,7 +21,7 @@ PURE = ("base", "model", "read", "engines", "config", "demand", "promise", "esca
 # Effects: what each of these may include besides itself.
 EFFECTS = {
     "runtime": {"base"},
-    "host": set(PURE) - {"check", "render"},
+    "host": set(PURE) - {"check", "render"} | {"runtime"},
     "state": {"base", "model", "promise", "plan", "host"},
     "apply": {"base", "model", "read", "engines", "config", "demand", "promise", "escalation", "plan", "runtime",
               "host"},

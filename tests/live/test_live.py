@@ -123,7 +123,8 @@ def chosen(path: pathlib.Path) -> str:
 
 @contextlib.contextmanager
 def host_as_it_was() -> Iterator[None]:
-    """Puts everything back, whatever happens."""
+    """Puts everything back, whatever happens: also when somebody runs out of patience with us."""
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("ended by SIGTERM"))
     pools = {path: int(path.read_text()) for path in node_pools()}
     policies = {path: chosen(path) for path in thp_files() if path.exists()}
     min_free = MIN_FREE.read_text()

@@ -226,9 +226,9 @@ def control_group(server: Server) -> Iterator[None]:
 
 def seen(hugeplanctl: str) -> tuple[int, bool]:
     SEEN.unlink(missing_ok=True)
-    done = subprocess.run([hugeplanctl, "look", "pg", "last"], check=False, text=True, capture_output=True,
+    done = subprocess.run([hugeplanctl, "learn", "pg"], check=False, text=True, capture_output=True,
                           timeout=PATIENCE)
-    check(done.returncode == 0 and SEEN.exists(), f"look: {done.returncode}\n{done.stderr}")
+    check(done.returncode == 0 and SEEN.exists(), f"learn: {done.returncode}\n{done.stderr}")
     text = SEEN.read_text()
     found = re.search(r"^X-Seen=2M:(\d+)$", text, re.MULTILINE)
     check(found is not None, text)

@@ -472,15 +472,21 @@ bool root_is_directory(const Root *root, const char *path) {
 }
 
 /* The kernel's files do not tell when they change. */
-char *root_identity(const Root *root, Arena *arena, const char *path) {
+int root_stat(const Root *root, const char *path, struct stat *ret) {
+        CLEANUP(arena_freep) Arena *arena = arena_new();
         Found found;
+        int r = begin_read(root, path);
 
-        if (begin_read(root, path) < 0 || find(root, arena, path, true, &found) < 0)
-                return arena_strdup(arena, "-");
-        if (!found.entry)
-                return arena_printf(arena, "1:0:%s", found.path);
-        return arena_printf(arena, "2:%" PRIu64 ":%" PRIu64, found.entry->id,
-                            found.entry->changed_at);
+        if (r == 0)
+                r = find(root, arena, path, true, &found);
+        if (r < 0)
+                return r;
+        *ret = found.entry ? (struct stat){.st_dev = 2,
+                                           .st_ino = found.entry->id,
+                                           .st_mtim.tv_nsec = (long) found.entry->changed_at}
+                           : (struct stat){.st_dev = 1,
+                                           .st_ino = text_fold(TEXT_FOLD_START, found.path)};
+        return 0;
 }
 
 int root_read_link(const Root *root, Arena *arena, const char *path, char **ret) {

@@ -109,7 +109,7 @@ static void start(Host *host) {
         keeper_free(host->keeper);
         host->keeper = keeper_new(host->root, listen, host);
         keeper_start(host->keeper);
-        keeper_begin(host->keeper, KEEPER_FRESH, host->now_usec);
+        keeper_begin(host->keeper, KEEPER_START, host->now_usec);
         work(host);
 }
 

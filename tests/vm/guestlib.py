@@ -273,13 +273,19 @@ def instance(name: str) -> dict[str, Any]:
 
 
 def most_exposed(unit: str) -> float:
-    """Before 255 an inaccessible /dev stands for PrivateDevices= early in the boot, and does not count for it. Who
-    looks at what databases have mapped needs one capability, which counts 0.3, and writes what all may read."""
-    text = output(f"systemctl cat {unit}")
-    if "\nCapabilityBoundingSet=CAP_SYS_PTRACE\n" in text:
-        return 1.0
-    is_closed = "\nInaccessiblePaths=/dev\n" in text
-    return 0.9 if is_closed and unit in ("hugeplan.service", "hugeplan-boot.service") else 0.8
+    """Before 255 an inaccessible /dev stands for PrivateDevices= early in the boot, and does not count for it."""
+    is_early = unit in ("hugeplan.service", "hugeplan-boot.service")
+    return 0.9 if is_early and "\nInaccessiblePaths=/dev\n" in output(f"systemctl cat {unit}") else 0.8
+
+
+def check_no_mighty_root(services: list[str]) -> None:
+    """Who may look into others' processes is not root, and who is root has no capability."""
+    held = {name: unit(name, "CapabilityBoundingSet") for name in services}
+    mighty = [name for name, capabilities in held.items() if capabilities
+              and unit(name, "DynamicUser") != "yes" and unit(name, "User") in ("", "root")]
+    check_equal(mighty, [], "none of them is root with a capability")
+    check_equal({capabilities for capabilities in held.values() if capabilities}, {"cap_sys_ptrace"},
+                "and there is but one that any of them has")
 
 
 def check_units(*others: str) -> None:
@@ -295,8 +301,9 @@ def check_units(*others: str) -> None:
     rated = re.findall(r"exposure level for (\S+): ([\d.]+)", done.stdout)
     exposed = [f"{name} {rate}" for name, rate in rated if float(rate) > most_exposed(name)]
     weak = [line for line in done.stdout.splitlines() if "✗" in line or "→" in line]
-    check(len(rated) == len(services) and not exposed, "their exposure is 0.8 or less (0.9 where /dev is inaccessible, 1.0 to see mappings)",
+    check(len(rated) == len(services) and not exposed, "their exposure is 0.8 or less (0.9 where /dev is inaccessible)",
           "\n".join([*exposed, *weak]))
+    check_no_mighty_root(services)
 
 
 def instance_nodes(name: str) -> dict[int, int]:

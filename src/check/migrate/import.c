@@ -71,13 +71,11 @@ static uint64_t others_pages(const ImportInput *input, uint64_t page_size_bytes)
 }
 
 static uint64_t others_pages_on(const ImportInput *input, uint64_t page_size_bytes, unsigned node) {
-        uint64_t pages = 0;
-
-        VEC_FOREACH(user, &input->page_users->list)
-                if (is_other(input, user, page_size_bytes))
-                        pages += ARRAY_SUM(each, user->nodes, user->n_nodes,
-                                           each->node == node ? each->pages : 0);
-        return pages;
+        return VEC_SUM(user, &input->page_users->list,
+                       is_other(input, user, page_size_bytes)
+                               ? ARRAY_SUM(each, user->nodes, user->n_nodes,
+                                           each->node == node ? each->pages : 0)
+                               : 0);
 }
 
 /* Node by node: what others use there, and of the rest the share that the node has of what is set. */
@@ -266,8 +264,7 @@ static void add_line(const Maker *maker, ImportLine line) {
 static void add_lines(const Maker *maker) {
         Arena *arena = maker->arena;
 
-        for (size_t i = 0; i < setting_sources_count(maker->input->setting_sources); i++) {
-                const SettingSource *entry = setting_sources_get(maker->input->setting_sources, i);
+        VEC_FOREACH(entry, setting_sources_list(maker->input->setting_sources)) {
                 ImportAction action;
                 const char *advice = advise(maker, entry, &action);
 

@@ -56,12 +56,9 @@ SetPagesList set_pages_find(Arena *arena, const SettingSources *entries, const T
                                 ARENA_ARRAY(arena, uint64_t, MAX(topology->n_nodes, (size_t) 1)),
                 };
 
-                for (size_t i = 0; i < setting_sources_count(entries); i++) {
-                        const SettingSource *entry = setting_sources_get(entries, i);
-
+                VEC_FOREACH(entry, setting_sources_list(entries))
                         if (entry->is_effective && take_entry(&set, entry, topology))
                                 *vec_push(arena, &set.sources) = entry;
-                }
                 set.pages = sum_of(&set, topology);
                 if (set.sources.n > 0)
                         *vec_push(arena, &list) = set;

@@ -338,8 +338,11 @@ bool learn_is_due(const Command *command, const InstanceConfig *instance) {
 static void look_while_it_runs(Command *command, const char *name) {
         const InstanceConfig *instance = config_find(read_config(command), name);
 
-        if (instance && instance_is_looked_at(instance) && is_running(command, instance))
-                look_and_keep(command, instance, false);
+        if (!instance || !instance_is_looked_at(instance) || !is_running(command, instance))
+                return;
+        const Seen now = look_now(command, instance);
+
+        look_keep(command, instance, &now, false);
 }
 
 void learn_now(Command *command, const char *name, uint64_t timeout_usec) {
@@ -406,6 +409,8 @@ void learn_answer(Command *command, const char *name, const char *answer, size_t
         if (!instance ||
             (!wrong && size == strlen(LEARN_NOTHING) && memcmp(answer, LEARN_NOTHING, size) == 0))
                 return;
+        if (!wrong && size == 0)
+                wrong = "hugeplan-ask@.service, which asks it as its owner, gave no answer";
         const Topology *topology = probe_topology(command->root, command->arena);
         const Lesson lesson = wrong ? (Lesson){.instance = instance, .wrong = wrong}
                                     : take_answer(command, instance, topology, answer, size);

@@ -4,17 +4,13 @@
  *
  * It returns when that has made use of the answer, for the database is ordered after this one. */
 #include "base/memory.h"
+#include "ctl/learn/answer.h"
 #include "ctl/learn/learn.h"
 #include "ctl/verbs.h"
 #include "demand/lesson_json.h"
 #include "model/exit_code.h"
-#include "runtime/deadline.h"
 #include "runtime/log.h"
 
-#include <poll.h>
-#include <stdio.h>
-#include <string.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 static char *find_answer(Command *command, const InstanceConfig *instance) {
@@ -26,26 +22,14 @@ static char *find_answer(Command *command, const InstanceConfig *instance) {
         return text;
 }
 
-static int print(Command *command, const InstanceConfig *instance) {
+static int say(Command *command, const InstanceConfig *instance) {
         bool is_due = instance_is_learning(instance) && learn_is_due(command, instance);
         char *answer = is_due ? find_answer(command, instance) : NULL;
         const char *text = is_due ? answer : LEARN_NOTHING;
-        bool is_printed = text && fputs(text, stdout) >= 0 && fflush(stdout) == 0;
+        int r = text ? answer_say(text) : -EIO;
 
         memory_free(answer);
-        return is_printed ? 0 : -EIO;
-}
-
-/* Until the other side, if there is one, closes the connection; it says nothing. */
-static void wait_for_use(void) {
-        uint64_t deadline_usec = deadline_in(LEARN_USEC);
-        char byte;
-
-        if (shutdown(STDOUT_FILENO, SHUT_WR) < 0)
-                return;
-        while (deadline_poll(STDIN_FILENO, POLLIN, deadline_usec) == 0 &&
-               read(STDIN_FILENO, &byte, 1) > 0)
-                ;
+        return r;
 }
 
 int verb_ask(Command *command) {
@@ -63,8 +47,8 @@ int verb_ask(Command *command) {
                          "as root; for root there is 'hugeplanctl learn'");
                 return EXIT_FAILED;
         }
-        if (print(command, instance) < 0)
+        if (say(command, instance) < 0)
                 return EXIT_FAILED;
-        wait_for_use();
+        answer_wait_for_use(LEARN_USEC);
         return EXIT_DONE;
 }

@@ -1,14 +1,20 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* `listen NAME`: hugeplan-learn@.service, which keeps what the owner of a database says that it needs
- * (verb_ask.c).
+ * (verb_ask.c), and what somebody who may look into its processes says that it has mapped (verb_look.c).
  *
- * One connection, made by systemd in a directory of root's, is all that this process, which is root without
- * capabilities, has of the owner: no file to be found later or filled up, no path of his. What comes is
- * bounded in size and time, and taken apart strictly (demand/lesson_json.h). Who waits for us sees the connection
- * end. */
+ * Who says what is known by the door: a socket for each of them, in a directory of root's, to which systemd
+ * connects them, and nobody else can connect. A connection is all that this process, which is root without
+ * capabilities, has of them: no file to be found later or filled up, no path of theirs. What comes is
+ * bounded in size and time, and taken apart strictly (demand/lesson_json.h, demand/seen_json.h). Who waits for us
+ * sees the connection end.
+ *
+ * Each is heard by a process of its own: an owner who says nothing, or whose reservation takes its time, keeps nobody
+ * from being heard whose unit is about to stop. */
 #include "ctl/learn/learn.h"
+#include "ctl/learn/look.h"
 #include "ctl/verbs.h"
 #include "demand/lesson_json.h"
+#include "demand/seen_json.h"
 #include "ipc/varlink_server.h"
 #include "model/exit_code.h"
 #include "model/names.h"
@@ -20,26 +26,54 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
-static int start_listening(Command *command, const char *name) {
-        const char *directory = arena_printf(command->arena, PATH_ANSWERS "/%s", name);
-        int r = root_make_directory(command->root, directory);
+typedef struct Door {
+        const char *name;
+        const char *who;
+        size_t bytes_max;
+        uint64_t timeout_usec;
+        void (*take)(Command *command, const char *name, const char *answer, size_t size,
+                     const char *wrong, uint64_t timeout_usec);
+} Door;
 
-        if (r < 0)
-                return r;
+static const Door doors[] = {
+        {NAME_ANSWER, "hugeplan-ask@.service, which asks it as its owner,", LESSON_BYTES_MAX,
+         LEARN_USEC, learn_answer},
+        {NAME_ANSWER_SEEN, "hugeplan-look@.service, which looks at it,", SEEN_BYTES_MAX, LOOK_USEC,
+         look_answer},
+};
+
+enum { DOORS = ARRAY_LEN(doors) };
+
+static int open_door(Command *command, const char *directory, const Door *door) {
         return varlink_bind_socket(
                 root_path(command->arena, command->root,
-                          arena_printf(command->arena, "%s/" NAME_ANSWER, directory)),
+                          arena_printf(command->arena, "%s/%s", directory, door->name)),
                 0600);
 }
 
-static void note_signal(int number) {
-        (void) number;
+static void close_doors(const int *listeners) {
+        for (size_t i = 0; i < DOORS; i++)
+                if (listeners[i] >= 0)
+                        close(listeners[i]);
 }
 
-/* SIGTERM is kept for later. Systemd stops us as soon as nobody is going to ask any more; what was said by then
- * is kept all the same. *RET: with it let in. */
+static int start_listening(Command *command, const char *name, int *listeners) {
+        const char *directory = arena_printf(command->arena, PATH_ANSWERS "/%s", name);
+        int r = root_make_directory(command->root, directory);
+
+        for (size_t i = 0; r >= 0 && i < DOORS; i++)
+                r = listeners[i] = open_door(command, directory, &doors[i]);
+        return MIN(r, 0);
+}
+
+static void note_signal(int number UNUSED) {
+}
+
+/* SIGTERM is kept for later. Systemd stops us as soon as nobody is going to say anything any more; what was said by
+ * then is kept all the same. *RET: with it let in. */
 static void hold_stop(sigset_t *ret) {
         const struct sigaction noted = {.sa_handler = note_signal};
         sigset_t stop;
@@ -51,26 +85,30 @@ static void hold_stop(sigset_t *ret) {
         sigdelset(ret, SIGTERM);
 }
 
-/* There is no hurry, until we are to stop: -ECANCELED where nobody has come. */
-static int accept_one(int listener, const sigset_t *let_in) {
-        struct pollfd waiting = {.fd = listener, .events = POLLIN};
+/* There is no hurry, until we are to stop: -ECANCELED where nobody is left at any door. */
+static int accept_one(const int *listeners, const sigset_t *let_in, const Door **ret_door) {
+        struct pollfd waiting[DOORS];
         bool is_stopped = false;
 
         for (;;) {
-                int fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+                for (size_t i = 0; i < DOORS; i++) {
+                        int fd = accept4(listeners[i], NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 
-                if (fd >= 0)
-                        return fd;
-                if (errno != EAGAIN && errno != EINTR && errno != ECONNABORTED)
-                        return -errno;
+                        *ret_door = &doors[i];
+                        if (fd >= 0)
+                                return fd;
+                        if (errno != EAGAIN && errno != EINTR && errno != ECONNABORTED)
+                                return -errno;
+                        waiting[i] = (struct pollfd){.fd = listeners[i], .events = POLLIN};
+                }
                 if (is_stopped)
                         return -ECANCELED;
-                is_stopped = ppoll(&waiting, 1, NULL, let_in) < 0 && errno == EINTR;
+                is_stopped = ppoll(waiting, DOORS, NULL, let_in) < 0 && errno == EINTR;
         }
 }
 
-/* All that is said before the other side's end; NULL, or a sentence. */
-static const char *read_answer(int fd, uint64_t deadline_usec, Text *answer) {
+/* All that is said before the other side's end; NULL, or what is wrong with it. */
+static const char *read_answer(int fd, const Door *door, uint64_t deadline_usec, Text *answer) {
         char buffer[16384];
 
         while (deadline_poll(fd, POLLIN, deadline_usec) == 0) {
@@ -79,33 +117,53 @@ static const char *read_answer(int fd, uint64_t deadline_usec, Text *answer) {
                 if (n < 0 && (errno == EAGAIN || errno == EINTR))
                         continue;
                 if (n <= 0)
-                        return n == 0 && answer->length > 0
-                                       ? NULL
-                                       : "hugeplan-ask@.service, which asks it as its owner, gave no answer";
-                if (answer->length + (size_t) n > LESSON_BYTES_MAX)
-                        return "hugeplan-ask@.service, which asks it as its owner, says too much";
+                        return n == 0 ? NULL : "gave no answer";
+                if (answer->length + (size_t) n > door->bytes_max)
+                        return "says too much";
                 text_add_n(answer, buffer, (size_t) n);
         }
-        return "hugeplan-ask@.service, which asks it as its owner, gave no answer in time";
+        return "gave no answer in time";
 }
 
-static int listen_once(Command *command, const char *name, int listener, const sigset_t *let_in) {
+static void hear(Command *command, const char *name, const Door *door, int fd) {
+        uint64_t timeout_usec = command->has_timeout ? command->timeout_usec : door->timeout_usec;
         Text answer = text_in(command->arena);
-        int fd = accept_one(listener, let_in);
+        const char *wrong = read_answer(fd, door, deadline_in(timeout_usec), &answer);
 
-        if (fd < 0)
-                return fd;
-        uint64_t timeout_usec = command->has_timeout ? command->timeout_usec : LEARN_USEC;
-        const char *wrong = read_answer(fd, deadline_in(timeout_usec), &answer);
+        if (wrong)
+                wrong = arena_printf(command->arena, "%s %s", door->who, wrong);
+        door->take(command, name, answer.string, answer.length, wrong, timeout_usec);
+}
 
-        learn_answer(command, name, answer.string, answer.length, wrong, timeout_usec);
-        close(fd);
-        return 0;
+static int hear_all(Command *command, const char *name, const int *listeners,
+                    const sigset_t *let_in) {
+        const Door *door;
+        int fd;
+
+        signal(SIGCHLD, SIG_IGN);
+        while ((fd = accept_one(listeners, let_in, &door)) >= 0) {
+                pid_t pid = fork();
+
+                if (pid == 0) {
+                        close_doors(listeners);
+                        hear(command, name, door, fd);
+                        _exit(0);
+                }
+                if (pid < 0)
+                        log_line(LOG_WARNING, "%s: %s cannot be heard: %s", name, door->who,
+                                 strerror(errno));
+                close(fd);
+        }
+        /* Nobody is told of how they end: they have said it themselves. */
+        while (wait(NULL) >= 0 || errno == EINTR)
+                ;
+        return fd;
 }
 
 int verb_listen(Command *command) {
         const char *name = command->arguments[0];
         const Config *config = read_config(command);
+        int listeners[DOORS] = {-1, -1};
         sigset_t let_in;
 
         if (is_switched_off(command))
@@ -113,14 +171,14 @@ int verb_listen(Command *command) {
         if (!config_find(config, name))
                 return fail_no_instance(command, name, config);
         hold_stop(&let_in);
-        int listener = start_listening(command, name), r = listener;
+        int r = start_listening(command, name, listeners);
 
         if (r >= 0) {
                 notify_ready();
-                r = listen_once(command, name, listener, &let_in);
-                close(listener);
+                r = hear_all(command, name, listeners, &let_in);
         }
-        if (r == 0 || r == -ECANCELED)
+        close_doors(listeners);
+        if (r == -ECANCELED)
                 return EXIT_DONE;
         log_line(LOG_ERR, "%s cannot be heard of: %s", name, strerror(-r));
         return EXIT_FAILED;

@@ -9,6 +9,8 @@
 #include <dlfcn.h>
 #include <string.h>
 #include <systemd/sd-journal.h>
+#include <time.h>
+#include <unistd.h>
 
 /* clang-format off */
 #define CALLS(X)                                                         \
@@ -104,9 +106,19 @@ static const Boot *wanted_boot(const Boots *boots, const JournalQuery *query) {
 
 /* ---- entries ---- */
 
+const char *journal_format_moment(Arena *arena, uint64_t usec) {
+        time_t seconds = (time_t) (usec / USEC_PER_SEC);
+        char text[sizeof("2026-12-31 23:59:59") + 16];
+        struct tm local;
+
+        if (!localtime_r(&seconds, &local) ||
+            strftime(text, sizeof(text), "%Y-%m-%d %H:%M:%S", &local) == 0)
+                return "-";
+        return arena_strdup(arena, text);
+}
+
 static void read_entry(Journal *journal, Arena *arena, const Boots *boots,
                        HistoryEntries *history) {
-        static const char digits[] = "0123456789abcdef";
         HistoryEntry entry = {};
         const void *data;
         size_t length;
@@ -121,10 +133,10 @@ static void read_entry(Journal *journal, Arena *arena, const Boots *boots,
             journal->get_monotonic_usec(journal->journal, &monotonic, &boot) < 0)
                 return;
         for (size_t i = 0; i < sizeof(boot.bytes); i++)
-                text_printf(&id, "%c%c", digits[boot.bytes[i] >> 4], digits[boot.bytes[i] & 15]);
+                text_printf(&id, "%02x", boot.bytes[i]);
         const Boot *known = VEC_FIND(each, boots, text_equals(each->id, id.string));
 
-        entry.at = format_local_time(arena, entry.at_usec);
+        entry.at = journal_format_moment(arena, entry.at_usec);
         entry.boot = id.string;
         if (known)
                 entry.boots_ago = HISTORY_NUMBER((size_t) (boots->items + boots->n - 1 - known));
@@ -170,4 +182,26 @@ int journal_read(Command *command, const JournalQuery *query, JournalAnswer *ret
 
         *ret = (JournalAnswer){};
         return r < 0 ? r : read_all(&journal, command->arena, query, ret);
+}
+
+/* Where there is no journal nothing is known, which is not that nothing happened. */
+const char *journal_why_not(const Command *command, int error, const JournalAnswer *answer) {
+        bool is_there = root_is_directory(command->root, PATH_JOURNAL) ||
+                        root_is_directory(command->root, PATH_JOURNAL_VOLATILE);
+
+        if (!is_there)
+                return "there is no journal on this host: systemd-journald does not run, or keeps nothing";
+        if (error == -ENOPKG)
+                return "systemd's library (libsystemd.so.0) is not there to read the journal with";
+        if (error < 0)
+                return strerror(-error);
+        if (answer->n_boots == 0 && !root_is_host(command->root))
+                return "the captured host's journal is not there, or may not be read";
+        if (answer->n_boots == 0)
+                return geteuid() == 0
+                               ? "the journal has no entries"
+                               : "nothing of the journal may be read: run it as root, or as a member of the "
+                                 "group systemd-journal";
+        return answer->is_boot_known ? NULL
+                                     : "it has nothing of that boot; see 'journalctl --list-boots'";
 }

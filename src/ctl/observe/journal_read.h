@@ -22,3 +22,9 @@ typedef struct JournalAnswer {
 /* That of the host below COMMAND's root; all in its arena. 0; -ENOPKG: there is no library to read it with; or another
  * negative errno. */
 int journal_read(Command *command, const JournalQuery *query, JournalAnswer *ret);
+
+/* Why that says nothing of what happened; NULL: it does. ERROR is what journal_read() has returned. */
+const char *journal_why_not(const Command *command, int error, const JournalAnswer *answer);
+
+/* Local time, as people write it: "2026-12-31 23:59:59"; "-" where there is none. */
+const char *journal_format_moment(Arena *arena, uint64_t usec);

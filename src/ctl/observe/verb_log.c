@@ -13,7 +13,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 
 /* ---- what is asked for ---- */
 
@@ -90,26 +89,6 @@ static int take_query(const Command *command, JournalQuery *query) {
 
 /* ---- what is answered ---- */
 
-/* Where there is no journal nothing is known, which is not that nothing happened. */
-static const char *why_not(const Command *command, int error, const JournalAnswer *answer) {
-        bool is_there = root_is_directory(command->root, PATH_JOURNAL) ||
-                        root_is_directory(command->root, PATH_JOURNAL_VOLATILE);
-
-        if (error == -ENOPKG)
-                return "systemd's library (libsystemd.so.0) is not there to read the journal with";
-        if (!is_there)
-                return "there is no journal on this host: systemd-journald does not run, or keeps nothing";
-        if (error < 0)
-                return strerror(-error);
-        if (answer->n_boots == 0)
-                return geteuid() == 0
-                               ? "the journal has no entries"
-                               : "nothing of the journal may be read: run it as root, or as a member of the "
-                                 "group systemd-journal";
-        return answer->is_boot_known ? NULL
-                                     : "it has nothing of that boot; see 'journalctl --list-boots'";
-}
-
 static void say_what_is_not(const Command *command, const JournalAnswer *answer) {
         if (answer->history.n == 0)
                 log_line(LOG_NOTICE, "nothing is recorded%s%s%s%s",
@@ -129,7 +108,7 @@ int verb_log(Command *command) {
         if (code != EXIT_DONE)
                 return code;
         int r = journal_read(command, &query, &answer);
-        const char *why = why_not(command, r, &answer);
+        const char *why = journal_why_not(command, r, &answer);
 
         if (why) {
                 log_line(LOG_ERR, "the journal cannot be read: %s", why);

@@ -51,12 +51,11 @@ static void read_settings(const Verification *verification, const InstanceConfig
 static UnitStart find_start(const Verification *verification, const char *unit) {
         HostSources sources = host_sources(verification->command->root);
         const UnitFile *file = unit_file_read(verification->arena, &sources.sources, unit);
+        const SourceNames wanted = unit_file_wanted(verification->arena, &sources.sources);
 
         if (!file->fragment_path || file->is_masked)
                 return UNIT_START_GONE;
-        return unit_file_is_wanted(verification->arena, &sources.sources, unit)
-                       ? UNIT_START_WANTED
-                       : UNIT_START_DISABLED;
+        return source_names_have(&wanted, unit) ? UNIT_START_WANTED : UNIT_START_DISABLED;
 }
 
 /* Also where nothing is known of what it wants: its file may be broken, or its size unknown. */

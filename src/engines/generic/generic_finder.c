@@ -17,12 +17,13 @@ typedef struct Segments {
 typedef VEC(Segments) SegmentsList;
 
 static void add_segment(Arena *arena, SegmentsList *list, const SysvSegment *segment) {
-        VEC_FOREACH(known, list)
-                if (known->pid == segment->pid) {
-                        known->bytes = add_saturated(known->bytes, segment->size_bytes);
-                        return;
-                }
-        *vec_push(arena, list) = (Segments){segment->pid, segment->size_bytes};
+        Segments *known = VEC_FIND(each, list, each->pid == segment->pid);
+
+        if (!known) {
+                known = vec_push(arena, list);
+                known->pid = segment->pid;
+        }
+        known->bytes = add_saturated(known->bytes, segment->size_bytes);
 }
 
 static SegmentsList add_up_segments(Arena *arena, const char *text) {
@@ -35,19 +36,13 @@ static SegmentsList add_up_segments(Arena *arena, const char *text) {
         return list;
 }
 
-static const RunningProcess *find_process(const Finder *finder, uint64_t pid) {
-        VEC_FOREACH(process, finder->processes)
-                if (process->pid == pid)
-                        return process;
-        return NULL;
-}
-
 static void find_rest(Finder *finder, const Engine *engine) {
         Arena *arena = finder->arena;
         SegmentsList segments = add_up_segments(arena, finder->sysv_segments);
 
         VEC_FOREACH(segment, &segments) {
-                const RunningProcess *process = find_process(finder, segment->pid);
+                const RunningProcess *process =
+                        VEC_FIND(each, finder->processes, each->pid == segment->pid);
 
                 if (segment->bytes < segments_bytes_min || !process || !finder_service(process))
                         continue;

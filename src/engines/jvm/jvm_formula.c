@@ -10,6 +10,8 @@
 
 #include "engines/parameters.h"
 
+#include <strings.h>
+
 enum {
         SERVER_VERSION,
         XMX,
@@ -466,11 +468,11 @@ static const char *caveat(Arena *arena, const ParameterValue *v) {
                 if (measured[i] == major)
                         return arena_printf(arena,
                                             "an upper bound, measured with OpenJDK %" PRIu64
-                                            " on x86-64",
+                                            " on x86-64: at most 2 %% and 8 pages more",
                                             major);
         return arena_printf(arena,
                             "an upper bound, measured with OpenJDK before and after %" PRIu64
-                            " on x86-64",
+                            " on x86-64: at most 2 %% and 8 pages more",
                             major);
 }
 
@@ -492,4 +494,32 @@ static const char *size_jvm(Arena *arena, const Settings *settings, uint64_t pag
         return NULL;
 }
 
-const EngineFormula formula_jvm = {size_jvm, &table};
+/* ---- what is mapped at the start ---- */
+
+static bool is_given(const Settings *settings, const char *name, const char *value) {
+        const Setting *setting = settings_find(settings, name);
+
+        return setting && strcasecmp(setting->value, value) == 0;
+}
+
+/* Java reserves each of these as a whole, and huge pages with it. But ZGC takes the heap's as the heap grows; up to 10
+ * mark stacks grow; the collector is by the CPUs where none is named, and from 25 on so are the code heaps, in a
+ * group of fewer CPUs too. Of a version that was not measured nobody knows. */
+static bool is_fixed_jvm(const Settings *settings) {
+        const Setting *heap = settings_find(settings, "Xmx"),
+                      *first = settings_find(settings, "Xms");
+        const Setting *version = settings_find(settings, "server_version");
+        uint64_t major = 0, heap_bytes, first_bytes;
+
+        if (!version || parse_major_version(version->value, &major) < 0 || major < 11 ||
+            major > NEWEST || !settings_find(settings, "gc"))
+                return false;
+        if (major >= 25 && !settings_find(settings, "ReservedCodeCacheSize") &&
+            !is_given(settings, "SegmentedCodeCache", "false"))
+                return false;
+        return !is_given(settings, "gc", "zgc") ||
+               (heap && first && parse_java_size(heap->value, &heap_bytes) == 0 &&
+                parse_java_size(first->value, &first_bytes) == 0 && first_bytes >= heap_bytes);
+}
+
+const EngineFormula formula_jvm = {size_jvm, &table, is_fixed_jvm};

@@ -158,6 +158,8 @@ static const struct {
         {"-Xmixed", "Xint", "false"},
         {"-Xcomp", "Xint", "false"},
         {"-XX:MaxHeapSize=", "Xmx", NULL},
+        {"-Xms", "Xms", NULL},
+        {"-XX:InitialHeapSize=", "Xms", NULL},
         {"-XX:+UseG1GC", "gc", "g1"},
         {"-XX:+UseParallelGC", "gc", "parallel"},
         {"-XX:+UseParallelOldGC", "gc", "parallel"},

@@ -76,7 +76,7 @@ static const char *absolute(Arena *arena, const UnitFile *unit, const char *word
 }
 
 /* Of a line for a shell too, whose words are within one. */
-static const char *find_program(Arena *arena, const UnitFile *unit, const UnitWords *words,
+static const char *find_program(Arena *arena, const UnitFile *unit, const SourceNames *words,
                                 const char *names) {
         VEC_FOREACH(each, words) {
                 const char *rest = *each, *word;
@@ -95,8 +95,7 @@ const JvmProduct *jvm_product_of_names(const char *unit, const char *program) {
 }
 
 JvmStart jvm_start_of_unit(Arena *arena, const UnitFile *unit, const Sources *sources) {
-        const char *start = unit_file_value(unit, "Service", "ExecStart");
-        UnitWords words = start ? unit_file_command(arena, unit, sources, start) : (UnitWords){};
+        SourceNames words = unit_file_start(arena, unit, sources);
 
         /* Behind java itself such a name is an argument. */
         if (words.n > 0 && text_equals(text_base_name(words.items[0]), "java"))

@@ -42,14 +42,6 @@ static bool is_java(const char *path) {
         return text_equals(path, "java") || text_ends_with(path, "/java");
 }
 
-/* The command lines that start the service, taken apart. */
-static UnitWords start_words(const Search *search) {
-        const char *start = unit_file_value(search->unit, "Service", "ExecStart");
-
-        return start ? unit_file_command(search->arena, search->unit, search->sources, start)
-                     : (UnitWords){};
-}
-
 /* "/usr/bin/java" -> "/usr/lib/jvm/java-17-openjdk-amd64", by way of /etc/alternatives. */
 static const char *home_of_program(const Search *search, const char *path) {
         const char *target;
@@ -66,7 +58,7 @@ static const char *home_of_program(const Search *search, const char *path) {
 static const char *find_java_home(const Search *search, bool *ret_is_sure) {
         const JvmProduct *product = search->product;
         const SourceNames *running = search->target->arguments;
-        UnitWords words = start_words(search);
+        const SourceNames words = unit_file_start(search->arena, search->unit, search->sources);
         const char *home = product ? environment(search, product->java_variable, NULL) : NULL;
 
         *ret_is_sure = true;
@@ -82,12 +74,10 @@ static const char *find_java_home(const Search *search, bool *ret_is_sure) {
 }
 
 /* JAVA_VERSION="17.0.9" in HOME/release; a sure one is a setting of the formula. */
-static void find_version(Search *search) {
+static void read_version(const Search *search, const char *home, bool is_sure) {
         static const char key[] = "JAVA_VERSION=\"";
         Arena *arena = search->arena;
         Gathered *ret = search->ret;
-        bool is_sure;
-        const char *home = find_java_home(search, &is_sure);
 
         if (!home || *home != '/')
                 return;
@@ -96,13 +86,25 @@ static void find_version(Search *search) {
         SourceLines lines = source_lines(&text);
         const char *line;
 
-        while (!ret->version && (line = source_line(arena, &lines)))
+        const char *version = NULL;
+
+        while (!version && (line = source_line(arena, &lines)))
                 if (text_starts_with(line, key) && jvm_major_version(line + strlen(key)) > 0)
-                        ret->version = arena_strndup(arena, line + strlen(key),
-                                                     strspn(line + strlen(key), "0123456789._+-"));
-        if (ret->version && is_sure)
-                settings_add(arena, &ret->settings, "server_version", ret->version,
+                        version = arena_strndup(arena, line + strlen(key),
+                                                strspn(line + strlen(key), "0123456789._+-"));
+        if (!version)
+                return;
+        ret->version = version;
+        if (is_sure)
+                settings_add(arena, &ret->settings, "server_version", version,
                              source_origin(arena, path, lines.number));
+}
+
+static void find_version(const Search *search) {
+        bool is_sure;
+        const char *home = find_java_home(search, &is_sure);
+
+        read_version(search, home, is_sure);
 }
 
 /* ---- files ---- */
@@ -169,9 +171,7 @@ static const char *add_config_file(Search *search) {
 }
 
 static bool is_there(const Search *search, const char *path) {
-        int error = source_read(search->sources, search->arena, path).error;
-
-        return error != -ENOENT && error != -ENOTDIR;
+        return source_exists(search->sources, search->arena, path);
 }
 
 /* "@/conf" beside the product's script; NULL where that is not known. */
@@ -256,13 +256,10 @@ static void read_script(Search *search, const char *path) {
         int r = jvm_script_read(&search->script, path);
 
         if (r < 0)
-                diags_add(&search->ret->problems,
-                          &(Diag){.severity = SEVERITY_WARNING,
-                                  .id = problem_id(PROBLEM_DATABASE_FILES),
-                                  .file = path,
-                                  .text = arena_printf(search->arena,
-                                                       "what this script sets is not known: %s",
-                                                       strerror(-r))});
+                problem_add(&search->ret->problems, SEVERITY_WARNING, PROBLEM_DATABASE_FILES, path,
+                            arena_printf(search->arena, "what this script sets is not known: %s",
+                                         strerror(-r)),
+                            NULL);
 }
 
 static void read_scripts(Search *search) {
@@ -283,17 +280,17 @@ static void read_scripts(Search *search) {
         }
 }
 
-/* Whether the virtual machine would make anything of VALUE that counts here. */
+/* Whether the virtual machine would make anything of VALUE that its size depends on. */
 static bool has_settings(const Search *search, const char *value) {
         JvmOptions options = {};
         Settings settings = {};
 
         jvm_options_read_variable(search->arena, value, "", &options);
         jvm_options_settings(search->arena, &options, &settings);
-        return settings.n > 0;
+        return VEC_ANY(setting, &settings, !text_equals(setting->name, "Xms"));
 }
 
-static const char *refuse_computed(const Search *search, const ShellVariable *variable,
+static const char *refuse_computed(const Search *search, const Variable *variable,
                                    const char *how) {
         return arena_printf(
                 search->arena,
@@ -304,7 +301,7 @@ static const char *refuse_computed(const Search *search, const ShellVariable *va
 }
 
 static const char *add_script_variable(Search *search, const char *name) {
-        const ShellVariable *variable = jvm_script_find(&search->script, name);
+        const Variable *variable = jvm_script_find(&search->script, name);
         const char *heap = search->product->heap_variable;
         const char *rest = variable->value, *word;
 
@@ -323,12 +320,26 @@ static const char *add_script_variable(Search *search, const char *name) {
 /* Where no option is -Xmx. What the script makes of the host's memory is not guessed: check_settings() says so. */
 static void add_heap(Search *search) {
         const char *name = search->product->heap_variable;
-        const ShellVariable *heap = name ? jvm_script_find(&search->script, name) : NULL;
+        const Variable *heap = name ? jvm_script_find(&search->script, name) : NULL;
 
         if (heap && *heap->value && !strstr(heap->value, SHELL_UNKNOWN) &&
             !VEC_ANY(option, &search->options, text_starts_with(option->text, "-Xmx")))
                 *vec_push(search->arena, &search->options) = (JvmOption){
                         arena_printf(search->arena, "-Xmx%s", heap->value), heap->origin};
+}
+
+/* Where the unit does not say which Java it is, what its scripts set does. */
+static void find_version_in_scripts(Search *search) {
+        const char *name = search->product ? search->product->java_variable : NULL;
+
+        if (!name || search->target->arguments ||
+            settings_find(&search->ret->settings, "server_version"))
+                return;
+        const char *home = jvm_script_find(&search->script, name)->value;
+
+        if (!strstr(home, SHELL_UNKNOWN) &&
+            !VEC_ANY(other, &search->script.conditional, text_equals(other->name, name)))
+                read_version(search, home, true);
 }
 
 /* ---- command lines and variables ---- */
@@ -342,32 +353,14 @@ static void add_variable(Search *search, const char *variable) {
 
 /* Options of the launcher whose value is a word of its own. */
 static bool takes_next(const char *word) {
-        static const char *const options[] = {
-                "-cp",
-                "-classpath",
-                "--class-path",
-                "-p",
-                "--module-path",
-                "--upgrade-module-path",
-                "--add-modules",
-                "--limit-modules",
-                "--add-reads",
-                "--add-exports",
-                "--add-opens",
-                "--patch-module",
-                "--enable-native-access",
-                "--source",
-        };
-
-        for (size_t i = 0; i < ARRAY_LEN(options); i++)
-                if (text_equals(word, options[i]))
-                        return true;
-        return false;
+        return TEXT_IS_ANY(word, "-cp", "-classpath", "--class-path", "-p", "--module-path",
+                           "--upgrade-module-path", "--add-modules", "--limit-modules",
+                           "--add-reads", "--add-exports", "--add-opens", "--patch-module",
+                           "--enable-native-access", "--source");
 }
 
 static bool ends_options(const char *word) {
-        return *word != '-' || text_equals(word, "-jar") || text_equals(word, "-m") ||
-               text_equals(word, "--module");
+        return *word != '-' || TEXT_IS_ANY(word, "-jar", "-m", "--module");
 }
 
 /* "@FILE" below the unit's working directory. "@@" begins what is no file. */
@@ -386,7 +379,7 @@ static const char *add_argument_file(Search *search, const char *word, const cha
 }
 
 /* What java itself gets, up to the class or archive, whose arguments are its own. */
-static const char *add_java_words(Search *search, const UnitWords *words, const char *origin) {
+static const char *add_java_words(Search *search, const SourceNames *words, const char *origin) {
         const char *wrong = NULL;
 
         for (size_t i = 1; i < words->n && !wrong; i++) {
@@ -406,7 +399,7 @@ static const char *add_java_words(Search *search, const UnitWords *words, const 
 
 static const char *add_unit(Search *search) {
         static const char *const of_scripts[] = {"JAVA_OPTS", "CATALINA_OPTS", "JVM_OPTS"};
-        UnitWords words = start_words(search);
+        const SourceNames words = unit_file_start(search->arena, search->unit, search->sources);
 
         if (words.n == 0)
                 return NULL;
@@ -455,14 +448,6 @@ static const char *add_product(Search *search) {
         return wrong;
 }
 
-/* What the server runs with now. */
-static const char *add_running(Search *search) {
-        const SourceNames *arguments = search->target->arguments;
-        UnitWords words = {.items = arguments->items, .n = arguments->n};
-
-        return add_java_words(search, &words, "its command line");
-}
-
 /* In the virtual machine's order, in which the last one counts: JAVA_TOOL_OPTIONS, the launcher's
  * JDK_JAVA_OPTIONS, the command line, _JAVA_OPTIONS (arguments.cpp, java(1)). */
 static const char *add_options(Search *search) {
@@ -473,8 +458,8 @@ static const char *add_options(Search *search) {
                 add_variable(search, "JAVA_TOOL_OPTIONS");
                 add_variable(search, "JDK_JAVA_OPTIONS");
         }
-        if (search->target->arguments) {
-                wrong = add_running(search);
+        if (search->target->arguments) { /* what it runs with now */
+                wrong = add_java_words(search, search->target->arguments, "its command line");
         } else if (search->product) {
                 wrong = add_product(search);
         } else {
@@ -536,6 +521,7 @@ static const char *gather_jvm(Arena *arena, const EngineTarget *target, const So
 
         if (wrong)
                 return wrong;
+        find_version_in_scripts(&search);
         jvm_options_settings(arena, &search.options, &ret->settings);
         return check_settings(&search);
 }

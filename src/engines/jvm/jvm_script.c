@@ -25,22 +25,22 @@ typedef struct Reading {
         size_t n_blocks;
 } Reading;
 
-static ShellVariable *find(JvmScript *script, const char *name) {
+static Variable *find(JvmScript *script, const char *name) {
         return VEC_FIND(known, &script->variables, text_equals(known->name, name));
 }
 
 void jvm_script_set(JvmScript *script, const char *name, const char *value, const char *origin) {
-        ShellVariable *variable = find(script, name);
+        Variable *variable = find(script, name);
 
         if (!variable && script->variables.n < VARIABLES_MAX)
                 variable = vec_push(script->arena, &script->variables);
         if (variable)
-                *variable = (ShellVariable){name, value, origin};
+                *variable = (Variable){name, value, origin};
 }
 
-const ShellVariable *jvm_script_find(JvmScript *script, const char *name) {
-        static const ShellVariable too_many = {.name = "", .value = ""};
-        const ShellVariable *variable = find(script, name);
+const Variable *jvm_script_find(JvmScript *script, const char *name) {
+        static const Variable too_many = {.name = "", .value = ""};
+        const Variable *variable = find(script, name);
         const char *origin = NULL, *value;
 
         if (variable)
@@ -93,7 +93,7 @@ static void assign(Reading *reading, const char *name, const char *value, bool i
                 return;
         if (is_within(reading, BLOCK_UNKNOWN))
                 *vec_push(script->arena, &script->conditional) =
-                        (ShellVariable){name, take_value(&nothing, value), origin};
+                        (Variable){name, take_value(&nothing, value), origin};
         else
                 jvm_script_set(
                         script, name,
@@ -198,43 +198,6 @@ static void read_line(Reading *reading, const char *line) {
                 source_file(reading, line);
 }
 
-/* Whether LINE, before which the quote *QUOTE was open, goes on in the next: a quote stays open, or a backslash takes
- * the end. */
-static bool goes_on(const char *line, char *quote) {
-        if (!*quote && *line == '#')
-                return false;
-        for (const char *at = line; *at; at++) {
-                if (*at == '\\' && *quote != '\'') {
-                        if (!*++at)
-                                return true;
-                } else if (*quote ? *at == *quote : *at == '"' || *at == '\'') {
-                        *quote = *quote ? '\0' : *at;
-                } else if (!*quote && *at == '#' && at > line && at[-1] == ' ') {
-                        return false;
-                }
-        }
-        return *quote != '\0';
-}
-
-/* The next line with those that go on from it; NULL behind the last. */
-static const char *take_line(Reading *reading, SourceLines *lines) {
-        Arena *arena = reading->script->arena;
-        Text text = text_in(arena);
-        char quote = '\0';
-        const char *line = source_line(arena, lines);
-
-        reading->line = lines->number;
-        while (line && goes_on(line = text_strip(arena, line), &quote)) {
-                text_add_n(&text, line, strlen(line) - text_ends_with(line, "\\"));
-                text_add(&text, " ");
-                line = source_line(arena, lines);
-        }
-        if (!line && text.length == 0)
-                return NULL;
-        text_add(&text, line ? line : "");
-        return text.string;
-}
-
 int jvm_script_read(JvmScript *script, const char *path) {
         SourceText text = source_read(script->sources, script->arena, path);
         SourceLines lines = source_lines(&text);
@@ -244,8 +207,9 @@ int jvm_script_read(JvmScript *script, const char *path) {
         if (text.error < 0)
                 return text.error;
         script->is_cut = script->is_cut || script->n_files++ >= FILES_MAX;
-        while (!script->is_cut && (line = take_line(&reading, &lines))) {
-                read_line(&reading, line);
+        while (!script->is_cut &&
+               (line = shell_take_line(script->arena, &lines, true, &reading.line))) {
+                read_line(&reading, text_strip(script->arena, line));
                 script->is_cut = script->is_cut || script->bytes >= VALUE_BYTES_IN_ALL ||
                                  script->variables.n >= VARIABLES_MAX;
         }

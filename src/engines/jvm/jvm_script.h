@@ -14,9 +14,9 @@ typedef struct JvmScript {
         Arena *arena;
         const Sources *sources;
         const UnitFile *unit; /* whose environment it has; NULL: none */
-        ShellVariables variables;
+        Variables variables;
         /* Assignments under conditions that only the shell knows, with nothing in place of variables. */
-        ShellVariables conditional;
+        Variables conditional;
         unsigned n_files;
         size_t bytes; /* of all values so far */
         bool is_cut;  /* there is more than was read */
@@ -25,7 +25,7 @@ typedef struct JvmScript {
 void jvm_script_set(JvmScript *script, const char *name, const char *value, const char *origin);
 
 /* What is not set is empty, as for a shell; so never NULL. */
-const ShellVariable *jvm_script_find(JvmScript *script, const char *name);
+const Variable *jvm_script_find(JvmScript *script, const char *name);
 
 /* TEXT as in double quotes. */
 const char *jvm_script_expand(JvmScript *script, const char *text);

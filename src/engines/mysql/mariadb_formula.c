@@ -256,8 +256,7 @@ static const char *add_named_key_caches(Arena *arena, Sizing *sizing, const Sett
                 if (!point || !setting_is_named(point + 1, parameters[KEY_BUFFER_SIZE].name) ||
                     settings_find(settings, setting->name) != setting)
                         continue;
-                const char *name =
-                        arena_strndup(arena, setting->name, (size_t) (point - setting->name));
+                const char *name = arena_strdup_to(arena, setting->name, point);
 
                 wrong = read_of_cache(arena, settings, name, &parameters[KEY_BUFFER_SIZE], &bytes);
                 if (!wrong)
@@ -298,7 +297,11 @@ static const char *caveat(Arena *arena, const Setting *version) {
                 return arena_printf(
                         arena, "an estimate, for %s is newer than this rule, which was " MEASURED,
                         version->value);
-        return "an upper bound, " MEASURED ": the pool's alignment takes less by chance";
+        if (has_chunks(version_number(arena, version->value)))
+                return "an upper bound, " MEASURED
+                       ": at most 8 pages of 2M more than the server takes, but for rounding to chunks";
+        return "an upper bound, at most 9 pages of 2M more than the server takes, " MEASURED
+               ": the pool's alignment takes less by chance";
 }
 
 static const char *size_mariadb(Arena *arena, const Settings *settings, uint64_t page_size_bytes,

@@ -5,28 +5,10 @@
 
 #include <string.h>
 
-static bool is_program(const char *word, const char *const *names, size_t n) {
-        const char *slash = strrchr(word, '/');
-
-        for (size_t i = 0; i < n; i++)
-                if (text_equals(slash ? slash + 1 : word, names[i]))
-                        return true;
-        return false;
-}
-
 /* mysqld_safe passes on what it is given. */
 static bool is_server(const char *word) {
-        static const char *const names[] = {"mariadbd",     "mysqld",       "mariadbd-safe",
-                                            "mysqld_safe",  "mysqld-debug", "mariadbd-debug",
-                                            "mariadbd_safe"};
-
-        return is_program(word, names, ARRAY_LEN(names));
-}
-
-static bool is_shell(const char *word) {
-        static const char *const names[] = {"sh", "bash", "dash"};
-
-        return is_program(word, names, ARRAY_LEN(names));
+        return TEXT_IS_ANY(text_base_name(word), "mariadbd", "mysqld", "mariadbd-safe",
+                           "mysqld_safe", "mysqld-debug", "mariadbd-debug", "mariadbd_safe");
 }
 
 /* ---- scripts ---- */
@@ -35,7 +17,7 @@ typedef struct Script {
         Arena *arena;
         const UnitFile *unit;
         const Sources *sources;
-        UnitWords words;
+        SourceNames words;
         Text word;
         bool has_word; /* an empty one too: "" */
 } Script;
@@ -106,7 +88,7 @@ static const char *add_next(Script *script, const char *at, char *quote) {
 
 /* TEXT as a shell takes it apart, roughly: no patterns, no commands within. An operator is a word of
  * its own. */
-static UnitWords script_words(Script *script, const char *text) {
+static SourceNames script_words(Script *script, const char *text) {
         char quote = '\0';
 
         script->word = text_in(script->arena);
@@ -123,7 +105,7 @@ static bool is_operator(const char *word) {
 /* ---- command lines ---- */
 
 /* The words behind the last server that is named, up to the next operator. */
-static bool find_arguments(Arena *arena, const UnitWords *words, UnitWords *ret) {
+static bool find_arguments(Arena *arena, const SourceNames *words, SourceNames *ret) {
         size_t i = words->n;
 
         while (i > 0 && !is_server(words->items[i - 1]))
@@ -136,8 +118,8 @@ static bool find_arguments(Arena *arena, const UnitWords *words, UnitWords *ret)
 }
 
 /* The script of sh -c, NULL where it is none. */
-static const char *shell_script(const UnitWords *words) {
-        if (words->n == 0 || !is_shell(words->items[0]))
+static const char *shell_script(const SourceNames *words) {
+        if (words->n == 0 || !TEXT_IS_ANY(text_base_name(words->items[0]), "sh", "bash", "dash"))
                 return NULL;
         for (size_t i = 1; i + 1 < words->n; i++)
                 if (text_equals(words->items[i], "-c"))
@@ -146,9 +128,9 @@ static const char *shell_script(const UnitWords *words) {
 }
 
 static bool read_command_line(Arena *arena, const UnitFile *unit, const Sources *sources,
-                              const char *command_line, UnitWords *ret) {
+                              const char *command_line, SourceNames *ret) {
         Script script = {.arena = arena, .unit = unit, .sources = sources};
-        UnitWords words = unit_file_command(arena, unit, sources, command_line);
+        SourceNames words = unit_file_command(arena, unit, sources, command_line);
         const char *text = shell_script(&words);
 
         if (text)
@@ -161,7 +143,7 @@ MysqlCommand mysql_command_read(Arena *arena, const UnitFile *unit, const Source
         MysqlCommand command = {};
 
         VEC_FOREACH(each, &commands) {
-                UnitWords arguments = {};
+                SourceNames arguments = {};
 
                 if (read_command_line(arena, unit, sources, (*each)->value, &arguments))
                         command =

@@ -7,9 +7,9 @@
 #include "read/unit_file.h"
 
 typedef struct MysqlCommand {
-        bool is_found;       /* false: no ExecStart= names a server */
-        UnitWords arguments; /* without the program */
-        const char *origin;  /* "FILE:LINE" */
+        bool is_found;         /* false: no ExecStart= names a server */
+        SourceNames arguments; /* without the program */
+        const char *origin;    /* "FILE:LINE" */
 } MysqlCommand;
 
 MysqlCommand mysql_command_read(Arena *arena, const UnitFile *unit, const Sources *sources);

@@ -178,8 +178,7 @@ static const char *read_line(const Reader *reader, const Place *place, const cha
 
                 if (!end)
                         return refuse(reader, place, "a group without its closing ']'");
-                *group = text_strip(reader->arena, arena_strndup(reader->arena, line + 1,
-                                                                 (size_t) (end - line - 1)));
+                *group = text_strip(reader->arena, arena_strdup_to(reader->arena, line + 1, end));
                 return NULL;
         }
         if (!*group)

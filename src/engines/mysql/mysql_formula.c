@@ -184,7 +184,8 @@ static const char *caveat(Arena *arena, const ParameterValue *values) {
                                     "an estimate for pages of the host's default size, for %s is "
                                     "newer than this rule, which was " MEASURED,
                                     version->value);
-        return "an estimate for pages of the host's default size, " MEASURED;
+        return "an upper bound for pages of the host's default size, at most 8 pages of 2M more than the "
+               "server takes, " MEASURED;
 }
 
 static const char *size_mysql(Arena *arena, const Settings *settings, uint64_t page_size_bytes,

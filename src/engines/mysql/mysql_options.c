@@ -67,11 +67,6 @@ void mysql_option_take(Arena *arena, const char *group, char *line, const char *
         option->name = text_strip(arena, line);
 }
 
-const char *mysql_files_read(Arena *arena, const Sources *sources, const char *path,
-                             MysqlFiles *files, bool *ret_exists) {
-        return mysql_files_walk(arena, sources, path, mysql_option_take, files, ret_exists);
-}
-
 /* ---- settings ---- */
 
 /* How many bytes of GIVEN and NAME are the same, by the rules for names. */
@@ -189,7 +184,7 @@ static const char *key_cache_of(Arena *arena, const char **given) {
 
         if (!point)
                 return cache;
-        cache = arena_strndup(arena, *given, (size_t) (point + 1 - *given));
+        cache = arena_strdup_to(arena, *given, point + 1);
         *given = point + 1;
         return strcasecmp(cache, "default.") == 0 ? "" : cache;
 }
@@ -210,29 +205,23 @@ bool mysql_option_set(Arena *arena, const MysqlOption *option, const MysqlNames 
 
 /* ---- command lines ---- */
 
-static const MysqlName *find_letter(const MysqlNames *names, char letter) {
-        for (const MysqlName *name = names->items; name < names->items + names->n; name++)
-                if (name->letter && name->letter == letter)
-                        return name;
-        return NULL;
-}
-
 /* "--name", "--name=value"; false for other words. */
 static bool read_long(Arena *arena, const char *word, MysqlOption *ret) {
         const char *equals = strchr(word, '=');
 
         if (!text_starts_with(word, "--") || !word[2])
                 return false;
-        ret->name = equals ? arena_strndup(arena, word + 2, (size_t) (equals - word - 2))
+        ret->name = equals ? arena_strdup_to(arena, word + 2, equals)
                            : arena_strdup(arena, word + 2);
         ret->value = equals ? arena_strdup(arena, equals + 1) : NULL;
         return true;
 }
 
 static bool read_short(const char *word, const MysqlNames *names, MysqlOption *ret) {
-        const MysqlName *name = word[0] == '-' ? find_letter(names, word[1]) : NULL;
+        const MysqlName *name =
+                ARRAY_FIND(each, names->items, names->n, each->letter && each->letter == word[1]);
 
-        if (!name)
+        if (*word != '-' || !name)
                 return false;
         ret->name = name->name;
         ret->value = word[2] ? word + 2 : NULL;

@@ -16,10 +16,6 @@
 void mysql_option_take(Arena *arena, const char *group, char *line, const char *origin,
                        MysqlFiles *files);
 
-/* mysql_files_walk() with it. */
-const char *mysql_files_read(Arena *arena, const Sources *sources, const char *path,
-                             MysqlFiles *files, bool *ret_exists);
-
 /* ---- settings ---- */
 
 typedef enum MysqlKind {

@@ -37,9 +37,7 @@ static void find_off(RuleRun *run, const RuleInstance *instance) {
         if (!instance->gathered || is_large(instance))
                 return;
         rule_tell(
-                run,
-                setting ? rule_at_setting(run, setting)
-                        : (Diag){.file = instance->gathered->config_file, .key = "large_pages"},
+                run, rule_at_name(run, instance, "large_pages"),
                 "write large-pages = ON in the group [mysqld], or take the instance out of the "
                 "plan",
                 "%s has large-pages off%s: the %s reserved for it stay empty, and it takes as much again in small pages",
@@ -177,10 +175,7 @@ static void find_chunk(RuleRun *run, const RuleInstance *instance) {
                 return;
         lost = sub_floored(instance->sizing->bytes, pool);
         rule_tell(
-                run,
-                setting ? rule_at_setting(run, setting)
-                        : (Diag){.file = instance->gathered->config_file,
-                                 .key = "innodb_buffer_pool_chunk_size"},
+                run, rule_at_name(run, instance, "innodb_buffer_pool_chunk_size"),
                 "write innodb_buffer_pool_chunk_size = 1G, where the pool is a multiple of it "
                 "times innodb_buffer_pool_instances",
                 "%s has its pool of %s in chunks of %s%s, each rounded up to whole pages: %s more than the pool",

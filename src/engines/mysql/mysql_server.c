@@ -118,7 +118,7 @@ static GroupUse use_of_group(const Server *server, const char *group, const char
  * NULL, all of them, which is noted, if MAY_GUESS. */
 static Settings collect(const Server *server, const char *version, bool may_guess) {
         const MysqlNames *names = &server->dialect->names;
-        const UnitWords *words = &server->start.command.arguments;
+        const SourceNames *words = &server->start.command.arguments;
         MysqlOptions options = mysql_options_of_words(server->arena, words->items, words->n, names,
                                                       server->start.command.origin);
         Settings settings = {};
@@ -167,8 +167,7 @@ static const char *leading_version(Arena *arena, const char *text) {
         const char *point = strchr(version, '.');
         uint64_t major, minor;
 
-        if (!point || point[1] < '0' || point[1] > '9' ||
-            parse_version(version, &major, &minor) < 0)
+        if (!point || !text_is_digit(point[1]) || parse_version(version, &major, &minor) < 0)
                 return NULL;
         return version;
 }

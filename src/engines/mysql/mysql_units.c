@@ -138,7 +138,7 @@ const char *mysql_start_read_files(MysqlStart *start) {
 
         if (start->target->config_file)
                 return read_named(start, start->target->config_file, "ConfigFile=");
-        const UnitWords *words = &start->command.arguments;
+        const SourceNames *words = &start->command.arguments;
 
         if (words->n > 0 && text_equals(words->items[0], "--no-defaults"))
                 return NULL;
@@ -215,8 +215,7 @@ static void add_mariadb(Arena *arena, const Sources *sources, SourceNames *units
 }
 
 static const char *find_absent_mariadb(Arena *arena, const EngineTarget *target,
-                                       const Sources *sources, bool has_disks) {
-        (void) has_disks;
+                                       const Sources *sources, bool has_disks UNUSED) {
         return find_absent(arena, &mysql_product_mariadb, target, sources);
 }
 
@@ -227,8 +226,7 @@ static void add_mysql(Arena *arena, const Sources *sources, SourceNames *units) 
 }
 
 static const char *find_absent_mysql(Arena *arena, const EngineTarget *target,
-                                     const Sources *sources, bool has_disks) {
-        (void) has_disks;
+                                     const Sources *sources, bool has_disks UNUSED) {
         return find_absent(arena, &mysql_product_mysql, target, sources);
 }
 

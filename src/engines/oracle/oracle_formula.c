@@ -142,7 +142,7 @@ static const char *sid_of(Arena *arena, const Setting *setting) {
 
         if (!dot || (dot == setting->name + 1 && *setting->name == '*'))
                 return NULL;
-        return arena_strndup(arena, setting->name, (size_t) (dot - setting->name));
+        return arena_strdup_to(arena, setting->name, dot);
 }
 
 /* In the order in which they come; a single NULL where no setting names one. */

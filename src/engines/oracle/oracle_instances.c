@@ -67,10 +67,7 @@ OracleInstances oracle_instances_read(Arena *arena, const Sources *sources) {
 }
 
 const OracleInstance *oracle_instances_find(const OracleInstances *instances, const char *sid) {
-        VEC_FOREACH(instance, instances)
-                if (text_equals(instance->sid, sid))
-                        return instance;
-        return NULL;
+        return VEC_FIND(instance, instances, text_equals(instance->sid, sid));
 }
 
 /* ---- files ---- */
@@ -89,7 +86,7 @@ static const char *sid_between(Arena *arena, const char *name, const char *prefi
 }
 
 const char *oracle_sid_of_file(Arena *arena, const char *path) {
-        const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+        const char *name = text_base_name(path);
         const char *sid = sid_between(arena, name, "spfile");
 
         return sid ? sid : sid_between(arena, name, "init");
@@ -135,12 +132,6 @@ SourceNames oracle_parameter_directories(Arena *arena, const Sources *sources, c
         return directories;
 }
 
-static bool exists(Arena *arena, const Sources *sources, const char *path) {
-        int error = source_read(sources, arena, path).error;
-
-        return error != -ENOENT && error != -ENOTDIR;
-}
-
 const char *oracle_parameter_file(Arena *arena, const Sources *sources,
                                   const SourceNames *directories, const char *sid) {
         VEC_FOREACH(directory, directories) {
@@ -151,7 +142,7 @@ const char *oracle_parameter_file(Arena *arena, const Sources *sources,
                 };
 
                 for (size_t i = 0; i < ARRAY_LEN(paths); i++)
-                        if (exists(arena, sources, paths[i]))
+                        if (source_exists(sources, arena, paths[i]))
                                 return paths[i];
         }
         return NULL;

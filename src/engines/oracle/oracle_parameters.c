@@ -271,7 +271,7 @@ static const char *fill_in(const Reader *reader, const char *file, const char *p
         const OracleFile *start = reader->start;
         const char *dbs = strstr(file, "/dbs/");
         const char *home = start->home ? start->home
-                           : dbs       ? arena_strndup(reader->arena, file, (size_t) (dbs - file))
+                           : dbs       ? arena_strdup_to(reader->arena, file, dbs)
                                        : NULL;
         Text filled = text_in(reader->arena);
 
@@ -317,7 +317,7 @@ static OracleParameter make_parameter(Arena *arena, const char *path, const Toke
 
         if (dot) {
                 parameter.name = dot + 1;
-                parameter.sid = arena_strndup(arena, name->word, (size_t) (dot - name->word));
+                parameter.sid = arena_strdup_to(arena, name->word, dot);
                 if (text_equals(parameter.sid, "*"))
                         parameter.sid = NULL;
         }

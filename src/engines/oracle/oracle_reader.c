@@ -50,9 +50,8 @@ static const char *version_of(Arena *arena, const char *home) {
         uint64_t major;
 
         version = arena_strndup(arena, version, strcspn(version, "/"));
-        return *version >= '0' && *version <= '9' && parse_major_version(version, &major) == 0
-                       ? version
-                       : NULL;
+        return text_is_digit(*version) && parse_major_version(version, &major) == 0 ? version
+                                                                                    : NULL;
 }
 
 static const char missing_remedy[] =
@@ -170,13 +169,6 @@ static bool asm_takes_pages(const Search *search, const OracleInstance *instance
         return target && parse_lettered_bytes(target->value, &bytes) == 0 && bytes == 0;
 }
 
-static bool has_started(const OracleInstances *instances) {
-        VEC_FOREACH(instance, instances)
-                if (instance->is_started && !oracle_is_asm(instance->sid))
-                        return true;
-        return false;
-}
-
 /* The one instance that is meant; NULL: those of oratab. dbstart looks at oratab only, whatever its
  * environment says. */
 static const char *find_sid(const Search *search) {
@@ -186,7 +178,8 @@ static const char *find_sid(const Search *search) {
                                     : search->target->instance;
 
         if (sid && !(search->unit && oracle_unit_calls_dbstart(search->arena, search->unit) &&
-                     has_started(&search->all)))
+                     VEC_ANY(instance, &search->all,
+                             instance->is_started && !oracle_is_asm(instance->sid))))
                 return sid;
         return named && oracle_instances_find(&search->all, named) ? named : NULL;
 }

@@ -32,9 +32,7 @@ static SourceNames find_sids(Arena *arena, const RuleInstance *instance) {
 
         VEC_FOREACH(setting, &instance->gathered->settings) {
                 const char *dot = strchr(setting->name, '.');
-                const char *sid =
-                        dot ? arena_strndup(arena, setting->name, (size_t) (dot - setting->name))
-                            : NULL;
+                const char *sid = dot ? arena_strdup_to(arena, setting->name, dot) : NULL;
 
                 if (sid && !text_equals(sid, "*") && !source_names_have(&sids, sid))
                         *vec_push(arena, &sids) = sid;
@@ -172,13 +170,6 @@ static void find_short(RuleRun *run, const RuleInstance *instance) {
 
 /* ---- who may ---- */
 
-static bool is_in_group(const RuleRun *run, const OwnerFacts *owner) {
-        VEC_FOREACH(gid, &owner->gids)
-                if (*gid == run->input->facts->shm_group)
-                        return true;
-        return false;
-}
-
 /* A memlock limit as large as the segment would do. */
 static bool has_old_rule(const RuleRun *run) {
         return topology_kernel_lacks(run->input->topology, KERNEL_SHM_BY_GROUP);
@@ -186,7 +177,8 @@ static bool has_old_rule(const RuleRun *run) {
 
 static bool may_use_sysv(const RuleRun *run, const RuleInstance *instance) {
         return rule_may_lock(instance) ||
-               (run->input->facts->has_shm_group && is_in_group(run, &instance->facts->owner));
+               (run->input->facts->has_shm_group &&
+                VEC_ANY(gid, &instance->facts->owner.gids, *gid == run->input->facts->shm_group));
 }
 
 static const char *memlock_remedy(RuleRun *run, const RuleInstance *instance) {
@@ -411,7 +403,7 @@ static const char *sid_of(Arena *arena, const RuleInstance *instance) {
         const char *file = instance->config->config_file ? instance->config->config_file
                            : instance->gathered          ? instance->gathered->config_file
                                                          : NULL;
-        const char *slash = file ? strrchr(file, '/') : NULL, *base = slash ? slash + 1 : "";
+        const char *base = file ? text_base_name(file) : "";
 
         for (size_t i = 0; i < ARRAY_LEN(prefixes); i++)
                 if (text_starts_with(base, prefixes[i]) && text_ends_with(base, ".ora") &&
@@ -428,28 +420,19 @@ static bool is_of_sid(const RuleRun *run, const RuleInstance *instance, const ch
         if (strcasecmp(sid_of(run->arena, instance), sid) == 0 ||
             strcasecmp(instance->config->name, sid + strspn(sid, "+-")) == 0)
                 return true;
-        if (instance->gathered) {
-                SourceNames sids = find_sids(run->arena, instance);
+        const SourceNames own = instance->gathered ? find_sids(run->arena, instance)
+                                                   : (SourceNames){};
 
-                VEC_FOREACH(own, &sids)
-                        if (strcasecmp(*own, sid) == 0)
-                                return true;
-        }
-        return false;
-}
-
-static bool is_planned(const RuleRun *run, const char *sid) {
-        for (size_t i = 0; i < run->n_instances; i++)
-                if (is_of_sid(run, &run->instances[i], sid))
-                        return true;
-        return false;
+        return VEC_ANY(each, &own, strcasecmp(*each, sid) == 0);
 }
 
 static void find_asm(RuleRun *run) {
         VEC_FOREACH(sid, &run->input->facts->sids) {
                 bool is_asm = text_starts_with(sid->sid, "+");
+                bool is_planned = ARRAY_ANY(instance, run->instances, run->n_instances,
+                                            is_of_sid(run, instance, sid->sid));
 
-                if (!rule_has_engine(run, "oracle") || is_planned(run, sid->sid) ||
+                if (!rule_has_engine(run, "oracle") || is_planned ||
                     !(is_asm || text_equals(sid->sid, "-MGMTDB")))
                         continue;
                 rule_tell(

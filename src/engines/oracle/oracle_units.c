@@ -14,7 +14,7 @@ const char *oracle_unit_instance(Arena *arena, const char *unit) {
         const char *at = unit ? strchr(unit, '@') : NULL;
         const char *dot = at ? strrchr(at, '.') : NULL;
 
-        return dot ? arena_strndup(arena, at + 1, (size_t) (dot - at - 1)) : NULL;
+        return dot ? arena_strdup_to(arena, at + 1, dot) : NULL;
 }
 
 /* A listener has the same environment, and starts no instance; dbstart starts those of oratab, whatever it is told. */

@@ -7,8 +7,6 @@
 
 enum { WORDS_MAX = 1024, OPTS_BYTES_MAX = 128 << 10 };
 
-typedef VEC(const char *) Words;
-
 typedef struct Reading {
         Arena *arena;
         PostgresqlWanted *is_wanted;
@@ -36,7 +34,7 @@ static const char *add_assignment(const Reading *reading, const char *assignment
 
         if (!equals)
                 return NULL;
-        char *name = arena_strndup(reading->arena, assignment, (size_t) (equals - assignment));
+        char *name = arena_strdup_to(reading->arena, assignment, equals);
 
         for (char *at = name; *at; at++)
                 if (*at == '-')
@@ -105,7 +103,7 @@ static const char *take_shell_word(Arena *arena, const char **string) {
 }
 
 static const char *add_line(const Reading *reading, const char *line) {
-        Words words = {};
+        SourceNames words = {};
         const char *word;
 
         while (words.n < WORDS_MAX && (word = take_shell_word(reading->arena, &line)))
@@ -165,10 +163,8 @@ static const struct {
 
 /* The index of what WORD names among the programs, -1 for none. */
 static int find_program(const char *word) {
-        const char *slash = strrchr(word, '/');
-
         for (size_t i = 0; i < ARRAY_LEN(programs); i++)
-                if (text_equals(slash ? slash + 1 : word, programs[i].name))
+                if (text_equals(text_base_name(word), programs[i].name))
                         return (int) i;
         return -1;
 }
@@ -191,7 +187,7 @@ const char *postgresql_command_of_unit(Arena *arena, const UnitFile *unit, const
 
         for (size_t k = 0; k < starts.n; k++) {
                 const UnitAssignment *start = starts.items[k];
-                UnitWords words = unit_file_command(arena, unit, sources, start->value);
+                SourceNames words = unit_file_command(arena, unit, sources, start->value);
                 const Reading reading = {arena, is_wanted,
                                          source_origin(arena, start->file, start->line), ret};
 
@@ -205,8 +201,8 @@ const char *postgresql_command_of_unit(Arena *arena, const UnitFile *unit, const
 /* ---- postmaster.opts ---- */
 
 /* PROGRAM "WORD" "WORD"...: quotes within a word are not marked in any way. */
-static Words split_opts(Arena *arena, const char *line) {
-        Words words = {};
+static SourceNames split_opts(Arena *arena, const char *line) {
+        SourceNames words = {};
         const char *quote = strstr(line, " \"");
 
         while (quote && words.n < WORDS_MAX) {
@@ -235,7 +231,7 @@ const char *postgresql_command_of_last_start(Arena *arena, const Sources *source
         line = source_line(arena, &lines);
         if (!line || *line != '/' || text.size > OPTS_BYTES_MAX || memchr(text.text, 0, text.size))
                 return arena_printf(arena, "%s: is not what the server writes; %s", path, remedy);
-        Words words = split_opts(arena, line);
+        SourceNames words = split_opts(arena, line);
         const Reading reading = {arena, is_wanted, source_origin(arena, path, 1), ret};
 
         return add_options(&reading, words.items, words.n);

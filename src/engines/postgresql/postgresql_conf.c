@@ -64,12 +64,8 @@ static bool is_letter(char c) {
                (unsigned char) c >= 0x80;
 }
 
-static bool is_digit(char c) {
-        return c >= '0' && c <= '9';
-}
-
 static bool is_hex_digit(char c) {
-        return is_digit(c) || (c >= 'A' && c <= 'F') || (c >= 'a' && c <= 'f');
+        return text_is_digit(c) || (c >= 'A' && c <= 'F') || (c >= 'a' && c <= 'f');
 }
 
 static bool is_unit_letter(char c) {
@@ -77,7 +73,7 @@ static bool is_unit_letter(char c) {
 }
 
 static bool is_word_character(char c) {
-        return is_letter(c) || is_digit(c) || (c && strchr("-._:/", c));
+        return is_letter(c) || text_is_digit(c) || (c && strchr("-._:/", c));
 }
 
 /* How many bytes from AT on belong to a class. */
@@ -96,7 +92,7 @@ static size_t count_sign(const char *at, const char *end) {
 /* "12", "-1", "128MB", "0x1F"; 0 for none. */
 static size_t integer_length(const char *at, const char *end) {
         const char *start = at + count_sign(at, end);
-        size_t digits = span(start, end, is_digit);
+        size_t digits = span(start, end, text_is_digit);
         size_t length = digits;
 
         if (digits == 0)
@@ -112,15 +108,15 @@ static size_t integer_length(const char *at, const char *end) {
 static size_t real_length(const char *at, const char *end) {
         const char *next = at + count_sign(at, end);
 
-        next += span(next, end, is_digit);
+        next += span(next, end, text_is_digit);
         if (next == end || *next != '.')
                 return 0;
-        next += 1 + span(next + 1, end, is_digit);
+        next += 1 + span(next + 1, end, text_is_digit);
         if (next < end && (*next == 'e' || *next == 'E')) {
                 const char *exponent = next + 1 + count_sign(next + 1, end);
 
-                if (span(exponent, end, is_digit) > 0)
-                        next = exponent + span(exponent, end, is_digit);
+                if (span(exponent, end, text_is_digit) > 0)
+                        next = exponent + span(exponent, end, text_is_digit);
         }
         return (size_t) (next - at);
 }
@@ -148,7 +144,7 @@ static Token take_word(File *file) {
         size_t first = span(token.start, file->end, is_letter);
 
         while (first < token.length &&
-               (is_letter(token.start[first]) || is_digit(token.start[first])))
+               (is_letter(token.start[first]) || text_is_digit(token.start[first])))
                 first++;
         if (first == token.length)
                 token.kind = TOKEN_NAME;
@@ -156,7 +152,7 @@ static Token take_word(File *file) {
                 const char *second = token.start + first + 1, *end = token.start + token.length;
 
                 if (second < end && is_letter(*second)) {
-                        while (second < end && (is_letter(*second) || is_digit(*second)))
+                        while (second < end && (is_letter(*second) || text_is_digit(*second)))
                                 second++;
                         if (second == end)
                                 token.kind = TOKEN_QUALIFIED_NAME;

@@ -8,14 +8,6 @@
 
 #define PATH_CLUSTERS "/etc/postgresql"
 
-static SourceNames list(const Finder *finder, const char *path) {
-        return source_list(finder->sources, finder->arena, path);
-}
-
-static bool has_file(const Finder *finder, const char *path) {
-        return source_read(finder->sources, finder->arena, path).error != -ENOENT;
-}
-
 static const char *debian_note(const Finder *finder, const char *directory) {
         SourceText start = source_read(finder->sources, finder->arena,
                                        arena_printf(finder->arena, "%s/start.conf", directory));
@@ -38,7 +30,8 @@ static void find_debian_cluster(Finder *finder, const Engine *engine, const char
         Arena *arena = finder->arena;
         const char *directory = arena_printf(arena, PATH_CLUSTERS "/%s/%s", version, cluster);
 
-        if (!has_file(finder, arena_printf(arena, "%s/postgresql.conf", directory)))
+        if (!source_exists(finder->sources, arena,
+                           arena_printf(arena, "%s/postgresql.conf", directory)))
                 return;
         finder_add(
                 finder,
@@ -54,15 +47,15 @@ static void find_debian_cluster(Finder *finder, const Engine *engine, const char
 }
 
 static void find_installed(Finder *finder, const Engine *engine) {
-        SourceNames versions = list(finder, PATH_CLUSTERS);
+        SourceNames versions = source_list(finder->sources, finder->arena, PATH_CLUSTERS);
         size_t n = 0;
 
         VEC_FOREACH(version, &versions) {
                 SourceNames clusters =
-                        list(finder, arena_printf(finder->arena, PATH_CLUSTERS "/%s", *version));
+                        source_list(finder->sources, finder->arena,
+                                    arena_printf(finder->arena, PATH_CLUSTERS "/%s", *version));
 
                 n += clusters.n;
-
                 VEC_FOREACH(cluster, &clusters)
                         find_debian_cluster(finder, engine, *version, *cluster);
         }

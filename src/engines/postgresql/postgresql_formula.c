@@ -418,7 +418,11 @@ static const char *caveat(Arena *arena, const ParameterValue *v, const Preloads 
         if (version == 0)
                 return arena_printf(arena, "an upper bound for any version up to %" PRIu64 "%s",
                                     newest, ask);
-        return arena_printf(arena, "an upper bound, near to what the server takes%s", ask);
+        return arena_printf(arena, "an upper bound, at most %s more than the server takes%s",
+                            version < 10    ? "0.4 %"
+                            : version == 18 ? "six pages of 2M"
+                                            : "a page of 2M",
+                            ask);
 }
 
 static const char *size_postgresql(Arena *arena, const Settings *settings, uint64_t page_size_bytes,

@@ -14,8 +14,8 @@ typedef struct Place {
 
 /* The file among the words of the unit's command line; NULL: it is not Patroni that they start. "": it has none. */
 static const char *find_file(Arena *arena, const UnitFile *unit, const Sources *sources) {
-        const char *start = unit_file_value(unit, "Service", "ExecStart"), *file = NULL;
-        UnitWords words = start ? unit_file_command(arena, unit, sources, start) : (UnitWords){};
+        const SourceNames words = unit_file_start(arena, unit, sources);
+        const char *file = NULL;
 
         VEC_FOREACH(word, &words)
                 if (!file)
@@ -42,10 +42,6 @@ static const char *value_of(Arena *arena, const char *line, const char *key) {
         return text_strip(arena, comment ? arena_strdup_to(arena, line, comment) : line);
 }
 
-static bool is_path(const char *value) {
-        return value && *value == '/' && !postgresql_value_fault(value);
-}
-
 /* The first level below "postgresql:", which stands at the margin. */
 static void read_lines(Arena *arena, const SourceText *text, const Place *places, size_t n) {
         SourceLines lines = source_lines(text);
@@ -68,7 +64,7 @@ static void read_lines(Arena *arena, const SourceText *text, const Place *places
                 for (size_t i = 0; i < n && indent == depth; i++) {
                         const char *value = value_of(arena, line, places[i].key);
 
-                        if (is_path(value))
+                        if (postgresql_is_path(value))
                                 *places[i].ret = value;
                 }
         }
@@ -95,7 +91,7 @@ const char *postgresql_patroni_of_unit(Arena *arena, const UnitFile *unit, const
                 const char *value =
                         unit_file_environment(arena, unit, sources, places[i].variable, NULL);
 
-                if (is_path(value))
+                if (postgresql_is_path(value))
                         *places[i].ret = value;
         }
         *ret = found;

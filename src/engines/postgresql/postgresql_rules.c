@@ -26,22 +26,12 @@ static bool takes_none(const RuleInstance *instance) {
         return setting && parse_boolean(setting->value, &is_on) == 0 && !is_on;
 }
 
-/* The line of the setting, or the file that should have it. */
-static Diag at_setting_or_file(RuleRun *run, const RuleInstance *instance, const char *name) {
-        const Setting *setting = rule_setting(instance, name);
-
-        if (setting)
-                return rule_at_setting(run, setting);
-        return (Diag){.file = instance->gathered ? instance->gathered->config_file : NULL,
-                      .key = name};
-}
-
 static void find_try(RuleRun *run, const RuleInstance *instance) {
         if (!instance->gathered ||
             (rule_setting(instance, "huge_pages") && !is_value(instance, "huge_pages", "try")))
                 return;
         rule_tell(
-                run, at_setting_or_file(run, instance, "huge_pages"),
+                run, rule_at_name(run, instance, "huge_pages"),
                 "write huge_pages = on, so that the server refuses instead",
                 "%s has huge_pages=try%s: when its %s cannot be had it starts with small pages, and its log says nothing at the default level",
                 instance->config->name,
@@ -53,7 +43,7 @@ static void find_off(RuleRun *run, const RuleInstance *instance) {
         if (!takes_none(instance))
                 return;
         rule_tell(
-                run, at_setting_or_file(run, instance, "huge_pages"),
+                run, rule_at_name(run, instance, "huge_pages"),
                 "write huge_pages = on, or take the instance out of the plan",
                 "%s has huge_pages=off: the %s reserved for it stay empty, and it takes as much again in small pages",
                 instance->config->name, rule_planned_pages(run->arena, instance));
@@ -182,7 +172,7 @@ static void find_cmdline(RuleRun *run, const RuleInstance *instance) {
 static void find_sysv(RuleRun *run, const RuleInstance *instance) {
         if (!is_value(instance, "shared_memory_type", "sysv") || takes_none(instance))
                 return;
-        rule_tell(run, at_setting_or_file(run, instance, "shared_memory_type"),
+        rule_tell(run, rule_at_name(run, instance, "shared_memory_type"),
                   "write shared_memory_type = mmap, which is the default",
                   "%s has shared_memory_type=sysv, for which PostgreSQL knows no huge pages: %s",
                   instance->config->name,
@@ -228,7 +218,7 @@ static void find_pagesize(RuleRun *run, const RuleInstance *instance) {
                 bytes = run->input->topology->default_page_size_bytes;
         if (bytes == planned)
                 return;
-        rule_tell(run, at_setting_or_file(run, instance, "huge_page_size"),
+        rule_tell(run, rule_at_name(run, instance, "huge_page_size"),
                   arena_printf(run->arena,
                                "write PageSize=%s in %s, or huge_page_size = %" PRIu64
                                "MB (from 14 on)",

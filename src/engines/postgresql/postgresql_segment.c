@@ -225,11 +225,8 @@ static uint64_t slots_bytes(const Segment *s) {
                 {v->max_logical_replication_workers, s->release->logical_worker},
                 {v->autovacuum_max_workers, s->release->autovacuum_worker},
         };
-        uint64_t sum = 0;
 
-        for (size_t i = 0; i < ARRAY_LEN(terms); i++)
-                sum = add_saturated(sum, mul_saturated(terms[i][0], terms[i][1]));
-        return sum;
+        return ARRAY_SUM(term, terms, ARRAY_LEN(terms), mul_saturated((*term)[0], (*term)[1]));
 }
 
 static uint64_t dynamic_bytes(const Segment *s) {
@@ -321,21 +318,13 @@ static Segment segment_of(const Release *release, const PostgresqlSettings *v) {
         return s;
 }
 
-static uint64_t segment_bytes(const Segment *s) {
-        uint64_t sum = 0;
-
-        for (size_t i = 0; i < ARRAY_LEN(terms); i++)
-                sum = add_saturated(sum, terms[i].bytes(s));
-        return sum;
-}
-
 static const Release *largest_release(const PostgresqlSettings *settings) {
         const Release *largest = releases;
         uint64_t most = 0;
 
         for (size_t i = 0; i < ARRAY_LEN(releases); i++) {
                 Segment segment = segment_of(&releases[i], settings);
-                uint64_t bytes = segment_bytes(&segment);
+                uint64_t bytes = ARRAY_SUM(term, terms, ARRAY_LEN(terms), term->bytes(&segment));
 
                 if (bytes > most) {
                         most = bytes;

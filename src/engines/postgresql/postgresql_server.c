@@ -10,8 +10,6 @@
 
 #include <string.h>
 
-static const char service_suffix[] = ".service";
-
 typedef struct Server {
         Arena *arena;
         const EngineTarget *target;
@@ -204,28 +202,6 @@ static const char *read_pg_ctl_conf(Server *server, PostgresqlCommand *command) 
 
 /* ---- version ---- */
 
-static bool is_version(const char *text) {
-        size_t length = strlen(text);
-
-        return length > 0 && length <= 5 && strspn(text, "0123456789.") == length && *text != '.';
-}
-
-/* "/var/lib/pgsql/16/data", "postgresql-16.service": a number behind the product's name. */
-static const char *version_in(Arena *arena, const char *text) {
-        bool is_behind_name = false;
-        const char *word;
-
-        if (text && text_ends_with(text, service_suffix))
-                text = arena_strndup(arena, text, strlen(text) - strlen(service_suffix));
-        while (text && (word = text_next_word(arena, &text, "/-@"))) {
-                if (is_behind_name && is_version(word))
-                        return word;
-                is_behind_name = text_equals(word, "postgresql") || text_equals(word, "pgsql") ||
-                                 text_equals(word, "postgres");
-        }
-        return NULL;
-}
-
 static void set_version(const Server *server, const char *version, const char *origin) {
         server->ret->version = version;
         settings_add(server->arena, &server->ret->settings, "server_version", version, origin);
@@ -236,7 +212,7 @@ static void guess_version(const Server *server) {
                                       server->ret->config_file, server->ret->data_directory};
 
         for (size_t i = 0; i < ARRAY_LEN(places); i++) {
-                const char *version = version_in(server->arena, places[i]);
+                const char *version = postgresql_version_in(server->arena, places[i]);
 
                 if (version) {
                         set_version(server, version, places[i]);
@@ -253,7 +229,7 @@ static void learn_version(const Server *server) {
         SourceLines lines = source_lines(&text);
         const char *line = source_line(server->arena, &lines);
 
-        if (line && is_version(line)) {
+        if (line && postgresql_is_version(line)) {
                 set_version(server, line, source_origin(server->arena, path, 1));
                 return;
         }
@@ -309,11 +285,6 @@ static void learn_control_sizes(const Server *server) {
 
 /* ---- all together ---- */
 
-static void add_settings(Arena *arena, const Settings *from, Settings *to) {
-        VEC_FOREACH(setting, from)
-                *vec_push(arena, to) = *setting;
-}
-
 /* The command line of the last start. Patroni and others start the server with parameters that they keep
  * elsewhere, and which may have been raised since: then the files have the newer number, and the next start takes
  * that. So the larger of both counts. */
@@ -347,12 +318,12 @@ const char *postgresql_gather(Arena *arena, const EngineTarget *target, const So
         if (wrong)
                 return wrong;
         learn_version(&server);
-        add_settings(arena, &server.files, &ret->settings);
+        vec_push_all(arena, &ret->settings, &server.files);
         if (!server.start.command.is_server)
                 add_last_options(&server);
-        add_settings(arena, &pg_ctl.settings, &ret->options);
-        add_settings(arena, &server.start.command.settings, &ret->options);
-        add_settings(arena, &ret->options, &ret->settings);
+        vec_push_all(arena, &ret->options, &pg_ctl.settings);
+        vec_push_all(arena, &ret->options, &server.start.command.settings);
+        vec_push_all(arena, &ret->settings, &ret->options);
         learn_control_sizes(&server);
         ret->program = server.start.command.program;
         if (!ret->program && server.patroni.programs)

@@ -33,3 +33,7 @@ const char *postgresql_value_fault(const char *value) {
                         return "the value has control characters; remove them";
         return NULL;
 }
+
+bool postgresql_is_path(const char *value) {
+        return value && *value == '/' && !postgresql_value_fault(value);
+}

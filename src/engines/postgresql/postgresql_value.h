@@ -12,5 +12,8 @@ typedef bool PostgresqlWanted(const char *name);
  * is wrong with it. */
 const char *postgresql_value_fault(const char *value);
 
+/* Whether VALUE, which may be NULL, is an absolute path. */
+bool postgresql_is_path(const char *value);
+
 /* "cannot be read: ..." for the negative errno of reading a file. */
 const char *postgresql_read_fault(Arena *arena, int error);

@@ -8,8 +8,7 @@
 
 /* ---- MongoDB ---- */
 
-static ThpPolicy mongodb_thp_by_version(uint64_t major, uint64_t minor) {
-        (void) minor;
+static ThpPolicy mongodb_thp_by_version(uint64_t major, uint64_t minor UNUSED) {
         return major >= 8 ? THP_ALWAYS : THP_NEVER;
 }
 

@@ -119,10 +119,6 @@ static void read_members(Looker *looker, size_t n_max) {
                           n_seen, looker->pids.n);
 }
 
-static Member *member_of(const Looker *looker, uint64_t pid) {
-        return VEC_FIND(member, &looker->members, member->process.pid == pid);
-}
-
 /* Who has the database's memory mapped, and is the parent of the others who have: not a supervisor above it. */
 static Member *find_server(const Looker *looker) {
         Member *largest = NULL;
@@ -133,7 +129,8 @@ static Member *find_server(const Looker *looker) {
                      member->size_bytes > largest->size_bytes))
                         largest = member;
         for (unsigned depth = 0; depth < GROUP_DEPTH_MAX; depth++) {
-                Member *parent = member_of(looker, largest->process.parent_pid);
+                Member *parent = VEC_FIND(each, &looker->members,
+                                          each->process.pid == largest->process.parent_pid);
 
                 if (!parent || parent->size_bytes < largest->size_bytes / 2)
                         break;

@@ -79,15 +79,6 @@ static void read_process(Search *search, uint64_t pid) {
         }
 }
 
-/* FNV-1a: to tell one command from another, not against forgery. */
-static uint64_t fingerprint(const char *bytes, size_t size) {
-        uint64_t hash = UINT64_C(0xcbf29ce484222325);
-
-        for (size_t i = 0; i < size; i++)
-                hash = (hash ^ (unsigned char) bytes[i]) * UINT64_C(0x100000001b3);
-        return hash;
-}
-
 static const char *read_command(Search *search) {
         CLEANUP(arena_freep) Arena *scratch = arena_new();
         size_t size = 0;
@@ -98,7 +89,7 @@ static const char *read_command(Search *search) {
                 return NULL;
         return arena_printf(search->arena, "%s %016" PRIx64,
                             text_excerpt(scratch, text, PROGRAM_BYTES_MAX),
-                            fingerprint(text, size));
+                            text_fold_bytes(TEXT_FOLD_START, text, size));
 }
 
 /* ---- segments ---- */
@@ -156,6 +147,17 @@ UnitMappings unit_mappings_read(const Root *root, Arena *arena, const char *unit
                 .resident_bytes = search.resident_bytes,
                 .is_complete = search.is_complete,
         };
+}
+
+uint64_t process_mappings_bytes(const Root *root, uint64_t pid) {
+        CLEANUP(arena_freep) Arena *arena = arena_new();
+        Search search = {.root = root, .arena = arena, .is_complete = true};
+
+        search.devices = process_file_hugetlbfs(root, arena, pid);
+        read_process(&search, pid);
+        const HugeMappings segments = join_parts(arena, &search.found);
+
+        return VEC_SUM(segment, &segments, segment->length_bytes);
 }
 
 PageCounts unit_mappings_huge(Arena *arena, const UnitMappings *mappings) {

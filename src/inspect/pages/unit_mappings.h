@@ -27,6 +27,9 @@ typedef struct UnitMappings {
 /* Never fails: who ends meanwhile is left out. */
 UnitMappings unit_mappings_read(const Root *root, Arena *arena, const char *unit);
 
+/* The bytes that the process PID has mapped of huge pages, and of shared memory of small ones. */
+uint64_t process_mappings_bytes(const Root *root, uint64_t pid);
+
 /* The huge pages, by their sizes. */
 PageCounts unit_mappings_huge(Arena *arena, const UnitMappings *mappings);
 

@@ -37,7 +37,7 @@ typedef struct Caller {
         const char *path;
         unsigned line;
         const char *unit; /* NULL: none */
-        ShellVariables variables;
+        Variables variables;
         bool is_dormant;
 } Caller;
 
@@ -85,37 +85,6 @@ static void add_command(const Finder *finder, const Caller *caller, const Source
 
 /* ---- units ---- */
 
-static void list_wanted(Finder *finder) {
-        ARRAY_FOREACH(directory, unit_directories, ARRAY_LEN(unit_directories)) {
-                const SourceNames names =
-                        source_list(finder->sources, finder->arena, directory->path);
-
-                VEC_FOREACH(name, &names)
-                        if (text_ends_with(*name, ".wants") || text_ends_with(*name, ".requires")) {
-                                const SourceNames wanted =
-                                        source_list(finder->sources, finder->arena,
-                                                    arena_printf(finder->arena, "%s/%s",
-                                                                 directory->path, *name));
-
-                                vec_push_all(finder->arena, &finder->wanted, &wanted);
-                        }
-        }
-}
-
-static void add_variables(const Finder *finder, const UnitFile *unit, Caller *caller) {
-        const UnitAssignments list = unit_file_list(finder->arena, unit, "Service", "Environment");
-
-        VEC_FOREACH(assignment, &list) {
-                const char *rest = (*assignment)->value, *word, *equals;
-                bool is_bare;
-
-                while ((word = unit_word_take(finder->arena, &rest, &is_bare)))
-                        if ((equals = strchr(word, '=')))
-                                *vec_push(finder->arena, &caller->variables) = (ShellVariable){
-                                        arena_strdup_to(finder->arena, word, equals), equals + 1};
-        }
-}
-
 static void add_unit(Finder *finder, const char *name) {
         static const char *const keys[] = {"ExecStartPre", "ExecStart", "ExecStartPost"};
         const UnitFile *unit = unit_file_read(finder->arena, finder->sources, name);
@@ -124,22 +93,20 @@ static void add_unit(Finder *finder, const char *name) {
                 return;
         *vec_push(finder->arena, &finder->units) = unit->name;
         Caller caller = {.unit = unit->name,
+                         .variables = unit_file_variables(finder->arena, unit, finder->sources),
                          .is_dormant = !source_names_have(&finder->wanted, unit->name)};
 
-        add_variables(finder, unit, &caller);
         for (size_t i = 0; i < ARRAY_LEN(keys); i++) {
                 const UnitAssignments list =
                         unit_file_list(finder->arena, unit, "Service", keys[i]);
 
                 VEC_FOREACH(assignment, &list) {
-                        const UnitWords words = unit_file_command(
+                        const SourceNames words = unit_file_command(
                                 finder->arena, unit, finder->sources, (*assignment)->value);
-                        SourceNames names = {};
 
-                        vec_push_all(finder->arena, &names, &words);
                         caller.path = (*assignment)->file;
                         caller.line = (*assignment)->line;
-                        add_command(finder, &caller, &names);
+                        add_command(finder, &caller, &words);
                 }
         }
 }
@@ -152,7 +119,7 @@ static bool mentions_huge_pages(const Finder *finder, const char *directory, con
 }
 
 static void find_in_units(Finder *finder) {
-        list_wanted(finder);
+        finder->wanted = unit_file_wanted(finder->arena, finder->sources);
         ARRAY_FOREACH(directory, unit_directories, ARRAY_LEN(unit_directories)) {
                 const SourceNames names =
                         source_list(finder->sources, finder->arena, directory->path);

@@ -28,7 +28,7 @@ typedef struct Function {
 typedef struct Script {
         Arena *arena;
         ScriptDeeds deeds;
-        ShellVariables variables; /* values may be unknown, in part too; NULL: wholly */
+        Variables variables; /* values may be unknown, in part too; NULL: wholly */
         VEC(Function) functions;
         size_t n_commands;
 } Script;
@@ -43,10 +43,6 @@ typedef struct Command {
         const SourceNames *arguments; /* $1 and so on; NULL: not known */
         unsigned depth;
 } Command;
-
-static bool is_digit(char c) {
-        return c >= '0' && c <= '9';
-}
 
 /* ---- words ---- */
 
@@ -66,7 +62,7 @@ static const char *variable(void *userdata, const char *name, const char *more) 
                 return NULL;
         if (parse_u64(name, &n) == 0)
                 return arguments && n > 0 && n <= arguments->n ? arguments->items[n - 1] : NULL;
-        const ShellVariable *known =
+        const Variable *known =
                 VEC_FIND(each, &scope->script->variables, text_equals(each->name, name));
 
         return known ? known->value : NULL;
@@ -84,10 +80,10 @@ static const char *take_word(Script *script, const Command *command, const char 
 
 /* What has one value here and another there depends on conditions: it is not known. NULL: likewise. */
 static void set_variable(Script *script, const char *name, const char *value) {
-        ShellVariable *known = VEC_FIND(each, &script->variables, text_equals(each->name, name));
+        Variable *known = VEC_FIND(each, &script->variables, text_equals(each->name, name));
 
         if (!known)
-                *vec_push(script->arena, &script->variables) = (ShellVariable){name, value, NULL};
+                *vec_push(script->arena, &script->variables) = (Variable){name, value, NULL};
         else if (!text_equals(known->value, value) && shell_is_known(known->value))
                 known->value = arena_printf(script->arena, SHELL_UNKNOWN "%s",
                                             value ? value : known->value);
@@ -243,7 +239,7 @@ static size_t skip_prefixes(Script *script, const Command *command) {
                     !TEXT_IS_ANY(word, "if", "then", "else", "elif", "do", "while", "until", "!",
                                  "{", "sudo", "exec", "nohup", "command", "export", "local",
                                  "readonly", "declare", "numactl", "[", "test") &&
-                    !(i > 0 && (*word == '-' || is_digit(*word))))
+                    !(i > 0 && (*word == '-' || text_is_digit(*word))))
                         break;
         }
         return i;
@@ -309,7 +305,7 @@ static void run_line(Script *script, const char *text, Command command) {
                 while ((at += strspn(at, " \t"), *at) && !strchr(";&|()#", *at))
                         if (*at == '<' || *at == '>')
                                 at = take_redirection(script, &command, at,
-                                                      at > text && is_digit(at[-1]));
+                                                      at > text && text_is_digit(at[-1]));
                         else if ((word = take_word(script, &command, &at)))
                                 *vec_push(script->arena, &command.words) = word;
                         else
@@ -344,21 +340,11 @@ static const char *function_head(Arena *arena, const char *line, const char **re
 static Lines lines_of(Arena *arena, const SourceText *text) {
         SourceLines source = source_lines(text);
         Lines lines = {};
-        Text whole = text_in(arena);
-        unsigned number = 0;
+        const char *line;
+        unsigned number;
 
-        /* A backslash at the end joins two lines. */
-        for (char *line; (line = source_line(arena, &source));) {
-                size_t length = strlen(line);
-                bool goes_on = length > 0 && line[length - 1] == '\\';
-
-                number = whole.length == 0 ? source.number : number;
-                text_add_n(&whole, line, length - goes_on);
-                if (goes_on && whole.length < WORD_MAX)
-                        continue;
-                *vec_push(arena, &lines) = (Line){text_string(&whole), number};
-                whole = text_in(arena);
-        }
+        while ((line = shell_take_line(arena, &source, false, &number)))
+                *vec_push(arena, &lines) = (Line){line, number};
         return lines;
 }
 
@@ -405,7 +391,7 @@ static void run_text(Script *script, const char *text, const Command *caller,
         run_lines(script, &lines, command, 0);
 }
 
-ScriptDeeds script_deeds_read(Arena *arena, const SourceText *text, const ShellVariables *variables,
+ScriptDeeds script_deeds_read(Arena *arena, const SourceText *text, const Variables *variables,
                               unsigned line) {
         Script script = {.arena = arena};
         const Lines lines = lines_of(arena, text);

@@ -29,5 +29,5 @@ typedef VEC(ScriptDeed) ScriptDeeds;
 
 /* What TEXT does, in its order; VARIABLES (which may be NULL) are its environment, and LINE is the number of its
  * first line. Bounded, whatever it holds. */
-ScriptDeeds script_deeds_read(Arena *arena, const SourceText *text, const ShellVariables *variables,
+ScriptDeeds script_deeds_read(Arena *arena, const SourceText *text, const Variables *variables,
                               unsigned line);

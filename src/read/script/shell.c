@@ -4,21 +4,56 @@
 #include <ctype.h>
 #include <string.h>
 
-static bool is_digit(char c) {
-        return c >= '0' && c <= '9';
-}
-
 size_t shell_name_length(const char *at) {
         size_t n = 0;
 
         while (isalnum((unsigned char) at[n]) || at[n] == '_')
                 n++;
-        return is_digit(*at) ? 0 : n;
+        return text_is_digit(*at) ? 0 : n;
 }
 
 bool shell_is_known(const char *word) {
         return word && !strstr(word, SHELL_UNKNOWN);
 }
+
+/* ---- lines ---- */
+
+/* Whether LINE, before which the quote *QUOTE was open, leaves one open, or a backslash takes its end. */
+static bool goes_on(const char *line, char *quote) {
+        for (const char *at = line; *at; at++) {
+                if (*at == '\\' && *quote != '\'') {
+                        if (!*++at)
+                                return true;
+                } else if (*quote ? *at == *quote : *at == '"' || *at == '\'') {
+                        *quote = *quote ? '\0' : *at;
+                } else if (!*quote && *at == '#' && (at == line || strchr(" \t", at[-1]))) {
+                        return false;
+                }
+        }
+        return *quote != '\0';
+}
+
+const char *shell_take_line(Arena *arena, SourceLines *lines, bool quotes_go_on,
+                            unsigned *ret_number) {
+        const char *line = source_line(arena, lines);
+        Text text = text_in(arena);
+        char quote = '\0';
+
+        *ret_number = lines->number;
+        if (!line)
+                return NULL;
+        for (; line; line = source_line(arena, lines)) {
+                bool is_cut = text_ends_with(line, "\\");
+
+                text_add_n(&text, line, strlen(line) - is_cut);
+                if (!(quotes_go_on ? goes_on(line, &quote) : is_cut))
+                        break;
+                text_add(&text, is_cut ? "" : "\n");
+        }
+        return text_string(&text);
+}
+
+/* ---- words ---- */
 
 /* Behind "$(": up to the parenthesis that closes it. */
 static const char *skip_parentheses(const char *at) {
@@ -46,7 +81,7 @@ static const char *value_of(const ShellWords *words, const char *name, size_t le
 static const char *take_variable(const ShellWords *words, const char *at, Text *word) {
         bool is_braced = *at == '{';
         const char *name = at + is_braced;
-        size_t length = is_digit(*name) ? 1 : shell_name_length(name);
+        size_t length = text_is_digit(*name) ? 1 : shell_name_length(name);
         const char *end = name + length + (is_braced ? strcspn(name + length, "}") : 0);
         const char *value = length > 0 && (!is_braced || *end) ? value_of(words, name, length, end)
                                                                : NULL;

@@ -8,18 +8,15 @@
  * Source: POSIX.1-2017, Shell Command Language 2.2, 2.3, 2.5, 2.6. */
 
 #include "base/text.h"
-#include "base/vec.h"
+#include "read/source.h"
 
 /* Stands in a word for what only a shell would know. */
 #define SHELL_UNKNOWN "\001"
 
-typedef struct ShellVariable {
-        const char *name;
-        const char *value;  /* may be unknown, in part too; NULL: wholly */
-        const char *origin; /* "FILE:LINE" of the last assignment; NULL: not kept */
-} ShellVariable;
-
-typedef VEC(ShellVariable) ShellVariables;
+/* The next line with those that go on from it, allocated in ARENA: a backslash takes its end, or, where QUOTES_GO_ON, a
+ * quote stays open. NULL behind the last. *RET_NUMBER is that of the first of them. */
+const char *shell_take_line(Arena *arena, SourceLines *lines, bool quotes_go_on,
+                            unsigned *ret_number);
 
 /* How words are taken. */
 typedef struct ShellWords {

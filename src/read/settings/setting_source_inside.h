@@ -16,7 +16,7 @@ struct SettingSources {
         Arena *arena;
         const Topology *topology;
         VEC(Target) targets;
-        VEC(SettingSource) list;
+        SettingSourceList list;
 };
 
 bool setting_source_is_pattern(const char *string);

@@ -165,11 +165,9 @@ static bool sets_whole_pool(const SettingSource *entry, const Topology *now,
                 return entry->what == SETTING_SOURCE_NR_HUGEPAGES ||
                        entry->what == SETTING_SOURCE_NR_HUGEPAGES_MEMPOLICY;
         return entry->what == SETTING_SOURCE_SIZE_POOL &&
-               setting_source_sets_path(entry->path,
-                                        arena_printf(arena,
-                                                     PATH_HUGEPAGES "/" NAME_HUGEPAGES_DIR
-                                                                    "%" PRIu64 "kB/nr_hugepages",
-                                                     page_size_bytes / KIB));
+               setting_source_sets_path(
+                       entry->path,
+                       page_size_path(arena, PATH_HUGEPAGES, page_size_bytes, "nr_hugepages"));
 }
 
 /* Of "0:50,1:100", as hugepages= has it, what is for NODE: "50"; else VALUE itself. */
@@ -185,10 +183,8 @@ static const char *value_for_node(Arena *arena, const char *value, unsigned node
 }
 
 static char *node_pool_path(Arena *arena, unsigned node, uint64_t page_size_bytes) {
-        return arena_printf(arena,
-                            PATH_NODES "/node%u/hugepages/" NAME_HUGEPAGES_DIR "%" PRIu64
-                                       "kB/nr_hugepages",
-                            node, page_size_bytes / KIB);
+        return page_size_path(arena, node_path(arena, node, "hugepages"), page_size_bytes,
+                              "nr_hugepages");
 }
 
 static bool parse_pages(const SettingSource *entry, const char *value, uint64_t *ret) {

@@ -30,12 +30,10 @@ static void take_pool_pages(const SettingSearch *search, const char *key, const 
                                          arena_printf(search->arena, "hugeadm %s %s", key, value),
                                          "");
         else
-                setting_source_add(search, arena_printf(search->arena, "hugeadm %s", key),
-                                   arena_printf(search->arena, "%" PRIu64, pages),
-                                   arena_printf(search->arena,
-                                                PATH_HUGEPAGES "/" NAME_HUGEPAGES_DIR "%" PRIu64
-                                                               "kB/%s",
-                                                page_size_bytes / KIB, attribute));
+                setting_source_add(
+                        search, arena_printf(search->arena, "hugeadm %s", key),
+                        arena_printf(search->arena, "%" PRIu64, pages),
+                        page_size_path(search->arena, PATH_HUGEPAGES, page_size_bytes, attribute));
 }
 
 static void take_hugeadm(const SettingSearch *search, const char *key, const char *value) {

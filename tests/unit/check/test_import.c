@@ -101,16 +101,16 @@ static void test_rest(void **state) {
                                                    .pages = 60};
         *vec_push(arena, &users.list) = (PageUser){
                 .unit = "vm.scope", .command = "qemu", .page_size_bytes = 2 * MIB, .pages = 40};
-        const Import import = import_make(
-                arena, &(ImportInput){
-                               .config = config,
-                               .plan = plan_simple(arena, config, topology),
-                               .topology = topology,
-                               .setting_sources = sources_of(arena, topology, &setting, 1),
-                               .suggestions = &suggestions,
-                               .facts = &facts,
-                               .page_users = &users,
-                       });
+        const ImportInput input = {
+                .config = config,
+                .plan = plan_simple(arena, config, topology),
+                .topology = topology,
+                .setting_sources = sources_of(arena, topology, &setting, 1),
+                .suggestions = &suggestions,
+                .facts = &facts,
+                .page_users = &users,
+        };
+        const Import import = import_make(arena, &input);
 
         assert_int_equal(import.files.n, 2);
         assert_text(import.files.items[0].text, "[Instance]\n");
@@ -130,16 +130,7 @@ static void test_rest(void **state) {
         users.list.items[1].pages = 330;
         users.list.items[1].nodes = nodes;
         users.list.items[1].n_nodes = 1;
-        const Import more = import_make(
-                arena, &(ImportInput){
-                               .config = config,
-                               .plan = plan_simple(arena, config, topology),
-                               .topology = topology,
-                               .setting_sources = sources_of(arena, topology, &setting, 1),
-                               .suggestions = &suggestions,
-                               .facts = &facts,
-                               .page_users = &users,
-                       });
+        const Import more = import_make(arena, &input);
 
         /* The instance without a unit may be theirs: 30 of them are described. */
         assert_int_equal(more.pages.items[0].rest_pages, 301);

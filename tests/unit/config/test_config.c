@@ -915,6 +915,23 @@ static void test_orphan_extension(void **state) {
                     "create that file, or remove this one");
 }
 
+/* What we have written ourselves asks nobody to do anything. */
+static void test_orphans_of_ours(void **state) {
+        static const char *const ours[] = {"20-pg.conf.d/90-learned.conf",
+                                           "20-pg.conf.d/91-seen.conf"};
+
+        ARRAY_FOREACH(name, ours, ARRAY_LEN(ours)) {
+                const Config *config =
+                        config_make(*state, *name, "[Instance]\nX-Exact=yes\n", NULL);
+
+                assert_int_equal(config->problems.list.n, 1);
+                assert_int_equal(config->problems.list.items[0].severity, SEVERITY_NOTICE);
+                assert_text(config->problems.list.items[0].id, "config-orphan");
+                assert_contains(problems_text(*state, &config->problems),
+                                "holds again when 20-pg.conf comes back");
+        }
+}
+
 /* ---- names ---- */
 
 static void test_names(void **state) {
@@ -1085,6 +1102,7 @@ TEST_FILE(config) {
                 TEST(test_refused_extension),
                 TEST(test_extension_makes_instance),
                 TEST(test_orphan_extension),
+                TEST(test_orphans_of_ours),
                 TEST(test_names),
                 TEST(test_duplicate_names),
                 TEST(test_names_stay_unique),

@@ -62,6 +62,23 @@ static void test_engine_rule(void **state) {
         assert_text(demand->options[0].sizing.steps.items[0].what, "shared_buffers");
 }
 
+/* The name of its unit says of which version it is, and explain that it does. */
+static void test_version_of_unit(void **state) {
+        const DemandOption *any =
+                demand_of(*state, two_nodes, "Engine=postgresql\nMemory=4G\nUnit=pg.service")
+                        ->options;
+        const DemandOption *named = demand_of(*state, two_nodes,
+                                              "Engine=postgresql\nMemory=4G\n"
+                                              "Unit=postgresql@10-main.service")
+                                            ->options;
+
+        assert_true(named->pages < any->pages);
+        assert_contains(
+                named->sizing.caveat,
+                "for version 10, by the name of postgresql@10-main.service: an upper bound");
+        assert_contains(any->sizing.caveat, "any version");
+}
+
 /* MySQL from 8.4 on, which it may be, has 16 instances on so many CPUs, and rounds the pool up to whole 2G. */
 static void test_cpus(void **state) {
         static const char host[] = "sizes 2M\nnode 0 total=900G free=800G\ncpus 64";
@@ -335,6 +352,7 @@ TEST_FILE(demand) {
                 TEST(test_memory),
                 TEST(test_pages),
                 TEST(test_engine_rule),
+                TEST(test_version_of_unit),
                 TEST(test_cpus),
                 TEST(test_page_size_preference),
                 TEST(test_no_such_page_size),

@@ -144,7 +144,25 @@ static void test_text(void **state) {
                 "Pages=2M:1081\n"
                 "X-Version=15.18\n"
                 "X-Exact=yes\n"
-                "X-Rule=2M:1113\n");
+                "X-Rule=2M:1113\n"
+                "X-Settings=0000000000000000\n"); /* none of them is MariaDB's */
+}
+
+/* Settings that take the same by the rule may take a page more in truth. */
+static void test_other_settings(void **state) {
+        Gathered gathered = {};
+        Lesson lesson = lesson_of(*state, instance_of(*state, NULL), 1113, 0);
+
+        settings_add(*state, &gathered.settings, "key_buffer_size", "1M", "/etc/my.cnf:3");
+        lesson.gathered = &gathered;
+        const char *text = learned_format(*state, &lesson, "now");
+        const char *keys = strstr(text, "\n[Instance]\n") + strlen("\n[Instance]\n");
+
+        assert_contains(keys, "\nX-Settings=");
+        lesson.instance = instance_of(*state, keys);
+        assert_int_equal(lesson_use(&lesson), LESSON_SAME);
+        gathered.settings.items[0].value = "2M";
+        assert_int_equal(lesson_use(&lesson), LESSON_LEARN);
 }
 
 /* What is written is what is known after the next boot. */
@@ -158,13 +176,14 @@ static void assert_read_back(Arena *arena, const Lesson *lesson) {
         again.instance = config_find(config, "db");
         again.unasked = NULL;
         assert_int_equal(lesson_use(&again), LESSON_SAME);
-        /* Comments, one section, five keys at most, and nothing else. */
+        /* Comments, one section, six keys at most, and nothing else. */
         for (const char *rest = text, *line; (line = text_next_word(arena, &rest, "\n"));)
                 assert_true(*line == '#' || text_equals(line, "[Instance]") ||
                             text_starts_with(line, "Pages=2M:") ||
                             text_starts_with(line, "X-Version=") ||
                             text_starts_with(line, "X-Exact=") ||
-                            text_starts_with(line, "X-Rule="));
+                            text_starts_with(line, "X-Rule=") ||
+                            text_starts_with(line, "X-Settings="));
 }
 
 static void test_read_back(void **state) {
@@ -246,9 +265,10 @@ static void test_partly_learned(void **state) {
 
 TEST_FILE(learned) {
         const struct CMUnitTest tests[] = {
-                TEST(test_asked),     TEST(test_not_asked),    TEST(test_nothing_found),
-                TEST(test_counts),    TEST(test_path),         TEST(test_text),
-                TEST(test_read_back), TEST(test_version_only), TEST(test_partly_learned),
+                TEST(test_asked),          TEST(test_not_asked), TEST(test_nothing_found),
+                TEST(test_counts),         TEST(test_path),      TEST(test_other_settings),
+                TEST(test_text),           TEST(test_read_back), TEST(test_version_only),
+                TEST(test_partly_learned),
         };
 
         return RUN_TESTS(tests);

@@ -21,17 +21,19 @@ static const InstanceConfig *instance_of(Arena *arena, const char *engine, const
 
 #define SEEN(pages, base)                                                                       \
         "X-Seen=2M:" pages "\nX-SeenExact=yes\nX-SeenBase=2M:" base "\nX-SeenUnit=db.service\n" \
-        "X-SeenVersion=14.5\n"
+        "X-SeenVersion=14.5\nX-SeenSettings=0a\n"
+
+#define WHOLE "X-SeenWhole=yes\n"
 
 /* The figure of BASE pages (by the server's word where IS_WORD) becomes this, "word" where it is exact. */
 static const char *applied(Arena *arena, const char *engine, const char *seen, uint64_t base,
-                           bool is_word, const char *version) {
+                           bool is_word, FigureBasis basis) {
         Sizing sizing = {.page_size_bytes = page_bytes,
                          .pages = base,
                          .bytes = base * page_bytes,
                          .is_exact = is_word,
                          .source = is_word ? SIZING_WORD : SIZING_RULE};
-        bool is_changed = seen_apply(arena, instance_of(arena, engine, seen), version, &sizing);
+        bool is_changed = seen_apply(arena, instance_of(arena, engine, seen), &basis, &sizing);
 
         assert_int_equal(is_changed, sizing.source == SIZING_SEEN);
         assert_true(sizing.bytes == sizing.pages * page_bytes);
@@ -39,65 +41,61 @@ static const char *applied(Arena *arena, const char *engine, const char *seen, u
                             sizing_source_name(sizing.source), sizing.is_exact ? " exact" : "");
 }
 
-static void test_same_settings(void **state) {
-        Arena *arena = *state;
+static void test_applied(void **state) {
+        static const struct {
+                const char *engine, *seen;
+                uint64_t base;
+                bool is_word;
+                const char *version, *is;
+                const char *settings; /* NULL: those of then */
+        } rows[] = {
+                /* With the same settings: in place of the rule, where less is all that it takes. */
+                {"postgresql", SEEN("540", "600"), 600, false, "14.5", "540 seen exact"},
+                {"postgresql", SEEN("610", "600"), 600, false, "14.5", "610 seen exact"},
+                /* Beside the server's word only where it is more. */
+                {"postgresql", SEEN("540", "600"), 600, true, "14.5", "600 word exact"},
+                {"postgresql", SEEN("610", "600"), 600, true, "14.5", "610 seen exact"},
+                /* Others may map more as they run: never less than the rule, and never exact. */
+                {"jvm", SEEN("540", "600"), 600, false, "14.5", "600 rule"},
+                {"jvm", SEEN("600", "600"), 600, false, "14.5", "600 rule"},
+                {"jvm", SEEN("610", "600"), 600, false, "14.5", "610 seen"},
+                /* But where that was all. */
+                {"jvm", SEEN("540", "600") WHOLE, 600, false, "14.5", "540 seen exact"},
+                {"jvm", SEEN("540", "600") WHOLE, 700, false, "14.5", "700 rule"},
+                {"jvm", SEEN("540", "600") WHOLE "X-SeenExact=no\n", 600, false, "14.5",
+                 "600 rule"},
+                /* The rule may say the same of settings that take a page more. */
+                {"postgresql", SEEN("540", "600"), 600, false, "14.5", "600 rule", "0b"},
+                {"postgresql", SEEN("610", "600"), 600, false, "14.5", "610 seen", "0b"},
+                /* Of another version, or by other settings: the larger of what was seen, scaled, and the figure. */
+                {"postgresql", SEEN("540", "600"), 1200, false, "14.5", "1200 rule"},
+                {"postgresql", SEEN("540", "600"), 300, false, "14.5", "300 rule"},
+                {"postgresql", SEEN("660", "600"), 1200, false, "14.5", "1320 seen"},
+                {"postgresql", SEEN("660", "600"), 300, true, "14.5", "330 seen"},
+                {"postgresql", SEEN("540", "600"), 600, false, "15.1", "600 rule"},
+                {"postgresql", SEEN("660", "600"), 600, false, NULL, "660 seen"},
+                /* No figure now: never below what was seen. */
+                {"oracle", SEEN("660", "600"), 0, false, NULL, "660 seen"},
+                /* A program that nothing tells of beforehand. */
+                {"generic", "X-Seen=2M:540\nX-SeenUnit=db.service\n", 0, false, NULL, "540 seen"},
+                {"generic", "X-Seen=2M:540\nX-SeenExact=yes\nX-SeenUnit=db.service\n", 0, false,
+                 NULL, "540 seen exact"},
+                /* Of another size of pages, of another unit, of nothing. */
+                {"generic", "X-Seen=1G:2\nX-SeenUnit=db.service\n", 0, false, NULL, "0 rule"},
+                {"generic", "X-Seen=2M:540\nX-SeenUnit=other.service\n", 0, false, NULL, "0 rule"},
+                {"generic", "X-Seen=2M:nonsense\nX-SeenUnit=db.service\n", 0, false, NULL,
+                 "0 rule"},
+                {"generic", "", 0, false, NULL, "0 rule"},
+        };
 
-        /* In place of the rule, where less is all that it takes. */
-        assert_text(applied(arena, "postgresql", SEEN("540", "600"), 600, false, "14.5"),
-                    "540 seen exact");
-        assert_text(applied(arena, "postgresql", SEEN("610", "600"), 600, false, "14.5"),
-                    "610 seen exact");
-        /* Beside the server's word only where it is more. */
-        assert_text(applied(arena, "postgresql", SEEN("540", "600"), 600, true, "14.5"),
-                    "600 word exact");
-        assert_text(applied(arena, "postgresql", SEEN("610", "600"), 600, true, "14.5"),
-                    "610 seen exact");
-        /* Others may map more as they run: never less than the rule, and never exact. */
-        assert_text(applied(arena, "jvm", SEEN("540", "600"), 600, false, "14.5"), "600 rule");
-        assert_text(applied(arena, "jvm", SEEN("600", "600"), 600, false, "14.5"), "600 rule");
-        assert_text(applied(arena, "jvm", SEEN("610", "600"), 600, false, "14.5"), "610 seen");
-}
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+                const FigureBasis basis = {rows[i].version,
+                                           rows[i].settings ? rows[i].settings : "0a"};
 
-/* Of another version, or by other settings: the larger of what was seen, scaled, and the figure. */
-static void test_other_settings(void **state) {
-        Arena *arena = *state;
-
-        assert_text(applied(arena, "postgresql", SEEN("540", "600"), 1200, false, "14.5"),
-                    "1200 rule");
-        assert_text(applied(arena, "postgresql", SEEN("540", "600"), 300, false, "14.5"),
-                    "300 rule");
-        assert_text(applied(arena, "postgresql", SEEN("660", "600"), 1200, false, "14.5"),
-                    "1320 seen");
-        assert_text(applied(arena, "postgresql", SEEN("660", "600"), 300, true, "14.5"),
-                    "330 seen");
-        assert_text(applied(arena, "postgresql", SEEN("540", "600"), 600, false, "15.1"),
-                    "600 rule");
-        assert_text(applied(arena, "postgresql", SEEN("660", "600"), 600, false, NULL), "660 seen");
-        /* No figure now: never below what was seen. */
-        assert_text(applied(arena, "oracle", SEEN("660", "600"), 0, false, NULL), "660 seen");
-}
-
-/* A program that nothing tells of beforehand. */
-static void test_nothing_beforehand(void **state) {
-        static const char seen[] = "X-Seen=2M:540\nX-SeenUnit=db.service\n";
-        Arena *arena = *state;
-
-        assert_text(applied(arena, "generic", seen, 0, false, NULL), "540 seen");
-        assert_text(applied(arena, "generic",
-                            "X-Seen=2M:540\nX-SeenExact=yes\nX-SeenUnit=db.service\n", 0, false,
-                            NULL),
-                    "540 seen exact");
-        /* Of another size of pages, of another unit, of nothing. */
-        assert_text(
-                applied(arena, "generic", "X-Seen=1G:2\nX-SeenUnit=db.service\n", 0, false, NULL),
-                "0 rule");
-        assert_text(applied(arena, "generic", "X-Seen=2M:540\nX-SeenUnit=other.service\n", 0, false,
-                            NULL),
-                    "0 rule");
-        assert_text(applied(arena, "generic", "X-Seen=2M:nonsense\nX-SeenUnit=db.service\n", 0,
-                            false, NULL),
-                    "0 rule");
-        assert_text(applied(arena, "generic", "", 0, false, NULL), "0 rule");
+                assert_text(applied(*state, rows[i].engine, rows[i].seen, rows[i].base,
+                                    rows[i].is_word, basis),
+                            rows[i].is);
+        }
 }
 
 static Seen seen_of(Arena *arena, uint64_t pages, bool is_exact, const char *command) {
@@ -123,6 +121,20 @@ static const char *kept(Arena *arena, bool was_exact, uint64_t now, bool is_exac
                             merged.is_exact ? " exact" : "");
 }
 
+/* Whether what is kept of NOW pages is known to be all, of 500 of which it was known (WAS). */
+static bool is_kept_whole(Arena *arena, const char *was, uint64_t now, bool is_whole) {
+        const InstanceConfig *instance =
+                instance_of(arena, "jvm",
+                            arena_printf(arena,
+                                         "X-Seen=2M:500\nX-SeenExact=yes\nX-SeenUnit=db.service\n"
+                                         "X-SeenCommand=/opt/a 01\nX-SeenWhole=%s\n",
+                                         was));
+        Seen seen = seen_of(arena, now, true, "/opt/a 01");
+
+        seen.is_whole = is_whole;
+        return seen_merge(instance, &seen, true).is_whole;
+}
+
 static void test_kept(void **state) {
         static const char same[] = "/opt/a 01";
         Arena *arena = *state;
@@ -136,6 +148,11 @@ static void test_kept(void **state) {
         /* An estimate gives way to what it really took, when that is all. */
         assert_text(kept(arena, false, 400, true, same, false), "500");
         assert_text(kept(arena, false, 400, true, same, true), "400 exact");
+        /* What says more is kept, whatever the next look can tell. */
+        assert_true(is_kept_whole(arena, "no", 500, true) &&
+                    is_kept_whole(arena, "yes", 500, false));
+        assert_true(is_kept_whole(arena, "yes", 400, true));
+        assert_false(is_kept_whole(arena, "yes", 501, false));
         /* It was started with others: what was seen before holds for nothing. */
         assert_text(kept(arena, true, 400, true, "/opt/a 02", false), "400 exact");
 }
@@ -147,7 +164,10 @@ static void test_read_back(void **state) {
 
         assert_text(seen_path(*state, instance), "/etc/hugeplan.d/20-db.conf.d/91-seen.conf");
         for (size_t i = 0; i < ARRAY_LEN(hostile); i++) {
-                const Seen seen = seen_of(*state, 540, true, hostile[i]);
+                Seen seen = seen_of(*state, 540, true, hostile[i]);
+
+                seen.is_whole = true;
+                seen.settings = hostile[i];
                 const char *text = seen_format(*state, instance, &seen, "a day");
                 const Config *config = config_make(*state, "20-db.conf",
                                                    "[Instance]\nMemory=auto\nUnit=db.service\n",
@@ -157,7 +177,8 @@ static void test_read_back(void **state) {
                 assert_text(problems_text(*state, &config->problems), "");
                 assert_int_equal(page_counts_find(&again->learned.seen.pages, page_bytes), 540);
                 assert_int_equal(page_counts_find(&again->learned.seen.pages, GIB), 0);
-                assert_true(again->learned.seen.is_exact && seen_is_known(again));
+                assert_true(again->learned.seen.is_exact && again->learned.seen.is_whole &&
+                            seen_is_known(again));
         }
 }
 
@@ -262,16 +283,10 @@ static void test_by_rule(void **state) {
 
 TEST_FILE(seen) {
         const struct CMUnitTest tests[] = {
-                TEST(test_same_settings),
-                TEST(test_other_settings),
-                TEST(test_nothing_beforehand),
-                TEST(test_kept),
-                TEST(test_read_back),
-                TEST(test_broken),
-                TEST(test_lesson),
-                TEST(test_by_rule),
-                TEST(test_small_tables),
-                TEST(test_small_tables_read_back),
+                TEST(test_applied),      TEST(test_kept),
+                TEST(test_read_back),    TEST(test_broken),
+                TEST(test_lesson),       TEST(test_by_rule),
+                TEST(test_small_tables), TEST(test_small_tables_read_back),
         };
 
         return RUN_TESTS(tests);

@@ -880,6 +880,40 @@ static void test_settings_find(void **state) {
         assert_null(settings_find(&(Settings){}, "x"));
 }
 
+static const char *fingerprint(Arena *arena, const char *engine, const char *settings) {
+        const Settings list = settings_from(arena, settings);
+
+        return engine_fingerprint(engine_find(engine), arena, &list);
+}
+
+/* By what counts, and the last word of it. */
+static void test_fingerprint(void **state) {
+        static const struct {
+                const char *engine, *settings;
+                bool is_same;
+        } rows[] = {
+                {"postgresql", "shared_buffers=1GB max_connections=100", true},
+                {"postgresql", "max_connections=100 shared_buffers=1GB", true},
+                {"postgresql", "max_connections=7 shared_buffers=1GB Max_Connections=100", true},
+                {"postgresql", "max_connections=100 shared_buffers=1GB work_mem=4MB", true},
+                {"postgresql", "max_connections=101 shared_buffers=1GB", false},
+                {"postgresql", "max_connections=100 shared_buffers=1GB wal_buffers=1MB", false},
+                {"postgresql", "shared_buffers=1GB", false},
+        };
+        Arena *arena = *state;
+
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++)
+                assert_int_equal(text_equals(fingerprint(arena, rows[i].engine, rows[i].settings),
+                                             fingerprint(arena, rows[0].engine, rows[0].settings)),
+                                 rows[i].is_same);
+        /* Those of one cache, or of one instance. */
+        assert_string_not_equal(fingerprint(arena, "mariadb", "hot.key_buffer_size=1M"),
+                                fingerprint(arena, "mariadb", "hot.key_buffer_size=2M"));
+        assert_string_not_equal(fingerprint(arena, "oracle", "orders.sga_max_size=1G"),
+                                fingerprint(arena, "oracle", "hr.sga_max_size=1G"));
+        assert_null(fingerprint(arena, "redis", ""));
+}
+
 /* Memory= comes in as plain bytes with a B behind, under each engine's own name. */
 static void test_memory_setting(void **state) {
         Arena *arena = *state;
@@ -999,6 +1033,7 @@ TEST_FILE(engine) {
                 TEST(test_idle_settings),
                 TEST(test_settings_with_origin),
                 TEST(test_settings_find),
+                TEST(test_fingerprint),
                 TEST(test_memory_setting),
                 TEST(test_unknown_library_is_a_caveat),
                 TEST(test_registry),

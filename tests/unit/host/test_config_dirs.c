@@ -12,7 +12,9 @@
 /* "PATH[<EXTENDS][!ERROR]=TEXT" for each file, one to a line. */
 static char *read_with(const Tree *tree, const char *draft, Diags *problems) {
         *problems = diags_in(tree->arena);
-        const ConfigFiles *files = config_dirs_read(tree->root, tree->arena, draft, problems);
+        ConfigTrace trace = {};
+        const ConfigFiles *files =
+                config_dirs_read(tree->root, tree->arena, draft, problems, &trace);
         Text text = text_in(tree->arena);
 
         VEC_FOREACH(file, files) {

@@ -146,7 +146,7 @@ static void test_not_numa(void **state) {
         assert_true(topology->nodes[0].has_memory);
         assert_true(topology->nodes[0].has_cpus);
         assert_true(topology->nodes[0].can_compact);
-        assert_text(probe_pool_path(tree->arena, topology, 0, 2 * MIB, "nr_hugepages"),
+        assert_text(topology_pool_path(tree->arena, topology, 0, 2 * MIB, "nr_hugepages"),
                     "/sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages");
 }
 

@@ -170,6 +170,14 @@ static void test_an_interrupted_call(void **state) {
         arm(CALL_NONE, 0, 0);
 }
 
+/* More than one read brings. */
+static const char *long_text(const Tree *tree) {
+        Text text = text_in(tree->arena);
+
+        text_repeat(&text, 'x', 6000);
+        return text_string(&text);
+}
+
 static void test_a_file_that_cannot_be_read(void **state) {
         CLEANUP(root_freep) Root *host = open_host();
         const Tree *tree = *state;
@@ -178,18 +186,27 @@ static void test_a_file_that_cannot_be_read(void **state) {
         size_t size;
 
         tree_write(tree, "/sys/nr", "1234\n");
+        tree_write(tree, "/sys/large", long_text(tree));
         for (size_t i = 0; i < ARRAY_LEN(errors); i++) {
+                arm(CALL_READ, 1, errors[i]);
+                assert_int_equal(
+                        root_read_file(tree->root, tree->arena, "/sys/nr", 10, &text, NULL),
+                        -errors[i]);
+                arm(CALL_READ, 1, errors[i]);
+                assert_int_equal(root_read_u64(tree->root, "/sys/nr", &number), -errors[i]);
                 for (unsigned at = 1; at <= 2; at++) {
                         arm(CALL_READ, at, errors[i]);
-                        assert_int_equal(
-                                root_read_file(tree->root, tree->arena, "/sys/nr", 10, &text, NULL),
-                                -errors[i]);
+                        assert_int_equal(root_read_file(tree->root, tree->arena, "/sys/large", 8000,
+                                                        &text, NULL),
+                                         -errors[i]);
+                        arm(CALL_READ, at, errors[i]);
+                        assert_int_equal(root_read_end(tree->root, tree->arena, "/sys/large", 5000,
+                                                       &text, &size),
+                                         -errors[i]);
                         arm(CALL_READ, at, errors[i]);
                         assert_int_equal(
-                                root_read_end(tree->root, tree->arena, "/sys/nr", 10, &text, &size),
+                                root_read_attribute(tree->root, tree->arena, "/sys/large", &text),
                                 -errors[i]);
-                        arm(CALL_READ, at, errors[i]);
-                        assert_int_equal(root_read_u64(tree->root, "/sys/nr", &number), -errors[i]);
                         arm(CALL_OPEN, at, errors[i]);
                         assert_int_equal(root_read_file(host, tree->arena,
                                                         tree_path(tree, "/sys/nr"), 10, &text,

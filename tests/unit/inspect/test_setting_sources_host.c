@@ -21,11 +21,9 @@ static char *find_text(const Tree *tree) {
                 setting_sources_find(tree->root, tree->arena, topology_of(tree));
         Text text = text_in(tree->arena);
 
-        for (size_t i = 0; i < setting_sources_count(setting_sources); i++)
-                text_printf(&text, "%s%s\n",
-                            setting_sources_get(setting_sources, i)->is_effective ? "" : "!",
-                            setting_source_format(tree->arena,
-                                                  setting_sources_get(setting_sources, i)));
+        VEC_FOREACH(entry, setting_sources_list(setting_sources))
+                text_printf(&text, "%s%s\n", entry->is_effective ? "" : "!",
+                            setting_source_format(tree->arena, entry));
         return arena_strdup(tree->arena, text_string(&text));
 }
 
@@ -167,7 +165,10 @@ static void test_units(void **state) {
                    true);
         /* OpenShift's: the script takes its figures from the unit. */
         write_unit(tree, "/etc/systemd/system/b.service",
-                   "Environment=N=3 SIZE=1048576\nExecStart=/usr/local/bin/b.sh", true);
+                   "Environment=N=7 SIZE=7\nEnvironment=N=3\n"
+                   "EnvironmentFile=/etc/default/pages\nExecStart=/usr/local/bin/b.sh",
+                   true);
+        tree_write(tree, "/etc/default/pages", "SIZE=1048576\n");
         tree_write(tree, "/usr/local/bin/b.sh",
                    "#!/bin/bash\n"
                    "file=\"/sys/kernel/mm/hugepages/hugepages-${SIZE}kB/nr_hugepages\"\n"

@@ -149,6 +149,58 @@ static void test_report_only(void **state) {
         assert_contains(try_gate(play, &gate, true), "refuse: the pools of node 0");
 }
 
+/* But where memory is there again that was not, nobody has changed anything: it is tried once more. */
+static void test_report_only_without_drift(void **state) {
+        Play *play = *state;
+        Gate gate = starting("a", "a.service", play->tree->arena), asking = {"a", .run = ""};
+
+        report_only(play);
+        begin(state, hundred, NULL);
+        play->pools[0].most = 60;
+        round_of(play);
+        assert_contains(try_gate(play, &asking, false), "refuse: node 0 gave 60 of 100");
+        start_unit(play, "a.service", 0, 0);
+        assert_text(try_gate(play, &gate, true), "wait");
+        round_of(play);
+        assert_contains(try_gate(play, &gate, true), "refuse: node 0 gave 60 of 100");
+        stop_unit(play, "a.service", 0, 0);
+        play->pools[0].most = UINT64_MAX;
+        asking = (Gate){"a", .run = ""};
+        assert_text(try_gate(play, &asking, true), "wait");
+        round_of(play);
+        assert_text(try_gate(play, &asking, true), "pass");
+}
+
+/* Nor where they have put it back; and as long as they have not, nothing else is written either. */
+static void test_report_only_put_back(void **state) {
+        Play *play = *state;
+        Gate gate = starting("a", "a.service", play->tree->arena), asking = {"a", .run = ""};
+
+        report_only(play);
+        begin(state, hundred, "Pages=30\nNodes=1\nUnit=b.service");
+        play->pools[1].most = 10;
+        round_of(play);
+        play->pools[0].total = 60;
+        play->pools[1].most = UINT64_MAX;
+        show_host(play);
+        asking.instance = "b";
+        assert_contains(try_gate(play, &asking, true), "refuse: node 1 gave 10 of 30");
+        start_unit(play, "a.service", 0, 0);
+        assert_contains(try_gate(play, &gate, true), "refuse: the pools of node 0");
+        stop_unit(play, "a.service", 0, 0);
+        play->pools[0].total = 100;
+        show_host(play);
+        assert_false(keeper_verify(play->keeper, false, true, 0, &(bool){false}));
+        asking = (Gate){"b", .run = ""};
+        assert_text(try_gate(play, &asking, true), "wait");
+        assert_text(round_of(play), "1:30");
+        assert_text(try_gate(play, &asking, true), "pass");
+        gate = starting("a", "a.service", play->tree->arena);
+        gate.run = "r2";
+        start_unit(play, "a.service", 0, 0);
+        assert_text(try_gate(play, &gate, true), "pass");
+}
+
 /* For who only asks a round is run once, and none where his time is up. */
 static void test_rounds_for_who_asks(void **state) {
         Play *play = begin(state, hundred, NULL);
@@ -486,6 +538,8 @@ TEST_FILE(keeper_gate) {
                 PLAY_TEST(test_one_view),
                 PLAY_TEST(test_policy_of_drop_in),
                 PLAY_TEST(test_report_only),
+                PLAY_TEST(test_report_only_without_drift),
+                PLAY_TEST(test_report_only_put_back),
                 PLAY_TEST(test_rounds_for_who_asks),
                 PLAY_TEST(test_two_starts),
                 PLAY_TEST(test_refused_is_over),

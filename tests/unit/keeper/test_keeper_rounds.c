@@ -512,6 +512,41 @@ static void test_taken_back_to_where_it_was(void **state) {
         assert_int_equal(play->pools[1].total, 0);
 }
 
+/* Nor is anything else as it was tried, whether the configuration of before sets it or leaves it alone. */
+static void check_settings_taken_back(Play *play, const char *before) {
+        static const char shown[] = "always [madvise] never\n",
+                          tried[] = "[always] madvise never\n";
+
+        tree_write(play->tree, "/etc/hugeplan.d/00.conf", before);
+        tree_write(play->tree, PATH_THP "/enabled", shown);
+        tree_write(play->tree, PATH_SHMMAX, "1024\n");
+        tree_write(play->tree, PATH_SHMALL, "999999\n");
+        write_config(play, "a", "Pages=100\nNodes=0");
+        play->pools[0].most = UINT64_MAX;
+        boot(play);
+        round_of(play);
+        play->pools[0].most = 150;
+        tree_write(play->tree, "/etc/hugeplan.d/00.conf",
+                   "[Host]\nKeepFree=1G\nTransparentHugePages=always\n");
+        write_config(play, "a", "Pages=200\nNodes=0\nEngine=oracle\nSharedMemory=sysv");
+        assert_int_equal(keeper_reload(play->keeper, false, play->now_usec), KEEPER_RELOAD_BEGUN);
+        assert_text(tree_read(play->tree, PATH_THP "/enabled"), "always");
+        assert_text(tree_read(play->tree, PATH_SHMMAX), "419430400");
+        /* As the kernel shows it. */
+        tree_write(play->tree, PATH_THP "/enabled", tried);
+        run(play);
+        assert_int_equal(keeper_reload_result(play->keeper).state, KEEPER_RELOAD_REFUSED);
+        assert_text(tree_read(play->tree, PATH_THP "/enabled"), "madvise");
+        assert_text(tree_read(play->tree, PATH_SHMMAX), "1024");
+}
+
+static void test_settings_taken_back(void **state) {
+        Play *play = *state;
+
+        check_settings_taken_back(play, "[Host]\nKeepFree=1G\nTransparentHugePages=keep\n");
+        check_settings_taken_back(play, "[Host]\nKeepFree=1G\nTransparentHugePages=madvise\n");
+}
+
 /* Where there is no memory for what is and what is to be, what is gives way. */
 static void test_reload_without_room_for_both(void **state) {
         Play *play = begin(state, "Pages=600\nNodes=0", NULL);
@@ -590,6 +625,7 @@ TEST_FILE(keeper_rounds) {
                 PLAY_TEST(test_boot_guard),
                 PLAY_TEST(test_split),
                 PLAY_TEST(test_taken_back_to_where_it_was),
+                PLAY_TEST(test_settings_taken_back),
                 PLAY_TEST(test_reload_without_room_for_both),
                 PLAY_TEST(test_grow_two),
                 PLAY_TEST(test_no_changes_before),

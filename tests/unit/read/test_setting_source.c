@@ -32,13 +32,9 @@ static const char *const kind_names[] = {
 static char *list_text(Arena *arena, const SettingSources *setting_sources) {
         Text text = text_in(arena);
 
-        for (size_t i = 0; i < setting_sources_count(setting_sources); i++) {
-                const SettingSource *setting_source = setting_sources_get(setting_sources, i);
-
-                text_printf(&text, "%s%u %s %s\n", setting_source->is_effective ? "" : "!",
-                            setting_source->line, kind_names[setting_source->what],
-                            setting_source->value);
-        }
+        VEC_FOREACH(entry, setting_sources_list(setting_sources))
+                text_printf(&text, "%s%u %s %s\n", entry->is_effective ? "" : "!", entry->line,
+                            kind_names[entry->what], entry->value);
         return arena_strdup(arena, text_string(&text));
 }
 
@@ -152,6 +148,7 @@ static void test_scripts(void **state) {
                 {"echo '", ""},
                 {"f() { f; }\nf\n", ""},
                 {"echo 1 \\\n > /proc/sys/vm/nr_hugepages\n", "1 pool 1\n"},
+                {"echo 1 > /proc/sys/vm/nr_hugepages \\", "1 pool 1\n"},
         };
 
         check_cases(*state, SETTING_SOURCE_SCRIPT, cases, ARRAY_LEN(cases));
@@ -339,7 +336,7 @@ static void test_command_line(void **state) {
 static void test_includes(void **state) {
         static const char text[] = "include=no\n[main]\nsummary=x\ninclude = a, b;c -d # e\n"
                                    "[vm]\ninclude=f\n";
-        SettingSourceNames names = setting_source_tuned_includes(*state, text, strlen(text));
+        SourceNames names = setting_source_tuned_includes(*state, text, strlen(text));
         Text all = text_in(*state);
 
         VEC_FOREACH(name, &names)
@@ -370,7 +367,7 @@ static void test_hostile_values(void **state) {
         char *line = arena_printf(*state, "vm.nr_hugepages=\033[2J\xFF%01000d\n", 1);
         const SettingSources *setting_sources =
                 setting_sources_in(*state, SETTING_SOURCE_SYSCTL, line);
-        const SettingSource *setting_source = setting_sources_get(setting_sources, 0);
+        const SettingSource *setting_source = setting_sources_list(setting_sources)->items;
 
         assert_true(strlen(setting_source->value) < 200);
         assert_true(text_is_utf8(setting_source->value, strlen(setting_source->value)));
@@ -386,8 +383,7 @@ static void test_flood(void **state) {
         const SettingSources *setting_sources =
                 setting_sources_in(*state, SETTING_SOURCE_SYSCTL, text.string);
 
-        assert_true(setting_sources_count(setting_sources) > 1000 &&
-                    setting_sources_count(setting_sources) < 10000);
+        assert_in_range(setting_sources_list(setting_sources)->n, 1001, 9999);
 }
 
 /* ---- over several files ---- */

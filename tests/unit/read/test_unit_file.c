@@ -18,7 +18,7 @@ static const char *value_of(const UnitFile *unit, const char *key) {
 }
 
 /* Words with bars between. */
-static const char *join(Arena *arena, UnitWords words) {
+static const char *join(Arena *arena, SourceNames words) {
         Text text = text_in(arena);
 
         VEC_FOREACH(word, &words)
@@ -293,7 +293,7 @@ static void test_names(void **state) {
                 {ETC "x.target.requires/postgresql@16-b.service", "x"}, {USR "ssh.service", "x"});
         SourceNames names = unit_file_names(*state, sources, "postgresql*.service");
 
-        assert_text(join(*state, (UnitWords){names.items, names.n, names.n}),
+        assert_text(join(*state, names),
                     "postgresql-16.service|postgresql.service|postgresql@15-main.service|"
                     "postgresql@16-b.service");
         assert_int_equal(unit_file_names(*state, sources, "nobody*").n, 0);
@@ -308,10 +308,8 @@ static void test_templates(void **state) {
         SourceNames templates = {}, instances = {};
 
         unit_file_templates(*state, sources, "db*.service", &templates, &instances);
-        assert_text(join(*state, (UnitWords){templates.items, templates.n, templates.n}),
-                    "db@.service");
-        assert_text(join(*state, (UnitWords){instances.items, instances.n, instances.n}),
-                    "db@b.service");
+        assert_text(join(*state, templates), "db@.service");
+        assert_text(join(*state, instances), "db@b.service");
 }
 
 /* ---- too much ---- */

@@ -16,6 +16,7 @@ from guestlib import (
     output,
     said,
     sh,
+    systemctl,
     unit,
     wait_for,
 )
@@ -48,7 +49,12 @@ def refuse_computed() -> None:
     TOMCAT.write_text(f'{before}JAVA_OPTS="-XX:+UseLargePages -Xmx$(expr 32 + 32)m"\n')
     why = suggestions()["tomcat10.service"]["reason"]
     check("computed by a script" in (why or ""), "nor one whose heap a script computes", why)
-    TOMCAT.write_text(f'{before}JAVA_OPTS="$JAVA_OPTS -XX:+UseLargePages -Xmx64m"\n')
+    TOMCAT.write_text(f'{before}JAVA_HOME={java_home()}\n'
+                      'JAVA_OPTS="$JAVA_OPTS -XX:+UseLargePages -XX:+UseG1GC -XX:ReservedCodeCacheSize=64m -Xmx64m"\n')
+
+
+def java_home() -> str:
+    return str(Path("/usr/lib/jvm/default-java").resolve())
 
 
 def mapped_pages(name: str) -> int:
@@ -85,6 +91,22 @@ def found() -> None:
     for name in UNITS:
         check_server(name, by_unit[name]["pages"])
     check(not any(one["path"] for one in suggestions().values()), "nothing is left to be described")
+    becomes_exact(by_unit["tomcat10.service"]["pages"])
+
+
+def becomes_exact(by_rule: int) -> None:
+    """Of Java what it had when it stopped is all that it takes, exactly so many the next time."""
+    unit_name = "tomcat10.service"
+    taken = mapped_pages(unit_name)
+    systemctl(f"stop {unit_name}", "Tomcat stops")
+    name = next(one["name"] for one in hugeplan("status")["instances"] if one["unit"] == unit_name)
+    shown = output(f"hugeplanctl explain {name}")
+    check(f"What counts: {taken} pages of 2M, seen: exact" in shown, f"{by_rule} pages by the rule: what was seen is exact",
+          shown)
+    systemctl(f"start {unit_name}", "Tomcat starts again")
+    check_equal(next(one for one in hugeplan("status")["instances"] if one["name"] == name)["pagesWanted"], taken,
+                "with just as many")
+    check_equal(wait_for(lambda: mapped_pages(unit_name) == taken and taken, 120), taken, "all of which it takes again")
 
 
 SCENARIO = Scenario(

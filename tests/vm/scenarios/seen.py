@@ -34,7 +34,8 @@ FILES = {
     # as its argument says, and once more in a child that has the same segment; 7 MiB more are nobody's business.
     PROGRAM: """\
 #!/usr/bin/python3
-import mmap, os, socket, sys, time
+import ctypes, mmap, os, socket, sys, time
+ctypes.CDLL(None).prctl(4, 0, 0, 0, 0)  # not dumpable, as programs are that were setuid
 size = int(sys.argv[1]) << 20
 rounded = -(-size // (2 << 20)) * (2 << 20)
 try:
@@ -97,6 +98,9 @@ def first_start() -> None:
     check(wait_for(lambda: seen()[0] > 0), "first start: it is looked at", log("hugeplan-look@own.service"))
     check_equal(seen(), (pages(FIRST), False), "first start: as much as its shared memory, once, an estimate")
     check_equal(unit("hugeplan-look@own.service"), "active", "who looks goes with it")
+    check_equal(unit("hugeplan-learn@own.service"), "active", "and who keeps it")
+    check(told("hugeplan-learn@own.service", "seen that it has mapped"), "who is another one",
+          log("hugeplan-learn@own.service"))
 
 
 def second_start() -> None:
@@ -153,9 +157,14 @@ def exact_again() -> None:
     stamp = wait_for(lambda: seen()[1]) and SEEN.stat().st_mtime_ns
     systemctl("stop own.service", "it stops")
     check_equal(SEEN.stat().st_mtime_ns, stamp, "nothing new is seen, and nothing written")
+    check(wait_for(lambda: unit("hugeplan-learn@own.service") == "inactive"), "nobody listens any more")
+    systemctl("start own.service", "it starts before the host is shut down")
+    check(wait_for(lambda: unit("hugeplan-look@own.service", "SubState") == "exited", 90), "it is looked at")
+    SEEN.unlink()
 
 
 def remembers() -> None:
+    check_equal(seen(), (pages(RAISED), True), "the last look was at the shutdown")
     check_equal(sum(pools().values()), pages(RAISED), "next boot: as many stand there before it starts")
     systemctl("start own.service", "next boot: it starts")
     check_equal(taken_pages(), pages(RAISED), "next boot: with all of them")

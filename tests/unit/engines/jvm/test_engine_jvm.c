@@ -204,6 +204,42 @@ static void test_java_version(void **state) {
         assert_null(gathered.version);
 }
 
+/* As Debian's Tomcat finds its Java: where none is set, by what is there. */
+static const char *tomcat_version(Arena *arena, const char *settings) {
+        const EngineTarget target = {.unit = "tomcat10.service"};
+        Gathered gathered;
+        const char *found = gather(
+                arena, &target,
+                TEST_SOURCES(
+                        arena,
+                        {"/usr/lib/systemd/system/tomcat10.service",
+                         "[Service]\nExecStart=/bin/sh /usr/libexec/tomcat10/tomcat-start.sh\n"},
+                        {"/usr/libexec/tomcat10/tomcat-start.sh",
+                         ". /etc/default/tomcat10\n. /usr/libexec/tomcat10/locate.sh\n"},
+                        {"/etc/default/tomcat10", settings},
+                        {"/usr/libexec/tomcat10/locate.sh",
+                         "if [ -z \"$JAVA_HOME\" ]; then\n"
+                         "for jdir in $JDK_DIRS; do\n"
+                         "if [ -r \"$jdir/bin/java\" ]; then\nJAVA_HOME=\"$jdir\"\nfi\ndone\nfi\n"},
+                        {"/usr/bin/java", "-> /j17/bin/java"},
+                        {"/j17/release", "JAVA_VERSION=\"17.0.15\"\n"},
+                        {"/j21/release", "JAVA_VERSION=\"21.0.8\"\n"}),
+                &gathered);
+        const Setting *version = settings_find(&gathered.settings, "server_version");
+
+        assert_contains(found, "Xmx=1g");
+        return version ? version->value : NULL;
+}
+
+static void test_version_in_scripts(void **state) {
+        static const char options[] = "JAVA_OPTS=\"-Xmx1g" LARGE "\"\n";
+
+        assert_null(tomcat_version(*state, options));
+        assert_text(tomcat_version(*state, arena_printf(*state, "JAVA_HOME=/j21\n%s", options)),
+                    "21.0.8");
+        assert_null(tomcat_version(*state, arena_printf(*state, "JAVA_HOME=$(x)\n%s", options)));
+}
+
 /* ---- what is missing ---- */
 
 static void test_missing(void **state) {
@@ -291,13 +327,60 @@ static void test_sizes(void **state) {
         }
 }
 
+/* Of which machines what was seen is all that they ever take. */
+static void test_fixed(void **state) {
+        static const struct {
+                const char *version, *options;
+                bool is_fixed;
+        } rows[] = {
+                {"17.0.9", "-XX:+UseG1GC", true},
+                {"11.0.13", "-XX:+UseParallelGC", true},
+                {"17.0.9", "", false}, /* by the CPUs */
+                {NULL, "-XX:+UseG1GC", false},
+                {"1.8.0_392", "-XX:+UseG1GC", false}, /* its mark stack grows */
+                {"27", "-XX:+UseG1GC", false},
+                {"21.0.8", "-XX:+UseZGC", false},
+                {"21.0.8", "-XX:+UseZGC -Xms256m", false},
+                {"21.0.8", "-XX:+UseZGC -Xms512m", true},
+                {"21.0.8", "-XX:+UseZGC -XX:InitialHeapSize=536870912", true},
+                {"25.0.4", "-XX:+UseG1GC", false}, /* its code heaps are by the CPUs */
+                {"25.0.4", "-XX:+UseG1GC -XX:ReservedCodeCacheSize=240m", true},
+                {"25.0.4", "-XX:+UseG1GC -XX:-SegmentedCodeCache", true},
+        };
+        Arena *arena = *state;
+        const Engine *jvm = engine_find("jvm");
+
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+                Gathered gathered;
+
+                gather_unit(arena,
+                            arena_printf(arena,
+                                         "[Service]\nExecStart=/usr/bin/java -Xmx512m" LARGE
+                                         " %s Main\n",
+                                         rows[i].options),
+                            &gathered);
+                if (rows[i].version)
+                        settings_add(arena, &gathered.settings, "server_version", rows[i].version,
+                                     NULL);
+                assert_int_equal(engine_is_fixed(jvm, &gathered.settings), rows[i].is_fixed);
+        }
+        assert_true(engine_is_fixed(engine_find("postgresql"), &(Settings){}));
+        assert_false(engine_is_fixed(engine_find("mariadb"), &(Settings){}));
+}
+
 TEST_FILE(engine_jvm) {
         const struct CMUnitTest tests[] = {
-                TEST(test_command_lines), TEST(test_origins),
-                TEST(test_elasticsearch), TEST(test_elasticsearch_defaults),
-                TEST(test_config_file),   TEST(test_java_version),
-                TEST(test_missing),       TEST(test_refusals),
+                TEST(test_command_lines),
+                TEST(test_origins),
+                TEST(test_elasticsearch),
+                TEST(test_elasticsearch_defaults),
+                TEST(test_config_file),
+                TEST(test_java_version),
+                TEST(test_version_in_scripts),
+                TEST(test_missing),
+                TEST(test_refusals),
                 TEST(test_sizes),
+                TEST(test_fixed),
         };
 
         return RUN_TESTS(tests);

@@ -105,7 +105,7 @@ static void test_settings(void **state) {
         Arena *arena = *state;
 
         assert_text(settings_of(arena, "-server -Xms1g -Xmx4g -XX:MaxHeapSize=5368709120"),
-                    "Xmx=4g|Xmx=5368709120");
+                    "Xms=1g|Xmx=4g|Xmx=5368709120");
         assert_text(settings_of(arena, "-XX:+UseLargePages -XX:-UseLargePages "
                                        "-XX:+UseTransparentHugePages"),
                     "UseLargePages=true|UseLargePages=false|UseTransparentHugePages=true");

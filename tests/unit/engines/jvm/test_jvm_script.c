@@ -30,7 +30,8 @@ static void test_assignments(void **state) {
                 {"X=-Xmx1g\n", "-Xmx1g"},
                 {"export X='-Xmx1g $A'   # more\n", "-Xmx1g $A"},
                 {"X=\"a \\\"b\\\"\"\nX=\"$X c\"\n", "a \"b\" c"},
-                {"X=\"a \\\n  b\nc\"\n", "a  b c"},
+                {"X=\"a \\\n  b\nc\"\n", "a   b\nc"},
+                {"X=-Xm\\\nx1g\n", "-Xmx1g"},
                 {"# X=\"open\nX=1\n", "1"},
                 {"A=2\nX=-Xmx${A}g; Y=3\n", "-Xmx2g"},
                 {"X=a\nX+=\" b\"\n", "a b"},
@@ -57,7 +58,7 @@ static void test_assignments(void **state) {
                 {"f()\n{\n X=1\n}\nX=2\n", "!12"},
                 {"for a in b; do\nX=1\ndone\nX=2\n", "!12"},
                 {"fi\ndone\n}\nelse\nX=1\n", "1"},
-                {"X=\"never closed\n", "never closed "},
+                {"X=\"never closed\n", "never closed"},
         };
 
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {

@@ -18,7 +18,8 @@ static Reading read_from(Arena *arena, const Sources *sources, const char *path)
         Text text = text_in(arena);
         bool exists;
 
-        reading.wrong = mysql_files_read(arena, sources, path, &reading.files, &exists);
+        reading.wrong =
+                mysql_files_walk(arena, sources, path, mysql_option_take, &reading.files, &exists);
         assert_true(exists);
         VEC_FOREACH(option, &reading.files.options) {
                 assert_non_null(option->origin);
@@ -122,8 +123,8 @@ static void test_file_is_not_there(void **state) {
         MysqlFiles files = {.problems = diags_in(*state)};
         bool exists = true;
 
-        assert_text(mysql_files_read(*state, TEST_SOURCES(*state, {"/a", ""}), "/b.cnf", &files,
-                                     &exists),
+        assert_text(mysql_files_walk(*state, TEST_SOURCES(*state, {"/a", ""}), "/b.cnf",
+                                     mysql_option_take, &files, &exists),
                     NULL);
         assert_false(exists);
         assert_int_equal(files.paths.n, 0);

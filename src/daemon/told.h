@@ -13,13 +13,13 @@ typedef struct Said {
         ReasonKind reason;
 } Said;
 
-typedef struct Outcome {
+typedef struct Told {
         Arena *arena; /* NULL: nothing has been said yet */
         VEC(Said) instances;
         SourceNames problems; /* as they were written */
-} Outcome;
+} Told;
 
 /* Logs what is new in STATUS. */
-void outcome_log(Outcome *outcome, const Status *status);
+void told_log(Told *told, const Status *status);
 
-void outcome_free(Outcome *outcome);
+void told_free(Told *told);

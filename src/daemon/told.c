@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "daemon/outcome.h"
+#include "daemon/told.h"
 
 #include "base/text.h"
 #include "daemon/journal.h"
 
-void outcome_log(Outcome *outcome, const Status *status) {
-        Outcome now = {.arena = arena_new()};
+void told_log(Told *told, const Status *status) {
+        Told now = {.arena = arena_new()};
 
         VEC_FOREACH(problem, &status->problems.list) {
                 const char *text = diag_format(now.arena, problem);
@@ -15,12 +15,12 @@ void outcome_log(Outcome *outcome, const Status *status) {
                 if (reason_from_id(problem->id, &reason) == 0 ||
                     text_starts_with(problem->id, "config-"))
                         continue;
-                if (!source_names_have(&outcome->problems, text))
+                if (!source_names_have(&told->problems, text))
                         journal_diag(problem);
                 *vec_push(now.arena, &now.problems) = text;
         }
         ARRAY_FOREACH(instance, status->instances, status->n_instances) {
-                if (!VEC_FIND(known, &outcome->instances,
+                if (!VEC_FIND(known, &told->instances,
                               text_equals(known->instance, instance->name) &&
                                       known->verdict == instance->verdict &&
                                       known->reason == instance->reason.kind))
@@ -29,10 +29,10 @@ void outcome_log(Outcome *outcome, const Status *status) {
                         (Said){arena_strdup(now.arena, instance->name), instance->verdict,
                                instance->reason.kind};
         }
-        arena_free(outcome->arena);
-        *outcome = now;
+        arena_free(told->arena);
+        *told = now;
 }
 
-void outcome_free(Outcome *outcome) {
-        outcome->arena = arena_free(outcome->arena);
+void told_free(Told *told) {
+        told->arena = arena_free(told->arena);
 }

@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The findings of all looks as one list, and the verdict in one sentence. */
+#include "base/text.h"
+#include "check/report/report.h"
+
+/* ---- findings ---- */
+
+/* "pg is refused: TEXT" is what others say as TEXT. */
+static bool is_known(const Report *report, const Diag *diag) {
+        return VEC_ANY(known, &report->findings,
+                       text_equals(known->diag.id, diag->id) &&
+                               text_ends_with(known->diag.text, diag->text) &&
+                               text_equals(known->diag.file, diag->file) &&
+                               known->diag.line == diag->line);
+}
+
+static void add(Arena *arena, Report *report, const Diag *diag, bool hurts) {
+        if (!is_known(report, diag))
+                *vec_push(arena, &report->findings) = (ReportFinding){*diag, hurts};
+}
+
+static bool has_same_cause(const Proof *a, const Proof *b) {
+        return a->outcome == b->outcome && text_equals(a->why, b->why) &&
+               text_equals(a->remedy, b->remedy);
+}
+
+/* Those that what is wrong with LIST[I] is wrong with, too; none where an earlier one has told it. */
+static SourceNames companions(Arena *arena, const Proofs *proofs, size_t i) {
+        const Proof *list = proofs->list.items;
+        SourceNames names = {};
+
+        if (!list[i].why || ARRAY_ANY(earlier, list, i, has_same_cause(earlier, &list[i])))
+                return names;
+        ARRAY_FOREACH(each, list + i, proofs->list.n - i)
+                if (has_same_cause(each, &list[i]))
+                        *vec_push(arena, &names) = each->instance->name;
+        return names;
+}
+
+/* What is the same of many is told once. */
+static void add_proof(Arena *arena, const Proofs *proofs, size_t i, Diags *problems) {
+        SourceNames names = companions(arena, proofs, i);
+        Proof proof = proofs->list.items[i];
+        bool is_unknown = proof.outcome == OUTCOME_UNKNOWN;
+
+        if (names.n > 1)
+                diags_tell(problems,
+                           (Diag){.severity = is_unknown ? SEVERITY_WARNING : SEVERITY_ERROR,
+                                  .remedy = proof.remedy},
+                           "%s %s: %s", report_names(arena, &names),
+                           is_unknown ? "cannot be judged" : "fell back to small pages", proof.why);
+        if (names.n != 1)
+                proof.why = NULL;
+        proof_add_problems(&proof, problems);
+}
+
+void report_add_findings(Arena *arena, Report *report) {
+        const ReportInput *input = report->input;
+        Diags problems = diags_in(arena);
+        Report all = {};
+
+        diags_add_all(&problems, &input->status->problems);
+        for (size_t i = 0; i < input->proofs->list.n; i++)
+                add_proof(arena, input->proofs, i, &problems);
+        VEC_FOREACH(problem, &problems.list)
+                add(arena, &all, problem, false);
+        VEC_FOREACH(finding, &input->findings->list)
+                add(arena, &all, &finding->diag, finding->hurts);
+        for (int severity = SEVERITY_ERROR; severity <= SEVERITY_NOTICE; severity++)
+                VEC_FOREACH(finding, &all.findings)
+                        if ((int) finding->diag.severity == severity)
+                                *vec_push(arena, &report->findings) = *finding;
+}
+
+/* ---- the verdict ---- */
+
+typedef struct Counts {
+        SourceNames barred;   /* may not start */
+        SourceNames degraded; /* start, and not with all of their pages */
+        SourceNames wrong;    /* run otherwise than planned */
+        SourceNames unknown;  /* run, and cannot be judged */
+        size_t n_running;
+        bool reserves; /* somebody wants pages */
+        size_t n_hurting;
+        bool has_error, has_warning;
+} Counts;
+
+static Counts count(Arena *arena, const Report *report) {
+        const ReportInput *input = report->input;
+        Counts counts = {.n_hurting = findings_count_hurting(input->findings)};
+
+        ARRAY_FOREACH(each, input->status->instances, input->status->n_instances) {
+                counts.reserves = counts.reserves || each->pages_wanted > 0;
+                if (!verdict_lets_start(each->verdict))
+                        *vec_push(arena, &counts.barred) = each->name;
+                else if (each->verdict != VERDICT_READY)
+                        *vec_push(arena, &counts.degraded) = each->name;
+        }
+        VEC_FOREACH(proof, &input->proofs->list) {
+                counts.n_running += proof->look->is_running;
+                if (proof->outcome == OUTCOME_UNKNOWN)
+                        *vec_push(arena, &counts.unknown) = proof->instance->name;
+                else if (!proof->is_as_planned)
+                        *vec_push(arena, &counts.wrong) = proof->instance->name;
+        }
+        VEC_FOREACH(finding, &report->findings) {
+                Severity severity = finding->diag.severity;
+
+                counts.has_error = counts.has_error ||
+                                   (severity == SEVERITY_ERROR && !finding->hurts);
+                counts.has_warning = counts.has_warning || severity <= SEVERITY_WARNING;
+        }
+        return counts;
+}
+
+static ReportVerdict judge(const Report *report, const Counts *counts) {
+        if (report->input->status->n_instances == 0)
+                return REPORT_NOT_PLANNED;
+        if (counts->barred.n > 0 || counts->wrong.n > 0 || counts->has_error)
+                return REPORT_NOT_AS_PLANNED;
+        return counts->degraded.n > 0 || counts->unknown.n > 0 || counts->has_warning ||
+                               counts->n_hurting > 0 || report->wasted_bytes > 0
+                       ? REPORT_ATTENTION
+                       : REPORT_AS_PLANNED;
+}
+
+static void say_who_starts(Text *text, const Counts *counts, size_t n) {
+        const SourceNames *names = counts->barred.n > 0 ? &counts->barred : &counts->degraded;
+        const char *pages = counts->reserves ? " with its huge pages" : "";
+
+        if (names->n > 0)
+                text_printf(text, "%zu of %zu %s %s (%s)", names->n, n,
+                            n == 1 ? "instance" : "instances",
+                            counts->barred.n > 0 ? "may not start"
+                            : names->n == 1      ? "starts without all of its pages"
+                                                 : "start without all of their pages",
+                            report_names(text->arena, names));
+        else if (n == 1)
+                text_printf(text, "The instance may start%s", pages);
+        else
+                text_printf(text, "Each of the %zu instances may start%s", n, pages);
+}
+
+/* "3 do not use theirs as planned (a, b, c) and 1 cannot be judged (d)" */
+static void say_who_errs(Text *text, const Counts *counts) {
+        bool is_one = counts->n_running == 1;
+        const SourceNames *wrong = &counts->wrong, *unknown = &counts->unknown;
+
+        if (wrong->n > 0 && is_one)
+                text_add(text, "does not use its own");
+        else if (wrong->n > 0)
+                text_printf(text,
+                            wrong->n == 1 ? "%zu does not use its own" : "%zu do not use theirs",
+                            wrong->n);
+        if (wrong->n > 0)
+                text_printf(text, " as planned (%s)", report_names(text->arena, wrong));
+        if (unknown->n > 0 && !is_one)
+                text_printf(text, "%s%zu ", wrong->n > 0 ? " and " : "", unknown->n);
+        if (unknown->n > 0)
+                text_printf(text, "cannot be judged (%s)", report_names(text->arena, unknown));
+}
+
+static void say_who_runs(Text *text, const Counts *counts) {
+        size_t n = counts->n_running;
+        bool is_fine = counts->wrong.n == 0 && counts->unknown.n == 0;
+
+        if (!counts->reserves)
+                return;
+        if (n == 0)
+                text_add(text, "; no database with huge pages of its own runs");
+        else if (n == 1)
+                text_printf(text, "; the database that runs %s", is_fine ? "uses its own" : "");
+        else
+                text_printf(text,
+                            is_fine ? "; the %zu databases that run use theirs"
+                                    : "; of the %zu databases that run, ",
+                            n);
+        if (n > 0)
+                say_who_errs(text, counts);
+}
+
+static void say_first_look(Text *text, const FirstLook *look) {
+        size_t n = 0;
+
+        text_add(text, look ? "No database is described to hugeplan on this host yet"
+                            : "No instance is in effect on this host yet");
+        if (!look)
+                return;
+        VEC_FOREACH(suggestion, look->suggestions)
+                n += suggestion->engine->reserves;
+        if (n > 0)
+                text_printf(text, "; %zu that could use huge pages %s found", n,
+                            n == 1 ? "was" : "were");
+        VEC_FOREACH(set, look->set_pages)
+                text_printf(
+                        text, "; others set %s",
+                        format_page_count_and_size(text->arena, set->pages, set->page_size_bytes));
+}
+
+void report_judge(Arena *arena, Report *report) {
+        const ReportInput *input = report->input;
+        const Counts counts = count(arena, report);
+        Text text = text_in(arena);
+
+        report->verdict = judge(report, &counts);
+        if (input->status->n_instances == 0) {
+                say_first_look(&text, input->first_look);
+        } else {
+                say_who_starts(&text, &counts, input->status->n_instances);
+                say_who_runs(&text, &counts);
+        }
+        if (report->wasted_bytes > 0)
+                text_printf(&text, "; %s of huge pages serve nobody",
+                            format_size(arena, report->wasted_bytes));
+        if (counts.n_hurting > 0)
+                text_printf(&text, "; %zu %s at the next start", counts.n_hurting,
+                            counts.n_hurting == 1 ? "finding hurts" : "findings hurt");
+        text_add(&text, ".");
+        report->sentence = text.string;
+}

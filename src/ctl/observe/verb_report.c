@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* `report`: all that can be observed, as one page for a change ticket. */
+#include "base/text.h"
+#include "ctl/observe/journal_read.h"
+#include "ctl/observe/observe.h"
+#include "ctl/verbs.h"
+#include "host/probe.h"
+#include "model/exit_code.h"
+#include "render/report/render_report.h"
+#include "runtime/clock.h"
+#include "runtime/log.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+/* ---- what is asked for ---- */
+
+typedef enum Format { FORMAT_HTML, FORMAT_MARKDOWN } Format;
+
+/* By --format=, else by the file's name; a terminal is for reading. */
+static int take_format(const Command *command, const char *path, Format *ret) {
+        static const char *const names[] = {
+                [FORMAT_HTML] = "html",
+                [FORMAT_MARKDOWN] = "markdown",
+        };
+
+        if (!command->format) {
+                bool is_markdown = path ? text_ends_with(path, ".md") ||
+                                                   text_ends_with(path, ".markdown")
+                                        : isatty(STDOUT_FILENO);
+
+                *ret = is_markdown ? FORMAT_MARKDOWN : FORMAT_HTML;
+                return 0;
+        }
+        if (TEXT_TO_ENUM(names, command->format, ret) == 0)
+                return 0;
+        log_line(LOG_ERR, "--format: '%s' is not one of html, markdown", command->format);
+        return -EINVAL;
+}
+
+/* A device, a link, a directory is not replaced: root would have a page in the place of /dev/stdout. Nor is a
+ * directory made that is probably misspelt. */
+static bool may_write(Arena *arena, const char *path) {
+        const char *name = text_base_name(path), *wrong = NULL;
+        const char *directory = name == path ? "." : arena_strdup_to(arena, path, name);
+        struct stat st;
+
+        if (!*name)
+                wrong = "it is the name of a directory";
+        else if (lstat(path, &st) == 0)
+                wrong = S_ISREG(st.st_mode) ? NULL : "it is no regular file";
+        else if (errno != ENOENT || stat(directory, &st) < 0)
+                wrong = strerror(errno);
+        if (wrong)
+                log_line(LOG_ERR, "%s is not written: %s; name another file", path, wrong);
+        return !wrong;
+}
+
+/* ---- looking ---- */
+
+/* As the kernel has the boot's id, and as the journal has it. */
+static const char *plain_boot_id(Arena *arena, const char *boot_id) {
+        Text text = text_in(arena);
+
+        for (const char *word; (word = text_next_word(arena, &boot_id, "-"));)
+                text_add(&text, word);
+        return text.length == 32 ? text.string : NULL;
+}
+
+static void read_history(Command *command, ReportInput *input) {
+        JournalAnswer *answer = ARENA_NEW(command->arena, JournalAnswer);
+        JournalQuery query = {.boot = plain_boot_id(command->arena, input->topology->boot_id)};
+
+        if (!query.boot)
+                query.boots_ago = HISTORY_NUMBER(0);
+        int r = journal_read(command, &query, answer);
+
+        input->history = &answer->history;
+        input->no_history = answer->n_boots > 0 && !answer->is_boot_known
+                                    ? "the journal has nothing of this boot"
+                                    : journal_why_not(command, r, answer);
+}
+
+/* With the zone, for tickets travel; of a captured host it is not known when it was captured. */
+static const char *moment(const Command *command) {
+        time_t now = (time_t) (clock_read_usec(CLOCK_REALTIME) / USEC_PER_SEC);
+        char zone[16] = "";
+        struct tm local;
+
+        if (!root_is_host(command->root) || !localtime_r(&now, &local))
+                return NULL;
+        strftime(zone, sizeof(zone), " %z", &local);
+        return arena_printf(command->arena, "%s%s",
+                            journal_format_moment(command->arena, (uint64_t) now * USEC_PER_SEC),
+                            zone);
+}
+
+static Report *look_at_all(Command *command) {
+        Arena *arena = command->arena;
+        ReportInput *input = ARENA_NEW(arena, ReportInput);
+        Findings *findings = ARENA_NEW(arena, Findings);
+        Proofs *proofs = ARENA_NEW(arena, Proofs);
+        const char *host = probe_host_name(command->root, arena);
+        const Config *config;
+        const Look *look;
+        const Status *status = status_now(command, &config);
+
+        *findings = findings_now(command, &look);
+        *proofs = observe(command, status, look->config, NULL);
+        *input = (ReportInput){
+                .host = *host ? host : NULL,
+                .when = moment(command),
+                .status = status,
+                .proofs = proofs,
+                .findings = findings,
+                .config = look->config,
+                .plan = look->plan,
+                .figures = &look->figures,
+                .topology = look->topology,
+                .ledger = look->ledger,
+                .no_before = look->state,
+                .first_look = status->n_instances == 0 ? first_look_now(command, status) : NULL,
+                .tables_bytes = probe_page_tables(command->root, arena),
+        };
+        read_history(command, input);
+        return report_make(arena, input);
+}
+
+/* ---- telling ---- */
+
+/* Where the user is, whatever host is looked at, as a snapshot is. In one go: nobody finds half a page. */
+static int write_page(const Command *command, const char *path, const char *text) {
+        CLEANUP(root_freep) Root *host = NULL;
+        Command here = *command;
+        int r = root_open("/", &host);
+
+        here.root = host;
+        if (r == 0)
+                r = root_write_file(host, absolute_path(&here, path), text, 0644);
+        if (r < 0)
+                log_line(LOG_ERR, "%s cannot be written: %s", path, strerror(-r));
+        return r < 0 ? EXIT_FAILED : EXIT_DONE;
+}
+
+int verb_report(Command *command) {
+        const char *path = command->n_arguments == 1 ? command->arguments[0] : NULL;
+        Format format;
+
+        if (command->json != JSON_OFF) {
+                log_line(LOG_ERR, "report is for people; status, verify, check and log have JSON");
+                return EXIT_USAGE;
+        }
+        if (take_format(command, path, &format) < 0)
+                return EXIT_USAGE;
+        if (path && !may_write(command->arena, path))
+                return EXIT_FAILED;
+        command->n_arguments = 0; /* it names no instance */
+        const Document *document = render_report(command->arena, look_at_all(command));
+        const char *text = format == FORMAT_HTML ? document_to_html(command->arena, document)
+                                                 : document_to_markdown(command->arena, document);
+
+        if (path)
+                return write_page(command, path, text);
+        return fputs(text, stdout) < 0 ? EXIT_FAILED : EXIT_DONE;
+}

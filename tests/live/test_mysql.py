@@ -1,0 +1,123 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""The figure for MySQL against servers on real huge pages of 2M.
+
+usage: HUGEPLAN_LIVE=1 test_mysql.py HUGEPLANCTL [CACHE]
+
+The servers are those that tests/sizes/measure.py has fetched into its cache, of which one is 200 MiB: too much for the
+tests of every day. For each version: with the pages that `hugeplanctl size mysql` says it has its pool of them, and
+takes hardly fewer. With just those that it took it has them again; with one page fewer a part of its pool is small.
+Needs what test_live.py needs. Else, and without servers, it says so and skips (77).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import json
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+
+# Said before the imports: no __pycache__ in the source tree.
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "sizes"))
+
+import test_live  # noqa: E402
+from meter import Settings, started  # noqa: E402
+from test_live import SKIP, check, passes, set_pool  # noqa: E402
+from test_postgresql import no_surplus, pools_locked, reserved  # noqa: E402
+
+CACHE = pathlib.Path("/var/tmp/hugeplan-sizes")
+PATIENCE = 120.0
+ABOVE_PAGES = 8
+CASES: tuple[Settings, ...] = (
+    {"innodb_buffer_pool_size": "128M"},
+    {"innodb_buffer_pool_size": "200M", "innodb_buffer_pool_chunk_size": "64M"},
+    {"innodb_buffer_pool_size": "1G", "innodb_buffer_pool_instances": "2"},
+    {"innodb_buffer_pool_size": "1100M"},
+)
+
+
+class Server:
+    """A version with a data directory of its own."""
+
+    def __init__(self, directory: pathlib.Path, work: pathlib.Path) -> None:
+        self.version = directory.name.removeprefix("mysql-")
+        self.log = work / "log"
+        program = next(path for path in directory.glob("**/*bin/mysqld") if not path.is_symlink())
+        messages = next(directory.glob("**/english/errmsg.sys")).parent.parent
+        self._command = [*started(directory, program), "--no-defaults", "--user=root", f"--datadir={work}/data",
+                         f"--tmpdir={work}", f"--lc-messages-dir={messages}", "--secure-file-priv="]
+        with self.log.open("wb") as log:
+            subprocess.run([*self._command, "--initialize-insecure"], check=True, stdout=log, stderr=log)
+        self._command += ["--skip-networking", "--mysqlx=OFF", f"--socket={work}/socket", f"--pid-file={work}/pid",
+                          "--large-pages"]
+
+    @contextlib.contextmanager
+    def running(self, settings: Settings) -> Iterator[None]:
+        options = [f"--{name.replace('_', '-')}={value}" for name, value in settings.items()]
+        with self.log.open("wb") as log, subprocess.Popen([*self._command, *options], stdin=subprocess.DEVNULL,
+                                                          stdout=log, stderr=log) as process:
+            try:
+                test_live.wait_until("MySQL has started", lambda: process.poll() is not None
+                                     or "ready for connections" in self.log.read_text(), PATIENCE)
+                check(process.poll() is None, f"it does not start: {self.log.read_text()}")
+                yield
+            finally:
+                process.terminate()
+        test_live.wait_until("the pages are given back", lambda: reserved() == 0, PATIENCE)
+
+    def taken(self, settings: Settings) -> int:
+        with self.running(settings):
+            return reserved()
+
+
+def pages_said(hugeplanctl: str, version: str, settings: Settings) -> int:
+    command = [hugeplanctl, "--json=short", "size", "mysql", "--page-size=2M", "-c", f"server_version={version}",
+               "-c", f"host_cpus={os.cpu_count()}"]
+    for name, value in settings.items():
+        command += ["-c", f"{name}={value}"]
+    done = subprocess.run(command, text=True, capture_output=True, timeout=PATIENCE)
+    check(done.returncode == 0, done.stderr)
+    return json.loads(done.stdout)["pages"]
+
+
+def check_case(hugeplanctl: str, server: Server, settings: Settings) -> str:
+    said = pages_said(hugeplanctl, server.version, settings)
+    set_pool(said)
+    pages = server.taken(settings)
+    check(pages <= said <= pages + ABOVE_PAGES, f"it takes {pages} pages, hugeplan says {said}")
+    set_pool(pages)
+    check((again := server.taken(settings)) == pages, f"with {pages} pages it takes {again}")
+    set_pool(pages - 1)
+    check((fewer := server.taken(settings)) < pages - 1, f"with {pages - 1} pages it takes {fewer}: none was refused")
+    return f"{pages} pages, hugeplan says {said}"
+
+
+def run_cases(hugeplanctl: str, directory: pathlib.Path) -> int:
+    with tempfile.TemporaryDirectory(prefix="hugeplan-live-") as work:
+        server = Server(directory, pathlib.Path(work))
+        return sum(not passes(f"MySQL {server.version}: " + " ".join(map("=".join, settings.items())),
+                              functools.partial(check_case, hugeplanctl, server, settings)) for settings in CASES)
+
+
+def main() -> int:
+    cache = pathlib.Path(sys.argv[2]) if len(sys.argv) > 2 else CACHE
+    servers = sorted(path for path in cache.glob("mysql-*") if re.fullmatch(r"mysql-[0-9.]*[0-9]", path.name))
+    reason = test_live.why_not() or (None if servers else f"no MySQL was fetched into {cache}; tests/sizes/measure.py does")
+    if reason:
+        print(f"skipped: {reason}")
+        return SKIP
+    with pools_locked(), test_live.host_as_it_was(), no_surplus():
+        n_failed = sum(run_cases(str(pathlib.Path(sys.argv[1]).resolve()), directory) for directory in servers)
+    print(f"MySQL: {len(servers)} versions with {len(CASES)} cases, {n_failed} failed")
+    return 1 if n_failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* Reports: the verdict in one sentence, findings once each, before and after. */
+
+#include "check/report/report.h"
+#include "support/testing.h"
+
+typedef struct Scene {
+        Arena *arena;
+        Status status;
+        Proofs proofs;
+        Findings findings;
+        HistoryEntries history;
+        Config config;
+        Plan plan;
+        Figures figures;
+        Topology *topology;
+        Ledger *ledger;
+        ReportInput input;
+} Scene;
+
+static Scene *scene_new(Arena *arena) {
+        Scene *scene = ARENA_NEW(arena, Scene);
+
+        scene->arena = arena;
+        scene->topology = host_make(arena, "sizes 2M\nnode 0 total=16G free=8G 2M=600/500/0\n");
+        scene->ledger = ledger_new(arena, "boot");
+        scene->status.problems = diags_in(arena);
+        scene->status.instances = ARENA_ARRAY(arena, StatusInstance, 8);
+        scene->input = (ReportInput){
+                .host = "db7",
+                .when = "now",
+                .status = &scene->status,
+                .proofs = &scene->proofs,
+                .findings = &scene->findings,
+                .config = &scene->config,
+                .plan = &scene->plan,
+                .figures = &scene->figures,
+                .topology = scene->topology,
+                .ledger = scene->ledger,
+                .history = &scene->history,
+        };
+        return scene;
+}
+
+static void add_pool(Scene *scene, uint64_t found, const StatusPool *now) {
+        scene->status.pools = arena_memdup(scene->arena, now, sizeof(*now));
+        scene->status.n_pools = 1;
+        *vec_push(scene->arena, &scene->ledger->pools) = (LedgerPool){
+                .node = now->node, .page_size_bytes = now->page_size_bytes, .found_pages = found};
+}
+
+static Proof *add_instance(Scene *scene, const char *name, Verdict verdict, Outcome outcome) {
+        StatusInstance *instance = &scene->status.instances[scene->status.n_instances++];
+        ServerLook *look = ARENA_NEW(scene->arena, ServerLook);
+        Proof *proof = vec_push(scene->arena, &scene->proofs.list);
+
+        *instance = (StatusInstance){
+                .name = name, .verdict = verdict, .page_size_bytes = 2 * MIB, .pages_wanted = 100};
+        look->is_running = outcome != OUTCOME_NOT_STARTED;
+        *proof = (Proof){.instance = instance,
+                         .look = look,
+                         .outcome = outcome,
+                         .page_size_bytes = 2 * MIB,
+                         .is_as_planned = outcome != OUTCOME_FELL_BACK &&
+                                          outcome != OUTCOME_UNKNOWN};
+        return proof;
+}
+
+static void test_all_is_well(void **state) {
+        Scene *scene = scene_new(*state);
+
+        add_instance(scene, "a", VERDICT_READY, OUTCOME_IN_USE);
+        add_instance(scene, "b", VERDICT_READY, OUTCOME_IN_USE);
+        add_instance(scene, "c", VERDICT_READY, OUTCOME_NOT_STARTED);
+        const Report *report = report_make(*state, &scene->input);
+
+        assert_int_equal(report->verdict, REPORT_AS_PLANNED);
+        assert_text(report->sentence,
+                    "Each of the 3 instances may start with its huge pages; the 2 "
+                    "databases that run use theirs.");
+        assert_int_equal(report->findings.n, 0);
+        assert_int_equal(report->left_out.n, 0);
+}
+
+static void test_verdicts(void **state) {
+        Scene *scene = scene_new(*state);
+
+        add_instance(scene, "a", VERDICT_READY, OUTCOME_UNKNOWN);
+        const Report *report = report_make(*state, &scene->input);
+
+        assert_int_equal(report->verdict, REPORT_ATTENTION);
+        assert_text(report->sentence,
+                    "The instance may start with its huge pages; the database that runs "
+                    "cannot be judged (a).");
+        add_instance(scene, "b", VERDICT_DEGRADED, OUTCOME_FELL_BACK);
+        *vec_push((Arena *) *state, &scene->proofs.waste) =
+                (Waste){.page_size_bytes = 2 * MIB, .pages = 512};
+        *vec_push((Arena *) *state, &scene->findings.list) =
+                (Finding){.diag = {.severity = SEVERITY_ERROR, .text = "x"}, .hurts = true};
+        report = report_make(*state, &scene->input);
+        assert_int_equal(report->verdict, REPORT_NOT_AS_PLANNED);
+        assert_text(
+                report->sentence,
+                "1 of 2 instances starts without all of its pages (b); of the 2 databases that "
+                "run, 1 does not use its own as planned (b) and 1 cannot be judged (a); 1G of huge "
+                "pages serve nobody; 1 finding hurts at the next start.");
+        add_instance(scene, "c", VERDICT_REFUSED, OUTCOME_NOT_STARTED);
+        report = report_make(*state, &scene->input);
+        assert_contains(report->sentence, "1 of 3 instances may not start (c); ");
+        /* Those that are not fine first, then by name. */
+        assert_text(report->instances.items[0].status->name, "a");
+        assert_text(report->instances.items[2].status->name, "c");
+}
+
+/* Status, proofs and check may say the same; many may have one cause. */
+static void test_findings_once(void **state) {
+        Scene *scene = scene_new(*state);
+        const Diag same = {.severity = SEVERITY_WARNING, .id = "x", .text = "the same"};
+
+        diags_add(&scene->status.problems, &same);
+        *vec_push((Arena *) *state, &scene->findings.list) = (Finding){.diag = same};
+        for (size_t i = 0; i < 6; i++) {
+                Proof *proof = add_instance(scene, arena_printf(*state, "db%zu", i), VERDICT_READY,
+                                            OUTCOME_UNKNOWN);
+
+                proof->why = i < 5 ? "it cannot be seen" : "something else";
+        }
+        const Report *report = report_make(*state, &scene->input);
+
+        assert_int_equal(report->findings.n, 3);
+        assert_text(report->findings.items[0].diag.text, "the same");
+        assert_text(report->findings.items[1].diag.text,
+                    "db0, db1, db2 and 2 more cannot be judged: it cannot be seen");
+        assert_text(report->findings.items[2].diag.text, "db5 cannot be judged: something else");
+}
+
+static void test_before_and_after(void **state) {
+        Scene *scene = scene_new(*state);
+
+        add_pool(scene, 100,
+                 &(StatusPool){.page_size_bytes = 2 * MIB,
+                               .total_pages = 600,
+                               .free_pages = 500,
+                               .owned_pages = 450,
+                               .foreign_pages = 150});
+        const Report *report = report_make(*state, &scene->input);
+
+        assert_int_equal(report->pools.items[0].before_pages.value, 100);
+        assert_int_equal(report->nodes.items[0].before_bytes, 200 * MIB);
+        assert_int_equal(report->nodes.items[0].instances_bytes, 900 * MIB);
+        assert_int_equal(report->nodes.items[0].others_bytes, 300 * MIB);
+        assert_int_equal(report->used_bytes, 200 * MIB);
+        /* A ledger that could not be read tells nothing, which is not that nothing was there. */
+        scene->input.no_before = "it cannot be read";
+        scene->input.no_history = "there is no journal";
+        scene->input.host = scene->input.when = NULL;
+        report = report_make(*state, &scene->input);
+        assert_false(report->pools.items[0].before_pages.is_known);
+        assert_int_equal(report->left_out.n, 4);
+        assert_text(report->left_out.items[2], "What there was before: it cannot be read");
+}
+
+/* Servers with threads have one page table for all; a server on small pages saves nothing. */
+static void test_savings(void **state) {
+        Scene *scene = scene_new(*state);
+        static const struct {
+                Outcome outcome;
+                uint64_t bytes, small, worst;
+        } rows[] = {{OUTCOME_IN_USE, 10, 100, 1000},
+                    {OUTCOME_IDLE, 5, 50, 0},
+                    {OUTCOME_FELL_BACK, 90, 100, 500},
+                    {OUTCOME_IN_USE, 0, 7, 7}};
+
+        ARRAY_FOREACH(row, rows, ARRAY_LEN(rows)) {
+                Proof *proof = add_instance(scene, "a", VERDICT_READY, row->outcome);
+                ServerLook *look = arena_memdup(*state, proof->look, sizeof(*look));
+
+                look->page_table_bytes = row->bytes;
+                proof->look = look;
+                proof->small_tables_bytes = row->small;
+                proof->worst_tables_bytes = row->worst;
+        }
+        const ReportTables *tables = &report_make(*state, &scene->input)->tables;
+
+        assert_int_equal(tables->n, 3);
+        assert_int_equal(tables->bytes, 105);
+        assert_int_equal(tables->small_bytes, 250);
+        assert_int_equal(tables->worst_bytes, 1550);
+        assert_int_equal(tables->saved_bytes, 135);
+}
+
+TEST_FILE(report) {
+        const struct CMUnitTest tests[] = {TEST(test_all_is_well), TEST(test_verdicts),
+                                           TEST(test_findings_once), TEST(test_before_and_after),
+                                           TEST(test_savings)};
+
+        return RUN_TESTS(tests);
+}
