@@ -515,7 +515,7 @@ static bool is_fixed_collector(const Settings *settings, uint64_t major) {
                 return size_given(settings, "Xmx") > 0 &&
                        size_given(settings, "Xms") >= size_given(settings, "Xmx");
         return is_given(settings, "gc", "g1") || is_given(settings, "gc", "shenandoah") ||
-               (major >= 26 && !is_given(settings, "gc", "cms") && settings_find(settings, "gc"));
+               (major >= 26 && is_given(settings, "gc", "parallel"));
 }
 
 /* From 25 on its heaps go by the CPUs, also of a control group, unless its size is set. */

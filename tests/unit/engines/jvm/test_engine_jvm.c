@@ -337,6 +337,7 @@ static void test_fixed(void **state) {
                 {"11.0.13", "-XX:+UseShenandoahGC", true},
                 {"21.0.8", "-XX:+UseParallelGC", false}, /* a table begins anywhere */
                 {"26", "-XX:+UseParallelGC -XX:ReservedCodeCacheSize=64m", true},
+                {"26", "-XX:+UseSerialGC -XX:ReservedCodeCacheSize=64m", false},
                 {"13", "-XX:+UseConcMarkSweepGC", false},
                 {"17.0.9", "-XX:+UseG1GC -XX:ReservedCodeCacheSize=256m", false},
                 {"17.0.9", "-XX:+UseG1GC -XX:ProfiledCodeHeapSize=64m", false},
