@@ -1296,19 +1296,19 @@ def test_seen_java(host: Host, fixture: str = "one-node") -> None:
     rule = host.pool(0)
     free = host.path("sys/devices/system/node/node0/hugepages/hugepages-2048kB/free_hugepages")
 
-    def look(pages: int, *last: str) -> str:
+    def explained(pages: int, is_last: bool) -> str:
+        """With so many seen by whoever asks while it runs, or before it stops."""
         runs(host, pages * 2048, True)
-        host.write(str(free.relative_to(host.root)), f"{rule - pages}\n")
-        check(host.ctl("look", "own", *last).returncode == 0 and seen(host) == (pages, True), f"{seen(host)}")
-        check(host.ctl("learn", "own").returncode == 0, "it runs: nothing is learned")
+        free.write_text(f"{rule - pages}\n")
+        done = look(host) if is_last else host.ctl("learn", "own")
+        check(done.returncode == 0 and seen(host) == (pages, True), f"{seen(host)}")
         runs(host, 0, True)
-        host.write(str(free.relative_to(host.root)), f"{rule}\n")
+        free.write_text(f"{rule}\n")
         return host.ctl("explain", "own").stdout
 
-    # It may still be starting; nor is it believed where some must have been refused.
-    check("the rule's: " in look(rule - 20), "while it runs the rule counts")
-    check("the rule's: " in look(rule - 17, "last"), "nor what is too far from the rule")
-    shown = look(rule - 3, "last")
+    check("the rule's: " in explained(rule - 20, False), "it may still be starting")
+    check("the rule's: " in explained(rule - 17, True), "some must have been refused")
+    shown = explained(rule - 3, True)
     check(f"What counts: {rule - 3} pages of 2M, seen: exact" in shown, shown)
     check(start_own(host).returncode == 0 and host.pool(0) == rule - 3, f"{host.pool(0)} of {rule}")
     # Other options: the rule once more.

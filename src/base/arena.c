@@ -19,6 +19,7 @@ struct Block {
 
 struct Arena {
         Block *blocks;
+        size_t usual; /* bytes of the last block that was not for a large object; 0: there is none */
 };
 
 /* Under the address sanitizer objects lie apart, and what lies between and behind them is forbidden: so who
@@ -39,6 +40,8 @@ struct Arena {
 #endif
 
 enum {
+        FIRST_BYTES =
+                512, /* many hold a path and a number only; then each is twice the one before */
         BLOCK_BYTES = 8192,
         ALIGNMENT = _Alignof(max_align_t),
         GAP_BYTES = IS_GUARDED ? ALIGNMENT : 0, /* behind each object */
@@ -84,8 +87,11 @@ void *arena_alloc(Arena *arena, size_t wanted) {
                 abort();
         }
         size = (MAX(size, (size_t) 1) + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT + GAP_BYTES;
-        if (!block || block->size - block->used < size)
-                block = arena_add_block(arena, MAX(size, (size_t) BLOCK_BYTES));
+        if (!block || block->size - block->used < size) {
+                arena->usual =
+                        MIN(MAX(2 * arena->usual, (size_t) FIRST_BYTES), (size_t) BLOCK_BYTES);
+                block = arena_add_block(arena, MAX(size, arena->usual));
+        }
         void *memory = (char *) block->bytes + block->used;
 
         block->used += size;

@@ -9,16 +9,14 @@
 /* ---- meminfo: "Key:   123 kB", with "Node 0 " in front in the nodes' own files ---- */
 
 uint64_t probe_meminfo(Arena *arena, const char *text, const char *key) {
+        size_t length = strlen(key);
         uint64_t kib;
-        char *line;
 
-        while ((line = text_next_word(arena, &text, "\n"))) {
-                const char *found = strstr(line, key);
-
-                if (!found || (found > line && found[-1] != ' ') || found[strlen(key)] != ':')
+        for (const char *found = text; (found = strstr(found, key)); found += length) {
+                if ((found > text && !strchr(" \n", found[-1])) || found[length] != ':')
                         continue;
-                found += strlen(key) + 1;
-                char *number = text_next_word(arena, &found, " \t");
+                const char *rest = found + length + 1;
+                char *number = text_next_word(arena, &rest, " \t\n");
 
                 if (number && parse_u64(number, &kib) == 0)
                         return mul_saturated(kib, KIB);

@@ -131,8 +131,10 @@ def asked_as_owner() -> None:
     for name in (ask, learn):
         done = sh(f"systemd-analyze security --no-pager --threshold=8 {name}")
         check(done.returncode == 0, f"{name}: its exposure is 0.8 or less", said(done)[-80:])
-    check(wait_for(lambda: not Path("/run/hugeplan-learn/pg-main").exists(), 10),
-          "nothing is left of what was said")
+    doors = Path("/run/hugeplan-learn/pg-main")
+    check_equal(sorted((door.name, door.is_socket()) for door in doors.iterdir()), [("answer", True), ("seen", True)],
+                "who keeps it listens on, and nothing is left of what was said")
+    check_equal((doors.owner(), doors.stat().st_mode & 0o777), ("root", 0o700), "and nobody but root can reach it")
 
 
 def says_what_he_likes() -> None:

@@ -109,6 +109,17 @@ def in_use() -> None:
     as_the_kernel_has_it("maria", MARIADB)
     others_see("pg", "in-use")
     check_equal(sh("hugeplanctl verify").returncode, 0, "all is as planned")
+    metrics_are_written()
+
+
+def metrics_are_written() -> None:
+    """By a user of its own, who sees what others have mapped: MariaDB has a capability that its owner has not."""
+    systemctl("start hugeplan-metrics.service", "the metrics are written")
+    file = Path("/run/hugeplan-metrics/hugeplan.prom")
+    text = file.read_text() if file.exists() else ""
+    for name in ("pg", "maria"):
+        check(f'hugeplan_database_outcome{{database="{name}",outcome="in-use"}} 1\n' in text, f"{name}: the metrics say so", text)
+    check_equal((file.owner(), file.stat().st_mode & 0o777), ("hugeplan-metrics", 0o644), "whose they are")
 
 
 def idle() -> None:

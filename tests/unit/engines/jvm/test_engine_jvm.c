@@ -334,7 +334,13 @@ static void test_fixed(void **state) {
                 bool is_fixed;
         } rows[] = {
                 {"17.0.9", "-XX:+UseG1GC", true},
-                {"11.0.13", "-XX:+UseParallelGC", true},
+                {"11.0.13", "-XX:+UseShenandoahGC", true},
+                {"21.0.8", "-XX:+UseParallelGC", false}, /* a table begins anywhere */
+                {"26", "-XX:+UseParallelGC -XX:ReservedCodeCacheSize=64m", true},
+                {"26", "-XX:+UseSerialGC -XX:ReservedCodeCacheSize=64m", false},
+                {"13", "-XX:+UseConcMarkSweepGC", false},
+                {"17.0.9", "-XX:+UseG1GC -XX:ReservedCodeCacheSize=256m", false},
+                {"17.0.9", "-XX:+UseG1GC -XX:ProfiledCodeHeapSize=64m", false},
                 {"17.0.9", "", false}, /* by the CPUs */
                 {NULL, "-XX:+UseG1GC", false},
                 {"1.8.0_392", "-XX:+UseG1GC", false}, /* its mark stack grows */
@@ -345,7 +351,6 @@ static void test_fixed(void **state) {
                 {"21.0.8", "-XX:+UseZGC -XX:InitialHeapSize=536870912", true},
                 {"25.0.4", "-XX:+UseG1GC", false}, /* its code heaps are by the CPUs */
                 {"25.0.4", "-XX:+UseG1GC -XX:ReservedCodeCacheSize=240m", true},
-                {"25.0.4", "-XX:+UseG1GC -XX:-SegmentedCodeCache", true},
         };
         Arena *arena = *state;
         const Engine *jvm = engine_find("jvm");
