@@ -24,7 +24,7 @@ static uint64_t size_given(const Settings *settings, const char *name) {
         return setting && parse_suffixed_bytes(setting->value, "KkMmGgTt", &bytes) == 0 ? bytes : 0;
 }
 
-/* ZGC takes the heap's pages as the heap grows. Where a table is mapped FIT_WITHIN chance decides over a page. */
+/* ZGC takes the heap's pages as the heap grows. Where a table is mapped FIT_WITHIN (jvm_formula.c) chance decides over a page. */
 static bool is_fixed_collector(const Settings *settings, uint64_t major) {
         if (is_given(settings, "gc", "zgc"))
                 return size_given(settings, "Xmx") > 0 &&
