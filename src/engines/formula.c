@@ -27,12 +27,6 @@ const char *engine_size(const Engine *engine, Arena *arena, const Settings *sett
         return engine_formula(engine)->size(arena, settings, page_size_bytes, ret);
 }
 
-bool engine_is_fixed(const Engine *engine, const Settings *settings) {
-        const EngineFormula *formula = engine_formula(engine);
-
-        return engine->maps_all_at_start || (formula->is_fixed && formula->is_fixed(settings));
-}
-
 /* ---- settings ---- */
 
 char setting_fold(char c) {

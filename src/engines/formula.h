@@ -57,8 +57,6 @@ typedef struct EngineFormula {
         const char *(*size)(Arena *arena, const Settings *settings, uint64_t page_size_bytes,
                             Sizing *ret);
         const ParameterTable *parameters; /* the settings that it reads; NULL: none */
-        /* For engine_is_fixed(). NULL: never. */
-        bool (*is_fixed)(const Settings *settings);
 } EngineFormula;
 
 typedef VEC(const char *) SettingNames;
@@ -72,11 +70,6 @@ const char *engine_size(const Engine *engine, Arena *arena, const Settings *sett
 
 /* The settings that its formula counts, in the order of its table; its version is none. */
 SettingNames engine_settings(const Engine *engine, Arena *arena);
-
-/* Whether a server with SETTINGS, for which its formula has a size, maps all that it will ever take of huge pages when
- * it starts, and as much at each start: then what it was seen to have is what it takes. True of all settings where
- * the engine maps_all_at_start. */
-bool engine_is_fixed(const Engine *engine, const Settings *settings);
 
 /* A fingerprint of those of SETTINGS that ENGINE's formula counts, by their last words: as long as it is the same, they
  * are. NULL where the engine has no settings. */

@@ -13,3 +13,9 @@ const EngineReader *engine_reader(const Engine *engine) {
 #undef ROW
         return &none;
 }
+
+bool engine_is_fixed(const Engine *engine, const Settings *settings) {
+        const EngineReader *reader = engine_reader(engine);
+
+        return engine->maps_all_at_start || (reader->is_fixed && reader->is_fixed(settings));
+}

@@ -56,7 +56,14 @@ typedef struct EngineReader {
                             Question *ret);
         /* The version ("8.0.4", in ARENA) in what the program has printed. NULL, or a sentence. */
         const char *(*answer_version)(Arena *arena, const char *output, const char **ret_version);
+        /* For engine_is_fixed(). NULL: never. */
+        bool (*is_fixed)(const Settings *settings);
 } EngineReader;
 
 /* Never NULL: of an engine without one all members are. */
 const EngineReader *engine_reader(const Engine *engine);
+
+/* Whether a server with SETTINGS, for which its formula has a size, maps all that it will ever take of huge pages when
+ * it starts, and as much at each start: then what it was seen to have is what it takes. True of all settings where
+ * the engine maps_all_at_start. */
+bool engine_is_fixed(const Engine *engine, const Settings *settings);

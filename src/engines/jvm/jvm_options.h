@@ -37,3 +37,6 @@ void jvm_options_settings(Arena *arena, const JvmOptions *options, Settings *ret
 
 /* "17.0.9" -> 17, "1.8.0_392" -> 8; 0 for what is none. */
 uint64_t jvm_major_version(const char *version);
+
+/* Whether a machine with these SETTINGS takes all of its huge pages at its start (engine_is_fixed()). */
+bool jvm_is_fixed(const Settings *settings);

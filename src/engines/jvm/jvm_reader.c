@@ -526,4 +526,4 @@ static const char *gather_jvm(Arena *arena, const EngineTarget *target, const So
         return check_settings(&search);
 }
 
-const EngineReader reader_jvm = {.gather = gather_jvm};
+const EngineReader reader_jvm = {.gather = gather_jvm, .is_fixed = jvm_is_fixed};
