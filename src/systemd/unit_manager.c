@@ -8,7 +8,6 @@
 #include "systemd/unit_property.h"
 
 #include <stdlib.h>
-#include <systemd/sd-bus.h>
 
 /* ---- connection ---- */
 
@@ -17,18 +16,17 @@ bool unit_manager_exists(const Root *root) {
                                   : root_exists(root, PATH_SYSTEMD_PRIVATE);
 }
 
-int unit_manager_connect(const Root *root, Arena *arena, sd_bus **ret) {
-        CLEANUP(sd_bus_close_unrefp) sd_bus *bus = NULL;
-        int r = sd_bus_new(&bus);
+int unit_manager_connect(const Root *root, Arena *arena, Bus **ret) {
+        CLEANUP(bus_freep) Bus *bus = NULL;
+        int r = bus_new(&bus);
 
         if (r >= 0)
-                r = sd_bus_set_address(bus,
-                                       arena_printf(arena, "unix:path=%s",
-                                                    root_path(arena, root, PATH_SYSTEMD_PRIVATE)));
-        if (r >= 0)
-                r = sd_bus_start(bus);
+                r = bus_connect(bus, arena_printf(arena, "unix:path=%s",
+                                                  root_path(arena, root, PATH_SYSTEMD_PRIVATE)));
+        if (r < 0 && bus && root_is_host(root))
+                r = bus_connect(bus, NULL);
         if (r < 0)
-                return root_is_host(root) ? sd_bus_open_system(ret) : r;
+                return r;
         *ret = TAKE_PTR(bus);
         return 0;
 }
@@ -37,13 +35,14 @@ int unit_manager_connect(const Root *root, Arena *arena, sd_bus **ret) {
 
 struct UnitQuery {
         Arena *arena;
-        sd_bus *bus;
+        Bus *bus;
+        Loop *loop; /* that looks after it; NULL: none does */
         LoadedUnits units;
         size_t n_open; /* questions without an answer */
         int error;     /* the first that came instead of one */
         UnitQueryHandler handler;
         void *userdata;
-        sd_event_source *limit_timer, *end;
+        LoopTimer limit, end;
 };
 
 typedef struct Asked {
@@ -56,34 +55,45 @@ static bool is_answered(const UnitQuery *query) {
         return query->n_open == 0 || query->error < 0;
 }
 
+static void on_end(void *userdata);
+
+/* The end is told from the loop, not from within libsystemd's reading of an answer. */
+static void end(UnitQuery *query) {
+        if (query->loop)
+                loop_set(query->loop, &query->end, 0, on_end, query);
+}
+
 static int on_answer(sd_bus_message *message, void *userdata, sd_bus_error *error UNUSED) {
         const Asked *asked = userdata;
         UnitQuery *query = asked->query;
-        int r = unit_property_read(asked->property, query->arena, message, asked->unit);
+        const UnitAnswer answer = {query->arena, query->bus, message};
+        int r = unit_property_read(asked->property, &answer, asked->unit);
 
         query->n_open--;
         if (r < 0 && query->error == 0)
                 /* To libsystemd, what nobody can answer any more has timed out. */
-                query->error = sd_bus_is_open(query->bus) > 0 ? r : -ECONNRESET;
-        if (is_answered(query) && query->end)
-                sd_event_source_set_enabled(query->end, SD_EVENT_ONESHOT);
+                query->error = query->bus->is_open(query->bus->connection) > 0 ? r : -ECONNRESET;
+        if (is_answered(query))
+                end(query);
         return 0;
 }
 
 static int ask(UnitQuery *query, const char *object, const UnitProperty *property,
                LoadedUnit *unit) {
-        CLEANUP(sd_bus_message_unrefp) sd_bus_message *call = NULL;
+        const Bus *bus = query->bus;
+        sd_bus_message *call = NULL;
         Asked *asked = ARENA_NEW(query->arena, Asked);
-        int r = sd_bus_message_new_method_call(query->bus, &call, UNIT_MANAGER, object,
-                                               "org.freedesktop.DBus.Properties", "Get");
+        int r = bus->message_new_method_call(bus->connection, &call, UNIT_MANAGER, object,
+                                             "org.freedesktop.DBus.Properties", "Get");
 
         *asked = (Asked){query, property, unit};
         if (r >= 0)
-                r = sd_bus_message_append(call, "ss", property->interface, property->name);
+                r = bus->message_append(call, "ss", property->interface, property->name);
         if (r >= 0)
-                r = sd_bus_call_async(query->bus, NULL, call, on_answer, asked, UINT64_MAX);
+                r = bus->call_async(bus->connection, NULL, call, on_answer, asked, UINT64_MAX);
         if (r >= 0)
                 query->n_open++;
+        bus->message_unref(call);
         return r;
 }
 
@@ -100,7 +110,8 @@ int unit_query_new(const Root *root, Arena *arena, const SourceNames *names, uns
                 char *object = NULL;
 
                 if (r >= 0)
-                        r = sd_bus_path_encode(UNIT_MANAGER_OBJECT "/unit", unit->name, &object);
+                        r = query->bus->path_encode(UNIT_MANAGER_OBJECT "/unit", unit->name,
+                                                    &object);
                 for (size_t i = 0; r >= 0 && i < n_unit_properties; i++)
                         if (unit_properties[i].wanted & wanted)
                                 r = ask(query, object, &unit_properties[i], unit);
@@ -115,11 +126,9 @@ int unit_query_new(const Root *root, Arena *arena, const SourceNames *names, uns
 UnitQuery *unit_query_free(UnitQuery *query) {
         if (!query)
                 return NULL;
-        sd_event_source_disable_unref(query->limit_timer);
-        sd_event_source_disable_unref(query->end);
-        if (query->bus)
-                sd_bus_detach_event(query->bus);
-        sd_bus_close_unref(query->bus);
+        loop_unset(&query->limit);
+        loop_unset(&query->end);
+        bus_free(query->bus);
         memory_free(query);
         return NULL;
 }
@@ -135,10 +144,10 @@ int unit_query_wait(UnitQuery *query, uint64_t limit_usec, LoadedUnits *ret) {
 
         while (!is_answered(query)) {
                 uint64_t left = sub_floored(until_usec, clock_now_usec());
-                int r = sd_bus_process(query->bus, NULL);
+                int r = query->bus->process(query->bus->connection, NULL);
 
                 if (r == 0)
-                        r = left > 0 ? sd_bus_wait(query->bus, left) : -ETIMEDOUT;
+                        r = left > 0 ? query->bus->wait(query->bus->connection, left) : -ETIMEDOUT;
                 if (r < 0 && r != -EINTR)
                         return r;
         }
@@ -147,33 +156,33 @@ int unit_query_wait(UnitQuery *query, uint64_t limit_usec, LoadedUnits *ret) {
         return query->error;
 }
 
-static int on_end(sd_event_source *source UNUSED, void *userdata) {
+static void on_end(void *userdata) {
         UnitQuery *query = userdata;
 
         query->handler(query->userdata, query->error, &query->units);
-        return 0;
 }
 
-static int on_limit(sd_event_source *source UNUSED, uint64_t usec UNUSED, void *userdata) {
+static void on_limit(void *userdata) {
         UnitQuery *query = userdata;
 
         query->handler(query->userdata, -ETIMEDOUT, NULL);
-        return 0;
 }
 
-/* The end is told from the loop, not from within libsystemd's reading of an answer. */
-int unit_query_attach(UnitQuery *query, sd_event *event, uint64_t limit_usec,
-                      UnitQueryHandler handler, void *userdata) {
+static void on_failed(void *userdata, int error) {
+        UnitQuery *query = userdata;
+
+        if (query->error == 0)
+                query->error = error;
+        end(query);
+}
+
+int unit_query_attach(UnitQuery *query, Loop *loop, uint64_t limit_usec, UnitQueryHandler handler,
+                      void *userdata) {
+        query->loop = loop;
         query->handler = handler;
         query->userdata = userdata;
-        int r = sd_event_add_defer(event, &query->end, on_end, query);
-
-        if (r >= 0 && !is_answered(query))
-                r = sd_event_source_set_enabled(query->end, SD_EVENT_OFF);
-        if (r >= 0)
-                r = sd_event_add_time_relative(event, &query->limit_timer, CLOCK_BOOTTIME,
-                                               limit_usec, 0, on_limit, query);
-        if (r >= 0)
-                r = sd_bus_attach_event(query->bus, event, SD_EVENT_PRIORITY_NORMAL);
-        return MIN(r, 0);
+        loop_set(loop, &query->limit, add_saturated(clock_now_usec(), limit_usec), on_limit, query);
+        if (is_answered(query))
+                end(query);
+        return bus_attach(query->bus, loop, on_failed, query);
 }

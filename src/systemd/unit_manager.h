@@ -9,9 +9,6 @@
 #include "host/root.h"
 #include "systemd/unit_property.h"
 
-#include <systemd/sd-bus.h>
-#include <systemd/sd-event.h>
-
 typedef struct UnitQuery UnitQuery;
 
 /* Whether there may be a manager to be asked: on this host, or below a root that has its socket. */
@@ -19,7 +16,7 @@ bool unit_manager_exists(const Root *root);
 
 /* A connection to it: as root by systemd's own socket, which needs no bus and is there from the first
  * moment on, else by the system bus. Negative errno where there is nobody to be asked. */
-int unit_manager_connect(const Root *root, Arena *arena, sd_bus **ret);
+int unit_manager_connect(const Root *root, Arena *arena, Bus **ret);
 
 /* Asks for the units called NAMES. Does not wait; everything is on its way at once. What is answered
  * will be in ARENA, which must outlive the query. Negative errno where there is
@@ -34,9 +31,9 @@ void unit_query_freep(UnitQuery **query);
  * it. */
 int unit_query_wait(UnitQuery *query, uint64_t limit_usec, LoadedUnits *ret);
 
-/* The end of a query that EVENT looks after: the units, or a negative errno as above. It is the
+/* The end of a query that LOOP looks after: the units, or a negative errno as above. It is the
  * handler's to free the query. */
 typedef void (*UnitQueryHandler)(void *userdata, int error, const LoadedUnits *units);
 
-int unit_query_attach(UnitQuery *query, sd_event *event, uint64_t limit_usec,
-                      UnitQueryHandler handler, void *userdata);
+int unit_query_attach(UnitQuery *query, Loop *loop, uint64_t limit_usec, UnitQueryHandler handler,
+                      void *userdata);

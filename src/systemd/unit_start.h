@@ -5,8 +5,7 @@
  * its questions (unit_manager.h) it has a connection of its own, which goes with it. */
 
 #include "host/root.h"
-
-#include <systemd/sd-event.h>
+#include "runtime/loop.h"
 
 typedef struct UnitStart UnitStart;
 
@@ -14,9 +13,9 @@ typedef struct UnitStart UnitStart;
  * not take it. It is the handler's to free the start. */
 typedef void (*UnitStartHandler)(void *userdata, int error);
 
-/* UNIT is of Type=oneshot, whose start has ended when it has. EVENT looks after it for LIMIT_USEC. Negative errno
+/* UNIT is of Type=oneshot, whose start has ended when it has. LOOP looks after it for LIMIT_USEC. Negative errno
  * where there is nobody to be asked. */
-int unit_start_new(const Root *root, const char *unit, sd_event *event, uint64_t limit_usec,
+int unit_start_new(const Root *root, const char *unit, Loop *loop, uint64_t limit_usec,
                    UnitStartHandler handler, void *userdata, UnitStart **ret);
 UnitStart *unit_start_free(UnitStart *start); /* takes NULL; returns NULL */
 void unit_start_freep(UnitStart **start);     /* for CLEANUP() */

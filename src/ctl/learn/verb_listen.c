@@ -14,7 +14,7 @@
 #include "model/names.h"
 #include "runtime/deadline.h"
 #include "runtime/log.h"
-#include "runtime/notify.h"
+#include "runtime/service.h"
 
 #include <poll.h>
 #include <signal.h>
@@ -116,7 +116,7 @@ int verb_listen(Command *command) {
         int listener = start_listening(command, name), r = listener;
 
         if (r >= 0) {
-                notify_ready();
+                service_notify_ready();
                 r = listen_once(command, name, listener, &let_in);
                 close(listener);
         }
