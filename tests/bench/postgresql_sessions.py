@@ -55,8 +55,9 @@ def cluster() -> Iterator[Path]:
             file.write(f"{SETTINGS}unix_socket_directories = '{directory}'\n")
         with started(directory, "off"):
             rows = BUFFERS_MIB * 3 // 4 * 128 * 7
-            psql(directory, f"CREATE TABLE t AS SELECT g, repeat('x', 1000) AS filler FROM generate_series(1, {rows}) g;"
-                            " CREATE EXTENSION pg_prewarm; VACUUM FREEZE t;")
+            for command in (f"CREATE TABLE t AS SELECT g, repeat('x', 1000) AS filler FROM generate_series(1, {rows}) g",
+                            "CREATE EXTENSION pg_prewarm", "VACUUM FREEZE t"):
+                psql(directory, command)
         yield directory
     finally:
         shutil.rmtree(directory)
