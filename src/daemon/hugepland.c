@@ -14,7 +14,10 @@
 #include "host/probe.h"
 #include "model/exit_code.h"
 #include "model/names.h"
+#include "runtime/clock.h"
 #include "runtime/log.h"
+#include "runtime/loop.h"
+#include "runtime/service.h"
 
 #include <getopt.h>
 #include <jansson.h>
@@ -22,7 +25,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <systemd/sd-daemon.h>
+#include <sys/epoll.h>
+#include <sys/signalfd.h>
 #include <unistd.h>
 
 static void print_help(void) {
@@ -80,15 +84,33 @@ static int parse_options(int argc, char **argv, Options *ret) {
         return 0;
 }
 
-static int on_reload(sd_event_source *source UNUSED, const struct signalfd_siginfo *info UNUSED,
-                     void *userdata) {
-        manager_reload(userdata, false);
-        return 0;
+/* ---- serving ---- */
+
+typedef struct Daemon {
+        Loop *loop;
+        Manager *manager;
+        Server server;
+        int signal_fd;
+        LoopIo signals;
+        LoopTimer watchdog;
+        uint64_t watchdog_usec; /* 0: nobody wants to hear of us */
+} Daemon;
+
+static void on_signal(void *userdata, uint32_t events UNUSED) {
+        const Daemon *daemon = userdata;
+        struct signalfd_siginfo info;
+
+        if (read(daemon->signal_fd, &info, sizeof(info)) != sizeof(info))
+                return;
+        if (info.ssi_signo == SIGHUP)
+                manager_reload(daemon->manager, false);
+        else
+                loop_end(daemon->loop, 0);
 }
 
 /* Signals are blocked throughout and come through the loop: one that was caught would cut a write
  * to nr_hugepages short. SIGHUP must be taken care of before READY=1. */
-static int watch_signals(sd_event *event, Manager *manager) {
+static int watch_signals(Daemon *daemon) {
         sigset_t signals;
 
         sigemptyset(&signals);
@@ -98,50 +120,75 @@ static int watch_signals(sd_event *event, Manager *manager) {
         if (sigprocmask(SIG_BLOCK, &signals, NULL) < 0)
                 return -errno;
         signal(SIGPIPE, SIG_IGN);
-        int r = sd_event_add_signal(event, NULL, SIGTERM, NULL, NULL);
-
-        if (r >= 0)
-                r = sd_event_add_signal(event, NULL, SIGINT, NULL, NULL);
-        if (r >= 0)
-                r = sd_event_add_signal(event, NULL, SIGHUP, on_reload, manager);
-        return r;
+        daemon->signal_fd = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
+        if (daemon->signal_fd < 0)
+                return -errno;
+        return loop_watch(daemon->loop, &daemon->signals, daemon->signal_fd, EPOLLIN, on_signal,
+                          daemon);
 }
 
-static int serve(const Root *root, sd_event *event) {
-        CLEANUP(manager_freep) Manager *manager = NULL;
-        CLEANUP(server_stop) Server server = {};
-        int r = manager_new(root, event, clients_notify, &manager);
+/* From the loop: one that hangs tells nothing. Twice in the time that systemd gives. */
+static void on_watchdog(void *userdata) {
+        Daemon *daemon = userdata;
+
+        service_notify("WATCHDOG=1");
+        loop_set(daemon->loop, &daemon->watchdog, clock_now_usec() + daemon->watchdog_usec / 2,
+                 on_watchdog, daemon);
+}
+
+static int set_up(Daemon *daemon, const Root *root) {
+        int r = loop_new(&daemon->loop);
 
         if (r >= 0)
-                r = watch_signals(event, manager);
+                r = manager_new(root, daemon->loop, clients_notify, &daemon->manager);
+        if (r >= 0)
+                r = watch_signals(daemon);
         if (r < 0) {
                 log_line(LOG_ERR, "cannot set up: %s", strerror(-r));
                 return r;
         }
         /* The socket that systemd listens on for us, if there is one. */
-        r = server_start(&server, root, event, &manager_interface, manager,
-                         sd_listen_fds(1) >= 1 ? SD_LISTEN_FDS_START : -1);
+        r = server_start(&daemon->server, root, daemon->loop, &manager_interface, daemon->manager,
+                         service_listen_fd());
         if (r == -EADDRINUSE)
                 log_line(LOG_ERR, "another hugepland serves " PATH_SOCKET " already");
         else if (r < 0)
                 log_line(LOG_ERR, "cannot listen on " PATH_SOCKET ": %s", strerror(-r));
+        daemon->watchdog_usec = service_watchdog_usec();
+        if (daemon->watchdog_usec > 0)
+                on_watchdog(daemon);
+        return r;
+}
+
+static void daemon_end(Daemon *daemon) {
+        server_stop(&daemon->server);
+        manager_freep(&daemon->manager);
+        loop_unwatch(&daemon->signals);
+        loop_unset(&daemon->watchdog);
+        if (daemon->signal_fd >= 0)
+                close(daemon->signal_fd);
+        loop_free(daemon->loop);
+}
+
+static int serve(const Root *root) {
+        CLEANUP(daemon_end) Daemon daemon = {.signal_fd = -1};
+        int r = set_up(&daemon, root);
+
         if (r < 0)
                 return r;
-        sd_event_set_watchdog(event, true);
-        manager_start(manager);
-        r = sd_event_loop(event);
-        sd_notify(0, "STOPPING=1\nSTATUS=The pools stay as they are.");
+        manager_start(daemon.manager);
+        r = loop_run(daemon.loop);
+        service_notify("STOPPING=1\nSTATUS=The pools stay as they are.");
         if (r < 0)
                 log_line(LOG_ERR, "the event loop failed: %s", strerror(-r));
-        clients_drop(manager);
-        relearn_drop(manager);
+        clients_drop(daemon.manager);
+        relearn_drop(daemon.manager);
         return r;
 }
 
 int main(int argc, char **argv) {
         CLEANUP(root_freep) Root *root = NULL;
         CLEANUP(arena_freep) Arena *arena = arena_new();
-        CLEANUP(sd_event_unrefp) sd_event *event = NULL;
         Options options;
 
         json_set_alloc_funcs(memory_new, memory_free);
@@ -166,13 +213,8 @@ int main(int argc, char **argv) {
         if (text_has_word(probe_kernel_command_line(root, arena), KERNEL_SWITCH_OFF)) {
                 log_line(LOG_NOTICE,
                          KERNEL_SWITCH_OFF " is on the kernel command line: nothing is touched");
-                sd_notify(0, "READY=1\nSTATUS=Switched off by " KERNEL_SWITCH_OFF);
+                service_notify("READY=1\nSTATUS=Switched off by " KERNEL_SWITCH_OFF);
                 return EXIT_DONE;
         }
-        r = sd_event_default(&event);
-        if (r < 0) {
-                log_line(LOG_ERR, "cannot set up the event loop: %s", strerror(-r));
-                return EXIT_FAILED;
-        }
-        return serve(root, event) < 0 ? EXIT_FAILED : EXIT_DONE;
+        return serve(root) < 0 ? EXIT_FAILED : EXIT_DONE;
 }

@@ -4,21 +4,16 @@
 
 #include "base/text.h"
 #include "runtime/log.h"
+#include "runtime/service.h"
 #include "status/messages.h"
-
-#include <string.h>
-#include <systemd/sd-journal.h>
 
 static bool send_entry(Arena *arena, const HistoryEntry *entry) {
         const Message *message = message_find(entry->kind);
         SourceNames fields = history_to_fields(arena, entry);
-        VEC(struct iovec) parts = {};
 
         if (message)
                 *vec_push(arena, &fields) = arena_printf(arena, "MESSAGE_ID=%s", message->id);
-        VEC_FOREACH(field, &fields)
-                *vec_push(arena, &parts) = (struct iovec){(char *) *field, strlen(*field)};
-        return sd_journal_sendv(parts.items, (int) parts.n) >= 0;
+        return service_journal_send(fields.items, fields.n) >= 0;
 }
 
 /* The journal is for services; who runs the daemon by hand reads its standard error. */

@@ -3,18 +3,18 @@
 
 #include "base/memory.h"
 #include "base/text.h"
-#include "daemon/loop.h"
 #include "host/mounts.h"
 #include "host/probe.h"
 #include "host/unit_facts.h"
 #include "model/names.h"
 #include "runtime/clock.h"
 #include "runtime/log.h"
+#include "runtime/service.h"
 #include "status/pending.h"
 #include "systemd/dropin_check.h"
 
 #include <malloc.h>
-#include <systemd/sd-daemon.h>
+#include <sys/epoll.h>
 
 static const uint64_t retry_delay_min_usec = 5 * USEC_PER_SEC;
 static const uint64_t retry_delay_max_usec = 60 * USEC_PER_SEC;
@@ -38,11 +38,10 @@ static void tell_ready(Manager *manager, const Status *status) {
                                     verdict_name(instance->verdict));
         }
 
-        sd_notifyf(0, "READY=1\nSTATUS=%s",
-                   arena_printf(arena, "%zu of %zu instances may start%s", n_start,
-                                status->n_instances, text_string(&text)));
+        service_notify("READY=1\nSTATUS=%zu of %zu instances may start%s", n_start,
+                       status->n_instances, text_string(&text));
         manager->is_ready_sent = true;
-        manager->boot_timer = sd_event_source_disable_unref(manager->boot_timer);
+        loop_unset(&manager->boot);
 }
 
 /* While a start or a reload takes its time, the service manager hears that the loop still runs.
@@ -52,26 +51,20 @@ static void tell_ready(Manager *manager, const Status *status) {
  * for a single write(2). That runs in a thread; so what tells that all is well is neither the clock nor
  * the pages, but that this timer is served. How long the boot really waits, BootTimeout= says.
  * sd_notify(3), EXTEND_TIMEOUT_USEC=. */
-static int on_alive(sd_event_source *source, uint64_t usec UNUSED, void *userdata) {
+static void on_alive(void *userdata) {
         Manager *manager = userdata;
 
-        if (manager->is_ready_sent && !keeper_is_working(manager->keeper)) {
-                manager->alive_timer = sd_event_source_disable_unref(source);
-                return 0;
-        }
-        sd_notifyf(0, "EXTEND_TIMEOUT_USEC=%" PRIu64, alive_extension_usec);
-        loop_need(manager->event, sd_event_source_set_time_relative(source, alive_usec));
-        loop_need(manager->event, sd_event_source_set_enabled(source, SD_EVENT_ONESHOT));
-        return 0;
+        if (manager->is_ready_sent && !keeper_is_working(manager->keeper))
+                return;
+        service_extend_timeout(alive_extension_usec);
+        loop_set(manager->loop, &manager->alive, clock_now_usec() + alive_usec, on_alive, manager);
 }
 
 static void begin_alive(Manager *manager) {
-        if (manager->alive_timer)
+        if (loop_is_set(&manager->alive))
                 return;
-        sd_notifyf(0, "EXTEND_TIMEOUT_USEC=%" PRIu64, alive_extension_usec);
-        loop_need(manager->event,
-                  sd_event_add_time_relative(manager->event, &manager->alive_timer, CLOCK_BOOTTIME,
-                                             alive_usec, 0, on_alive, manager));
+        service_extend_timeout(alive_extension_usec);
+        loop_set(manager->loop, &manager->alive, clock_now_usec() + alive_usec, on_alive, manager);
 }
 
 /* ---- what is so ---- */
@@ -84,7 +77,7 @@ static const Config *files_now(Manager *manager) {
 static Status *judge(Manager *manager, Arena *arena, const Config *files, bool *ret_is_unread) {
         const Config *config = keeper_config(manager->keeper);
         /* What is short now will be tried again soon. */
-        bool is_retrying = manager->retry_timer || watch_is_settling(&manager->watch);
+        bool is_retrying = loop_is_set(&manager->retry) || watch_is_settling(&manager->watch);
         Status *status = keeper_judge(manager->keeper, arena, is_retrying);
         size_t n = status->problems.list.n;
         /* Systemd's generator goes by the files as they are now. */
@@ -147,12 +140,11 @@ static void on_watch(void *userdata, WatchNews news) {
 
 /* ---- rounds ---- */
 
-static int on_retry(sd_event_source *source UNUSED, uint64_t usec UNUSED, void *userdata) {
+static void on_retry(void *userdata) {
         Manager *manager = userdata;
-        manager->retry_timer = sd_event_source_disable_unref(manager->retry_timer);
+
         keeper_begin(manager->keeper, KEEPER_RETRY, clock_now_usec());
         manager_work(manager);
-        return 0;
 }
 
 static void end_round(Manager *manager) {
@@ -166,10 +158,8 @@ static void end_round(Manager *manager) {
         }
         /* Something is short: try again later, less and less often, until ReserveTimeout= is over. */
         if (keeper_wants_retry(manager->keeper, add_saturated(clock_now_usec(), delay))) {
-                loop_need(manager->event,
-                          sd_event_add_time_relative(manager->event, &manager->retry_timer,
-                                                     CLOCK_BOOTTIME, delay, USEC_PER_SEC, on_retry,
-                                                     manager));
+                loop_set(manager->loop, &manager->retry, clock_now_usec() + delay, on_retry,
+                         manager);
                 manager->retry_delay_usec = MIN(delay * 2, retry_delay_max_usec);
         }
         watch_refresh(&manager->watch);
@@ -190,15 +180,15 @@ static void end_round(Manager *manager) {
 void manager_work(Manager *manager) {
         if (write_worker_is_busy(manager->worker))
                 return;
-        manager->retry_timer = sd_event_source_disable_unref(manager->retry_timer);
+        loop_unset(&manager->retry);
         while (keeper_next(manager->keeper, clock_now_usec(), &manager->operation)) {
                 CLEANUP(arena_freep) Arena *arena = arena_new();
                 uint64_t done, all;
 
                 begin_alive(manager);
                 apply_progress(keeper_apply(manager->keeper), &done, &all);
-                sd_notifyf(0, "STATUS=Reserving: %s of %s pages", format_count(arena, done),
-                           format_count(arena, all));
+                service_notify("STATUS=Reserving: %s of %s pages", format_count(arena, done),
+                               format_count(arena, all));
                 if (write_worker_start(manager->worker, manager->root, &manager->operation) == 0)
                         return;
                 /* Without a thread the write is done here: clients wait, the database does not. */
@@ -210,8 +200,7 @@ void manager_work(Manager *manager) {
         end_round(manager);
 }
 
-static int on_worker(sd_event_source *source UNUSED, int fd UNUSED, uint32_t events UNUSED,
-                     void *userdata) {
+static void on_worker(void *userdata, uint32_t events UNUSED) {
         Manager *manager = userdata;
         uint64_t usec;
         int r = write_worker_finish(manager->worker, &usec);
@@ -219,7 +208,6 @@ static int on_worker(sd_event_source *source UNUSED, int fd UNUSED, uint32_t eve
         keeper_done(manager->keeper, &manager->operation, r, usec);
         manager->listener(manager, MANAGER_WRITTEN);
         manager_work(manager);
-        return 0;
 }
 
 static void begin_round(Manager *manager, KeeperCause cause) {
@@ -234,13 +222,13 @@ void manager_begin_round(Manager *manager) {
 
 /* ---- beginning ---- */
 
-static int on_boot_timeout(sd_event_source *source UNUSED, uint64_t usec UNUSED, void *userdata) {
+static void on_boot_timeout(void *userdata) {
         CLEANUP(arena_freep) Arena *arena = arena_new();
         Manager *manager = userdata;
+
         log_line(LOG_NOTICE,
                  "BootTimeout= is used up; the rest is reserved while the boot goes on");
         tell_ready(manager, manager_judge(manager, arena));
-        return 0;
 }
 
 void manager_start(Manager *manager) {
@@ -252,10 +240,9 @@ void manager_start(Manager *manager) {
         uint64_t boot_timeout_usec = keeper_config(manager->keeper)->host.boot_timeout_usec;
 
         if (boot_timeout_usec != UINT64_MAX)
-                loop_need(manager->event,
-                          sd_event_add_time_relative(manager->event, &manager->boot_timer,
-                                                     CLOCK_BOOTTIME, boot_timeout_usec, 0,
-                                                     on_boot_timeout, manager));
+                loop_set(manager->loop, &manager->boot,
+                         add_saturated(clock_now_usec(), boot_timeout_usec), on_boot_timeout,
+                         manager);
         if (kernel_command_line_is_rescue(
                     keeper_look(manager->keeper)->topology->kernel_command_line)) {
                 keeper_hold_back(manager->keeper);
@@ -274,7 +261,7 @@ static void begin_reload(Manager *manager) {
         manager->is_reload_wanted = manager->is_reload_forced = false;
         manager->retry_delay_usec = retry_delay_min_usec;
         manager->units.is_expired = true;
-        sd_notifyf(0, "RELOADING=1\nMONOTONIC_USEC=%" PRIu64, clock_read_usec(CLOCK_MONOTONIC));
+        service_notify("RELOADING=1\nMONOTONIC_USEC=%" PRIu64, clock_read_usec(CLOCK_MONOTONIC));
         if (keeper_reload(manager->keeper, is_forced, clock_now_usec()) == KEEPER_RELOAD_BEGUN)
                 manager_work(manager);
         else
@@ -292,20 +279,20 @@ void manager_reload(Manager *manager, bool is_forced) {
 
 /* ---- beginning and end ---- */
 
-int manager_new(const Root *root, sd_event *event, ManagerListener listener, Manager **ret) {
+int manager_new(const Root *root, Loop *loop, ManagerListener listener, Manager **ret) {
         CLEANUP(manager_freep) Manager *manager = memory_new(sizeof(Manager));
 
         manager->root = root;
-        manager->event = event;
+        manager->loop = loop;
         manager->listener = listener;
         manager->keeper = keeper_new(root, watch_tell, &manager->watch);
         manager->watch = (Watch){.root = root,
-                                 .event = event,
+                                 .loop = loop,
                                  .keeper = manager->keeper,
                                  .listener = on_watch,
                                  .userdata = manager};
         manager->units = (Units){.root = root,
-                                 .event = event,
+                                 .loop = loop,
                                  .keeper = manager->keeper,
                                  .listener = tell_news,
                                  .userdata = manager};
@@ -313,8 +300,8 @@ int manager_new(const Root *root, sd_event *event, ManagerListener listener, Man
         manager->worker = write_worker_new();
         if (!manager->worker)
                 return -errno;
-        int r = sd_event_add_io(event, &manager->worker_source, write_worker_fd(manager->worker),
-                                EPOLLIN, on_worker, manager);
+        int r = loop_watch(loop, &manager->worker_io, write_worker_fd(manager->worker), EPOLLIN,
+                           on_worker, manager);
 
         if (r < 0)
                 return r;
@@ -327,10 +314,10 @@ void manager_freep(Manager **at) {
 
         if (!manager)
                 return;
-        sd_event_source_disable_unref(manager->worker_source);
-        sd_event_source_disable_unref(manager->boot_timer);
-        sd_event_source_disable_unref(manager->retry_timer);
-        sd_event_source_disable_unref(manager->alive_timer);
+        loop_unwatch(&manager->worker_io);
+        loop_unset(&manager->boot);
+        loop_unset(&manager->retry);
+        loop_unset(&manager->alive);
         watch_stop(&manager->watch);
         units_free(&manager->units);
         write_worker_free(manager->worker);

@@ -11,6 +11,7 @@
 #include "daemon/units.h"
 #include "daemon/watch.h"
 #include "keeper/keeper.h"
+#include "runtime/loop.h"
 
 typedef struct Manager Manager;
 typedef struct Client Client;
@@ -27,14 +28,15 @@ typedef void (*ManagerListener)(Manager *manager, ManagerNews news);
 
 struct Manager {
         const Root *root;
-        sd_event *event;
+        Loop *loop;
         ManagerListener listener;
         Client *clients;   /* the listener's */
         Relearn *relearns; /* likewise */
         Keeper *keeper;
         WriteWorker *worker;
         ApplyOperation operation; /* under way in the worker */
-        sd_event_source *worker_source, *boot_timer, *retry_timer, *alive_timer;
+        LoopIo worker_io;
+        LoopTimer boot, retry, alive;
         Watch watch;
         Units units;
         Files files;
@@ -47,8 +49,8 @@ struct Manager {
         uint64_t retry_delay_usec;
 };
 
-/* EVENT and ROOT must outlive it. Negative errno. */
-int manager_new(const Root *root, sd_event *event, ManagerListener listener, Manager **ret);
+/* LOOP and ROOT must outlive it. Negative errno. */
+int manager_new(const Root *root, Loop *loop, ManagerListener listener, Manager **ret);
 void manager_freep(Manager **manager); /* for CLEANUP() */
 
 /* Reads the configuration and begins the first round. */

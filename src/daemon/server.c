@@ -12,6 +12,7 @@
 
 #include <errno.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/inotify.h>
 #include <unistd.h>
 
@@ -41,35 +42,57 @@ static void renew(Server *server) {
                          strerror(-r));
 }
 
-static int on_gone(sd_event_source *source UNUSED, const struct inotify_event *event,
-                   void *userdata) {
-        if (event->len > 0 && strcmp(event->name, NAME_SOCKET) == 0)
-                renew(userdata);
-        return 0;
+static void on_gone(void *userdata, uint32_t events UNUSED) {
+        _Alignas(struct inotify_event) char buffer[4096];
+        Server *server = userdata;
+        ssize_t size = read(server->inotify.fd, buffer, sizeof(buffer));
+        bool is_gone = false;
+
+        for (ssize_t at = 0; at < size;) {
+                const struct inotify_event *event = (const void *) (buffer + at);
+
+                is_gone = is_gone || event->mask & IN_Q_OVERFLOW ||
+                          (event->len > 0 && strcmp(event->name, NAME_SOCKET) == 0);
+                at += (ssize_t) (sizeof(*event) + event->len);
+        }
+        if (is_gone)
+                renew(server);
 }
 
-static int on_server(sd_event_source *source UNUSED, int fd UNUSED, uint32_t events UNUSED,
-                     void *userdata) {
-        return varlink_server_dispatch(((Server *) userdata)->varlink);
+/* Where that cannot be had, who starts the service anew helps. */
+static void watch_socket(Server *server, Loop *loop) {
+        CLEANUP(arena_freep) Arena *arena = arena_new();
+        int fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
+
+        if (fd >= 0 && (inotify_add_watch(fd, root_path(arena, server->root, PATH_RUNTIME),
+                                          IN_DELETE | IN_MOVED_FROM) < 0 ||
+                        loop_watch(loop, &server->inotify, fd, EPOLLIN, on_gone, server) < 0))
+                close(fd);
 }
 
-int server_start(Server *server, const Root *root, sd_event *event,
-                 const VarlinkInterface *interface, void *userdata, int fd) {
+static void on_server(void *userdata, uint32_t events UNUSED) {
+        Server *server = userdata;
+        int r = varlink_server_dispatch(server->varlink);
+
+        if (r < 0)
+                loop_end(server->io.loop, r);
+}
+
+int server_start(Server *server, const Root *root, Loop *loop, const VarlinkInterface *interface,
+                 void *userdata, int fd) {
         static const VarlinkServerInfo info = {
                 .vendor = "The hugeplan project",
                 .product = "hugeplan",
                 .version = HUGEPLAN_VERSION,
                 .url = "",
         };
-        CLEANUP(arena_freep) Arena *arena = arena_new();
 
         server->root = root;
-        server->event = event;
         server->varlink = varlink_server_new(&interface, 1, &info, userdata);
         if (!server->varlink)
                 return -errno;
-        int r = sd_event_add_io(event, &server->source, varlink_server_fd(server->varlink), EPOLLIN,
-                                on_server, server);
+        int r = loop_watch(loop, &server->io, varlink_server_fd(server->varlink), EPOLLIN,
+                           on_server, server);
 
         /* Without systemd's socket unit: the same socket, and the same link in the registry. */
         if (r >= 0 && fd < 0) {
@@ -84,14 +107,15 @@ int server_start(Server *server, const Root *root, sd_event *event,
         if (r < 0)
                 return r;
         renew(server);
-        sd_event_add_inotify(event, &server->file_watch, root_path(arena, root, PATH_RUNTIME),
-                             IN_DELETE | IN_MOVED_FROM, on_gone, server);
+        watch_socket(server, loop);
         return 0;
 }
 
 void server_stop(Server *server) {
-        sd_event_source_disable_unref(server->source);
-        sd_event_source_disable_unref(server->file_watch);
+        if (server->inotify.loop)
+                close(server->inotify.fd);
+        loop_unwatch(&server->inotify);
+        loop_unwatch(&server->io);
         if (server->is_socket_ours) {
                 root_remove(server->root, PATH_SOCKET);
                 root_remove(server->root, PATH_VARLINK_LINK);

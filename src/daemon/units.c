@@ -77,7 +77,7 @@ void units_begin(Units *units) {
         int r = unit_query_new(units->root, arena, &names, UNIT_QUERY_LOADED, &units->query);
 
         if (r >= 0)
-                r = unit_query_attach(units->query, units->event, start_limit_usec, on_answered,
+                r = unit_query_attach(units->query, units->loop, start_limit_usec, on_answered,
                                       units);
         units->query_arena = TAKE_PTR(arena);
         if (r >= 0)

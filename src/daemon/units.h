@@ -8,7 +8,7 @@
 
 typedef struct Units {
         const Root *root;
-        sd_event *event;
+        Loop *loop;
         const Keeper *keeper;
         void (*listener)(void *userdata); /* told what units_begin() has asked for */
         void *userdata;

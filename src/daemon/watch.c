@@ -9,7 +9,6 @@
 
 #include "base/text.h"
 #include "daemon/journal.h"
-#include "daemon/loop.h"
 #include "demand/seen.h"
 #include "host/probe.h"
 #include "host/unit_cgroup.h"
@@ -23,6 +22,7 @@
 #include <linux/netlink.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/inotify.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -37,7 +37,6 @@ static const uint64_t settle_max_usec = 5 * USEC_PER_SEC;
 static const uint64_t moving_usec = USEC_PER_SEC;
 static const uint64_t cover_usec = 60 * USEC_PER_SEC;
 static const uint64_t slow_usec = 600 * USEC_PER_SEC;
-static const uint64_t slow_slack_usec = 120 * USEC_PER_SEC;
 static const uint64_t repair_pause_min_usec = USEC_PER_SEC;
 static const uint64_t repair_pause_max_usec = 300 * USEC_PER_SEC;
 
@@ -199,42 +198,27 @@ static void verify(Watch *watch) {
         watch->listener(watch->userdata, WATCH_LOOKED); /* "lost" is seen at once */
 }
 
-static int on_settled(sd_event_source *source, uint64_t usec UNUSED, void *userdata) {
-        Watch *watch = userdata;
-
-        if (source == watch->units_timer)
-                watch->units_timer = sd_event_source_disable_unref(source);
-        else
-                watch->settle_timer = sd_event_source_disable_unref(source);
-        verify(watch);
-        return 0;
+static void on_due(void *userdata) {
+        verify(userdata);
 }
 
+/* Sooner than it is set already, never later. */
 static void arm_units(Watch *watch, uint64_t delay_usec) {
-        uint64_t at = clock_now_usec() + delay_usec, armed;
+        uint64_t at = clock_now_usec() + delay_usec;
 
-        if (!watch->units_timer)
-                loop_need(watch->event,
-                          sd_event_add_time(watch->event, &watch->units_timer, CLOCK_BOOTTIME, at,
-                                            0, on_settled, watch));
-        else if (sd_event_source_get_time(watch->units_timer, &armed) >= 0 && at < armed)
-                sd_event_source_set_time(watch->units_timer, at);
+        if (!loop_is_set(&watch->looks) || at < watch->looks.at_usec)
+                loop_set(watch->loop, &watch->looks, at, on_due, watch);
 }
 
 /* Later than it is set already, never sooner: a pause between two repairs is not cut short. */
 static void arm_settle(Watch *watch, uint64_t delay_usec) {
-        uint64_t now = clock_now_usec(), at = now + delay_usec, armed;
+        uint64_t now = clock_now_usec(), at = now + delay_usec;
 
-        if (!watch->settle_timer) {
+        if (!loop_is_set(&watch->settle))
                 watch->settle_latest_usec = now + settle_max_usec;
-                loop_need(watch->event,
-                          sd_event_add_time(watch->event, &watch->settle_timer, CLOCK_BOOTTIME, at,
-                                            0, on_settled, watch));
-                return;
-        }
-        at = MIN(at, watch->settle_latest_usec);
-        if (sd_event_source_get_time(watch->settle_timer, &armed) >= 0 && armed < at)
-                sd_event_source_set_time(watch->settle_timer, at);
+        else
+                at = MAX(MIN(at, watch->settle_latest_usec), watch->settle.at_usec);
+        loop_set(watch->loop, &watch->settle, at, on_due, watch);
 }
 
 /* ---- files ---- */
@@ -373,7 +357,8 @@ void watch_refresh(Watch *watch) {
 }
 
 bool watch_is_settling(const Watch *watch) {
-        return watch->settle_timer && keeper_config(watch->keeper)->host.on_drift == DRIFT_REPAIR;
+        return loop_is_set(&watch->settle) &&
+               keeper_config(watch->keeper)->host.on_drift == DRIFT_REPAIR;
 }
 
 /* ---- what was written ---- */
@@ -394,10 +379,9 @@ static void on_changed(Watch *watch, const struct inotify_event *event) {
         }
 }
 
-static int on_inotify(sd_event_source *source UNUSED, int fd, uint32_t events UNUSED,
-                      void *userdata) {
+static void on_inotify(void *userdata, uint32_t events UNUSED) {
         _Alignas(struct inotify_event) char buffer[4096];
-        ssize_t size = read(fd, buffer, sizeof(buffer));
+        ssize_t size = read(((Watch *) userdata)->inotify_fd, buffer, sizeof(buffer));
 
         for (ssize_t at = 0; at < size;) {
                 const struct inotify_event *event = (const void *) (buffer + at);
@@ -405,38 +389,31 @@ static int on_inotify(sd_event_source *source UNUSED, int fd, uint32_t events UN
                 on_changed(userdata, event);
                 at += (ssize_t) (sizeof(*event) + event->len);
         }
-        return 0;
 }
 
-/* Without it the slow timer is left. */
-static void begin_inotify(Watch *watch) {
-        watch->inotify_fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
-        if (watch->inotify_fd < 0)
-                return;
-        if (sd_event_add_io(watch->event, &watch->inotify, watch->inotify_fd, EPOLLIN, on_inotify,
-                            watch) < 0) {
-                close(watch->inotify_fd);
-                watch->inotify_fd = -1;
-                return;
-        }
-        sd_event_source_set_io_fd_own(watch->inotify, true);
+/* Watches FD, which is closed where that fails; -1: without it the slow timer is left. */
+static int watch_fd(Watch *watch, LoopIo *io, int fd, LoopIoHandler handler) {
+        if (fd >= 0 && loop_watch(watch->loop, io, fd, EPOLLIN, handler, watch) == 0)
+                return fd;
+        if (fd >= 0)
+                close(fd);
+        return -1;
 }
 
 /* ---- memory that comes and goes ---- */
 
-static int on_uevent(sd_event_source *source UNUSED, int fd, uint32_t events UNUSED,
-                     void *userdata) {
+static void on_uevent(void *userdata, uint32_t events UNUSED) {
         Watch *watch = userdata;
         struct sockaddr_nl sender;
         socklen_t sender_size = sizeof(sender);
         char message[8192];
-        ssize_t size = recvfrom(fd, message, sizeof(message) - 1, MSG_DONTWAIT,
+        ssize_t size = recvfrom(watch->uevents.fd, message, sizeof(message) - 1, MSG_DONTWAIT,
                                 (struct sockaddr *) &sender, &sender_size);
 
         bool is_lost = size < 0 && errno == ENOBUFS; /* more blocks at once than the socket holds */
 
         if (!is_lost && (size <= 0 || sender_size < sizeof(sender) || sender.nl_pid != 0))
-                return 0; /* only the kernel is believed */
+                return; /* only the kernel is believed */
         bool is_about_memory = is_lost;
 
         message[MAX(size, 0)] = '\0';
@@ -447,40 +424,41 @@ static int on_uevent(sd_event_source *source UNUSED, int fd, uint32_t events UNU
                 watch->has_hotplug = true;
                 arm_settle(watch, hotplug_settle_usec);
         }
-        return 0;
 }
 
 /* ---- the slow timer ---- */
 
-static int on_slow(sd_event_source *source, uint64_t usec UNUSED, void *userdata) {
+static void on_slow(void *userdata) {
         Watch *watch = userdata;
 
+        loop_set(watch->loop, &watch->slow, clock_now_usec() + slow_usec, on_slow, watch);
         verify(watch);
-        loop_need(watch->event, sd_event_source_set_time_relative(source, slow_usec));
-        loop_need(watch->event, sd_event_source_set_enabled(source, SD_EVENT_ONESHOT));
-        return 0;
 }
 
 void watch_start(Watch *watch) {
         const struct sockaddr_nl address = {.nl_family = AF_NETLINK, .nl_groups = 1};
 
-        begin_inotify(watch);
-        loop_need(watch->event,
-                  sd_event_add_time_relative(watch->event, &watch->slow_timer, CLOCK_BOOTTIME,
-                                             slow_usec, slow_slack_usec, on_slow, watch));
+        loop_set(watch->loop, &watch->slow, clock_now_usec() + slow_usec, on_slow, watch);
+        watch->inotify_fd = watch_fd(watch, &watch->inotify,
+                                     inotify_init1(IN_CLOEXEC | IN_NONBLOCK), on_inotify);
         int fd = root_is_host(watch->root)
                          ? socket(AF_NETLINK, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK,
                                   NETLINK_KOBJECT_UEVENT)
                          : -1;
 
-        if (fd < 0)
-                return;
-        if (bind(fd, (const struct sockaddr *) &address, sizeof(address)) < 0 ||
-            sd_event_add_io(watch->event, &watch->uevents, fd, EPOLLIN, on_uevent, watch) < 0) {
+        if (fd >= 0 && bind(fd, (const struct sockaddr *) &address, sizeof(address)) < 0) {
                 close(fd);
-                return;
+                fd = -1;
         }
-        sd_event_source_set_io_fd_own(watch->uevents, true);
+        watch_fd(watch, &watch->uevents, fd, on_uevent);
+}
+
+static void unwatch_fd(LoopIo *io) {
+        int fd = io->loop ? io->fd : -1;
+
+        loop_unwatch(io);
+        if (fd >= 0)
+                close(fd);
 }
 
 void watch_stop(Watch *watch) {
@@ -488,9 +466,9 @@ void watch_stop(Watch *watch) {
         for (size_t i = 0; i < watch->n_units; i++)
                 unwatch_unit(watch, &watch->units[i]);
         free(watch->units);
-        sd_event_source_disable_unref(watch->inotify);
-        sd_event_source_disable_unref(watch->settle_timer);
-        sd_event_source_disable_unref(watch->units_timer);
-        sd_event_source_disable_unref(watch->slow_timer);
-        sd_event_source_disable_unref(watch->uevents);
+        loop_unset(&watch->settle);
+        loop_unset(&watch->looks);
+        loop_unset(&watch->slow);
+        unwatch_fd(&watch->inotify);
+        unwatch_fd(&watch->uevents);
 }

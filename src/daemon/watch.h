@@ -6,8 +6,7 @@
 #include "base/id_set.h"
 #include "base/vec.h"
 #include "keeper/keeper.h"
-
-#include <systemd/sd-event.h>
+#include "runtime/loop.h"
 
 /* A unit that runs: its pages are free when it has stopped. */
 typedef struct WatchedUnit {
@@ -29,19 +28,19 @@ typedef enum WatchNews {
 
 typedef struct Watch {
         const Root *root;
-        sd_event *event;
+        Loop *loop;
         Keeper *keeper;
         void (*listener)(void *userdata, WatchNews news);
         void *userdata;
-        int inotify_fd; /* of files and units */
-        sd_event_source *inotify;
+        int inotify_fd; /* of files and units; negative: there is none */
+        LoopIo inotify, uevents;
         WatchedFile files[256];
         size_t n_files;
         IdSet nodes; /* the nodes whose files are watched */
         WatchedUnit *units;
         size_t n_units;
         unsigned n_unit_looks; /* at units that have ended, as far as one can see, and are not gone */
-        sd_event_source *uevents, *settle_timer, *units_timer, *slow_timer;
+        LoopTimer settle, looks, slow;
         uint64_t settle_latest_usec; /* a burst of events is not waited for beyond it */
         bool has_hotplug;
         uint64_t repaired_usec;

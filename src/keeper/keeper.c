@@ -170,6 +170,16 @@ static bool is_nothing_to_do(const Keeper *keeper) {
         return n == 0 && host_plan_count(&keeper->look->host) == 0;
 }
 
+/* A plan by what the last one has recorded, of the same moment; false: it could not be made. */
+static bool plan_again(Keeper *keeper) {
+        LookInput input = keeper_look_input(keeper);
+        unsigned n_shortages = memory_shortages();
+
+        root_forget_fault(keeper->root);
+        look_complete(keeper->look_arena, &input, keeper->look);
+        return keeper->look->fault.error == 0 && memory_shortages() == n_shortages;
+}
+
 /* False: the round is over. Others may have come meanwhile, so that the plan is made anew until nothing
  * is left to be written, or writing brings nothing. */
 static bool next_pass(Keeper *keeper, uint64_t now_usec) {
@@ -177,7 +187,7 @@ static bool next_pass(Keeper *keeper, uint64_t now_usec) {
         bool has_brought = end_pass(keeper);
 
         keeper->apply = NULL; /* it is in the look's arena */
-        if (!is_still_so && !keeper_look_anew(keeper)) {
+        if (!(is_still_so && plan_again(keeper)) && !keeper_look_anew(keeper)) {
                 keeper_save(keeper);
                 return false;
         }

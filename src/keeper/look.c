@@ -19,8 +19,6 @@ static Look *look_once(Arena *arena, const LookInput *input) {
                 .config = input->config,
                 .topology = input->known ? probe_topology_again(input->root, arena, input->known)
                                          : probe_topology(input->root, arena),
-                .guard_problems = diags_in(arena),
-                .host_problems = diags_in(arena),
         };
         look->ledger = input->ledger ? ledger_copy(arena, input->ledger)
                                      : state_load(input->root, arena, look->topology->boot_id,
@@ -48,6 +46,10 @@ Look *look_at_host(Arena *arena, const LookInput *input) {
 
 void look_complete(Arena *arena, const LookInput *input, Look *look) {
         Figures derived = {};
+
+        look->figures = (Figures){};
+        look->guard_problems = diags_in(arena);
+        look->host_problems = diags_in(arena);
 
         /* Read anew each time: at early boot the databases' files may not be mounted yet. */
         if (input->gatherer)

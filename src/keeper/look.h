@@ -53,8 +53,8 @@ Look *look_make(Arena *arena, const LookInput *input);
 /* The first half of it: no figures, demand or plan. */
 Look *look_at_host(Arena *arena, const LookInput *input);
 
-/* The other half, of a LOOK that was made of the same INPUT, and whose ledger may have changed since. What cannot be
- * read is not tried again. */
+/* The other half, of a LOOK that was made of the same INPUT, and whose ledger may have changed since; also once more.
+ * What cannot be read is not tried again. */
 void look_complete(Arena *arena, const LookInput *input, Look *look);
 
 /* What the fault of a look is told as; without a path it is a lack of memory. */

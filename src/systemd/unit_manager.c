@@ -8,7 +8,6 @@
 #include "systemd/unit_property.h"
 
 #include <stdlib.h>
-#include <systemd/sd-bus.h>
 
 /* ---- connection ---- */
 
@@ -17,73 +16,67 @@ bool unit_manager_exists(const Root *root) {
                                   : root_exists(root, PATH_SYSTEMD_PRIVATE);
 }
 
-int unit_manager_connect(const Root *root, Arena *arena, sd_bus **ret) {
-        CLEANUP(sd_bus_close_unrefp) sd_bus *bus = NULL;
-        int r = sd_bus_new(&bus);
+int unit_manager_connect(const Root *root, Arena *arena, Bus **ret) {
+        CLEANUP(bus_freep) Bus *bus = NULL;
+        int r = bus_new(&bus);
 
         if (r >= 0)
-                r = sd_bus_set_address(bus,
-                                       arena_printf(arena, "unix:path=%s",
-                                                    root_path(arena, root, PATH_SYSTEMD_PRIVATE)));
-        if (r >= 0)
-                r = sd_bus_start(bus);
+                r = bus_connect(bus, arena_printf(arena, "unix:path=%s",
+                                                  root_path(arena, root, PATH_SYSTEMD_PRIVATE)));
+        if (r < 0 && bus && root_is_host(root))
+                r = bus_connect(bus, NULL);
         if (r < 0)
-                return root_is_host(root) ? sd_bus_open_system(ret) : r;
+                return r;
         *ret = TAKE_PTR(bus);
         return 0;
 }
 
-int unit_manager_wait(sd_bus *bus, uint64_t until_usec) {
+int unit_manager_wait(const Bus *bus, uint64_t until_usec) {
         uint64_t left = sub_floored(until_usec, clock_now_usec());
-        int r = sd_bus_process(bus, NULL);
+        int r = bus->process(bus->connection, NULL);
 
         if (r == 0)
-                r = left > 0 ? sd_bus_wait(bus, left) : -ETIMEDOUT;
+                r = left > 0 ? bus->wait(bus->connection, left) : -ETIMEDOUT;
         return r == -EINTR ? 0 : r;
 }
 
-static int on_end_of_talk(sd_event_source *source UNUSED, void *userdata) {
+static void on_end_of_talk(void *userdata) {
         UnitTalk *talk = userdata;
 
         talk->handler(talk->userdata, talk->error);
-        return 0;
 }
 
-static int on_limit(sd_event_source *source UNUSED, uint64_t usec UNUSED, void *userdata) {
+static void on_limit(void *userdata) {
         UnitTalk *talk = userdata;
 
         talk->handler(talk->userdata, -ETIMEDOUT);
-        return 0;
 }
 
-int unit_talk_attach(UnitTalk *talk, sd_event *event, uint64_t limit_usec, UnitTalkHandler handler,
+static void on_failed(void *userdata, int error) {
+        UnitTalk *talk = userdata;
+
+        unit_talk_end(talk, talk->error < 0 ? talk->error : error);
+}
+
+int unit_talk_attach(UnitTalk *talk, Loop *loop, uint64_t limit_usec, UnitTalkHandler handler,
                      void *userdata) {
+        talk->loop = loop;
         talk->handler = handler;
         talk->userdata = userdata;
-        int r = sd_event_add_defer(event, &talk->end, on_end_of_talk, talk);
-
-        if (r >= 0)
-                r = sd_event_source_set_enabled(talk->end, SD_EVENT_OFF);
-        if (r >= 0)
-                r = sd_event_add_time_relative(event, &talk->limit_timer, CLOCK_BOOTTIME,
-                                               limit_usec, 0, on_limit, talk);
-        if (r >= 0)
-                r = sd_bus_attach_event(talk->bus, event, SD_EVENT_PRIORITY_NORMAL);
-        return MIN(r, 0);
+        loop_set(loop, &talk->limit, add_saturated(clock_now_usec(), limit_usec), on_limit, talk);
+        return bus_attach(talk->bus, loop, on_failed, talk);
 }
 
 void unit_talk_end(UnitTalk *talk, int error) {
         talk->error = error;
-        if (talk->end)
-                sd_event_source_set_enabled(talk->end, SD_EVENT_ONESHOT);
+        if (talk->loop)
+                loop_set(talk->loop, &talk->end, 0, on_end_of_talk, talk);
 }
 
 void unit_talk_close(UnitTalk *talk) {
-        sd_event_source_disable_unref(talk->limit_timer);
-        sd_event_source_disable_unref(talk->end);
-        if (talk->bus)
-                sd_bus_detach_event(talk->bus);
-        sd_bus_close_unref(talk->bus);
+        loop_unset(&talk->limit);
+        loop_unset(&talk->end);
+        bus_free(talk->bus);
 }
 
 /* ---- questions ---- */
@@ -111,12 +104,14 @@ static bool is_answered(const UnitQuery *query) {
 static int on_answer(sd_bus_message *message, void *userdata, sd_bus_error *error UNUSED) {
         const Asked *asked = userdata;
         UnitQuery *query = asked->query;
-        int r = unit_property_read(asked->property, query->arena, message, asked->unit);
+        const UnitAnswer answer = {query->arena, query->talk.bus, message};
+        int r = unit_property_read(asked->property, &answer, asked->unit);
 
         query->n_open--;
         if (r < 0 && query->error == 0)
                 /* To libsystemd, what nobody can answer any more has timed out. */
-                query->error = sd_bus_is_open(query->talk.bus) > 0 ? r : -ECONNRESET;
+                query->error =
+                        query->talk.bus->is_open(query->talk.bus->connection) > 0 ? r : -ECONNRESET;
         if (is_answered(query))
                 unit_talk_end(&query->talk, query->error);
         return 0;
@@ -124,18 +119,20 @@ static int on_answer(sd_bus_message *message, void *userdata, sd_bus_error *erro
 
 static int ask(UnitQuery *query, const char *object, const UnitProperty *property,
                LoadedUnit *unit) {
-        CLEANUP(sd_bus_message_unrefp) sd_bus_message *call = NULL;
+        const Bus *bus = query->talk.bus;
+        sd_bus_message *call = NULL;
         Asked *asked = ARENA_NEW(query->arena, Asked);
-        int r = sd_bus_message_new_method_call(query->talk.bus, &call, UNIT_MANAGER, object,
-                                               "org.freedesktop.DBus.Properties", "Get");
+        int r = bus->message_new_method_call(bus->connection, &call, UNIT_MANAGER, object,
+                                             "org.freedesktop.DBus.Properties", "Get");
 
         *asked = (Asked){query, property, unit};
         if (r >= 0)
-                r = sd_bus_message_append(call, "ss", property->interface, property->name);
+                r = bus->message_append(call, "ss", property->interface, property->name);
         if (r >= 0)
-                r = sd_bus_call_async(query->talk.bus, NULL, call, on_answer, asked, UINT64_MAX);
+                r = bus->call_async(bus->connection, NULL, call, on_answer, asked, UINT64_MAX);
         if (r >= 0)
                 query->n_open++;
+        bus->message_unref(call);
         return r;
 }
 
@@ -152,7 +149,8 @@ int unit_query_new(const Root *root, Arena *arena, const SourceNames *names, uns
                 char *object = NULL;
 
                 if (r >= 0)
-                        r = sd_bus_path_encode(UNIT_MANAGER_OBJECT "/unit", unit->name, &object);
+                        r = query->talk.bus->path_encode(UNIT_MANAGER_OBJECT "/unit", unit->name,
+                                                         &object);
                 for (size_t i = 0; r >= 0 && i < n_unit_properties; i++)
                         if (unit_properties[i].wanted & wanted)
                                 r = ask(query, object, &unit_properties[i], unit);
@@ -198,11 +196,11 @@ static void on_end(void *userdata, int error) {
         query->handler(query->userdata, error, &query->units);
 }
 
-int unit_query_attach(UnitQuery *query, sd_event *event, uint64_t limit_usec,
-                      UnitQueryHandler handler, void *userdata) {
+int unit_query_attach(UnitQuery *query, Loop *loop, uint64_t limit_usec, UnitQueryHandler handler,
+                      void *userdata) {
         query->handler = handler;
         query->userdata = userdata;
-        int r = unit_talk_attach(&query->talk, event, limit_usec, on_end, query);
+        int r = unit_talk_attach(&query->talk, loop, limit_usec, on_end, query);
 
         if (r >= 0 && is_answered(query))
                 unit_talk_end(&query->talk, query->error);

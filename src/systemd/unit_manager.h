@@ -9,9 +9,6 @@
 #include "host/root.h"
 #include "systemd/unit_property.h"
 
-#include <systemd/sd-bus.h>
-#include <systemd/sd-event.h>
-
 typedef struct UnitQuery UnitQuery;
 
 /* Whether there may be a manager to be asked: on this host, or below a root that has its socket. */
@@ -19,25 +16,26 @@ bool unit_manager_exists(const Root *root);
 
 /* A connection to it: as root by systemd's own socket, which needs no bus and is there from the first
  * moment on, else by the system bus. Negative errno where there is nobody to be asked. */
-int unit_manager_connect(const Root *root, Arena *arena, sd_bus **ret);
+int unit_manager_connect(const Root *root, Arena *arena, Bus **ret);
 
 /* Takes what has come on BUS, or waits for it until UNTIL_USEC: -ETIMEDOUT then, or another negative errno. */
-int unit_manager_wait(sd_bus *bus, uint64_t until_usec);
+int unit_manager_wait(const Bus *bus, uint64_t until_usec);
 
 /* ERROR: 0, or a negative errno. It is the handler's to close the talk. */
 typedef void (*UnitTalkHandler)(void *userdata, int error);
 
 /* What is asked while an event loop looks after it. */
 typedef struct UnitTalk {
-        sd_bus *bus;
-        sd_event_source *limit_timer, *end;
+        Bus *bus;
+        Loop *loop; /* that looks after it; NULL: none does */
+        LoopTimer limit, end;
         int error;
         UnitTalkHandler handler;
         void *userdata;
 } UnitTalk;
 
 /* Of a talk that has but its bus. HANDLER is called once unit_talk_end() was, or with -ETIMEDOUT after LIMIT_USEC. */
-int unit_talk_attach(UnitTalk *talk, sd_event *event, uint64_t limit_usec, UnitTalkHandler handler,
+int unit_talk_attach(UnitTalk *talk, Loop *loop, uint64_t limit_usec, UnitTalkHandler handler,
                      void *userdata);
 
 /* It has ended: which is told from the loop, not from within libsystemd's reading of an answer. */
@@ -58,9 +56,9 @@ void unit_query_freep(UnitQuery **query);
  * it. */
 int unit_query_wait(UnitQuery *query, uint64_t limit_usec, LoadedUnits *ret);
 
-/* The end of a query that EVENT looks after: the units, or a negative errno as above. It is the
+/* The end of a query that LOOP looks after: the units, or a negative errno as above. It is the
  * handler's to free the query. */
 typedef void (*UnitQueryHandler)(void *userdata, int error, const LoadedUnits *units);
 
-int unit_query_attach(UnitQuery *query, sd_event *event, uint64_t limit_usec,
-                      UnitQueryHandler handler, void *userdata);
+int unit_query_attach(UnitQuery *query, Loop *loop, uint64_t limit_usec, UnitQueryHandler handler,
+                      void *userdata);

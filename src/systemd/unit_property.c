@@ -9,93 +9,93 @@
 #include <linux/capability.h>
 #include <linux/mempolicy.h>
 
-static int read_text(Arena *arena, sd_bus_message *message, void *ret) {
+static int read_text(const UnitAnswer *answer, void *ret) {
         const char *text;
-        int r = sd_bus_message_read_basic(message, 's', &text);
+        int r = answer->bus->message_read_basic(answer->message, 's', &text);
 
         if (r > 0)
-                *(const char **) ret = arena_strdup(arena, text);
+                *(const char **) ret = arena_strdup(answer->arena, text);
         return r;
 }
 
 /* What is read before is followed. */
-static int read_texts(Arena *arena, sd_bus_message *message, void *ret) {
+static int read_texts(const UnitAnswer *answer, void *ret) {
         SourceNames *texts = ret;
         const char *text;
-        int r = sd_bus_message_enter_container(message, 'a', "s");
+        int r = answer->bus->message_enter_container(answer->message, 'a', "s");
 
         if (r < 0)
                 return r;
-        while ((r = read_text(arena, message, &text)) > 0)
-                *vec_push(arena, texts) = text;
-        return r < 0 ? r : sd_bus_message_exit_container(message);
+        while ((r = read_text(answer, &text)) > 0)
+                *vec_push(answer->arena, texts) = text;
+        return r < 0 ? r : answer->bus->message_exit_container(answer->message);
 }
 
-static int read_boolean(Arena *arena UNUSED, sd_bus_message *message, void *ret) {
+static int read_boolean(const UnitAnswer *answer, void *ret) {
         int yes = 0;
-        int r = sd_bus_message_read_basic(message, 'b', &yes);
+        int r = answer->bus->message_read_basic(answer->message, 'b', &yes);
 
         *(bool *) ret = yes;
         return r;
 }
 
 /* One command: its path, its words, and how it went the last time. */
-static int read_command(Arena *arena, sd_bus_message *message, SourceNames *ret) {
-        Text line = text_in(arena);
+static int read_command(const UnitAnswer *answer, SourceNames *ret) {
+        Text line = text_in(answer->arena);
         SourceNames words = {};
         const char *path;
-        int r = sd_bus_message_enter_container(message, 'r', "sasbttttuii");
+        int r = answer->bus->message_enter_container(answer->message, 'r', "sasbttttuii");
 
         if (r <= 0)
                 return r;
-        r = read_text(arena, message, &path);
+        r = read_text(answer, &path);
         if (r == 0)
                 r = -EBADMSG;
         if (r >= 0)
-                r = read_texts(arena, message, &words);
+                r = read_texts(answer, &words);
         if (r >= 0)
-                r = sd_bus_message_skip(message, "bttttuii");
+                r = answer->bus->message_skip(answer->message, "bttttuii");
         if (r >= 0)
-                r = sd_bus_message_exit_container(message);
+                r = answer->bus->message_exit_container(answer->message);
         if (r < 0)
                 return r;
         text_add(&line, path); /* the first word is what the program sees as its name */
         for (size_t i = 1; i < words.n; i++)
                 text_printf(&line, " %s", words.items[i]);
-        *vec_push(arena, ret) = text_string(&line);
+        *vec_push(answer->arena, ret) = text_string(&line);
         return 1;
 }
 
-static int read_commands(Arena *arena, sd_bus_message *message, void *ret) {
-        int r = sd_bus_message_enter_container(message, 'a', "(sasbttttuii)");
+static int read_commands(const UnitAnswer *answer, void *ret) {
+        int r = answer->bus->message_enter_container(answer->message, 'a', "(sasbttttuii)");
 
         while (r > 0)
-                r = read_command(arena, message, ret);
-        return r < 0 ? r : sd_bus_message_exit_container(message);
+                r = read_command(answer, ret);
+        return r < 0 ? r : answer->bus->message_exit_container(answer->message);
 }
 
-static int read_u32(Arena *arena UNUSED, sd_bus_message *message, void *ret) {
-        return sd_bus_message_read_basic(message, 'u', ret);
+static int read_u32(const UnitAnswer *answer, void *ret) {
+        return answer->bus->message_read_basic(answer->message, 'u', ret);
 }
 
-static int read_u64(Arena *arena UNUSED, sd_bus_message *message, void *ret) {
-        return sd_bus_message_read_basic(message, 't', ret);
+static int read_u64(const UnitAnswer *answer, void *ret) {
+        return answer->bus->message_read_basic(answer->message, 't', ret);
 }
 
 /* Whether it is among them to lock memory. */
-static int read_capabilities(Arena *arena UNUSED, sd_bus_message *message, void *ret) {
+static int read_capabilities(const UnitAnswer *answer, void *ret) {
         uint64_t capabilities = 0;
-        int r = sd_bus_message_read_basic(message, 't', &capabilities);
+        int r = answer->bus->message_read_basic(answer->message, 't', &capabilities);
 
         *(bool *) ret = capabilities & (UINT64_C(1) << CAP_IPC_LOCK);
         return r;
 }
 
 /* Weighted interleaving is confined to nothing that could be reckoned with. */
-static int read_policy(Arena *arena UNUSED, sd_bus_message *message, void *ret) {
+static int read_policy(const UnitAnswer *answer, void *ret) {
         LoadedUnit *unit = ret;
         int32_t policy = -1;
-        int r = sd_bus_message_read_basic(message, 'i', &policy);
+        int r = answer->bus->message_read_basic(answer->message, 'i', &policy);
 
         unit->is_bound = policy == MPOL_BIND;
         unit->policy.kind = policy == MPOL_BIND         ? MEMORY_POLICY_BIND
@@ -105,11 +105,11 @@ static int read_policy(Arena *arena UNUSED, sd_bus_message *message, void *ret) 
 }
 
 /* A bit for each node, the lowest first. */
-static int read_nodes(Arena *arena UNUSED, sd_bus_message *message, void *ret) {
+static int read_nodes(const UnitAnswer *answer, void *ret) {
         LoadedUnit *unit = ret;
         const void *bytes;
         size_t size;
-        int r = sd_bus_message_read_array(message, 'y', &bytes, &size);
+        int r = answer->bus->message_read_array(answer->message, 'y', &bytes, &size);
 
         for (unsigned i = 0; r >= 0 && i < MIN(size * 8, (size_t) ID_SET_MAX); i++)
                 if (((const uint8_t *) bytes)[i / 8] & (1 << i % 8))
@@ -119,11 +119,11 @@ static int read_nodes(Arena *arena UNUSED, sd_bus_message *message, void *ret) {
 }
 
 /* An id, in hexadecimal. */
-static int read_id(Arena *arena, sd_bus_message *message, void *ret) {
-        Text text = text_in(arena);
+static int read_id(const UnitAnswer *answer, void *ret) {
+        Text text = text_in(answer->arena);
         const void *bytes;
         size_t size;
-        int r = sd_bus_message_read_array(message, 'y', &bytes, &size);
+        int r = answer->bus->message_read_array(answer->message, 'y', &bytes, &size);
 
         for (size_t i = 0; r >= 0 && i < MIN(size, (size_t) 16); i++)
                 text_printf(&text, "%02x", ((const uint8_t *) bytes)[i]);
@@ -175,14 +175,13 @@ LoadedUnit unit_property_none(const char *name) {
         };
 }
 
-int unit_property_read(const UnitProperty *property, Arena *arena, sd_bus_message *message,
-                       LoadedUnit *unit) {
-        int r = sd_bus_message_is_method_error(message, NULL);
+int unit_property_read(const UnitProperty *property, const UnitAnswer *answer, LoadedUnit *unit) {
+        int r = answer->bus->message_is_method_error(answer->message, NULL);
 
         if (r != 0)
-                return r < 0 ? r : -sd_bus_message_get_errno(message);
-        r = sd_bus_message_enter_container(message, 'v', property->type);
+                return r < 0 ? r : -answer->bus->message_get_errno(answer->message);
+        r = answer->bus->message_enter_container(answer->message, 'v', property->type);
         if (r < 0)
                 return r;
-        return property->read(arena, message, (char *) unit + property->offset);
+        return property->read(answer, (char *) unit + property->offset);
 }

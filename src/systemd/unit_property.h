@@ -4,9 +4,8 @@
 /* The properties of units that systemd is asked for, and how its answers are read: org.freedesktop.systemd1(5).
  * Nothing is asked here. */
 
+#include "systemd/bus.h"
 #include "units/loaded_unit.h"
-
-#include <systemd/sd-bus.h>
 
 #define UNIT_MANAGER        "org.freedesktop.systemd1"
 #define UNIT_MANAGER_OBJECT "/org/freedesktop/systemd1"
@@ -17,12 +16,18 @@ enum {
         UNIT_QUERY_RUN = 2, /* its present run: whether it is starting, by whom, and its policy */
 };
 
+typedef struct UnitAnswer {
+        Arena *arena; /* of what is read */
+        const Bus *bus;
+        sd_bus_message *message;
+} UnitAnswer;
+
 typedef struct UnitProperty {
         const char *interface;
         const char *name;
         const char *type;
         /* Into what is at OFFSET of the unit; negative errno. */
-        int (*read)(Arena *arena, sd_bus_message *message, void *ret);
+        int (*read)(const UnitAnswer *answer, void *ret);
         size_t offset;
         unsigned wanted; /* UNIT_QUERY_... */
 } UnitProperty;
@@ -33,6 +38,5 @@ extern const size_t n_unit_properties;
 /* A unit of which nothing is known yet. */
 LoadedUnit unit_property_none(const char *name);
 
-/* Reads MESSAGE, the reply to Get, into UNIT, in ARENA. Negative errno: it is an error, or makes no sense. */
-int unit_property_read(const UnitProperty *property, Arena *arena, sd_bus_message *message,
-                       LoadedUnit *unit);
+/* Reads ANSWER, the reply to Get, into UNIT. Negative errno: it is an error, or makes no sense. */
+int unit_property_read(const UnitProperty *property, const UnitAnswer *answer, LoadedUnit *unit);

@@ -15,9 +15,10 @@ struct UnitStart {
 static int on_job(sd_bus_message *message, void *userdata, sd_bus_error *error UNUSED) {
         UnitStart *start = userdata;
         const char *job;
-        int r = sd_bus_message_get_errno(message);
+        const Bus *bus = start->talk.bus;
+        int r = bus->message_get_errno(message);
 
-        r = r > 0 ? -r : sd_bus_message_read(message, "o", &job);
+        r = r > 0 ? -r : bus->message_read(message, "o", &job);
         if (r < 0)
                 unit_talk_end(&start->talk, r);
         else
@@ -30,7 +31,7 @@ static int on_removed(sd_bus_message *message, void *userdata, sd_bus_error *err
         const char *job, *unit, *result;
         uint32_t number;
 
-        if (sd_bus_message_read(message, "uoss", &number, &job, &unit, &result) >= 0 &&
+        if (start->talk.bus->message_read(message, "uoss", &number, &job, &unit, &result) >= 0 &&
             text_equals(job, start->job))
                 unit_talk_end(&start->talk, text_equals(result, "done") ? 0 : -ECANCELED);
         return 0;
@@ -39,14 +40,15 @@ static int on_removed(sd_bus_message *message, void *userdata, sd_bus_error *err
 static int send(UnitStart *start, const Root *root, const char *unit) {
         static const char manager[] = UNIT_MANAGER ".Manager";
         int r = unit_manager_connect(root, start->arena, &start->talk.bus);
+        const Bus *bus = start->talk.bus;
 
         if (r >= 0)
-                r = sd_bus_match_signal_async(start->talk.bus, NULL, NULL, UNIT_MANAGER_OBJECT,
-                                              manager, "JobRemoved", on_removed, NULL, start);
+                r = bus->match_signal_async(bus->connection, NULL, NULL, UNIT_MANAGER_OBJECT,
+                                            manager, "JobRemoved", on_removed, NULL, start);
         if (r >= 0)
-                r = sd_bus_call_method_async(start->talk.bus, NULL, UNIT_MANAGER,
-                                             UNIT_MANAGER_OBJECT, manager, "StartUnit", on_job,
-                                             start, "ss", unit, "replace");
+                r = bus->call_method_async(bus->connection, NULL, UNIT_MANAGER, UNIT_MANAGER_OBJECT,
+                                           manager, "StartUnit", on_job, start, "ss", unit,
+                                           "replace");
         return r;
 }
 
@@ -54,7 +56,7 @@ static void freep(UnitStart **start) {
         *start = unit_start_free(*start);
 }
 
-int unit_start_new(const Root *root, const char *unit, sd_event *event, uint64_t limit_usec,
+int unit_start_new(const Root *root, const char *unit, Loop *loop, uint64_t limit_usec,
                    UnitTalkHandler handler, void *userdata, UnitStart **ret) {
         CLEANUP(freep) UnitStart *start = memory_new(sizeof(UnitStart));
 
@@ -62,7 +64,7 @@ int unit_start_new(const Root *root, const char *unit, sd_event *event, uint64_t
         int r = send(start, root, unit);
 
         if (r >= 0)
-                r = unit_talk_attach(&start->talk, event, limit_usec, handler, userdata);
+                r = unit_talk_attach(&start->talk, loop, limit_usec, handler, userdata);
         if (r < 0)
                 return r;
         *ret = TAKE_PTR(start);

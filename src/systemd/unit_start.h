@@ -8,9 +8,9 @@
 
 typedef struct UnitStart UnitStart;
 
-/* UNIT is of Type=oneshot, whose start has ended when it has. EVENT looks after it for LIMIT_USEC. Negative errno
+/* UNIT is of Type=oneshot, whose start has ended when it has. LOOP looks after it for LIMIT_USEC. Negative errno
  * where there is nobody to be asked. HANDLER is told -ETIMEDOUT, -ECANCELED where the unit has failed, another errno
  * where systemd does not take it, or 0; it is the handler's to free the start. */
-int unit_start_new(const Root *root, const char *unit, sd_event *event, uint64_t limit_usec,
+int unit_start_new(const Root *root, const char *unit, Loop *loop, uint64_t limit_usec,
                    UnitTalkHandler handler, void *userdata, UnitStart **ret);
 UnitStart *unit_start_free(UnitStart *start); /* takes NULL; returns NULL */

@@ -10,11 +10,11 @@
 
 #include <stdlib.h>
 
-static int ask_text(Arena *arena, sd_bus *bus, const char *object, const char *interface,
+static int ask_text(Arena *arena, const Bus *bus, const char *object, const char *interface,
                     const char *property, const char **ret) {
         char *text = NULL;
-        int r = sd_bus_get_property_string(bus, UNIT_MANAGER, object, interface, property, NULL,
-                                           &text);
+        int r = bus->get_property_string(bus->connection, UNIT_MANAGER, object, interface, property,
+                                         NULL, &text);
 
         if (r >= 0)
                 *ret = arena_strdup(arena, text);
@@ -23,25 +23,26 @@ static int ask_text(Arena *arena, sd_bus *bus, const char *object, const char *i
 }
 
 /* Its number and its object; the number is 0 where there is none. */
-static int ask_job(Arena *arena, sd_bus *bus, const char *unit, uint32_t *ret_number,
+static int ask_job(Arena *arena, const Bus *bus, const char *unit, uint32_t *ret_number,
                    const char **ret_object) {
-        CLEANUP(sd_bus_message_unrefp) sd_bus_message *reply = NULL;
+        sd_bus_message *reply = NULL;
         char *unit_object = NULL;
         const char *object;
-        int r = sd_bus_path_encode(UNIT_MANAGER_OBJECT "/unit", unit, &unit_object);
+        int r = bus->path_encode(UNIT_MANAGER_OBJECT "/unit", unit, &unit_object);
 
         if (r >= 0)
-                r = sd_bus_get_property(bus, UNIT_MANAGER, unit_object, UNIT_MANAGER ".Unit", "Job",
-                                        NULL, &reply, "(uo)");
+                r = bus->get_property(bus->connection, UNIT_MANAGER, unit_object,
+                                      UNIT_MANAGER ".Unit", "Job", NULL, &reply, "(uo)");
         if (r >= 0)
-                r = sd_bus_message_read(reply, "(uo)", ret_number, &object);
+                r = bus->message_read(reply, "(uo)", ret_number, &object);
         if (r >= 0)
                 *ret_object = arena_strdup(arena, object);
         free(unit_object);
+        bus->message_unref(reply);
         return r;
 }
 
-static int find(Arena *arena, sd_bus *bus, const char *unit, UnitStop *ret) {
+static int find(Arena *arena, const Bus *bus, const char *unit, UnitStop *ret) {
         const char *state, *object, *type;
         uint32_t number = 0;
         int r = ask_text(arena, bus, UNIT_MANAGER_OBJECT, UNIT_MANAGER ".Manager", "SystemState",
@@ -67,14 +68,14 @@ static int find(Arena *arena, sd_bus *bus, const char *unit, UnitStop *ret) {
 
 int unit_stop_find(const Root *root, const char *unit, uint64_t limit_usec, UnitStop *ret) {
         CLEANUP(arena_freep) Arena *arena = arena_new();
-        CLEANUP(sd_bus_close_unrefp) sd_bus *bus = NULL;
+        CLEANUP(bus_freep) Bus *bus = NULL;
         uint64_t until_usec = add_saturated(clock_now_usec(), limit_usec);
         int r = unit_manager_connect(root, arena, &bus);
 
         /* The limit of a call does not count before: libsystemd would wait for a minute and a half. */
-        while (r >= 0 && (r = sd_bus_is_ready(bus)) == 0)
+        while (r >= 0 && (r = bus->is_ready(bus->connection)) == 0)
                 r = unit_manager_wait(bus, until_usec);
         if (r >= 0)
-                r = sd_bus_set_method_call_timeout(bus, limit_usec);
+                r = bus->set_method_call_timeout(bus->connection, limit_usec);
         return r < 0 ? r : find(arena, bus, unit, ret);
 }

@@ -228,7 +228,7 @@ void watch_unit_anew(Watch *watch, const char *unit) {
 /* ---- the stage ---- */
 
 static void end_stage(void) {
-        sd_event_unref(stage.manager.event);
+        loop_free(stage.manager.loop);
         arena_free(stage.keeper.arena);
         root_free(stage.root);
         kernel_free(stage.kernel);
@@ -260,7 +260,7 @@ static void begin_stage(void) {
         begin_keeper(&stage.keeper);
         stage.manager =
                 (Manager){.root = stage.root, .listener = clients_notify, .keeper = &stage.keeper};
-        require(sd_event_new(&stage.manager.event) >= 0);
+        require(loop_new(&stage.manager.loop) >= 0);
         atexit(end_stage);
 }
 

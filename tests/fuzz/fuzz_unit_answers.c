@@ -26,6 +26,7 @@ typedef struct Input {
 } Input;
 
 static sd_bus *bus;
+static Bus *calls;
 static Arena *lasting;
 static const Config *config;
 
@@ -33,6 +34,7 @@ static const Config *config;
 
 static void end_bus(void) {
         bus = sd_bus_unref(bus);
+        calls = bus_free(calls);
         lasting = arena_free(lasting);
 }
 
@@ -42,6 +44,7 @@ static void begin_bus(void) {
         if (bus)
                 return;
         lasting = arena_new();
+        require(bus_new(&calls) == 0);
         config =
                 config_make(lasting, "20-pg.conf", "[Instance]\nPages=10\nUnit=pg.service\n", NULL);
         require(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, fds) == 0);
@@ -228,7 +231,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
                 sd_bus_message *message = take_answer(&input);
 
                 if (message)
-                        unit_property_read(&unit_properties[i], arena, message, &unit);
+                        unit_property_read(&unit_properties[i],
+                                           &(UnitAnswer){arena, calls, message}, &unit);
                 sd_bus_message_unref(message);
                 check_unit(arena, &unit);
         }

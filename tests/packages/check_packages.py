@@ -74,7 +74,8 @@ ANYTHING_BELOW = (
 
 DEB, RPM = "hugeplan_*.deb", "hugeplan-[0-9]*[!c].rpm"  # the binary packages
 
-LIBRARIES = {"libc.so.6", "libinih.so.1", "libjansson.so.4", "libsystemd.so.0"}
+LIBRARIES = {"libc.so.6", "libinih.so.1", "libjansson.so.4"}
+LOADED = {"libsystemd.so.0"}  # when it is needed
 
 # What belongs to databases, to the kernel's pools, and to systemd's own triggers: none of it is a
 # script's business. Debian's purge only reads the pools, to say that they stay.
@@ -210,7 +211,7 @@ def check_rpm(rpm: Path, directory: Path, report: Report) -> None:
     report.check_equal(owners, {"root:root"}, "RPM: everything is root's")
     lines = run("rpm", "-qp", "--requires", rpm).splitlines()
     needed = {re.split(r"[ (]", line)[0] for line in lines} - {"rpmlib", "rtld"}
-    report.check_equal(needed, {"/bin/sh", "systemd"} | LIBRARIES, "RPM: what it depends on")
+    report.check_equal(needed, {"/bin/sh", "systemd"} | LIBRARIES | LOADED, "RPM: what it depends on")
     scripts = run("rpm", "-qp", "--scripts", rpm)
     check_scripts("RPM", scripts, report)
     for what, units in {
@@ -260,6 +261,8 @@ def check_programs(kind: str, directory: Path, report: Report) -> None:
     dynamic = "".join(run("readelf", "--wide", "--dynamic", path) for path in programs)
     needed = set(re.findall(r"\(NEEDED\).*\[(.*)\]", dynamic))
     report.check_equal(needed, LIBRARIES, f"{kind}: the libraries are those that are used")
+    notes = set().union(*(re.findall(rb'"soname":\["([^"]+)"\]', path.read_bytes()) for path in programs))
+    report.check_equal({note.decode() for note in notes}, LOADED, f"{kind}: what is loaded is noted")
 
 
 def is_elf(path: Path) -> bool:

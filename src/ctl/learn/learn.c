@@ -19,7 +19,7 @@
 #include "plan/thp_plan.h"
 #include "runtime/deadline.h"
 #include "runtime/log.h"
-#include "runtime/notify.h"
+#include "runtime/service.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -428,7 +428,7 @@ void learn_for_reload(Command *command) {
                 if (!may_learn(command, instance) || instance->learned.pages.n > 0 ||
                     instance->engine->has_auto_by_looking)
                         continue;
-                notify_extend_timeout(ASK_TIMEOUT_USEC + answer_margin_usec);
+                service_extend_timeout(ASK_TIMEOUT_USEC + answer_margin_usec);
                 const Lesson lesson = learn_find(command, instance, topology);
 
                 conclude(command, &lesson);

@@ -20,7 +20,7 @@
 #include "model/names.h"
 #include "runtime/deadline.h"
 #include "runtime/log.h"
-#include "runtime/notify.h"
+#include "runtime/service.h"
 
 #include <poll.h>
 #include <signal.h>
@@ -174,7 +174,7 @@ int verb_listen(Command *command) {
         int r = start_listening(command, name, listeners);
 
         if (r >= 0) {
-                notify_ready();
+                service_notify_ready();
                 r = hear_all(command, name, listeners, &let_in);
         }
         close_doors(listeners);

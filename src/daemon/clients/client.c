@@ -13,7 +13,7 @@ void client_end(Client *client) {
                 *at = client->next;
         if (client->on_end)
                 client->on_end(client);
-        sd_event_source_disable_unref(client->timer);
+        loop_unset(&client->timer);
         arena_free(client->arena);
         memory_free(client);
 }

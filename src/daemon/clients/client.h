@@ -22,7 +22,7 @@ struct Client {
         bool is_queued;   /* it follows when the one for the same unit is answered */
         bool is_riding; /* it was there before that was sent, so that its answer is for this one, too */
         bool is_told; /* what systemd says, just now */
-        sd_event_source *timer;
+        LoopTimer timer;
         void (*on_end)(Client *client); /* NULL: nobody has to know */
 };
 

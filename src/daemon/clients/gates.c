@@ -67,7 +67,7 @@ bool gate_try(Client *client, GateView *view) {
                 client_end_gone(client);
                 return false;
         default:
-                return !keeper_is_working(manager->keeper) && !manager->retry_timer;
+                return !keeper_is_working(manager->keeper) && !loop_is_set(&manager->retry);
         }
 }
 
@@ -79,7 +79,7 @@ static void begin_gate(Client *client) {
                 manager_begin_round(manager);
 }
 
-static int on_gate_timeout(sd_event_source *source UNUSED, uint64_t usec UNUSED, void *userdata) {
+static void on_gate_timeout(void *userdata) {
         CLEANUP(arena_freep) Arena *arena = arena_new();
         Client *client = userdata;
         const Status *status = manager_judge(client->manager, arena);
@@ -93,7 +93,6 @@ static int on_gate_timeout(sd_event_source *source UNUSED, uint64_t usec UNUSED,
 
         client_end(client);
         varlink_call_error(call, MANAGER_ERROR_TIMED_OUT, parameters);
-        return 0;
 }
 
 /* ---- who starts ---- */
@@ -201,8 +200,7 @@ static void begin_query(Client *client) {
                                &client->query);
 
         if (r >= 0)
-                r = unit_query_attach(client->query, manager->event, ask_limit_usec, on_run,
-                                      client);
+                r = unit_query_attach(client->query, manager->loop, ask_limit_usec, on_run, client);
         if (r < 0)
                 on_run(client, r, NULL);
 }
@@ -262,14 +260,9 @@ void gate_wait(VarlinkCall *call, json_t *parameters, void *userdata) {
         client->may_try = !keeper_is_held_back(manager->keeper) &&
                           (keeper_is_working(manager->keeper) ||
                            clock_now_usec() - manager->round_ended_usec >= gate_round_pause_usec);
-        if (usec != UINT64_MAX &&
-            sd_event_add_time_relative(manager->event, &client->timer, CLOCK_BOOTTIME, usec, 0,
-                                       on_gate_timeout, client) < 0) {
-                /* It is called again, by who has more memory perhaps. */
-                client_end(client);
-                varlink_call_reply(call, NULL);
-                return;
-        }
+        if (usec != UINT64_MAX)
+                loop_set(manager->loop, &client->timer, add_saturated(clock_now_usec(), usec),
+                         on_gate_timeout, client);
         if (config->unit &&
             unit_cgroup_has_process(manager->root, config->unit, varlink_call_peer_pid(call)))
                 ask_who_starts(client, config->unit);

@@ -92,7 +92,7 @@ static int begin(Relearn *relearn) {
         if (r >= 0)
                 r = unit_start_new(
                         root, arena_printf(relearn->arena, NAME_ASK_UNIT, relearn->instance),
-                        relearn->manager->event, limit_usec, on_end, relearn, &relearn->start);
+                        relearn->manager->loop, limit_usec, on_end, relearn, &relearn->start);
         return r;
 }
 

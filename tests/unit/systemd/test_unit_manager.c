@@ -325,34 +325,35 @@ static int ask(const Tree *tree, const char *first, const char *second, uint64_t
 }
 
 /* The same in a loop, which does other things meanwhile. */
-typedef struct Loop {
-        sd_event *event;
+typedef struct Looped {
+        Loop *loop;
         UnitQuery *query;
         int error;
         LoadedUnits units;
-} Loop;
+} Looped;
 
 static void on_end(void *userdata, int error, const LoadedUnits *units) {
-        Loop *loop = userdata;
+        Looped *looped = userdata;
 
-        loop->error = error;
+        looped->error = error;
         if (error == 0)
-                loop->units = *units;
-        loop->query = unit_query_free(loop->query);
-        sd_event_exit(loop->event, 0);
+                looped->units = *units;
+        looped->query = unit_query_free(looped->query);
+        loop_end(looped->loop, 0);
 }
 
-static Loop ask_in_loop(const Tree *tree, uint64_t limit_usec) {
-        Loop loop = {.error = 1};
+static Looped ask_in_loop(const Tree *tree, uint64_t limit_usec) {
+        Looped looped = {.error = 1};
 
-        assert_true(sd_event_new(&loop.event) >= 0);
+        assert_int_equal(loop_new(&looped.loop), 0);
         assert_true(begin_query(tree, "a.service", "none.service", UNIT_QUERY_LOADED,
-                                &loop.query) >= 0);
-        assert_int_equal(unit_query_attach(loop.query, loop.event, limit_usec, on_end, &loop), 0);
-        assert_true(sd_event_loop(loop.event) >= 0);
-        assert_null(loop.query);
-        loop.event = sd_event_unref(loop.event);
-        return loop;
+                                &looped.query) >= 0);
+        assert_int_equal(unit_query_attach(looped.query, looped.loop, limit_usec, on_end, &looped),
+                         0);
+        assert_int_equal(loop_run(looped.loop), 0);
+        assert_null(looped.query);
+        looped.loop = loop_free(looped.loop);
+        return looped;
 }
 
 /* ---- tests ---- */
@@ -466,24 +467,24 @@ static void test_loop(void **state) {
         Played played;
 
         begin(&played, tree, MOOD_KIND);
-        Loop loop = ask_in_loop(tree, 20 * USEC_PER_SEC);
+        Looped looped = ask_in_loop(tree, 20 * USEC_PER_SEC);
 
         end(&played);
-        assert_int_equal(loop.error, 0);
-        assert_int_equal(loop.units.n, 2);
-        assert_text(loop.units.items[0].load_state, "loaded");
-        assert_int_equal(loop.units.items[0].groups.n, 1);
-        assert_text(loop.units.items[1].load_state, "not-found");
+        assert_int_equal(looped.error, 0);
+        assert_int_equal(looped.units.n, 2);
+        assert_text(looped.units.items[0].load_state, "loaded");
+        assert_int_equal(looped.units.items[0].groups.n, 1);
+        assert_text(looped.units.items[1].load_state, "not-found");
 
         begin(&played, tree, MOOD_MUTE);
-        loop = ask_in_loop(tree, 50 * USEC_PER_MSEC);
+        looped = ask_in_loop(tree, 50 * USEC_PER_MSEC);
         end(&played);
-        assert_int_equal(loop.error, -ETIMEDOUT);
+        assert_int_equal(looped.error, -ETIMEDOUT);
 
         begin(&played, tree, MOOD_CURT);
-        loop = ask_in_loop(tree, 20 * USEC_PER_SEC);
+        looped = ask_in_loop(tree, 20 * USEC_PER_SEC);
         end(&played);
-        assert_int_equal(loop.error, -ECONNRESET);
+        assert_int_equal(looped.error, -ECONNRESET);
 }
 
 /* A captured host has no manager, and this one's is not asked in its place. */

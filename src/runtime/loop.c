@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "runtime/loop.h"
+
+#include "base/memory.h"
+#include "runtime/clock.h"
+
+#include <errno.h>
+#include <sys/epoll.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+struct Loop {
+        int epoll_fd, timer_fd;
+        LoopTimer *timers;   /* in no order */
+        uint64_t armed_usec; /* for when the descriptor of the clock is set; UINT64_MAX: for never */
+        bool is_over;
+        int code;
+};
+
+/* ---- descriptors ---- */
+
+static int control(Loop *loop, int operation, int fd, LoopIo *io, uint32_t events) {
+        struct epoll_event event = {.events = events, .data.ptr = io};
+
+        return epoll_ctl(loop->epoll_fd, operation, fd, &event) < 0 ? -errno : 0;
+}
+
+int loop_watch(Loop *loop, LoopIo *io, int fd, uint32_t events, LoopIoHandler handler,
+               void *userdata) {
+        int r = control(loop, EPOLL_CTL_ADD, fd, io, events);
+
+        if (r == 0)
+                *io = (LoopIo){loop, fd, handler, userdata};
+        return r;
+}
+
+int loop_rewatch(LoopIo *io, uint32_t events) {
+        return control(io->loop, EPOLL_CTL_MOD, io->fd, io, events);
+}
+
+void loop_unwatch(LoopIo *io) {
+        if (io->loop)
+                control(io->loop, EPOLL_CTL_DEL, io->fd, io, 0);
+        *io = (LoopIo){};
+}
+
+/* ---- times ---- */
+
+void loop_unset(LoopTimer *timer) {
+        LoopTimer **at = timer->loop ? &timer->loop->timers : NULL;
+
+        while (at && *at && *at != timer)
+                at = &(*at)->next;
+        if (at && *at)
+                *at = timer->next;
+        *timer = (LoopTimer){};
+}
+
+void loop_set(Loop *loop, LoopTimer *timer, uint64_t at_usec, LoopTimerHandler handler,
+              void *userdata) {
+        loop_unset(timer);
+        *timer = (LoopTimer){loop, loop->timers, at_usec, handler, userdata};
+        loop->timers = timer;
+}
+
+static LoopTimer *first_timer(const Loop *loop) {
+        LoopTimer *first = NULL;
+
+        for (LoopTimer *timer = loop->timers; timer; timer = timer->next)
+                if (!first || timer->at_usec < first->at_usec)
+                        first = timer;
+        return first;
+}
+
+/* A descriptor, for epoll_wait(2) goes by a clock that stands still while the host is suspended. */
+static int arm(Loop *loop, uint64_t at_usec) {
+        const struct itimerspec at = {
+                .it_value.tv_sec = (time_t) (at_usec / USEC_PER_SEC),
+                .it_value.tv_nsec = (long) (at_usec % USEC_PER_SEC * 1000),
+        };
+        const struct itimerspec never = {};
+
+        if (at_usec == loop->armed_usec)
+                return 0;
+        if (timerfd_settime(loop->timer_fd, TFD_TIMER_ABSTIME, at_usec == UINT64_MAX ? &never : &at,
+                            NULL) < 0)
+                return -errno;
+        loop->armed_usec = at_usec;
+        return 0;
+}
+
+/* Whether there was one that had come, which was served. */
+static bool serve_timer(LoopTimer *timer) {
+        if (!timer || timer->at_usec > clock_now_usec())
+                return false;
+        const LoopTimer due = *timer;
+
+        loop_unset(timer);
+        due.handler(due.userdata);
+        return true;
+}
+
+/* ---- the loop ---- */
+
+static int wait_and_serve(Loop *loop, bool may_wait) {
+        struct epoll_event event;
+        int n = epoll_wait(loop->epoll_fd, &event, 1, may_wait ? -1 : 0);
+
+        if (n < 0)
+                return errno == EINTR ? 0 : -errno;
+        const LoopIo *io = n > 0 ? event.data.ptr : NULL;
+
+        if (io)
+                io->handler(io->userdata, event.events);
+        else if (n > 0)
+                loop->armed_usec = 0; /* the clock's, which is set anew before the next wait */
+        return 0;
+}
+
+/* One time and one descriptor in turn, so that neither keeps the other from being served. */
+int loop_run(Loop *loop) {
+        while (!loop->is_over) {
+                LoopTimer *timer = first_timer(loop);
+                bool is_served = serve_timer(timer);
+                int r = 0;
+
+                if (loop->is_over)
+                        break;
+                if (!is_served)
+                        r = arm(loop, timer ? timer->at_usec : UINT64_MAX);
+                if (r == 0)
+                        r = wait_and_serve(loop, !is_served);
+                if (r < 0)
+                        return r;
+        }
+        return loop->code;
+}
+
+void loop_end(Loop *loop, int code) {
+        loop->is_over = true;
+        loop->code = code;
+}
+
+int loop_new(Loop **ret) {
+        Loop *loop = memory_new(sizeof(Loop));
+
+        *loop = (Loop){
+                .epoll_fd = epoll_create1(EPOLL_CLOEXEC),
+                .timer_fd = timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC | TFD_NONBLOCK),
+                .armed_usec = UINT64_MAX,
+        };
+        int r = loop->epoll_fd < 0 || loop->timer_fd < 0
+                        ? -errno
+                        : control(loop, EPOLL_CTL_ADD, loop->timer_fd, NULL, EPOLLIN);
+
+        if (r < 0) {
+                loop_free(loop);
+                return r;
+        }
+        *ret = loop;
+        return 0;
+}
+
+Loop *loop_free(Loop *loop) {
+        if (!loop)
+                return NULL;
+        while (loop->timers)
+                loop_unset(loop->timers);
+        if (loop->epoll_fd >= 0)
+                close(loop->epoll_fd);
+        if (loop->timer_fd >= 0)
+                close(loop->timer_fd);
+        memory_free(loop);
+        return NULL;
+}
+
+void loop_freep(Loop **loop) {
+        *loop = loop_free(*loop);
+}

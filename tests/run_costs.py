@@ -1,0 +1,272 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""What the programs cost: instructions, as callgrind counts them, and system calls, held against costs.tsv.
+
+usage: run_costs.py --hugepland=PROGRAM --hugeplanctl=PROGRAM --generator=PROGRAM [--update] [NAME...]
+
+Neither depends on how busy the machine is. Instructions are all of a process, the loader's and the libraries'
+among them, so they depend on compiler, C library, processor (which of its string functions the C library takes)
+and, a little, on jansson and inih: where the first line of costs.tsv names others they are shown, and nothing
+fails. System calls are those until the daemon is ready, or of the whole command. The hosts are made up
+(bench/hosts.py); their sysfs is files, so that system calls are more than on a host, where fewer are needed to
+open one. The programs are built without sanitizers, the core at -O2.
+
+More than a tenth above what is noted fails; a tenth below asks for --update. Skips (77) without valgrind or
+strace, or with others than the first line names.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import os
+import pathlib
+import platform
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+sys.dont_write_bytecode = True
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE / "bench"))
+
+import hosts  # noqa: E402
+
+TABLE = HERE / "costs.tsv"
+TOLERANCE = 0.1
+SETTLED = 3.5  # seconds after which files are old enough not to be read again, see host/config_load.c
+TRIES = 3  # of what asks a daemon, and reads for itself where that is slow: the least counts
+ASKED = 10  # requests, of which one's share is told
+SOCKET = "run/hugeplan/org.hugeplan.Manager"
+DESCRIBE = '{"method":"org.hugeplan.Manager.Describe"}'
+WAIT = '{"method":"org.hugeplan.Manager.Wait","parameters":{"instance":"db1"}}'
+SKIPPED = 77
+
+
+@dataclass(frozen=True)
+class Cost:
+    instructions: int
+    calls: int
+
+
+@dataclass(frozen=True)
+class Programs:
+    hugepland: str
+    hugeplanctl: str
+    generator: str
+
+
+# ---- counting ----
+
+
+def run(command: list[str], **more: object) -> None:
+    done = subprocess.run(command, capture_output=True, text=True, check=False, **more)  # type: ignore[call-overload]
+    if done.returncode not in (0, 3):
+        raise RuntimeError(f"{' '.join(command)}: {done.returncode}\n{done.stderr}")
+
+
+def valgrind(out: pathlib.Path) -> list[str]:
+    return ["valgrind", "--quiet", "--tool=callgrind", f"--callgrind-out-file={out}"]
+
+
+def strace(out: pathlib.Path) -> list[str]:
+    return ["strace", "--follow-forks", "--quiet=all", "--string-limit=64", f"--output={out}"]
+
+
+def instructions_in(out: pathlib.Path) -> int:
+    found = re.search(r"^(?:totals|summary): (\d+)", out.read_text(), re.MULTILINE)
+    if not found:
+        raise RuntimeError("callgrind has counted nothing")
+    return int(found[1])
+
+
+def calls_in(out: pathlib.Path) -> int:
+    """Until the daemon is ready, where it is one."""
+    lines = [line for line in out.read_text().splitlines() if re.match(r"\d+ +\w+\(", line)]
+    ready = next((i for i, line in enumerate(lines) if "READY=1" in line), len(lines) - 1)
+    return ready + 1
+
+
+def count(command: list[str], scratch: pathlib.Path) -> Cost:
+    run([*valgrind(scratch / "callgrind"), *command])
+    run([*strace(scratch / "strace"), *command])
+    return Cost(instructions_in(scratch / "callgrind"), calls_in(scratch / "strace"))
+
+
+# ---- the daemon ----
+
+
+@contextlib.contextmanager
+def daemon(command: list[str], root: pathlib.Path) -> Iterator[None]:
+    """Until it is ready; and ended afterwards."""
+    name = f"@hugeplan-costs-{os.getpid()}"
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as notify:
+        notify.bind(f"\0{name[1:]}")
+        notify.settimeout(60)
+        with subprocess.Popen([*command, f"--root={root}"], env={**os.environ, "NOTIFY_SOCKET": name},
+                              stderr=subprocess.DEVNULL) as process:
+            try:
+                while b"READY=1" not in notify.recv(4096):
+                    pass
+                yield
+            finally:
+                child = subprocess.run(["pgrep", "-P", str(process.pid)], capture_output=True, text=True,
+                                       check=False).stdout.split()
+                os.kill(int(child[0]) if child else process.pid, signal.SIGTERM)  # strace's is its child
+                process.wait(60)
+
+
+def ask(root: pathlib.Path, request: str, n: int) -> None:
+    for _ in range(n):
+        with socket.socket(socket.AF_UNIX) as client:
+            client.connect(str(root / SOCKET))
+            client.sendall(request.encode() + b"\0")
+            while not client.recv(1 << 16).endswith(b"\0"):
+                pass
+
+
+def start(programs: Programs, root: pathlib.Path, scratch: pathlib.Path, request: str = "", n: int = 0) -> Cost:
+    """From exec to the end, with N requests in between."""
+    with daemon([*valgrind(scratch / "callgrind"), programs.hugepland], root):
+        ask(root, request, n)
+    with daemon([*strace(scratch / "strace"), programs.hugepland], root):
+        pass
+    return Cost(instructions_in(scratch / "callgrind"), calls_in(scratch / "strace"))
+
+
+def answer(programs: Programs, root: pathlib.Path, scratch: pathlib.Path, request: str) -> Cost:
+    """One answer's share. Its system calls are counted from the end of the start on."""
+    few = start(programs, root, scratch, request, 1).instructions
+    many = start(programs, root, scratch, request, 1 + ASKED).instructions
+    totals = []
+    for n in 1, 1 + ASKED:
+        with daemon([*strace(scratch / "strace"), programs.hugepland], root):
+            ask(root, request, n)
+        totals.append(len((scratch / "strace").read_text().splitlines()))
+    return Cost((many - few) // ASKED, (totals[1] - totals[0]) // ASKED)
+
+
+# ---- the table ----
+
+Measure = Callable[[Programs, pathlib.Path, pathlib.Path], Cost]
+
+
+def of_ctl(*arguments: str) -> Measure:
+    return lambda programs, root, scratch: count([programs.hugeplanctl, f"--root={root}", *arguments], scratch)
+
+
+def of_ctl_beside_daemon(*arguments: str) -> Measure:
+    def measure(programs: Programs, root: pathlib.Path, scratch: pathlib.Path) -> Cost:
+        with daemon([programs.hugepland], root):
+            found = [of_ctl(*arguments)(programs, root, scratch) for _ in range(TRIES)]
+        return Cost(min(cost.instructions for cost in found), min(cost.calls for cost in found))
+    return measure
+
+
+def of_generator(programs: Programs, root: pathlib.Path, scratch: pathlib.Path) -> Cost:
+    output = scratch / "units"
+    output.mkdir(exist_ok=True)
+    command = [programs.generator, f"--root={root}", str(output)]
+    run(command)
+    return count(command, scratch)
+
+
+# Nodes and instances of the host, whether all of them run.
+MEASURES: dict[str, tuple[int, int, bool, Measure]] = {
+    **{f"start, {n} instances": (1, n, True, start) for n in (3, 300)},
+    **{f"Describe, {n} instances": (1, n, True,
+                                    lambda programs, root, scratch: answer(programs, root, scratch, DESCRIBE))
+       for n in (3, 300)},
+    **{f"Wait, {n} instances": (1, n, True, lambda programs, root, scratch: answer(programs, root, scratch, WAIT))
+       for n in (3, 300)},
+    **{f"hugeplanctl status, {n} instances": (1, n, True, of_ctl_beside_daemon("status")) for n in (3, 300)},
+    "hugeplanctl status without a daemon, 3 instances": (1, 3, True, of_ctl("status")),
+    **{f"hugeplanctl wait, {n} instances": (1, n, True, of_ctl_beside_daemon("wait", "db1")) for n in (3, 300)},
+    "generator, 300 instances": (1, 300, True, of_generator),
+    "plan, 8 nodes, 1000 instances": (8, 1000, False, of_ctl("plan")),
+    "plan, 1024 nodes, 10 instances": (1024, 10, False, of_ctl("plan")),
+}
+
+
+def environment() -> str:
+    compiler = subprocess.run(["gcc", "-dumpfullversion"], capture_output=True, text=True, check=False).stdout.strip()
+    return f"{platform.machine()}, gcc {compiler}, {' '.join(platform.libc_ver())}"
+
+
+def read_table() -> tuple[str, dict[str, Cost]]:
+    lines = TABLE.read_text(encoding="utf-8").splitlines() if TABLE.exists() else []
+    rows = [line.split("\t") for line in lines if line and not line.startswith("#")]
+    measured = next((line.removeprefix("# measured with ") for line in lines if line.startswith("# measured")), "")
+    return measured, {name: Cost(int(instructions), int(calls)) for name, instructions, calls in rows}
+
+
+def write_table(costs: dict[str, Cost]) -> None:
+    text = "# SPDX-License-Identifier: LGPL-2.1-or-later\n# What run_costs.py holds the programs against: name, instructions, "
+    text += f"system calls.\n# measured with {environment()}\n"
+    for name, cost in costs.items():
+        text += f"{name}\t{cost.instructions}\t{cost.calls}\n"
+    TABLE.write_text(text, encoding="utf-8")
+
+
+def judge(cost: Cost, noted: Cost | None) -> tuple[bool, str]:
+    if noted is None:
+        return False, "not noted: --update"
+    ratios = [cost.instructions / noted.instructions, cost.calls / max(noted.calls, 1)]
+    text = f"{ratios[0]:5.2f}x {ratios[1]:5.2f}x"
+    if max(ratios) > 1 + TOLERANCE:
+        return False, f"{text}  more than a tenth above"
+    return True, text + ("  less: --update" if min(ratios) < 1 - TOLERANCE else "")
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser()
+    for name in "hugepland", "hugeplanctl", "generator":
+        parser.add_argument(f"--{name}", required=True)
+    parser.add_argument("--update", action="store_true")
+    parser.add_argument("names", nargs="*")
+    options = parser.parse_args()
+    programs = Programs(options.hugepland, options.hugeplanctl, options.generator)
+    missing = [name for name in ("valgrind", "strace", "pgrep") if not shutil.which(name)]
+    if missing:
+        print(f"skipped: {', '.join(missing)} not installed")
+        return SKIPPED
+    measured, noted = read_table()
+    names = [name for name in MEASURES if not options.names or any(word in name for word in options.names)]
+    costs = {}
+    with tempfile.TemporaryDirectory(prefix="hugeplan-costs-") as directory:
+        scratch = pathlib.Path(directory)
+        roots = {}
+        for nodes, instances, is_started, _ in (MEASURES[name] for name in names):
+            root = scratch / f"host-{nodes}-{instances}-{is_started:d}"
+            if root not in roots.values():
+                hosts.make_host(root, nodes, instances)
+                if is_started:
+                    hosts.start_instances(root, programs.hugeplanctl)
+            roots[nodes, instances, is_started] = root
+        time.sleep(SETTLED)
+        is_ok = True
+        print(f"{'':50} {'instructions':>14} {'calls':>8}")
+        for name in names:
+            nodes, instances, is_started, measure = MEASURES[name]
+            costs[name] = measure(programs, roots[nodes, instances, is_started], scratch)
+            is_fine, text = judge(costs[name], noted.get(name))
+            is_ok &= is_fine
+            print(f"{name:50} {costs[name].instructions:14,} {costs[name].calls:8}  {text}", flush=True)
+    if options.update:
+        write_table({**{name: cost for name, cost in noted.items() if name in MEASURES}, **costs})
+        return 0
+    if measured != environment():
+        print(f"skipped: noted with {measured}, and this is {environment()}")
+        return SKIPPED
+    return 0 if is_ok else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

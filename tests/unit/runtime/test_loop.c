@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+#include "runtime/clock.h"
+#include "runtime/loop.h"
+#include "support/testing.h"
+
+#include <sys/epoll.h>
+#include <unistd.h>
+
+enum { STEPS_MAX = 64 };
+
+/* What was called, in this order, by one letter each. */
+typedef struct Steps {
+        Loop *loop;
+        LoopIo io;
+        LoopTimer a, b, c;
+        int ends[2];
+        char names[STEPS_MAX + 1];
+        size_t n;
+} Steps;
+
+static void note(Steps *steps, char name) {
+        assert_in_range(steps->n, 0, STEPS_MAX - 1);
+        steps->names[steps->n++] = name;
+}
+
+static void on_a(void *userdata) {
+        note(userdata, 'a');
+}
+
+static void on_b(void *userdata) {
+        Steps *steps = userdata;
+
+        note(steps, 'b');
+        loop_unset(&steps->c);
+}
+
+static void on_c(void *userdata) {
+        note(userdata, 'c');
+}
+
+static void on_last(void *userdata) {
+        Steps *steps = userdata;
+
+        note(steps, 'z');
+        loop_end(steps->loop, 7);
+}
+
+/* Again and again, at once. */
+static void on_busy(void *userdata) {
+        Steps *steps = userdata;
+
+        note(steps, 't');
+        loop_set(steps->loop, &steps->a, 0, on_busy, steps);
+}
+
+static void on_byte(void *userdata, uint32_t events) {
+        Steps *steps = userdata;
+        char byte;
+
+        assert_int_equal(events, EPOLLIN);
+        note(steps, 'i');
+        if (steps->n >= 8) {
+                assert_int_equal(read(steps->ends[0], &byte, 1), 1);
+                loop_unwatch(&steps->io);
+                loop_set(steps->loop, &steps->b, 0, on_last, steps);
+        }
+}
+
+static int setup(void **state) {
+        Steps *steps = test_calloc(1, sizeof(Steps));
+
+        assert_int_equal(loop_new(&steps->loop), 0);
+        assert_int_equal(pipe(steps->ends), 0);
+        *state = steps;
+        return 0;
+}
+
+static int teardown(void **state) {
+        Steps *steps = *state;
+
+        loop_free(steps->loop);
+        close(steps->ends[0]);
+        close(steps->ends[1]);
+        test_free(steps);
+        return 0;
+}
+
+/* By their times, not by the order in which they were set; one that is set anew comes once, one that is unset
+ * within another's call does not come. */
+static void test_times(void **state) {
+        Steps *steps = *state;
+        uint64_t now = clock_now_usec();
+
+        loop_set(steps->loop, &steps->c, now + 3000, on_c, steps);
+        loop_set(steps->loop, &steps->a, now, on_c, steps);
+        loop_set(steps->loop, &steps->b, now + 2000, on_b, steps);
+        loop_set(steps->loop, &steps->a, now + 1000, on_a, steps);
+        assert_true(loop_is_set(&steps->a));
+        LoopTimer last = {};
+
+        loop_set(steps->loop, &last, now + 5000, on_last, steps);
+        assert_int_equal(loop_run(steps->loop), 7);
+        assert_text(steps->names, "abz");
+        assert_false(loop_is_set(&steps->a));
+        assert_true(clock_now_usec() >= now + 5000);
+}
+
+/* What is always due does not keep descriptors from being served, nor the other way round. */
+static void test_turns(void **state) {
+        Steps *steps = *state;
+
+        assert_int_equal(write(steps->ends[1], "x", 1), 1);
+        assert_int_equal(
+                loop_watch(steps->loop, &steps->io, steps->ends[0], EPOLLIN, on_byte, steps), 0);
+        loop_set(steps->loop, &steps->a, 0, on_busy, steps);
+        assert_int_equal(loop_run(steps->loop), 7);
+        assert_int_equal(strspn(steps->names, "ti"), steps->n - 1);
+        assert_true(strstr(steps->names, "ti") && strstr(steps->names, "it"));
+        assert_null(strstr(steps->names, "ii"));
+}
+
+static void test_descriptors(void **state) {
+        Steps *steps = *state;
+        LoopIo other = {};
+
+        assert_int_equal(loop_watch(steps->loop, &other, -1, EPOLLIN, on_byte, steps), -EBADF);
+        loop_unwatch(&other); /* was never watched */
+        assert_int_equal(write(steps->ends[1], "x", 1), 1);
+        assert_int_equal(loop_watch(steps->loop, &steps->io, steps->ends[0], 0, on_byte, steps), 0);
+        loop_set(steps->loop, &steps->a, clock_now_usec() + 1000, on_last, steps);
+        assert_int_equal(loop_run(steps->loop), 7);
+        assert_text(steps->names, "z"); /* of reading it wanted to hear nothing */
+}
+
+TEST_FILE(loop) {
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test_setup_teardown(test_times, setup, teardown),
+                cmocka_unit_test_setup_teardown(test_turns, setup, teardown),
+                cmocka_unit_test_setup_teardown(test_descriptors, setup, teardown),
+        };
+
+        return RUN_TESTS(tests);
+}

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* The service manager is played by a socket. */
+
+#include "runtime/service.h"
+#include "support/testing.h"
+#include "support/tree.h"
+
+#include <fcntl.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+/* Listens where NAME says, '@' for the abstract namespace. */
+static int listen_at(const char *name) {
+        struct sockaddr_un address = {.sun_family = AF_UNIX};
+        int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+
+        assert_in_range(strlen(name), 1, sizeof(address.sun_path) - 1);
+        memcpy(address.sun_path, name, strlen(name));
+        if (*name == '@')
+                address.sun_path[0] = '\0';
+        assert_int_equal(bind(fd, (struct sockaddr *) &address,
+                              (socklen_t) (offsetof(struct sockaddr_un, sun_path) + strlen(name))),
+                         0);
+        setenv("NOTIFY_SOCKET", name, 1);
+        return fd;
+}
+
+/* NULL: nothing was said. */
+static const char *heard(const Tree *tree, int fd) {
+        char text[256];
+        ssize_t size = recv(fd, text, sizeof(text), 0);
+
+        return size < 0 ? NULL : arena_strndup(tree->arena, text, (size_t) size);
+}
+
+static void test_notify(void **state) {
+        const Tree *tree = *state;
+        const char *names[] = {tree_path(tree, "/notify"),
+                               arena_printf(tree->arena, "@hugeplan-test-%d", (int) getpid())};
+
+        ARRAY_FOREACH(name, names, ARRAY_LEN(names)) {
+                int fd = listen_at(*name);
+
+                service_notify("READY=1\nSTATUS=%d of %d", 2, 3);
+                assert_text(heard(tree, fd), "READY=1\nSTATUS=2 of 3");
+                service_extend_timeout(5000000);
+                assert_text(heard(tree, fd), "EXTEND_TIMEOUT_USEC=5000000");
+                service_notify_ready();
+                assert_text(heard(tree, fd), "READY=1");
+                setenv("NOTIFY_SOCKET", "relative", 1);
+                service_notify_ready();
+                assert_null(heard(tree, fd));
+                unsetenv("NOTIFY_SOCKET");
+                service_notify_ready();
+                assert_null(heard(tree, fd));
+                close(fd);
+        }
+}
+
+static void set(const char *name, long number) {
+        char text[32];
+
+        snprintf(text, sizeof(text), "%ld", number);
+        setenv(name, text, 1);
+}
+
+/* What was meant for another process is not taken. */
+static void test_listen_fd(void **state) {
+        (void) state;
+        assert_int_equal(service_listen_fd(), -1);
+        set("LISTEN_FDS", 1);
+        assert_int_equal(service_listen_fd(), -1);
+        set("LISTEN_PID", getpid() + 1);
+        assert_int_equal(service_listen_fd(), -1);
+        set("LISTEN_PID", getpid());
+        int kept = fcntl(3, F_DUPFD_CLOEXEC, 10);
+        int before = fcntl(3, F_GETFD);
+
+        assert_int_equal(service_listen_fd(), 3);
+        if (before >= 0)
+                assert_int_equal(fcntl(3, F_GETFD), FD_CLOEXEC);
+        fcntl(3, F_SETFD, before);
+        close(kept);
+        setenv("LISTEN_FDS", "no number", 1);
+        assert_int_equal(service_listen_fd(), -1);
+        unsetenv("LISTEN_FDS");
+        unsetenv("LISTEN_PID");
+}
+
+static void test_watchdog(void **state) {
+        (void) state;
+        assert_int_equal(service_watchdog_usec(), 0);
+        set("WATCHDOG_USEC", 30000000);
+        assert_int_equal(service_watchdog_usec(), 30000000);
+        set("WATCHDOG_PID", getpid() + 1);
+        assert_int_equal(service_watchdog_usec(), 0);
+        set("WATCHDOG_PID", getpid());
+        assert_int_equal(service_watchdog_usec(), 30000000);
+        unsetenv("WATCHDOG_USEC");
+        unsetenv("WATCHDOG_PID");
+}
+
+TEST_FILE(service) {
+        const struct CMUnitTest tests[] = {
+                TREE_TEST(test_notify),
+                TEST(test_listen_fd),
+                TEST(test_watchdog),
+        };
+
+        return RUN_TESTS(tests);
+}
