@@ -1445,8 +1445,9 @@ def test_looker_says_nonsense(host: Host, fixture: str = "one-node") -> None:
     host.config("20-own.conf", "[Instance]\nMemory=auto\nUnit=own.service\n")
     runs(host, 300 * 1024, True)
     good = json.loads(host.ctl("look", "own", "last").stdout)
-    check(good == {"pages": [{"pageSizeBytes": 2 * MIB, "pages": 150}], "exact": True, "last": True,
-                   "command": good["command"]} and good["command"].startswith("/opt/own "), str(good))
+    check(good == {"pages": [{"pageSizeBytes": 2 * MIB, "pages": 150}], "exact": True, "whole": False, "tables": 0,
+                   "processes": 0, "last": True, "command": good["command"]}
+          and good["command"].startswith("/opt/own "), str(good))
     line = json.dumps(good).encode() + b"\n"
     pages = good["pages"]
 
