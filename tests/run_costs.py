@@ -237,7 +237,10 @@ def main() -> int:
     if missing:
         print(f"skipped: {', '.join(missing)} not installed")
         return SKIPPED
+    os.environ.pop("MALLOC_PERTURB_", None)  # meson's: memory is filled when it is freed, which is counted, too
     measured, noted = read_table()
+    if os.environ.get("HUGEPLAN_FAULTS") == "few":  # in a hurry
+        options.names = options.names or [" 3 instances"]
     names = [name for name in MEASURES if not options.names or any(word in name for word in options.names)]
     costs = {}
     with tempfile.TemporaryDirectory(prefix="hugeplan-costs-") as directory:

@@ -7,7 +7,6 @@
 
 const FirstLook *first_look_now(Command *command, const Status *status) {
         Arena *arena = command->arena;
-        const Topology *topology = probe_topology(command->root, arena);
         Suggestions *suggestions = ARENA_NEW(arena, Suggestions);
         SetPagesList *set_pages = ARENA_NEW(arena, SetPagesList);
         FirstLook *look = ARENA_NEW(arena, FirstLook);
@@ -17,6 +16,8 @@ const FirstLook *first_look_now(Command *command, const Status *status) {
         /* Files that the daemon has not read yet: the next step is in the status. */
         if (status->problems.list.n > 0 && read_config(command)->n_instances > 0)
                 return NULL;
+        const Topology *topology = probe_topology(command->root, arena);
+
         *set_pages = set_pages_find(arena, setting_sources_find(command->root, arena, topology),
                                     topology);
         *suggestions = suggestions_find(command);
