@@ -79,6 +79,7 @@ static void test_refusals(void **state) {
                 PAGES ",\"unit\":\"x\"" REST,
                 PAGES ",\"exact\":1,\"whole\":false,\"command\":null,\"last\":false}",
                 PAGES ",\"exact\":true,\"whole\":1,\"command\":null,\"last\":false}",
+                PAGES ",\"exact\":false,\"whole\":true,\"command\":null,\"last\":false}",
                 PAGES ",\"exact\":true,\"command\":null,\"last\":false}",
                 PAGES ",\"exact\":true,\"whole\":false,\"command\":7,\"last\":false}",
                 PAGES ",\"exact\":true,\"whole\":false,\"command\":null,\"last\":0}",
