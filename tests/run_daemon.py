@@ -1203,11 +1203,12 @@ def seen(host: Host) -> tuple[int, bool]:
     return int(match[1]), "X-SeenExact=yes" in text
 
 
-def look(host: Host) -> subprocess.CompletedProcess[str]:
-    """Before own.service stops; with what was said by who keeps it."""
+def look(host: Host, is_last: bool = True) -> subprocess.CompletedProcess[str]:
+    """At own.service, as after its start or before it stops; with what was said by who keeps it."""
+    last = ["last"] if is_last else []
     listening = listener(host, "own")
     with connected(host, "own", "seen") as connection:
-        done = subprocess.run([*host.hugeplanctl, f"--root={host.root}", "look", "own", "last"], check=False,
+        done = subprocess.run([*host.hugeplanctl, f"--root={host.root}", "look", "own", *last], check=False,
                               stdin=connection, stdout=connection, stderr=subprocess.PIPE, text=True,
                               timeout=PATIENCE, env=run_cases.ENVIRONMENT)
     check("Sanitizer" not in done.stderr and "runtime error" not in done.stderr, done.stderr)
@@ -1297,10 +1298,10 @@ def test_seen_java(host: Host, fixture: str = "one-node") -> None:
     free = host.path("sys/devices/system/node/node0/hugepages/hugepages-2048kB/free_hugepages")
 
     def explained(pages: int, is_last: bool) -> str:
-        """With so many seen by whoever asks while it runs, or before it stops."""
+        """With so many seen after its start, or before it stops."""
         runs(host, pages * 2048, True)
         free.write_text(f"{rule - pages}\n")
-        done = look(host) if is_last else host.ctl("learn", "own")
+        done = look(host, is_last)
         check(done.returncode == 0 and seen(host) == (pages, True), f"{seen(host)}")
         runs(host, 0, True)
         free.write_text(f"{rule}\n")
@@ -1459,7 +1460,8 @@ def test_looker_says_nonsense(host: Host, fixture: str = "one-node") -> None:
         return heard(listening)
 
     bad = [{}, good | {"more": 1}, good | {"pages": []}, good | {"pages": pages * 2}, good | {"exact": 1},
-           good | {"command": "x" * 300}, good | {"command": 1}, good | {"last": None},
+           good | {"whole": 1}, good | {"whole": True, "exact": False}, good | {"command": "x" * 300},
+           good | {"command": 1}, good | {"last": None},
            *(good | {"pages": [pages[0] | change]} for change in
              ({"pageSizeBytes": 4096}, {"pages": 0}, {"pages": -1}, {"pages": 2**62}, {"unit": "x"}))]
     for what in (b"\n", b"{}", line[:-1], line.replace(b"{", b"[", 1), b" " * 100000,

@@ -74,6 +74,9 @@ int seen_from_json(Arena *arena, const json_t *json, const InstanceConfig *insta
                 return -EINVAL;
         seen.is_exact = json_is_true(exact);
         seen.is_whole = json_is_true(whole);
+        /* An estimate never stands alone. */
+        if (seen.is_whole && !seen.is_exact)
+                return -EINVAL;
         *ret = seen;
         *ret_is_last = json_is_true(last);
         return 0;

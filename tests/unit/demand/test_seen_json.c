@@ -91,6 +91,8 @@ static void test_refusals(void **state) {
                 PAGES
                 ",\"exact\":true,\"whole\":1,\"command\":null,\"tables\":0,\"processes\":0,\"last\":false}",
                 PAGES
+                ",\"exact\":false,\"whole\":true,\"command\":null,\"tables\":0,\"processes\":0,\"last\":false}",
+                PAGES
                 ",\"exact\":true,\"command\":null,\"tables\":0,\"processes\":0,\"last\":false}",
                 PAGES
                 ",\"exact\":true,\"whole\":false,\"command\":7,\"tables\":0,\"processes\":0,\"last\":false}",
