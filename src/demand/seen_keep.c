@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* What is kept of what was seen: for who keeps it, which the daemon does not. */
+#include "demand/seen.h"
+
+#include "base/text.h"
+#include "demand/page_counts.h"
+#include "model/names.h"
+
+static bool are_same_counts(const PageCounts *a, const PageCounts *b) {
+        return a->n == b->n &&
+               !VEC_ANY(count, a, page_counts_find(b, count->page_size_bytes) != count->pages);
+}
+
+static bool holds_for_same(const Seen *a, const Seen *b) {
+        return are_same_counts(&a->base, &b->base) && text_equals(a->unit, b->unit) &&
+               text_equals(a->version, b->version) && text_equals(a->settings, b->settings) &&
+               text_equals(a->command, b->command);
+}
+
+bool seen_is_same(const Seen *a, const Seen *b) {
+        return are_same_counts(&a->pages, &b->pages) && holds_for_same(a, b) &&
+               a->is_exact == b->is_exact && a->is_whole == b->is_whole;
+}
+
+static bool has_more(const Seen *a, const Seen *b) {
+        return VEC_ANY(count, &a->pages,
+                       count->pages > page_counts_find(&b->pages, count->page_size_bytes));
+}
+
+Seen seen_merge(const InstanceConfig *instance, const Seen *now, bool is_last) {
+        const Seen *before = &instance->learned.seen;
+
+        if (before->pages.n == 0 || !holds_for_same(before, now) || has_more(now, before))
+                return *now;
+        if (!has_more(before, now)) /* the same: what says more is better */
+                return now->is_exact + now->is_whole >= before->is_exact + before->is_whole
+                               ? *now
+                               : *before;
+        return is_last && now->is_exact && !before->is_exact ? *now : *before;
+}
+
+/* ---- as text ---- */
+
+char *seen_path(Arena *arena, const InstanceConfig *instance) {
+        return arena_printf(arena, PATH_CONFIG_ETC "/%s.d/" NAME_SEEN,
+                            text_base_name(instance->file));
+}
+
+static void add_word(Text *text, const char *key, const char *value) {
+        if (value)
+                text_printf(text, "%s=%s\n", key, text_printable(text->arena, value));
+}
+
+char *seen_format(Arena *arena, const InstanceConfig *instance, const Seen *seen,
+                  const char *when) {
+        Text text = text_in(arena);
+
+        text_printf(
+                &text,
+                "# %s has mapped %s%s.\n"
+                "#\n"
+                "# Seen by hugeplanctl " HUGEPLAN_VERSION " on %s in the processes of %s,\n"
+                "# which is looked at when it has started and before it stops. It holds for the\n"
+                "# settings of this run; the next start goes by it, see LEARNED SIZES in\n"
+                "# hugeplan.d(5). To forget it, remove this file.\n"
+                "\n"
+                "[Instance]\n"
+                "X-Seen=%s\n"
+                "X-SeenExact=%s\n",
+                instance->name, page_counts_format(arena, &seen->pages),
+                seen->is_exact ? "" : ", an estimate", when, text_printable(arena, seen->unit),
+                page_counts_value(arena, &seen->pages), seen->is_exact ? "yes" : "no");
+        if (seen->base.n > 0)
+                text_printf(&text, "X-SeenBase=%s\n", page_counts_value(arena, &seen->base));
+        add_word(&text, "X-SeenUnit", seen->unit);
+        if (seen->is_whole)
+                text_add(&text, "X-SeenWhole=yes\n");
+        add_word(&text, "X-SeenVersion", seen->version);
+        add_word(&text, "X-SeenSettings", seen->settings);
+        add_word(&text, "X-SeenCommand", seen->command);
+        return text.string;
+}
