@@ -63,51 +63,6 @@ const char *text_string(const Text *text) {
         return text->string ? text->string : "";
 }
 
-void text_add_wrapped(Text *text, const char *first, const char *indent, const char *paragraph,
-                      size_t width) {
-        size_t indent_width = text_width(indent);
-        bool at_start = true;
-        char *word;
-
-        text_add(text, first);
-        const char *newline = strrchr(text->string, '\n');
-        size_t column = 0;
-
-        /* What stands in the line so far; escape sequences that colour it take no column. */
-        for (const char *at = newline ? newline + 1 : text->string; *at; at++)
-                if (*at == '\033')
-                        at += strcspn(at, "m");
-                else if (((unsigned char) *at & 0xC0) != 0x80)
-                        column++;
-        while ((word = text_next_word(text->arena, &paragraph, " "))) {
-                size_t word_width = text_width(word);
-
-                if (!at_start && column + 1 + word_width > width) {
-                        text_add(text, "\n");
-                        text_add(text, indent);
-                        column = indent_width;
-                        at_start = true;
-                }
-                if (!at_start) {
-                        text_add(text, " ");
-                        column++;
-                }
-                text_add(text, word);
-                column += word_width;
-                at_start = false;
-        }
-        text_add(text, "\n");
-}
-
-size_t text_width(const char *string) {
-        size_t width = 0;
-
-        for (; *string; string++)
-                if (((unsigned char) *string & 0xC0) != 0x80)
-                        width++;
-        return width;
-}
-
 /* The length of the well-formed sequence at BYTES, 0 if there is none. */
 static size_t utf8_sequence(const unsigned char *bytes, size_t left) {
         static const struct {

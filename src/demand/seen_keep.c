@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* What is kept of what was seen: for who keeps it, which the daemon does not. */
+#include "demand/seen.h"
+
+#include "base/size.h"
+#include "base/text.h"
+#include "demand/page_counts.h"
+
+static bool are_same_counts(const PageCounts *a, const PageCounts *b) {
+        return a->n == b->n &&
+               !VEC_ANY(count, a, page_counts_find(b, count->page_size_bytes) != count->pages);
+}
+
+static bool holds_for_same(const Seen *a, const Seen *b) {
+        return are_same_counts(&a->base, &b->base) && text_equals(a->unit, b->unit) &&
+               text_equals(a->version, b->version) && text_equals(a->settings, b->settings) &&
+               text_equals(a->command, b->command);
+}
+
+bool seen_is_same(const Seen *a, const Seen *b) {
+        return are_same_counts(&a->pages, &b->pages) && holds_for_same(a, b) &&
+               a->is_exact == b->is_exact && a->is_whole == b->is_whole &&
+               a->small_tables.bytes == b->small_tables.bytes &&
+               a->small_tables.n_processes == b->small_tables.n_processes;
+}
+
+static bool has_more(const Seen *a, const Seen *b) {
+        return VEC_ANY(count, &a->pages,
+                       count->pages > page_counts_find(&b->pages, count->page_size_bytes));
+}
+
+static Seen merge_pages(const Seen *before, const Seen *now, bool is_last) {
+        if (now->pages.n == 0 && before->pages.n > 0)
+                return *before;
+        if (before->pages.n == 0 || !holds_for_same(before, now) || has_more(now, before))
+                return *now;
+        if (!has_more(before, now)) /* the same: what says more is better */
+                return now->is_exact + now->is_whole >= before->is_exact + before->is_whole
+                               ? *now
+                               : *before;
+        return is_last && now->is_exact && !before->is_exact ? *now : *before;
+}
+
+static SmallTables merge_tables(const Seen *before, const Seen *now) {
+        if (now->small_tables.bytes == 0)
+                return text_equals(before->unit, now->unit) ? before->small_tables
+                                                            : (SmallTables){};
+        return holds_for_same(before, now) && before->small_tables.bytes > now->small_tables.bytes
+                       ? before->small_tables
+                       : now->small_tables;
+}
+
+Seen seen_merge(const InstanceConfig *instance, const Seen *now, bool is_last) {
+        const Seen *before = &instance->learned.seen;
+        Seen kept = merge_pages(before, now, is_last);
+
+        kept.small_tables = merge_tables(before, now);
+        return kept;
+}
+
+/* ---- as text ---- */
+
+static void add_word(Text *text, const char *key, const char *value) {
+        if (value)
+                text_printf(text, "%s=%s\n", key, text_printable(text->arena, value));
+}
+
+static void add_number(Text *text, const char *key, uint64_t value) {
+        text_printf(text, "%s=%" PRIu64 "\n", key, value);
+}
+
+/* "139 pages of 2M", "page tables of 8.1G with small pages (402 processes)", or both. */
+char *seen_describe(Arena *arena, const Seen *seen) {
+        const SmallTables *tables = &seen->small_tables;
+        Text text = text_in(arena);
+
+        if (seen->pages.n > 0)
+                text_printf(&text, "it has mapped %s%s", page_counts_format(arena, &seen->pages),
+                            seen->is_exact ? "" : ", an estimate");
+        if (tables->bytes > 0)
+                text_printf(&text, "%spage tables of %s with small pages (%" PRIu64 " process%s)",
+                            text.length > 0 ? "; " : "", format_size(arena, tables->bytes),
+                            tables->n_processes, tables->n_processes == 1 ? "" : "es");
+        return text.string;
+}
+
+char *seen_format(Arena *arena, const InstanceConfig *instance, const Seen *seen,
+                  const char *when) {
+        const SmallTables *tables = &seen->small_tables;
+        Text text = text_in(arena);
+
+        text_printf(
+                &text,
+                "# %s: %s.\n"
+                "#\n"
+                "# Seen by hugeplanctl " HUGEPLAN_VERSION " on %s in the processes of %s,\n"
+                "# which is looked at when it has started and before it stops. It holds for the\n"
+                "# settings of this run; the next start goes by it, see LEARNED SIZES in\n"
+                "# hugeplan.d(5). To forget it, remove this file.\n"
+                "\n"
+                "[Instance]\n",
+                instance->name, seen_describe(arena, seen), when,
+                text_printable(arena, seen->unit));
+        if (seen->pages.n > 0)
+                text_printf(&text, "X-Seen=%s\nX-SeenExact=%s\n",
+                            page_counts_value(arena, &seen->pages), seen->is_exact ? "yes" : "no");
+        if (seen->base.n > 0)
+                text_printf(&text, "X-SeenBase=%s\n", page_counts_value(arena, &seen->base));
+        add_word(&text, "X-SeenUnit", seen->unit);
+        if (seen->is_whole)
+                text_add(&text, "X-SeenWhole=yes\n");
+        add_word(&text, "X-SeenVersion", seen->version);
+        add_word(&text, "X-SeenSettings", seen->settings);
+        add_word(&text, "X-SeenCommand", seen->command);
+        if (tables->bytes == 0)
+                return text.string;
+        add_number(&text, "X-SmallTables", tables->bytes);
+        add_number(&text, "X-SmallProcesses", tables->n_processes);
+        add_word(&text, "X-SmallSeen", tables->at);
+        return text.string;
+}

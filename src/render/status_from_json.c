@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* A status as it was sent: for who asks the daemon, which is not linked with it. */
+#include "render/status_json.h"
+
+#include "base/json.h"
+#include "base/text.h"
+#include "status/json_value.h"
+
+static bool hold_from_json(Arena *arena, const json_t *json, StatusHold *ret) {
+        *ret = (StatusHold){
+                .instance = text_from_json(arena, json, "instance"),
+                .unit = text_from_json(arena, json, "unit"),
+                .page_size_bytes = count_from_json(json, "pageSizeBytes"),
+                .pages = count_from_json(json, "pages"),
+        };
+        ret->nodes = node_pages_from_json(arena, json_object_get(json, "nodes"), &ret->n_nodes);
+        return ret->instance && ret->unit;
+}
+
+static StatusReserved reserved_from_json(Arena *arena, const json_t *json) {
+        const json_t *nodes = json_object_get(json, "nodes");
+        StatusReserved reserved = {
+                .unit = text_from_json(arena, json, "unit"),
+                .instance = text_from_json(arena, json, "instance"),
+                .page_size_bytes = count_from_json(json, "pageSizeBytes"),
+                .pages = count_from_json(json, "pages"),
+                .is_likely = json_is_true(json_object_get(json, "likely")),
+        };
+
+        for (size_t i = 0; i < json_array_size(nodes); i++) {
+                json_int_t node = json_integer_value(json_array_get(nodes, i));
+
+                if (node >= 0 && node < ID_SET_MAX)
+                        id_set_add(&reserved.nodes, (unsigned) node);
+        }
+        return reserved;
+}
+
+int status_instance_from_json(Arena *arena, const json_t *json, StatusInstance *ret) {
+        StatusInstance instance = {
+                .name = text_from_json(arena, json, "name"),
+                .engine = text_from_json(arena, json, "engine"),
+                .unit = text_from_json(arena, json, "unit"),
+                .file = text_from_json(arena, json, "file"),
+                .page_size_bytes = count_from_json(json, "pageSizeBytes"),
+                .pages_wanted = count_from_json(json, "pagesWanted"),
+                .pages_granted = count_from_json(json, "pagesGranted"),
+                .priority = (unsigned) count_from_json(json, "priority"),
+                .shortage = text_equals(text_from_json(arena, json, "shortage"), "degrade")
+                                    ? SHORTAGE_DEGRADE
+                                    : SHORTAGE_REFUSE,
+                .reason = {.text = text_from_json(arena, json, "reason"),
+                           .remedy = text_from_json(arena, json, "remedy")},
+                .fingerprint = text_from_json(arena, json, "configuration"),
+        };
+
+        if (!instance.name ||
+            verdict_from_name(text_from_json(arena, json, "verdict"), &instance.verdict) < 0)
+                return -EPROTO;
+        reason_from_id(text_from_json(arena, json, "reasonId"), &instance.reason.kind);
+        instance.is_running = json_is_true(json_object_get(json, "running"));
+        instance.is_counted = json_is_true(json_object_get(json, "counted"));
+        StatusHold until;
+
+        if (hold_from_json(arena, json_object_get(json, "untilRestart"), &until))
+                instance.until_restart = arena_memdup(arena, &until, sizeof(until));
+        instance.nodes =
+                node_pages_from_json(arena, json_object_get(json, "nodes"), &instance.n_nodes);
+        *ret = instance;
+        return 0;
+}
+
+static StatusPool pool_from_json(const json_t *json) {
+        return (StatusPool){
+                .node = (unsigned) count_from_json(json, "node"),
+                .page_size_bytes = count_from_json(json, "pageSizeBytes"),
+                .total_pages = count_from_json(json, "total"),
+                .free_pages = count_from_json(json, "free"),
+                .surplus_pages = count_from_json(json, "surplus"),
+                .foreign_pages = count_from_json(json, "foreign"),
+                .owned_pages = count_from_json(json, "owned"),
+        };
+}
+
+Diags problems_from_json(Arena *arena, const json_t *json) {
+        Diags problems = diags_in(arena);
+
+        for (size_t i = 0; i < json_array_size(json); i++) {
+                const json_t *item = json_array_get(json, i);
+                Diag problem = {
+                        .severity = SEVERITY_ERROR,
+                        .id = text_from_json(arena, item, "id"),
+                        .file = text_from_json(arena, item, "file"),
+                        .line = (unsigned) count_from_json(item, "line"),
+                        .key = text_from_json(arena, item, "key"),
+                        .text = text_from_json(arena, item, "text"),
+                        .remedy = text_from_json(arena, item, "remedy"),
+                };
+
+                severity_from_name(text_from_json(arena, item, "severity"), &problem.severity);
+                if (problem.text)
+                        diags_add(&problems, &problem);
+        }
+        return problems;
+}
+
+Status *status_from_json(Arena *arena, const json_t *json) {
+        const json_t *host = json_object_get(json, "host");
+        const json_t *pools = json_object_get(json, "pools");
+        const json_t *instances = json_object_get(json, "instances");
+        const json_t *problems = json_object_get(json, "problems");
+        const json_t *users = json_object_get(json, "pageUsers"), *item;
+        Status *status = ARENA_NEW(arena, Status);
+        PageUsers *page_users = ARENA_NEW(arena, PageUsers);
+        StatusHold hold;
+        PageUser user;
+        Attempt attempt;
+        size_t i;
+
+        if (!json_is_array(pools) || !json_is_array(instances) || !json_is_array(problems) ||
+            verdict_from_name(text_from_json(arena, host, "verdict"), &status->verdict) < 0)
+                return NULL;
+        status->thp = text_from_json(arena, host, "transparentHugePages");
+        status->phase = text_from_json(arena, host, "phase");
+        status->boot_id = text_from_json(arena, host, "bootId");
+        status->fingerprint = text_from_json(arena, host, "configuration");
+        status->pools = ARENA_ARRAY(arena, StatusPool, json_array_size(pools) + 1);
+        json_array_foreach(pools, i, item)
+                status->pools[status->n_pools++] = pool_from_json(item);
+        status->instances = ARENA_ARRAY(arena, StatusInstance, json_array_size(instances) + 1);
+        json_array_foreach(instances, i, item)
+                if (status_instance_from_json(arena, item,
+                                              &status->instances[status->n_instances++]) < 0)
+                        return NULL;
+        status->problems = problems_from_json(arena, problems);
+        json_array_foreach(json_object_get(json, "reserved"), i, item)
+                *vec_push(arena, &status->reserved) = reserved_from_json(arena, item);
+        json_array_foreach(json_object_get(json, "kept"), i, item)
+                if (hold_from_json(arena, item, &hold))
+                        *vec_push(arena, &status->left) = hold;
+        json_array_foreach(json_object_get(json, "attempts"), i, item)
+                if (attempt_from_json(item, &attempt) == 0)
+                        *vec_push(arena, &status->attempts) = attempt;
+        json_array_foreach(users, i, item)
+                if (page_user_from_json(arena, item, &user) == 0)
+                        *vec_push(arena, &page_users->list) = user;
+        status->page_users = json_is_array(users) ? page_users : NULL;
+        return status;
+}
