@@ -11,7 +11,7 @@
 
 struct Loop {
         int epoll_fd, timer_fd;
-        LoopTimer *timers;   /* in no order */
+        LoopTimer *first, *last; /* by their times; of equal ones, as they were set */
         uint64_t armed_usec; /* for when the descriptor of the clock is set; UINT64_MAX: for never */
         bool is_over;
         int code;
@@ -47,29 +47,28 @@ void loop_unwatch(LoopIo *io) {
 /* ---- times ---- */
 
 void loop_unset(LoopTimer *timer) {
-        LoopTimer **at = timer->loop ? &timer->loop->timers : NULL;
+        Loop *loop = timer->loop;
 
-        while (at && *at && *at != timer)
-                at = &(*at)->next;
-        if (at && *at)
-                *at = timer->next;
+        if (loop) {
+                *(timer->before ? &timer->before->next : &loop->first) = timer->next;
+                *(timer->next ? &timer->next->before : &loop->last) = timer->before;
+        }
         *timer = (LoopTimer){};
 }
 
+/* Looked for from the end: of many clients, who comes later waits until later. */
 void loop_set(Loop *loop, LoopTimer *timer, uint64_t at_usec, LoopTimerHandler handler,
               void *userdata) {
         loop_unset(timer);
-        *timer = (LoopTimer){loop, loop->timers, at_usec, handler, userdata};
-        loop->timers = timer;
-}
+        LoopTimer *before = loop->last;
 
-static LoopTimer *first_timer(const Loop *loop) {
-        LoopTimer *first = NULL;
+        while (before && before->at_usec > at_usec)
+                before = before->before;
+        LoopTimer *next = before ? before->next : loop->first;
 
-        for (LoopTimer *timer = loop->timers; timer; timer = timer->next)
-                if (!first || timer->at_usec < first->at_usec)
-                        first = timer;
-        return first;
+        *timer = (LoopTimer){loop, before, next, at_usec, handler, userdata};
+        *(before ? &before->next : &loop->first) = timer;
+        *(next ? &next->before : &loop->last) = timer;
 }
 
 /* A descriptor, for epoll_wait(2) goes by a clock that stands still while the host is suspended. */
@@ -120,7 +119,7 @@ static int wait_and_serve(Loop *loop, bool may_wait) {
 /* One time and one descriptor in turn, so that neither keeps the other from being served. */
 int loop_run(Loop *loop) {
         while (!loop->is_over) {
-                LoopTimer *timer = first_timer(loop);
+                LoopTimer *timer = loop->first;
                 bool is_served = serve_timer(timer);
                 int r = 0;
 
@@ -164,8 +163,8 @@ int loop_new(Loop **ret) {
 Loop *loop_free(Loop *loop) {
         if (!loop)
                 return NULL;
-        while (loop->timers)
-                loop_unset(loop->timers);
+        while (loop->first)
+                loop_unset(loop->first);
         if (loop->epoll_fd >= 0)
                 close(loop->epoll_fd);
         if (loop->timer_fd >= 0)

@@ -28,7 +28,7 @@ typedef struct LoopTimer LoopTimer;
 typedef void (*LoopTimerHandler)(void *userdata);
 struct LoopTimer {
         Loop *loop; /* NULL: it is not set */
-        LoopTimer *next;
+        LoopTimer *before, *next;
         uint64_t at_usec;
         LoopTimerHandler handler;
         void *userdata;

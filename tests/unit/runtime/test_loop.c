@@ -106,6 +106,22 @@ static void test_times(void **state) {
         assert_true(clock_now_usec() >= now + 5000);
 }
 
+/* Of equal times, who was set first comes first; and one may be unset at either end. */
+static void test_equal_times(void **state) {
+        Steps *steps = *state;
+        LoopTimer first = {}, last = {}, after = {};
+
+        loop_set(steps->loop, &last, 5, on_last, steps);
+        loop_set(steps->loop, &steps->c, 4, on_c, steps);
+        loop_set(steps->loop, &steps->a, 4, on_a, steps);
+        loop_set(steps->loop, &first, 0, on_b, steps);
+        loop_set(steps->loop, &after, 6, on_b, steps);
+        loop_unset(&first);
+        loop_unset(&after);
+        assert_int_equal(loop_run(steps->loop), 7);
+        assert_text(steps->names, "caz");
+}
+
 /* What is always due does not keep descriptors from being served, nor the other way round. */
 static void test_turns(void **state) {
         Steps *steps = *state;
@@ -136,6 +152,7 @@ static void test_descriptors(void **state) {
 TEST_FILE(loop) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test_setup_teardown(test_times, setup, teardown),
+                cmocka_unit_test_setup_teardown(test_equal_times, setup, teardown),
                 cmocka_unit_test_setup_teardown(test_turns, setup, teardown),
                 cmocka_unit_test_setup_teardown(test_descriptors, setup, teardown),
         };
