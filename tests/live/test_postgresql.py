@@ -224,11 +224,17 @@ def control_group(server: Server) -> Iterator[None]:
         group.rmdir()
 
 
-def seen(hugeplanctl: str) -> tuple[int, bool]:
-    SEEN.unlink(missing_ok=True)
+def learn(hugeplanctl: str) -> str:
     done = subprocess.run([hugeplanctl, "learn", "pg"], check=False, text=True, capture_output=True,
                           timeout=PATIENCE)
-    check(done.returncode == 0 and SEEN.exists(), f"learn: {done.returncode}\n{done.stderr}")
+    check(done.returncode == 0, f"learn: {done.returncode}\n{done.stderr}")
+    return done.stderr
+
+
+def seen(hugeplanctl: str) -> tuple[int, bool]:
+    SEEN.unlink(missing_ok=True)
+    said = learn(hugeplanctl)
+    check(SEEN.exists(), said)
     text = SEEN.read_text()
     found = re.search(r"^X-Seen=2M:(\d+)$", text, re.MULTILINE)
     check(found is not None, text)
@@ -243,9 +249,11 @@ def check_seen(hugeplanctl: str, server: Server) -> None:
     found = explain(hugeplanctl)
     rule, pages = found["byRule"][0]["pages"], found["sizes"][0]["pages"]
     (CONFIG / "20-pg.conf").write_text((CONFIG / "20-pg.conf").read_text() + f"Unit={UNIT}\n")
-    SEEN.parent.mkdir()
-    (SEEN.parent / "90-learned.conf").write_text(
-        f"[Instance]\nPages=2M:{rule}\nX-Version={found['version']}\nX-Rule=2M:{rule}\n")
+    learn(hugeplanctl)
+    learned = SEEN.parent / "90-learned.conf"
+    settings = re.search("^X-Settings=.*$", learned.read_text(), re.MULTILINE)
+    check(settings is not None, learned.read_text())
+    learned.write_text(f"[Instance]\nPages=2M:{rule}\nX-Version={found['version']}\nX-Rule=2M:{rule}\n{settings[0]}\n")
     set_pool(rule)
     with control_group(server):
         check((now := seen(hugeplanctl)) == (pages, True), f"it says {pages}, seen is {now}")
