@@ -24,7 +24,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 
-from run_daemon import MIB, PATIENCE, SOCKET, STATE, Host, check, main, replace, unlimited, wait_until
+from run_daemon import MIB, PATIENCE, SOCKET, STATE, Failure, Host, check, main, replace, unlimited, wait_until
 
 GROUPS = "sys/fs/cgroup/system.slice"
 PG = "[Instance]\nPages=100\nUnit=pg.service\n"
@@ -508,7 +508,12 @@ def test_ended_and_taken(host: Host, fixture: str = "one-node") -> None:
         done = host.ctl("wait", "pg")  # of no unit, or of this one: who asks does not matter
         check(done.returncode == 1 and "held by" not in done.stdout and " 97 " in done.stderr, done.stderr)
         stranger.use(0, 0)
-        wait_until("it has its pages back", lambda: "error" not in restart(host))
+        replies: list[dict] = []
+        try:
+            wait_until("it has its pages back",
+                       lambda: replies.append(restart(host)) or "error" not in replies[-1])
+        except Failure as failure:
+            raise Failure(f"{failure}: {replies[-1]}") from None
 
 
 def test_restart_says_nothing_more(host: Host, fixture: str = "one-node") -> None:
