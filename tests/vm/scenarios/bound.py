@@ -95,7 +95,8 @@ def files(version: int) -> dict[str, Content]:
 
 SCENARIO = Scenario(
     nodes=(Node("1G"), Node("1G")),
-    suites=("bookworm", "trixie"),
+    suites=("trixie",),
+    more_suites=("bookworm",),
     files={
         "/etc/hugeplan.d/20-mariadb.conf": (
             f"[Instance]\nEngine=mariadb\nNodes={NODE}\nPlacement=bind\n"

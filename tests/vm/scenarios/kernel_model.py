@@ -79,8 +79,8 @@ def random_mounts() -> None:
 
 SCENARIO = Scenario(
     nodes=(Node("12G"), Node("9G"), Node("512M", cpus=0)),
-    suites=("bookworm",),
-    more_suites=("trixie",),
+    suites=(),
+    more_suites=("bookworm", "trixie"),
     tools=("kernel-script",),
     boots=(
         # The nodes' memory is hardly touched: the kernel does not zero a page before it is.

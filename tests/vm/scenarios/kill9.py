@@ -118,5 +118,6 @@ SCENARIO = Scenario(
         ),
     },
     enable=("small.service",),
-    boots=(Boot(converges),),
+    # Each page is filled with zeros when it is allocated, so that a write takes long enough to be cut short.
+    boots=(Boot(converges, kernel_args="init_on_alloc=1"),),
 )

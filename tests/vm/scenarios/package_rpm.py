@@ -125,6 +125,7 @@ def version() -> str:
 
 
 SCENARIO = packaged_scenario(
-    suites=("trixie",),
+    suites=(),
+    more_suites=("trixie",),
     boots=(Boot(changes_nothing, limit_sec=LIMIT_SEC), Boot(lives_on, limit_sec=LIMIT_SEC)),
 )
