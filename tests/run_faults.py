@@ -435,7 +435,10 @@ def play_served(programs: Programs, kinds: list[Fault], share: int) -> int:
         try:
             life = Life(bench, host, None)
             # The kernel here takes a moment to show what was written: "never" is nothing before it is "[never]".
-            run_daemon.wait_until("rest", lambda: life.phase() == "idle" and host.kernel.is_quiet())
+            # And what it has shown then is looked at once more by the daemon, which is not at rest until it has.
+            for pause in (1, 0):
+                run_daemon.wait_until("rest", lambda: life.phase() == "idle" and host.kernel.is_quiet())
+                time.sleep(pause)
             n_runs = sum(play_verb(bench, kinds, share, *verb)
                          for verb in (("status",), ("wait", "pg"), ("reload",)))
             life.check_pools(200, 200)

@@ -99,7 +99,7 @@ def first_start() -> None:
     check_equal(seen(), (pages(FIRST), False), "first start: as much as its shared memory, once, an estimate")
     check_equal(unit("hugeplan-look@own.service"), "active", "who looks goes with it")
     check_equal(unit("hugeplan-learn@own.service"), "active", "and who keeps it")
-    check(told("hugeplan-learn@own.service", "seen that it has mapped"), "who is another one",
+    check(told("hugeplan-learn@own.service", "seen: it has mapped"), "who is another one",
           log("hugeplan-learn@own.service"))
 
 
