@@ -67,12 +67,15 @@ static void add_cell(Text *out, const DocCell *cell) {
                 add_noted(out, "", cell->note);
 }
 
+static void add_heading(Text *out, const char *title) {
+        text_add(out, "| ");
+        add_escaped(out, title);
+        text_add(out, " ");
+}
+
 static void add_table(Text *out, const DocTable *table) {
-        VEC_FOREACH(column, &table->columns) {
-                text_add(out, "| ");
-                add_escaped(out, column->title);
-                text_add(out, " ");
-        }
+        VEC_FOREACH(column, &table->columns)
+                add_heading(out, column->title);
         text_add(out, "|\n");
         VEC_FOREACH(column, &table->columns)
                 text_add(out, column->is_right ? "|--:" : "|:--");
@@ -90,11 +93,8 @@ static void add_table(Text *out, const DocTable *table) {
 static void add_figures(Text *out, const Document *document) {
         if (document->figures.n == 0)
                 return;
-        VEC_FOREACH(figure, &document->figures) {
-                text_add(out, "| ");
-                add_escaped(out, figure->name);
-                text_add(out, " ");
-        }
+        VEC_FOREACH(figure, &document->figures)
+                add_heading(out, figure->name);
         text_add(out, "|\n");
         VEC_FOREACH(figure, &document->figures)
                 text_add(out, "|:--");

@@ -157,6 +157,12 @@ static void test_kept(void **state) {
         assert_text(kept(arena, true, 400, true, "/opt/a 02", false), "400 exact");
 }
 
+/* As it is read back: TEXT is what 91-seen.conf holds. */
+static const Config *with_seen(Arena *arena, const char *text) {
+        return config_make(arena, "20-db.conf", "[Instance]\nMemory=auto\nUnit=db.service\n",
+                           "20-db.conf.d/91-seen.conf", text, NULL);
+}
+
 static void test_read_back(void **state) {
         static const char *const hostile[] = {"a\nPages=1G:9999", "a\r[Host]", "\033[2J", "\xFF",
                                               ""};
@@ -169,9 +175,7 @@ static void test_read_back(void **state) {
                 seen.is_whole = true;
                 seen.settings = hostile[i];
                 const char *text = seen_format(*state, instance, &seen, "a day");
-                const Config *config = config_make(*state, "20-db.conf",
-                                                   "[Instance]\nMemory=auto\nUnit=db.service\n",
-                                                   "20-db.conf.d/91-seen.conf", text, NULL);
+                const Config *config = with_seen(*state, text);
                 const InstanceConfig *again = config_find(config, "db");
 
                 assert_text(problems_text(*state, &config->problems), "");
@@ -218,9 +222,7 @@ static void test_small_tables_read_back(void **state) {
         const InstanceConfig *instance = instance_of(*state, "generic", "");
         const Seen seen = small_of(8192, "/opt/a 01");
         const char *text = seen_format(*state, instance, &seen, "a day");
-        const Config *config = config_make(*state, "20-db.conf",
-                                           "[Instance]\nMemory=auto\nUnit=db.service\n",
-                                           "20-db.conf.d/91-seen.conf", text, NULL);
+        const Config *config = with_seen(*state, text);
         const InstanceConfig *again = config_find(config, "db");
 
         assert_text(problems_text(*state, &config->problems), "");
