@@ -1572,6 +1572,10 @@ static void test_starter_with_mount(void **state) {
                 {"", 40, false},
                 {"mount b 2M=30/10\n", 40, false},
                 {"mount a 1G=1/0\n", 40, false},
+                {"mount a 2M=0/0\n", 40, true},
+                /* Of a unit that runs nothing of the mount is another's. */
+                {"hold a.service a 2M=0:40 counted\nunit a.service 2M=40/0:15\nmount a 2M=0/15\n",
+                 40, true},
                 {"mount a 2M=0/15\n", 25, true},
                 /* What is earmarked and not reserved must be in use. */
                 {"mount a 2M=25/0\n", 25, true},
