@@ -438,8 +438,9 @@ def test_daemon_memory(programs: Programs) -> int:
 
 
 def test_daemon_calls(programs: Programs) -> int:
-    return play_daemon(programs, [*system_faults(FILES, errno.EIO, errno.EMFILE),
+    return play_daemon(programs, [*system_faults(FILES, errno.EIO, errno.EMFILE, errno.EINTR, errno.ENOMEM),
                                   *system_faults(CHANGES, errno.EIO, errno.ENOSPC),
+                                  *system_faults("write,fsync,send,recv", errno.EINTR),
                                   *system_faults(SOCKETS, errno.ENOMEM),
                                   *system_faults(PARTIAL, SHORT),
                                   *system_faults(LOOP, errno.EMFILE)], 1)

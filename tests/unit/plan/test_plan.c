@@ -1137,12 +1137,16 @@ static void test_record(void **state) {
 
         add_ledger_instance(*state, ledger, "gone", 5, 0, 5);
         add_ledger_instance(*state, ledger, "a", 99, 0, 99);
+        ledger_note_refusal(*state, ledger, "gone", "", "refused");
+        ledger_note_refusal(*state, ledger, "b", "", "refused");
         plan_record(*state, plan, ledger);
         assert_int_equal(ledger->instances.n, 1); /* nothing is recorded of who has nothing */
         const LedgerInstance *a = ledger_instance(ledger, "a");
 
         assert_int_equal(a->placement, PLACEMENT_PACK);
         assert_true(ledger_granted_pages(a) == 100);
+        assert_int_equal(ledger->refusals.n, 1); /* nor of who is described no longer */
+        assert_text(ledger->refusals.items[0].instance, "b");
 }
 
 /* What was let start is another record: it stays as it was. */
