@@ -27,7 +27,7 @@ VALUES = {
 # Tenths, as `systemd-analyze security` rates them, of 100.
 EXPOSURE_MAX = 8
 # What each costs that is there for a reason: CAP_SYS_PTRACE.
-EXPOSED_MORE = {"hugeplan-look@.service": 3, "hugeplan-metrics.service": 3}
+EXPOSED_MORE = {"hugeplan-look@.service": 3, "hugeplan-metrics.service": 3, "hugeplan-report.service": 3}
 
 
 def write_units(source: pathlib.Path, directory: pathlib.Path) -> list[str]:
