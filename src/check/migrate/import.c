@@ -40,16 +40,15 @@ static uint64_t known_pages(const ImportInput *input, uint64_t page_size_bytes) 
                        : described;
 }
 
-static bool is_known_unit(const ImportInput *input, const char *unit) {
-        return unit &&
-               (ARRAY_ANY(instance, input->config->instances, input->config->n_instances,
-                          text_equals(instance->unit, unit)) ||
-                VEC_ANY(suggestion, input->suggestions, text_equals(suggestion->unit, unit)));
-}
-
 /* Whether it holds pages of that size, and is none of those that have their own. */
 static bool is_other(const ImportInput *input, const PageUser *user, uint64_t page_size_bytes) {
-        return user->page_size_bytes == page_size_bytes && !is_known_unit(input, user->unit);
+        const char *unit = user->unit;
+
+        return user->page_size_bytes == page_size_bytes &&
+               !(unit &&
+                 (ARRAY_ANY(instance, input->config->instances, input->config->n_instances,
+                            text_equals(instance->unit, unit)) ||
+                  VEC_ANY(suggestion, input->suggestions, text_equals(suggestion->unit, unit))));
 }
 
 static void add_users(const Maker *maker, Text *text, uint64_t page_size_bytes) {
@@ -182,10 +181,6 @@ static void add_pages(const Maker *maker) {
 
 /* ---- the databases ---- */
 
-static bool is_unlimited(const char *value) {
-        return TEXT_IS_ANY(value, "unlimited", "infinity", "-1");
-}
-
 /* Whether hugeplan sees to the limits of who runs it, by a drop-in that is there or comes. */
 static bool needs_limit(const Suggestion *suggestion) {
         return (suggestion->path || suggestion->described) && suggestion->engine->uses_sysv;
@@ -197,7 +192,7 @@ static const LoginLimit *login_limit_of(const ImportInput *input, const Suggesti
         return needs_limit(suggestion)
                        ? VEC_FIND(limit, &input->facts->login_limits,
                                   text_equals(limit->domain, suggestion->engine->default_user) &&
-                                          is_unlimited(limit->value))
+                                          TEXT_IS_ANY(limit->value, "unlimited", "infinity", "-1"))
                        : NULL;
 }
 

@@ -35,13 +35,9 @@ static bool is_used_size(const ReportInput *input, const StatusPool *pool) {
                                  (each->total_pages > 0 || pages_before(input, each).value > 0));
 }
 
-static ReportNode *node_of(Report *report, unsigned id) {
-        return VEC_FIND(node, &report->nodes, node->id == id);
-}
-
 static void add_pool(Arena *arena, Report *report, const StatusPool *pool) {
         const HistoryNumber before = pages_before(report->input, pool);
-        ReportNode *node = node_of(report, pool->node);
+        ReportNode *node = VEC_FIND(each, &report->nodes, each->id == pool->node);
         uint64_t size = pool->page_size_bytes;
 
         *vec_push(arena, &report->pools) = (ReportPool){.now = pool, .before_pages = before};
