@@ -14,16 +14,14 @@ static const struct {
         [VERDICT_LOST] = {RENDER_RED, RENDER_CROSS},
 };
 
-const char *render_mark(const RenderOptions *options, const char *mark) {
-        if (!options->is_ascii)
-                return mark;
-        return text_equals(mark, RENDER_FULL) ? "*" : text_equals(mark, RENDER_EMPTY) ? "o" : "x";
-}
-
 void render_add_marked(Text *text, const RenderOptions *options, const char *color,
                        const char *mark, const char *words) {
-        render_colored(text, options, color,
-                       arena_printf(text->arena, "%s %s", render_mark(options, mark), words));
+        /* As far as the locale has them. */
+        if (options->is_ascii)
+                mark = text_equals(mark, RENDER_FULL)    ? "*"
+                       : text_equals(mark, RENDER_EMPTY) ? "o"
+                                                         : "x";
+        render_colored(text, options, color, arena_printf(text->arena, "%s %s", mark, words));
 }
 
 void render_add_verdict(Text *text, const RenderOptions *options, Verdict verdict) {
