@@ -93,7 +93,7 @@ static void find_unlimited(RuleRun *run) {
                         run, (Diag){},
                         "describe it in /etc/hugeplan.d with its Unit=, so that "
                         "it has pages and a hugetlb limit of its own",
-                        "%s are no instance's, and no hugetlb limit keeps it from taking more: the instances' own do not keep others out",
+                        "%s belong to no instance, and no hugetlb limit keeps it from taking more: the instances' own limits do not keep others out",
                         page_user_format(run->arena, user));
         }
 }
@@ -124,7 +124,7 @@ static void find_sigbus(RuleRun *run) {
         if (first)
                 rule_tell(
                         run, (Diag){.file = first->file},
-                        "have who set it limit what is reserved, too (hugetlb.SIZE.rsvd.max; runc does so from "
+                        "have whatever set it limit what is reserved, too (hugetlb.SIZE.rsvd.max; runc does so from "
                         "1.1.10 on), or switch huge pages off in there",
                         "whoever runs in here%s may reserve huge pages, and is killed by SIGBUS when it touches more "
                         "than %s of them; PostgreSQL does so by default, initdb too",

@@ -88,7 +88,7 @@ static void explain(Arena *arena, const ProofInput *input, Proof *proof) {
                                      : "it has not asked for them, or could not have them";
                 proof->remedy =
                         is_sysv ? "have it ask for huge pages; its owner needs the group 'hugetlb'"
-                                : "look into its log for why; restart it when that is mended";
+                                : "look into its log for why; restart it when that is fixed";
         }
 }
 

@@ -133,8 +133,8 @@ static void add_rest(const Maker *maker, const SetPages *set, uint64_t rest) {
         add_users(maker, &text, set->page_size_bytes);
         text_add(
                 &text,
-                "# They stay reserved for whoever takes them. A program that is to wait for its pages is\n"
-                "# described better by a file of its own with Unit=. Nobody needs them? Delete this file.\n"
+                "# They stay reserved for whatever uses them. If a program should wait for its pages, describe it\n"
+                "# in a file of its own with Unit=. If nothing needs these pages, delete this file.\n"
                 "[Instance]\n");
         if (!is_default)
                 text_printf(&text, "PageSize=%s\n", size);
@@ -241,7 +241,7 @@ static const char *advise(const Maker *maker, const SettingSource *entry, Import
                                : NULL;
         case SETTING_SOURCE_UNCLEAR:
                 *ret = IMPORT_LOOK;
-                return "what it sets only a shell could tell: see for yourself whether it writes to the pools";
+                return "only a shell could tell what it sets: check whether it writes to the pools";
         default:
                 return NULL;
         }
