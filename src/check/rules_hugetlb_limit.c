@@ -100,12 +100,6 @@ static void find_unlimited(RuleRun *run) {
 
 /* ---- who is killed by one ---- */
 
-static bool is_of_an_instance(const RuleRun *run, const char *file) {
-        return ARRAY_ANY(instance, run->instances, run->n_instances,
-                         instance->facts->unit && VEC_ANY(limit, &instance->facts->unit->limits,
-                                                          text_equals(limit->file, file)));
-}
-
 /* It hurts as soon as the host has pages of that size; units of instances have a rule of their own. */
 static bool does_hurt(const RuleRun *run, const GroupLimit *limit) {
         const Topology *topology = run->input->topology;
@@ -113,7 +107,10 @@ static bool does_hurt(const RuleRun *run, const GroupLimit *limit) {
                          ARRAY_ANY(size, topology->page_sizes, topology->n_page_sizes,
                                    size->bytes == limit->page_size_bytes && size->total_pages > 0);
 
-        return has_pages && !is_of_an_instance(run, limit->file);
+        return has_pages &&
+               !ARRAY_ANY(instance, run->instances, run->n_instances,
+                          instance->facts->unit && VEC_ANY(own, &instance->facts->unit->limits,
+                                                           text_equals(own->file, limit->file)));
 }
 
 static void find_sigbus(RuleRun *run) {

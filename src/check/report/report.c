@@ -149,26 +149,9 @@ static void leave_out(Arena *arena, Report *report, const char *what, const char
         *vec_push(arena, &report->left_out) = arena_printf(arena, "%s: %s", what, why);
 }
 
-/* Of those that cannot be judged it is among the findings. */
-static void add_missing(Arena *arena, Report *report) {
-        size_t n = 0;
-
-        VEC_FOREACH(proof, &report->input->proofs->list) {
-                if (proof->outcome == OUTCOME_UNKNOWN)
-                        continue;
-                VEC_FOREACH(missing, &proof->look->missing)
-                        if (n++ < MISSING_MAX)
-                                leave_out(arena, report, proof->instance->name, *missing);
-        }
-        if (n > MISSING_MAX)
-                leave_out(arena, report, "More of this kind",
-                          arena_printf(arena,
-                                       "%zu; 'hugeplanctl verify NAME' has all of an instance",
-                                       n - MISSING_MAX));
-}
-
 static void add_left_out(Arena *arena, Report *report) {
         const ReportInput *input = report->input;
+        size_t n_missing = 0;
 
         if (!input->host)
                 leave_out(arena, report, "The host's name", "it cannot be read");
@@ -179,7 +162,19 @@ static void add_left_out(Arena *arena, Report *report) {
                 leave_out(arena, report, "What there was before", input->no_before);
         if (input->no_history)
                 leave_out(arena, report, "History", input->no_history);
-        add_missing(arena, report);
+        VEC_FOREACH(proof, &input->proofs->list) {
+                /* Of those that cannot be judged it is among the findings. */
+                if (proof->outcome == OUTCOME_UNKNOWN)
+                        continue;
+                VEC_FOREACH(missing, &proof->look->missing)
+                        if (n_missing++ < MISSING_MAX)
+                                leave_out(arena, report, proof->instance->name, *missing);
+        }
+        if (n_missing > MISSING_MAX)
+                leave_out(arena, report, "More of this kind",
+                          arena_printf(arena,
+                                       "%zu; 'hugeplanctl verify NAME' has all of an instance",
+                                       n_missing - MISSING_MAX));
 }
 
 Report *report_make(Arena *arena, const ReportInput *input) {
