@@ -97,21 +97,23 @@ static void add_pools(Text *text, const Status *status) {
         }
 }
 
+static char *labels_of_reserved(Arena *arena, const StatusReserved *reserved) {
+        const char *labels = with_label(arena, "", "unit", reserved->unit);
+
+        labels = with_label(arena, labels, "database", reserved->instance);
+        labels = with_label(
+                arena, labels, "nodes",
+                id_set_is_empty(&reserved->nodes) ? "any" : id_set_format(arena, &reserved->nodes));
+        return with_size(arena, labels, reserved->page_size_bytes);
+}
+
 /* Reserved memory is no memory lost, nor free: whose it is. */
 static void add_reserved(Text *text, const Status *status) {
-        Arena *arena = text->arena;
         Samples samples = {};
 
-        VEC_FOREACH(reserved, &status->reserved) {
-                const IdSet *nodes = &reserved->nodes;
-                const char *labels = with_label(arena, "", "unit", reserved->unit);
-
-                labels = with_label(arena, labels, "database", reserved->instance);
-                labels = with_label(arena, labels, "nodes",
-                                    id_set_is_empty(nodes) ? "any" : id_set_format(arena, nodes));
-                count_sample(arena, &samples, with_size(arena, labels, reserved->page_size_bytes),
+        VEC_FOREACH(reserved, &status->reserved)
+                count_sample(text->arena, &samples, labels_of_reserved(text->arena, reserved),
                              mul_saturated(reserved->pages, reserved->page_size_bytes));
-        }
         add_family(text, "reserved_bytes",
                    "Huge pages that are reserved by a unit, and not touched yet.");
         add_samples(text, "reserved_bytes", &samples);
