@@ -224,7 +224,7 @@ char *learned_format(Arena *arena, const Lesson *lesson, const char *when) {
                 &text,
                 "#\n"
                 "# Learned by hugeplanctl " HUGEPLAN_VERSION
-                " on %s, determined anew before each start\n"
+                " on %s, found out anew before each start\n"
                 "# of the database, and written anew when it has changed. Early boot reserves what\n"
                 "# stands here. To forget it, remove this file; to give a size of your own, write\n"
                 "# Memory= or Pages= in %s.\n",
