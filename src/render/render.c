@@ -97,31 +97,31 @@ static bool is_of_kind(const Diag *a, const Diag *b) {
         return a->severity == b->severity && a->id && text_equals(a->id, b->id);
 }
 
-static void add_problem(Text *text, const Diags *problems, const Diag *problem,
-                        const RenderOptions *options) {
-        uint64_t n = VEC_SUM(each, &problems->list, is_of_kind(each, problem));
-        uint64_t n_before =
-                VEC_SUM(each, &problems->list, each < problem && is_of_kind(each, problem));
-
-        if (n <= PROBLEMS_OF_KIND_MAX || n_before < PROBLEMS_OF_KIND_SHOWN)
-                render_problem(text, problem, ": ", options);
-        else if (n_before == PROBLEMS_OF_KIND_SHOWN)
-                render_problem(text,
-                               &(Diag){.severity = problem->severity,
-                                       .text = arena_printf(text->arena,
-                                                            "%" PRIu64 " more of this kind (%s)",
-                                                            n - n_before, problem->id),
-                                       .remedy = "--json has all of them"},
-                               ": ", options);
-}
-
 char *render_problems(Arena *arena, const Diags *problems, const RenderOptions *options) {
         Text text = text_in(arena);
 
         for (int severity = SEVERITY_ERROR; severity <= SEVERITY_NOTICE; severity++)
-                VEC_FOREACH(problem, &problems->list)
-                        if ((int) problem->severity == severity)
-                                add_problem(&text, problems, problem, options);
+                VEC_FOREACH(problem, &problems->list) {
+                        if ((int) problem->severity != severity)
+                                continue;
+                        uint64_t n = VEC_SUM(each, &problems->list, is_of_kind(each, problem));
+                        uint64_t n_before = VEC_SUM(each, &problems->list,
+                                                    each < problem && is_of_kind(each, problem));
+
+                        if (n <= PROBLEMS_OF_KIND_MAX || n_before < PROBLEMS_OF_KIND_SHOWN)
+                                render_problem(&text, problem, ": ", options);
+                        else if (n_before == PROBLEMS_OF_KIND_SHOWN) {
+                                const Diag rest = {
+                                        .severity = problem->severity,
+                                        .text = arena_printf(arena,
+                                                             "%" PRIu64 " more of this kind (%s)",
+                                                             n - n_before, problem->id),
+                                        .remedy = "--json has all of them",
+                                };
+
+                                render_problem(&text, &rest, ": ", options);
+                        }
+                }
         return arena_strdup(arena, text_string(&text));
 }
 
