@@ -117,7 +117,7 @@ typedef struct SmallTables {
  * that this held for. */
 typedef struct Seen {
         PageCounts pages;     /* none: nothing was seen */
-        PageCounts base;      /* what `Learned.pages` was then; none: nothing told beforehand */
+        PageCounts base;      /* what `Learned.pages` said before its start; none: nothing did */
         const char *unit;     /* whose processes */
         const char *version;  /* what `Learned.version` was then; NULL: not known */
         const char *settings; /* what `Learned.settings` was then; NULL: not known */
@@ -137,8 +137,9 @@ typedef struct Learned {
         const char *settings; /* a fingerprint of those that the rule counts; NULL: not known */
         bool is_exact;        /* the server said so itself */
         bool is_fixed; /* with these settings it maps everything at its start (engine_is_fixed()) */
-        ThpPolicy thp; /* the preference of that version; THP_AUTO: none */
-        Seen seen;     /* of a file of its own */
+        bool is_of_running; /* found out while it ran: it may have been started with other settings */
+        ThpPolicy thp;      /* the preference of that version; THP_AUTO: none */
+        Seen seen;          /* of a file of its own */
 } Learned;
 
 enum { PAGE_SIZES_MAX = 8, PRIORITY_MAX = 100, PRIORITY_DEFAULT = 50 };

@@ -434,6 +434,7 @@ void config_keys_note_learned(KeyTarget *target, const Assignment *assignment) {
                 {"X-Rule", .counts = &learned->by_rule},
                 {"X-Settings", .text = &learned->settings},
                 {"X-Fixed", .flag = &learned->is_fixed},
+                {"X-Running", .flag = &learned->is_of_running},
                 {"X-Seen", .counts = &seen->pages},
                 {"X-SeenExact", .flag = &seen->is_exact},
                 {"X-SeenBase", .counts = &seen->base},

@@ -80,6 +80,7 @@ LessonUse lesson_use(const Lesson *lesson) {
                                are_learned(&lesson->by_rule, &learned->by_rule) &&
                                lesson->is_exact == learned->is_exact && is_same &&
                                is_fixed(lesson) == learned->is_fixed &&
+                               lesson->is_of_running >= learned->is_of_running &&
                                thp_of_version(lesson) == learned->thp
                        ? LESSON_SAME
                        : LESSON_LEARN;
@@ -214,6 +215,8 @@ static void add_assignments(Text *text, const Lesson *lesson) {
                 text_printf(text, "X-Settings=%s\n", settings_of(arena, lesson));
         if (is_fixed(lesson))
                 text_add(text, "X-Fixed=yes\n");
+        if (lesson->is_of_running)
+                text_add(text, "X-Running=yes\n");
 }
 
 char *learned_format(Arena *arena, const Lesson *lesson, const char *when) {

@@ -18,6 +18,7 @@ typedef struct Lesson {
         Figures by_rule;          /* by the rule in any case */
         const Gathered *gathered; /* what they were made from; NULL: there was nothing to read */
         bool is_exact;
+        bool is_of_running;  /* it runs, and may have been started with other settings */
         const char *unasked; /* why the server's own word, which is to be had, is missing; or NULL */
         const char *version; /* NULL: not known */
 } Lesson;

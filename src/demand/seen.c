@@ -20,6 +20,17 @@ const SmallTables *seen_small_tables(const InstanceConfig *instance) {
                        : NULL;
 }
 
+Seen seen_of_unit(const InstanceConfig *instance) {
+        const Learned *learned = &instance->learned;
+
+        if (learned->is_of_running)
+                return (Seen){.unit = instance->unit};
+        return (Seen){.base = learned->pages,
+                      .unit = instance->unit,
+                      .version = learned->version,
+                      .settings = learned->settings};
+}
+
 char *seen_path(Arena *arena, const InstanceConfig *instance) {
         return arena_printf(arena, PATH_CONFIG_ETC "/%s.d/" NAME_SEEN,
                             text_base_name(instance->file));

@@ -22,6 +22,10 @@ static inline bool seen_is_any(const Seen *seen) {
         return seen->pages.n > 0 || seen->small_tables.bytes > 0;
 }
 
+/* What a look at INSTANCE's unit begins with: nothing seen yet, and what its start was made for. What was found out
+ * while it ran is not that: its settings may have been changed since it was started. */
+Seen seen_of_unit(const InstanceConfig *instance);
+
 /* What the page tables of its unit came to when that ran with small pages; NULL: it was not seen so. */
 const SmallTables *seen_small_tables(const InstanceConfig *instance);
 /* What a figure was made from: the server's version, and engine_fingerprint() of its settings; NULL: not known. */

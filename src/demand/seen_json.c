@@ -55,12 +55,7 @@ static int take_counts(Arena *arena, const json_t *list, const Topology *topolog
 int seen_from_json(Arena *arena, const json_t *json, const InstanceConfig *instance,
                    const Topology *topology, Seen *ret, bool *ret_is_last) {
         const json_t *pages, *exact, *whole, *command, *tables, *processes, *last;
-        Seen seen = {
-                .base = instance->learned.pages,
-                .unit = instance->unit,
-                .version = instance->learned.version,
-                .settings = instance->learned.settings,
-        };
+        Seen seen = seen_of_unit(instance);
 
         if (json_unpack((json_t *) json, "{s:o, s:o, s:o, s:o, s:o, s:o, s:o !}", "pages", &pages,
                         "exact", &exact, "whole", &whole, "command", &command, "tables", &tables,

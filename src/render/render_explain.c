@@ -129,7 +129,8 @@ static void add_word(Text *text, const Lesson *lesson, const RenderOptions *opti
 }
 
 /* What it has mapped when it ran, and now. */
-static void add_seen(Text *text, const InstanceConfig *instance, const Seen *now) {
+static void add_seen(Text *text, const InstanceConfig *instance, const Seen *now,
+                     const RenderOptions *options) {
         const Seen *seen = &instance->learned.seen;
         Arena *arena = text->arena;
 
@@ -147,6 +148,12 @@ static void add_seen(Text *text, const InstanceConfig *instance, const Seen *now
                             seen_path(arena, instance));
         else if (instance->unit)
                 text_add(text, "\nNothing was seen of it yet: that takes a start of its unit\n");
+        if (seen_is_known(instance) && instance->learned.is_of_running)
+                text_add_wrapped(text, "", "  ",
+                                 "Its size was learned while it ran, and it may have been started "
+                                 "with other settings: what was seen makes the figure no smaller "
+                                 "before its next start",
+                                 render_width(options));
 }
 
 static void add_learned(Text *text, const Lesson *lesson) {
@@ -215,7 +222,7 @@ static void add_lesson(Text *text, const Lesson *lesson, const Seen *now,
         }
         if (lesson->instance->engine->has_auto)
                 add_learned(text, lesson);
-        add_seen(text, lesson->instance, now);
+        add_seen(text, lesson->instance, now, options);
         add_figures(text, lesson, options);
 }
 

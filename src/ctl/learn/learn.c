@@ -156,7 +156,8 @@ Lesson learn_find(Command *command, const InstanceConfig *instance, const Topolo
         find_sizes(command, topology, &lesson);
         bool can_be_asked = !lesson.wrong && instance->engine->can_be_asked;
 
-        if (can_be_asked && is_running(command, instance))
+        lesson.is_of_running = is_running(command, instance);
+        if (can_be_asked && lesson.is_of_running)
                 lesson.unasked = "a running server cannot be asked";
         else if (can_be_asked)
                 ask_sizes(&asking, &lesson);
@@ -397,6 +398,7 @@ static Lesson take_answer(Command *command, const InstanceConfig *instance,
 
         if (!json || lesson_from_json(command->arena, json, instance, page_sizes, n, &lesson) < 0)
                 lesson.wrong = READER_NO_ANSWER;
+        lesson.is_of_running = is_running(command, instance);
         json_decref(json);
         return lesson;
 }

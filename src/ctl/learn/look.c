@@ -118,14 +118,10 @@ Seen look_at_unit(Command *command, const InstanceConfig *instance, const Topolo
                 return (Seen){};
         }
         const UnitMappings mappings = unit_mappings_read(command->root, arena, instance->unit);
-        Seen seen = {
-                .pages = unit_mappings_huge(arena, &mappings),
-                .base = instance->learned.pages,
-                .unit = instance->unit,
-                .version = instance->learned.version,
-                .settings = instance->learned.settings,
-                .command = mappings.command,
-        };
+        Seen seen = seen_of_unit(instance);
+
+        seen.pages = unit_mappings_huge(arena, &mappings);
+        seen.command = mappings.command;
         View view = {instance, topology, page_size_of(instance, topology, &seen.pages), 0, 0};
 
         if (view.page_size_bytes == 0)

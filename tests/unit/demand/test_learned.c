@@ -165,6 +165,28 @@ static void test_other_settings(void **state) {
         assert_int_equal(lesson_use(&lesson), LESSON_LEARN);
 }
 
+/* What was found out while it ran is found out again before its next start, and not the other way round. */
+static void test_running(void **state) {
+        Lesson lesson = lesson_of(*state, instance_of(*state, NULL), 1113, 0);
+
+        lesson.is_of_running = true;
+        const char *text = learned_format(*state, &lesson, "now");
+        const char *keys = strstr(text, "\n[Instance]\n") + strlen("\n[Instance]\n");
+
+        assert_contains(keys, "\nX-Running=yes\n");
+        lesson.instance = instance_of(*state, keys);
+        assert_true(lesson.instance->learned.is_of_running);
+        assert_int_equal(lesson_use(&lesson), LESSON_SAME);
+        lesson.is_of_running = false;
+        assert_int_equal(lesson_use(&lesson), LESSON_LEARN);
+        text = learned_format(*state, &lesson, "now");
+        keys = strstr(text, "\n[Instance]\n") + strlen("\n[Instance]\n");
+        lesson.instance = instance_of(*state, keys);
+        assert_false(lesson.instance->learned.is_of_running);
+        lesson.is_of_running = true;
+        assert_int_equal(lesson_use(&lesson), LESSON_SAME);
+}
+
 /* What is written is what is known after the next boot. */
 static void assert_read_back(Arena *arena, const Lesson *lesson) {
         const char *text = learned_format(arena, lesson, "now");
@@ -268,7 +290,7 @@ TEST_FILE(learned) {
                 TEST(test_asked),          TEST(test_not_asked), TEST(test_nothing_found),
                 TEST(test_counts),         TEST(test_path),      TEST(test_other_settings),
                 TEST(test_text),           TEST(test_read_back), TEST(test_version_only),
-                TEST(test_partly_learned),
+                TEST(test_partly_learned), TEST(test_running),
         };
 
         return RUN_TESTS(tests);

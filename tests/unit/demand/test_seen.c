@@ -74,6 +74,11 @@ static void test_applied(void **state) {
                 {"postgresql", SEEN("660", "600"), 300, true, "14.5", "330 seen"},
                 {"postgresql", SEEN("540", "600"), 600, false, "15.1", "600 rule"},
                 {"postgresql", SEEN("660", "600"), 600, false, NULL, "660 seen"},
+                /* Its start was made for nothing that is known. */
+                {"postgresql", "X-Seen=2M:540\nX-SeenExact=yes\nX-SeenUnit=db.service\n", 600,
+                 false, "14.5", "600 rule"},
+                {"postgresql", "X-Seen=2M:610\nX-SeenExact=yes\nX-SeenUnit=db.service\n", 600,
+                 false, "14.5", "610 seen"},
                 /* No figure now: never below what was seen. */
                 {"oracle", SEEN("660", "600"), 0, false, NULL, "660 seen"},
                 /* A program that nothing tells of beforehand. */
@@ -283,12 +288,33 @@ static void test_by_rule(void **state) {
         assert_int_equal(learned_by_rule(&instance, page_bytes, 1100), 1100);
 }
 
+/* What was found out before a start holds for it; what was found out while it ran may be what it will be started with
+ * next. */
+static void test_of_unit(void **state) {
+        InstanceConfig instance = *instance_of(*state, "postgresql", "");
+        Learned *learned = &instance.learned;
+
+        *vec_push(*state, &learned->pages) = (PageCount){page_bytes, 600};
+        learned->version = "14.5";
+        learned->settings = "0a";
+        Seen seen = seen_of_unit(&instance);
+        assert_text(seen.unit, "db.service");
+        assert_int_equal(page_counts_find(&seen.base, page_bytes), 600);
+        assert_text(seen.version, "14.5");
+        assert_text(seen.settings, "0a");
+        learned->is_of_running = true;
+        seen = seen_of_unit(&instance);
+        assert_text(seen.unit, "db.service");
+        assert_int_equal(seen.base.n, 0);
+        assert_null(seen.version);
+        assert_null(seen.settings);
+}
+
 TEST_FILE(seen) {
         const struct CMUnitTest tests[] = {
-                TEST(test_applied),      TEST(test_kept),
-                TEST(test_read_back),    TEST(test_broken),
-                TEST(test_lesson),       TEST(test_by_rule),
-                TEST(test_small_tables), TEST(test_small_tables_read_back),
+                TEST(test_applied), TEST(test_kept),         TEST(test_read_back),
+                TEST(test_broken),  TEST(test_lesson),       TEST(test_by_rule),
+                TEST(test_of_unit), TEST(test_small_tables), TEST(test_small_tables_read_back),
         };
 
         return RUN_TESTS(tests);
