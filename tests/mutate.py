@@ -376,7 +376,12 @@ def self_test(build: Build) -> int:
     if found != CHANGES:
         print(f"not ok - a sample has other mutants: {found}")
         return 1
-    read_equivalent()
+    listed = read_equivalent()
+    gone = listed - {mutant.key for name in {key[0] for key in listed}
+                     for mutant in mutants_of(name, (TREE / name).read_text())}
+    if gone:
+        print(f"not ok - {EQUIVALENT.name} has what is no mutant any more: {sorted(gone)}")
+        return 1
     file, n = "src/plan/drift.c", 0
     text = (TREE / file).read_text()
     for mutant in mutants_of(file, text):

@@ -105,10 +105,10 @@ class Bench:
                        "FAULT_ROOT": str(self.root.parent), "FAULT_LOG": str(self.log)}
         return environment | ({"FAULT_FOREVER": "1"} if fault.is_forever else {})
 
-    def run(self, fault: Fault | None, *command: object) -> Done:
+    def run(self, fault: Fault | None, *command: object, seconds: float = 60) -> Done:
         environment = run_cases.ENVIRONMENT | (self.environment(fault) if fault else {})
         done = subprocess.run([*run_cases.WRAPPER, *map(str, command)], check=False, text=True, cwd=self.root,
-                              capture_output=True, timeout=60, stdin=subprocess.DEVNULL, env=environment)
+                              capture_output=True, timeout=seconds, stdin=subprocess.DEVNULL, env=environment)
         return Done(done.returncode, done.stdout, done.stderr)
 
     def counted(self) -> int:
@@ -295,6 +295,7 @@ GROWN = "[Instance]\nPages=600\nUnit=pg.service\n"
 SMALL = "[Instance]\nPages=10\nNodes=2\n"
 POOLS = (0, 2)  # the nodes of the fixture
 FOUND = 20  # pages that somebody else has reserved before
+MUTE_SECONDS = 1
 
 
 class Life:
@@ -308,6 +309,7 @@ class Life:
             more["LD_PRELOAD"] += f":{bench.programs.shim}"
         self.daemon = host.spawn(more_environment=more)
         self.may_be_mute = fault is not None and fault.is_forever
+        self.is_mute = False
 
     def pools(self) -> tuple[int, ...]:
         return tuple(self.host.pool(node) for node in POOLS)
@@ -316,7 +318,15 @@ class Life:
         return self.daemon.poll() is not None
 
     def ask(self, *arguments: str) -> Done:
-        return self.bench.run(None, self.bench.programs.hugeplanctl, f"--root={self.bench.root}", *arguments)
+        """Without memory the daemon may be mute. hugeplanctl would wait for it, nobody does so here."""
+        command = (self.bench.programs.hugeplanctl, f"--root={self.bench.root}", *arguments)
+        try:
+            return self.bench.run(None, *command, seconds=MUTE_SECONDS if self.may_be_mute else 60)
+        except subprocess.TimeoutExpired:
+            if not self.may_be_mute:
+                raise
+            self.is_mute = True
+            return Done(1, "", "no answer")
 
     def phase(self) -> str:
         done = self.ask("--json=short", "status")
@@ -328,19 +338,27 @@ class Life:
     def wait_idle(self) -> None:
         """Who has not even what a connection takes may serve nobody."""
         start = time.monotonic()
-        while not self.is_over() and not self.is_idle():
+        while not self.is_over() and not self.is_mute and not self.is_idle():
             taken = time.monotonic() - start
             if self.may_be_mute and taken > 1:
                 return
             check(taken < 20, f"it does not come to rest\n{self.host.log(self.daemon)}")
 
-    def check_pools(self, *least: int) -> None:
-        """One that is being written is empty for a moment."""
+    def was_short(self) -> bool:
+        return "could be had" in self.host.log(self.daemon)
+
+    def check_pools(self, granted: int) -> None:
+        """What pg was granted is there, half of it in each pool; where a pool could not be written, in the other one.
+        One that is being written is empty for a moment."""
         run_daemon.wait_until("the pools", lambda: self.is_over() or min(self.pools()) >= 0)
         if self.is_over():
             self.host.kernel.mend()
         now = self.pools()
-        check(all(pages >= floor for pages, floor in zip(now, least)), f"the pools are {now}, not {least}")
+        if self.was_short():
+            holds = now[0] >= FOUND and sum(now) >= granted
+        else:
+            holds = now[0] >= max(FOUND, granted // 2) and now[1] >= granted // 2
+        check(holds, f"the pools are {now}, with {granted} pages granted")
 
     def end(self) -> None:
         self.daemon.terminate()
@@ -366,27 +384,29 @@ def live(programs: Programs, bench: Bench, host: run_daemon.Host, fault: Fault |
     """Start, gate, reload, status; then the same by another daemon, to which nothing happens."""
     life = Life(bench, host, fault)
     life.wait_idle()
-    life.check_pools(FOUND, 0)
+    life.check_pools(0)
     granted = 0
     if not life.is_over() and life.ask("--timeout=300ms", "wait", "pg").code == 0:
-        granted = 200
-    life.check_pools(max(FOUND, granted), granted)
+        granted = 400
+    life.check_pools(granted)
     host.config("20-pg.conf", GROWN)
     if not life.is_over():
         done = life.ask("reload")
         check(done.code in (0, 1, 3), f"reload: {done}")
         if done.code == 0:
-            granted = 300
-    life.check_pools(max(FOUND, granted), granted)
+            granted = 600
+    life.check_pools(granted)
     life.wait_idle()
     life.end()
-    life.check_pools(max(FOUND, granted), granted)
+    life.check_pools(granted)
     well = Life(bench, host, None)
     well.wait_idle()
     done = well.ask("--json=short", "status")
     verdicts = {each["name"]: each["verdict"] for each in json.loads(done.output)["instances"]}
     check(verdicts == {"pg": "ready", "small": "ready"}, f"afterwards {verdicts}\n{done.output}")
-    check(well.pools() == (300, 310), f"afterwards the pools are {well.pools()}")
+    # Who has his pages, wherever, is not moved.
+    is_right = sum(well.pools()) == 610 if life.was_short() else well.pools() == (300, 310)
+    check(is_right, f"afterwards the pools are {well.pools()}")
     check("broken" not in host.log(well.daemon), host.log(well.daemon))
     well.end()
 
@@ -418,8 +438,9 @@ def test_daemon_memory(programs: Programs) -> int:
 
 
 def test_daemon_calls(programs: Programs) -> int:
-    return play_daemon(programs, [*system_faults(FILES, errno.EIO, errno.EMFILE),
+    return play_daemon(programs, [*system_faults(FILES, errno.EIO, errno.EMFILE, errno.EINTR, errno.ENOMEM),
                                   *system_faults(CHANGES, errno.EIO, errno.ENOSPC),
+                                  *system_faults("write,fsync,send,recv", errno.EINTR),
                                   *system_faults(SOCKETS, errno.ENOMEM),
                                   *system_faults(PARTIAL, SHORT),
                                   *system_faults(LOOP, errno.EMFILE)], 1)
@@ -441,7 +462,7 @@ def play_served(programs: Programs, kinds: list[Fault], share: int) -> int:
                 time.sleep(pause)
             n_runs = sum(play_verb(bench, kinds, share, *verb)
                          for verb in (("status",), ("wait", "pg"), ("reload",)))
-            life.check_pools(200, 200)
+            life.check_pools(400)
             life.end()
         finally:
             host.end()

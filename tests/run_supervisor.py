@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """conf/examples/postgres, in place of postgres, under pg_ctl and under what starts a server as pg_auto_failover and
-Patroni do, with a real PostgreSQL and a hugeplanctl of the test's own. Needs no huge pages.
+Patroni do, and under pg_auto_failover itself where it is installed, with a real PostgreSQL and a hugeplanctl of the
+test's own. Needs no huge pages.
 
 usage: run_supervisor.py WRAPPER
 """
@@ -12,6 +13,7 @@ import os
 import pathlib
 import pwd
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -200,6 +202,88 @@ def test_patroni_after_a_while(place: Place) -> None:
         child.send_signal(number)
         check(child.wait(PATIENCE) == code, "the signal reaches the server, and its end the wrapper")
         check(not (place.data / "postmaster.pid").exists(), "it has stopped")
+
+
+def why_no_pg_auto_failover() -> str | None:
+    real = programs_of_server()
+    assert real
+    version = real.parent.name
+    if os.geteuid() != 0:
+        return "its monitor listens everywhere, so it needs a network of its own, and that needs root"
+    if not all(map(shutil.which, ("pg_autoctl", "ip", "unshare"))):
+        return "there is no pg_autoctl; install Debian's pg-auto-failover-cli" if shutil.which("ip") else "there is no ip"
+    if not pathlib.Path(f"/usr/share/postgresql/{version}/extension/pgautofailover.control").exists():
+        return f"its monitor wants Debian's postgresql-{version}-auto-failover"
+    return None
+
+
+# With a network of their own: a monitor, and the node when that answers.
+MONITOR_AND_NODE = """\
+ip link set lo up
+autoctl() { setpriv --reuid=%(owner)s --regid=%(owner)s --init-groups %(autoctl)s create "$@" --auth trust --no-ssl \\
+                --hostname localhost --run; }
+autoctl monitor --pgdata %(directory)s/monitor --pgctl %(real)s/pg_ctl --pgport 6432 &
+until %(real)s/psql -h 127.0.0.1 -p 6432 -U autoctl_node -c 'select 1' pg_auto_failover >/dev/null 2>&1; do sleep 0.5; done
+autoctl postgres --pgdata %(data)s --pgctl %(programs)s/pg_ctl --pgport 6433 \\
+        --monitor postgres://autoctl_node@localhost:6432/pg_auto_failover &
+wait
+"""
+
+
+def until(what: str, is_so: Callable[[], bool], place: Place) -> None:
+    end = time.monotonic() + PATIENCE
+    while not is_so():
+        check(time.monotonic() < end, f"{what}: {place.log.read_text()[-2000:]}")
+        time.sleep(0.1)
+
+
+def is_ready(place: Place) -> bool:
+    file = place.data / "postmaster.pid"
+    return file.exists() and "ready" in file.read_text()
+
+
+def with_pg_auto_failover(place: Place) -> None:
+    """It starts the wrapper, and does again when the server has died; what is refused it tries later."""
+    until("it has started", lambda: is_ready(place), place)
+    check(place.asked() == [CALL], "it waits for its pages")
+    first = place.postmaster()
+    check(pathlib.Path(f"/proc/{first}/exe").resolve().parent == programs_of_server(), "the server runs")
+    os.kill(first, signal.SIGQUIT)
+    until("it starts it again", lambda: is_ready(place) and place.postmaster() != first, place)
+    check(place.asked() == [CALL], "and does so when it has died")
+    place.answer.write_text(f"echo '{REFUSAL}' >&2\nexit 1")
+    os.kill(place.postmaster(), signal.SIGQUIT)
+    until("its log has hugeplan's words", lambda: REFUSAL in place.log.read_text(), place)
+    check(not (place.data / "postmaster.pid").exists(), "no server was started")
+    place.answer.write_text("true")
+    until("what was refused is tried again", lambda: is_ready(place), place)
+
+
+def test_pg_auto_failover(place: Place) -> None:
+    reason = why_no_pg_auto_failover()
+    if reason:
+        print(f"skip test_pg_auto_failover: {reason}")
+        return
+    home = place.data.parent
+    shutil.rmtree(place.data)  # it makes one of its own
+    values = {"owner": OWNER, "directory": home, "data": place.data, "programs": place.programs,
+              "real": programs_of_server(), "autoctl": shutil.which("pg_autoctl")}
+    environment = {"PATH": f"{place.programs}:/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL": "C", "HOME": str(home),
+                   **{f"XDG_{name}": str(home) for name in ("RUNTIME_DIR", "CONFIG_HOME", "DATA_HOME")}}
+    with place.log.open("wb") as log, subprocess.Popen(
+            ["unshare", "--net", "sh", "-c", MONITOR_AND_NODE % values], stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+            cwd="/", env=environment, start_new_session=True) as both:
+        try:
+            with_pg_auto_failover(place)
+        finally:
+            for each in ("data", "monitor"):
+                subprocess.run([values["autoctl"], "stop", "--immediate", "--pgdata", home / each], env=environment, user=OWNER,
+                               stdout=log, stderr=log, cwd="/")
+            try:
+                both.wait(PATIENCE)
+            except subprocess.TimeoutExpired:
+                os.killpg(both.pid, signal.SIGKILL)
+                raise
 
 
 def run_test(test: Callable[[Place], None], wrapper: pathlib.Path) -> bool:

@@ -41,6 +41,7 @@ int verb_plan(Command *command);
 int verb_release(Command *command);
 int verb_reload(Command *command);
 int verb_report(Command *command);
+int verb_serve_metrics(Command *command);
 int verb_size(Command *command);
 int verb_snapshot(Command *command);
 int verb_status(Command *command);

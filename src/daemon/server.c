@@ -7,6 +7,7 @@
  * directory goes, and makes a socket of its own there, which it serves beside that of systemd. */
 #include "daemon/server.h"
 
+#include "ipc/manager_interface.h"
 #include "model/names.h"
 #include "runtime/log.h"
 
@@ -80,15 +81,8 @@ static void on_server(void *userdata, uint32_t events UNUSED) {
 
 int server_start(Server *server, const Root *root, Loop *loop, const VarlinkInterface *interface,
                  void *userdata, int fd) {
-        static const VarlinkServerInfo info = {
-                .vendor = "The hugeplan project",
-                .product = "hugeplan",
-                .version = HUGEPLAN_VERSION,
-                .url = "",
-        };
-
         server->root = root;
-        server->varlink = varlink_server_new(&interface, 1, &info, userdata);
+        server->varlink = varlink_server_new(&interface, 1, &manager_service_info, userdata);
         if (!server->varlink)
                 return -errno;
         int r = loop_watch(loop, &server->io, varlink_server_fd(server->varlink), EPOLLIN,

@@ -57,23 +57,34 @@ static void take(Arena *arena, Sizing *sizing, uint64_t pages, bool is_exact, co
                 (SizingStep){"mapped while it ran", "seen", sizing->bytes};
 }
 
+/* Whether what was seen is all that it takes: where there is no rule, of programs that are known by it alone, and not of
+ * those whose files cannot be read today, for they may map more. */
+static bool is_all(const InstanceConfig *instance, bool has_base) {
+        const Engine *engine = instance->engine;
+
+        return engine->maps_all_at_start || instance->learned.seen.is_whole ||
+               (!has_base && engine->has_auto_by_looking);
+}
+
+static const char *caveat_of(const Seen *seen, bool has_base) {
+        if (!seen->is_exact)
+                return "some of it was of small pages when it was seen, or could not be looked "
+                       "into";
+        return has_base ? "more than the rule says; it may map yet more as it runs"
+                        : "there is no rule to hold it against; it may map more as it runs";
+}
+
 /* The figure is what it was then, so that its settings are those of then. */
 static bool apply_same(Arena *arena, const InstanceConfig *instance, uint64_t pages,
                        Sizing *sizing) {
         const Seen *seen = &instance->learned.seen;
         bool has_base = sizing->pages > 0;
-        bool is_all = instance->engine->maps_all_at_start || seen->is_whole;
-        bool is_better = !has_base || (is_all && seen->is_exact && !sizing->is_exact);
+        bool is_exact = seen->is_exact && is_all(instance, has_base);
+        bool is_better = !has_base || (is_exact && !sizing->is_exact);
 
         if (!is_better && pages <= sizing->pages)
                 return false;
-        bool is_exact = seen->is_exact && (is_all || !has_base);
-
-        take(arena, sizing, pages, is_exact,
-             is_exact         ? NULL
-             : seen->is_exact ? "more than the rule says; it may map yet more as it runs"
-                              : "some of it was of small pages when it was seen, or could not be "
-                                "looked into");
+        take(arena, sizing, pages, is_exact, is_exact ? NULL : caveat_of(seen, has_base));
         return true;
 }
 

@@ -69,8 +69,9 @@ int seen_from_json(Arena *arena, const json_t *json, const InstanceConfig *insta
                 return -EINVAL;
         seen.is_exact = json_is_true(exact);
         seen.is_whole = json_is_true(whole);
-        /* An estimate never stands alone. */
-        if (seen.is_whole && !seen.is_exact)
+        /* An estimate never stands alone, nor do processes without the tables that they are counted for. */
+        if ((seen.is_whole && !seen.is_exact) ||
+            (seen.small_tables.n_processes > 0 && seen.small_tables.bytes == 0))
                 return -EINVAL;
         *ret = seen;
         *ret_is_last = json_is_true(last);

@@ -1,6 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "ipc/manager_interface.h"
 
+const VarlinkServerInfo manager_service_info = {
+        .vendor = "The hugeplan project",
+        .product = "hugeplan",
+        .version = HUGEPLAN_VERSION,
+        .url = "",
+};
+
 /* Enumerations where the set of words is closed by design, strings where it may grow: clients made
  * from this text take a new word in an enumeration for an error. On the wire both are strings. */
 const char manager_interface_description[] =

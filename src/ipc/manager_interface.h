@@ -23,6 +23,9 @@
 #define MANAGER_ERROR_CONFIG_INVALID   MANAGER_INTERFACE ".ConfigInvalid"
 #define MANAGER_ERROR_RELOAD_REFUSED   MANAGER_INTERFACE ".ReloadRefused"
 
+/* What every server of hugeplan says of itself. */
+extern const VarlinkServerInfo manager_service_info;
+
 /* In the interface definition language. */
 extern const char manager_interface_description[];
 

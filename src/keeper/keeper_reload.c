@@ -74,7 +74,7 @@ static Figures keep_found(Arena *arena, const Figures *found, const Config *conf
         VEC_FOREACH(figure, found) {
                 const InstanceConfig *instance = config_find(config, figure->instance);
 
-                if (!instance || instance->refusal || instance->memory_kind != MEMORY_AUTO ||
+                if (!instance || instance->memory_kind != MEMORY_AUTO ||
                     instance->learned.pages.n > 0 || instance->learned.seen.pages.n > 0)
                         continue;
                 Figure *copy = vec_push(arena, &kept);

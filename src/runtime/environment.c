@@ -8,9 +8,10 @@
 
 void environment_reduce(char **environment) {
         static const char *const names[] = {
-                "COLUMNS",  "INVOCATION_ID", "JOURNAL_STREAM",   "LANG",
-                "LC_ALL",   "LC_CTYPE",      "LC_MESSAGES",      "LINES",
-                "NO_COLOR", "NOTIFY_SOCKET", "SYSTEMD_EXEC_PID", "TERM",
+                "COLUMNS",          "INVOCATION_ID", "JOURNAL_STREAM", "LANG",
+                "LC_ALL",           "LC_CTYPE",      "LC_MESSAGES",    "LINES",
+                "LISTEN_FDS",       "LISTEN_PID",    "NO_COLOR",       "NOTIFY_SOCKET",
+                "SYSTEMD_EXEC_PID", "TERM",
         };
 
         char **to = environment;

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""The recipes for those who take their pages as files of a mount: a guest of QEMU, and a program that maps as DPDK
-does. The mount is made as hugeplan writes it for an instance with Mount=; then they are asked for on this kernel.
+"""The recipes for those who take their pages as files of a mount: a guest of QEMU, DPDK where it is installed (Debian:
+dpdk-dev has dpdk-testpmd), and a program that maps as that does. The mount is made as hugeplan writes it for an instance with Mount=; then they are asked for on this kernel.
 
     test_mount_users.py HUGEPLANCTL
 
@@ -29,6 +29,7 @@ PAGE = 2 << 20
 PAGES = 32
 POOL = pathlib.Path("/sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages")
 QEMU = shutil.which("qemu-system-x86_64")
+TESTPMD = shutil.which("dpdk-testpmd")
 hugeplanctl = ""
 
 
@@ -143,6 +144,51 @@ class MountUsers(unittest.TestCase):
             _, errors = guest.communicate()
             self.assertNotEqual(guest.returncode, 0)
             self.assertIn(b"Cannot allocate memory", errors)
+
+    @staticmethod
+    def start_dpdk(mount: str, mib: int) -> subprocess.Popen[bytes]:
+        """Without a device; its prompt says that it has its memory."""
+        return subprocess.Popen(
+            [str(TESTPMD), "--no-pci", "--vdev=net_null0", f"--huge-dir={mount}", "--file-prefix=hugeplan-test",
+             "--lcores=(0,1)@0", "-m", str(mib), "--", "--total-num-mbufs=2048", "--mbuf-size=1024", "--interactive"],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+
+    @unittest.skipUnless(TESTPMD, "dpdk-testpmd is not installed")
+    def test_dpdk(self) -> None:
+        """All of its memory is of the mount, and in it a file for each page, which stays when it has ended."""
+        with mounted() as mount:
+            dpdk = self.start_dpdk(mount, PAGES * PAGE >> 20)
+            assert dpdk.stdin and dpdk.stdout
+            said = b""
+            while not said.endswith(b"testpmd> ") and (part := dpdk.stdout.read1(4096)):
+                said += part
+            self.assertTrue(said.endswith(b"testpmd> "), said.decode())
+            self.assertEqual(os.statvfs(mount).f_bfree, 0)
+            self.assertEqual(pages_of(dpdk.pid), [(PAGES, PAGES)])
+            dpdk.communicate(b"quit\n", timeout=30)
+            self.assertEqual(dpdk.returncode, 0)
+            files = list(pathlib.Path(mount).iterdir())
+            self.assertEqual(len(files), PAGES)
+            self.assertEqual(os.statvfs(mount).f_bfree, 0)
+            for file in files:
+                file.unlink()
+
+    @unittest.skipUnless(TESTPMD, "dpdk-testpmd is not installed")
+    def test_dpdk_that_is_too_large(self) -> None:
+        """It gets no page of anybody else, though the pool has more: it does not start."""
+        more = 4
+        before = int(POOL.read_text())
+        POOL.write_text(str(before + more))
+        try:
+            with mounted() as mount:
+                dpdk = self.start_dpdk(mount, (PAGES + more) * PAGE >> 20)
+                said, _ = dpdk.communicate(b"quit\n", timeout=60)
+                self.assertNotEqual(dpdk.returncode, 0, said.decode())
+                self.assertIn(b"Cannot init memory", said)
+                for file in pathlib.Path(mount).iterdir():
+                    file.unlink()
+        finally:
+            POOL.write_text(str(max(0, int(POOL.read_text()) - more)))
 
     def test_files(self) -> None:
         """As DPDK's environment layer: a file for each page, mapped by all who take part."""

@@ -28,6 +28,7 @@ UNITS = {
     "hugeplan-boot-good.service",
     "hugeplan-check.service",
     "hugeplan-limits.service",
+    "hugeplan-report.socket",
 }
 
 # In both packages, as Debian 13 and Fedora spell them: below /usr, manuals not compressed.
@@ -42,6 +43,7 @@ FILES = {
     "/usr/lib/systemd/system/hugeplan-look@.service",
     "/usr/lib/systemd/system/hugeplan-metrics.service",
     "/usr/lib/systemd/system/hugeplan-metrics.timer",
+    "/usr/lib/systemd/system/hugeplan-report.service",
     "/usr/lib/systemd/system/hugeplan-wait@.service",
     "/usr/lib/sysusers.d/hugeplan.conf",
     "/usr/share/bash-completion/completions/hugeplanctl",
@@ -195,8 +197,9 @@ def check_deb(deb: Path, directory: Path, report: Report) -> None:
     # Only where an administrator has enabled it before.
     enabled -= set(re.findall(r"deb-systemd-helper debian-installed '([^']+)'", scripts["postinst"]))
     report.check_equal(enabled, UNITS, "DEB: all units are enabled")
-    stopped = set(re.findall(r"deb-systemd-invoke stop '([^']+)'", scripts["prerm"]))
-    report.check_equal(stopped, {"hugeplan.service", "hugeplan.socket"}, "DEB: removal stops it")
+    stopped = re.findall(r"deb-systemd-invoke stop ((?:'[^']+' ?)+)", scripts["prerm"])
+    report.check_equal(set(re.findall(r"'([^']+)'", " ".join(stopped))),
+                       {"hugeplan.service", "hugeplan.socket", "hugeplan-report.socket"}, "DEB: removal stops it")
     check_programs("DEB", directory, report)
 
 

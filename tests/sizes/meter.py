@@ -12,7 +12,8 @@ from pathlib import Path
 # As the engine has them: name and value.
 Settings = dict[str, str]
 
-PATIENCE_SEC = 60
+# A pool of 16G on a machine that does other things.
+PATIENCE_SEC = 300
 # Who servers run as where this runs as root: they refuse root.
 USER = "nobody"
 

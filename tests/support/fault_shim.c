@@ -19,6 +19,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <linux/openat2.h>
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdatomic.h>
@@ -182,6 +183,50 @@ static bool is_below_root(int directory, const char *path) {
         return *fault.root && strncmp(at, fault.root, strlen(fault.root)) == 0;
 }
 
+/* In the host's tree, which is a directory below FAULT_ROOT. */
+static bool is_of_kernel(int fd) {
+        char link[64], found[PATH_MAX];
+
+        snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+        ssize_t n = readlink(link, found, sizeof(found) - 1);
+
+        found[n > 0 ? n : 0] = '\0';
+        const char *host = found + strnlen(fault.root, (size_t) (n > 0 ? n : 0));
+        const char *below = *host == '/' ? strchr(host + 1, '/') : NULL;
+
+        return below && (strncmp(below, "/sys/", 5) == 0 || strncmp(below, "/proc/", 6) == 0);
+}
+
+/* An attribute is a file here, which is truncated when it is opened to be written. The kernel's own shows what it has
+ * shown where the write fails. */
+static _Thread_local struct {
+        int fd;
+        ssize_t size;
+        char text[4096];
+} attribute = {.fd = -1};
+
+static void look_before_truncating(int directory, const char *path, int flags) {
+        attribute.fd = -1;
+        attribute.size = -1;
+        if (!(flags & O_TRUNC) || !is_below_root(directory, path))
+                return;
+        int fd = (int) syscall(SYS_openat, directory, path, O_RDONLY | O_CLOEXEC);
+
+        if (fd < 0)
+                return;
+        if (is_of_kernel(fd))
+                attribute.size = syscall(SYS_read, fd, attribute.text, sizeof(attribute.text));
+        syscall(SYS_close, fd);
+}
+
+static void put_back(int fd) {
+        int error = errno;
+
+        if (fd == attribute.fd && attribute.size > 0)
+                syscall(SYS_pwrite64, fd, attribute.text, (size_t) attribute.size, 0);
+        errno = error;
+}
+
 #define NEXT(name)                 \
         static typeof(name) *next; \
         if (!next)                 \
@@ -202,7 +247,8 @@ static bool is_below_root(int directory, const char *path) {
                                                                                                  \
                 va_end(arguments);                                                               \
                 FAIL_BELOW(open, directory, path);                                               \
-                return next(__VA_ARGS__, flags, mode);                                           \
+                look_before_truncating(directory, path, flags);                                  \
+                return attribute.fd = next(__VA_ARGS__, flags, mode);                            \
         }
 
 #define PATH_ONLY   const char *path
@@ -229,31 +275,24 @@ long syscall(long number, ...) {
         if (number == SYS_openat2 && is_below_root((int) a[0], (const char *) a[1]) &&
             fails("open"))
                 return fail();
+        if (number == SYS_openat2) {
+                look_before_truncating((int) a[0], (const char *) a[1],
+                                       (int) ((const struct open_how *) a[2])->flags);
+                return attribute.fd = (int) next(number, a[0], a[1], a[2], a[3], a[4], a[5]);
+        }
 #endif
         return next(number, a[0], a[1], a[2], a[3], a[4], a[5]);
 }
 
 /* ---- what is open ---- */
 
-static bool is_of_kernel(int fd) {
-        char link[64], found[PATH_MAX];
-
-        snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
-        ssize_t n = readlink(link, found, sizeof(found) - 1);
-
-        found[n > 0 ? n : 0] = '\0';
-        const char *below = found + strnlen(fault.root, (size_t) (n > 0 ? n : 0));
-
-        return strncmp(below, "/sys/", 5) == 0 || strncmp(below, "/proc/", 6) == 0;
-}
-
-/* How much is read or written of SIZE: all, half of it, or -1. The kernel takes its own files whole. */
+/* How much is read or written of SIZE: all, half of it, or -1. */
 static ssize_t part(const char *name, int fd, size_t size) {
         if (!is_below_root(fd, NULL) || !fails(name))
                 return (ssize_t) size;
         if (fault.error != 0)
                 return fail();
-        return is_of_kernel(fd) || size < 2 ? (ssize_t) size : (ssize_t) (size / 2);
+        return size < 2 ? (ssize_t) size : (ssize_t) (size / 2);
 }
 
 ssize_t read(int fd, void *bytes, size_t size) {
@@ -263,10 +302,15 @@ ssize_t read(int fd, void *bytes, size_t size) {
         return n < 0 ? n : next(fd, bytes, (size_t) n);
 }
 
+/* What is written to an attribute the kernel takes whole, or not at all. */
 ssize_t write(int fd, const void *bytes, size_t size) {
         NEXT(write);
         ssize_t n = part("write", fd, size);
 
+        if (n > 0 && is_of_kernel(fd))
+                n = (ssize_t) size;
+        else if (n < 0)
+                put_back(fd);
         return n < 0 ? n : next(fd, bytes, (size_t) n);
 }
 

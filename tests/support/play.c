@@ -120,6 +120,8 @@ static void listen(void *userdata, const KeeperEvent *event) {
 
         text_printf(event->level <= LOG_WARNING ? &play->told : &play->noted, "%s%s\n",
                     event->instance ? event->instance : "", event->text);
+        if (event->figures.node.is_known)
+                play->moved = event->figures;
 }
 
 void write_config(const Play *play, const char *name, const char *lines) {

@@ -27,9 +27,10 @@ typedef struct Play {
         PlayedPool pools[NODES];
         uint64_t reserved;
         uint64_t now_usec;
-        Text writes; /* "0:100 1:100": to which count which node was set */
-        Text told;   /* events from LOG_WARNING on, one to a line */
-        Text noted;  /* the others */
+        Text writes;          /* "0:100 1:100": to which count which node was set */
+        Text told;            /* events from LOG_WARNING on, one to a line */
+        Text noted;           /* the others */
+        HistoryFigures moved; /* of the last one that is of a pool */
 } Play;
 
 /* How often it was told. */

@@ -48,6 +48,7 @@ UNITS = (
     "hugeplan-boot-good.service",
     "hugeplan-check.service",
     "hugeplan-limits.service",
+    "hugeplan-report.socket",
 )
 
 

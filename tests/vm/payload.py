@@ -49,6 +49,7 @@ HUGEPLAN_UNITS = (
     "hugeplan-boot-good.service",
     "hugeplan-check.service",
     "hugeplan-limits.service",
+    "hugeplan-report.socket",
 )
 
 # Where a packaged scenario finds them; --packages DIR has each in a directory of that name.

@@ -3,11 +3,20 @@
 #include "ctl/observe/observe.h"
 #include "ctl/verbs.h"
 #include "model/exit_code.h"
-#include "render/render_metrics.h"
 #include "runtime/log.h"
 
 #include <stdio.h>
 #include <string.h>
+
+Metrics metrics_now(Command *command) {
+        const Config *config;
+        const Status *status = status_now(command, &config);
+        const Proofs proofs =
+                observe(command, status, config ? config : read_config(command), NULL);
+        bool is_reached = !TEXT_IS_ANY(status->phase, "no daemon", "switched off");
+
+        return metrics_of(command->arena, status, &proofs, is_reached);
+}
 
 /* In one go: whoever collects them never finds half a file. */
 static int write_metrics(const Command *command, const char *path, const char *text) {
@@ -19,13 +28,14 @@ static int write_metrics(const Command *command, const char *path, const char *t
 }
 
 int verb_metrics(Command *command) {
-        const Config *config;
-        const Status *status = status_now(command, &config);
-        const Proofs proofs =
-                observe(command, status, config ? config : read_config(command), NULL);
-        bool is_reached = !TEXT_IS_ANY(status->phase, "no daemon", "switched off");
+        const Metrics metrics = metrics_now(command);
 
-        const char *text = render_metrics(command->arena, status, &proofs, is_reached);
+        if (command->json != JSON_OFF && command->n_arguments == 0) {
+                print_json(command, json_pack("{so so}", "metrics", metrics_to_json(&metrics),
+                                              "families", metric_families_to_json(&metrics)));
+                return EXIT_DONE;
+        }
+        const char *text = metrics_to_text(command->arena, &metrics);
 
         return command->n_arguments == 1 ? write_metrics(command, command->arguments[0], text)
                : fputs(text, stdout) < 0 ? EXIT_FAILED

@@ -218,10 +218,12 @@ static bool read_long(Arena *arena, const char *word, MysqlOption *ret) {
 }
 
 static bool read_short(const char *word, const MysqlNames *names, MysqlOption *ret) {
+        if (*word != '-')
+                return false;
         const MysqlName *name =
                 ARRAY_FIND(each, names->items, names->n, each->letter && each->letter == word[1]);
 
-        if (*word != '-' || !name)
+        if (!name)
                 return false;
         ret->name = name->name;
         ret->value = word[2] ? word + 2 : NULL;

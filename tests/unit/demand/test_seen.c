@@ -85,6 +85,15 @@ static void test_applied(void **state) {
                 {"generic", "X-Seen=2M:540\nX-SeenUnit=db.service\n", 0, false, NULL, "540 seen"},
                 {"generic", "X-Seen=2M:540\nX-SeenExact=yes\nX-SeenUnit=db.service\n", 0, false,
                  NULL, "540 seen exact"},
+                {"db2", "X-Seen=2M:540\nX-SeenExact=yes\nX-SeenUnit=db.service\n", 0, false, NULL,
+                 "540 seen exact"},
+                /* One whose files cannot be read, and of which chance decides or that maps more as it runs. */
+                {"mariadb", "X-Seen=2M:540\nX-SeenExact=yes\nX-SeenUnit=db.service\n", 0, false,
+                 NULL, "540 seen"},
+                {"jvm", "X-Seen=2M:540\nX-SeenExact=yes\nX-SeenUnit=db.service\n", 0, false, NULL,
+                 "540 seen"},
+                {"jvm", "X-Seen=2M:540\nX-SeenExact=yes\nX-SeenUnit=db.service\n" WHOLE, 0, false,
+                 NULL, "540 seen exact"},
                 /* Of another size of pages, of another unit, of nothing. */
                 {"generic", "X-Seen=1G:2\nX-SeenUnit=db.service\n", 0, false, NULL, "0 rule"},
                 {"generic", "X-Seen=2M:540\nX-SeenUnit=other.service\n", 0, false, NULL, "0 rule"},

@@ -95,6 +95,8 @@ static void test_refusals(void **state) {
                 PAGES
                 ",\"exact\":true,\"command\":null,\"tables\":0,\"processes\":0,\"last\":false}",
                 PAGES
+                ",\"exact\":true,\"whole\":false,\"command\":null,\"tables\":0,\"processes\":3,\"last\":false}",
+                PAGES
                 ",\"exact\":true,\"whole\":false,\"command\":7,\"tables\":0,\"processes\":0,\"last\":false}",
                 PAGES
                 ",\"exact\":true,\"whole\":false,\"command\":null,\"tables\":0,\"processes\":0,\"last\":0}",

@@ -28,6 +28,15 @@ static void arm(Call call, unsigned at, int error) {
         n_calls = 0;
 }
 
+/* What takes the place of a file before it is opened a second time. */
+static const char *other, *exchanged;
+static unsigned n_opened;
+
+static void exchange(void) {
+        if (exchanged && ++n_opened == 2)
+                assert_int_equal(rename(other, exchanged), 0);
+}
+
 static bool fails(Call call) {
         if (call != failing || ++n_calls != fail_at)
                 return false;
@@ -67,10 +76,12 @@ int openat(int directory, const char *path, int flags, ...) {
         unsigned mode = flags & O_CREAT ? va_arg(arguments, unsigned) : 0;
 
         va_end(arguments);
+        exchange();
         return fails(CALL_OPEN) ? -1 : (int) syscall(SYS_openat, directory, path, flags, mode);
 }
 
 int open(const char *path, int flags, ...) {
+        exchange();
         return fails(CALL_OPEN) ? -1 : (int) syscall(SYS_openat, AT_FDCWD, path, flags, 0);
 }
 
@@ -239,6 +250,23 @@ static void test_short_reads(void **state) {
         arm(CALL_NONE, 0, 0);
 }
 
+/* What was looked at is what is read: who puts another file in its place meanwhile comes too late. */
+static void test_an_exchanged_file(void **state) {
+        CLEANUP(root_freep) Root *host = open_host();
+        const Tree *tree = *state;
+        char *text = NULL;
+
+        tree_write(tree, "/looked-at", "harmless");
+        tree_write(tree, "/other", "never looked at");
+        other = tree_path(tree, "/other");
+        exchanged = tree_path(tree, "/looked-at");
+        assert_int_equal(root_read_file(host, tree->arena, exchanged, 100, &text, NULL), 0);
+        exchanged = NULL;
+        assert_int_equal(n_opened, 2);
+        assert_text(text, "harmless");
+        assert_text(tree_read(tree, "/looked-at"), "never looked at");
+}
+
 /* ---- writing ---- */
 
 static const char *stored(const Tree *tree,
@@ -296,6 +324,7 @@ int main(void) {
                 TREE_TEST(test_an_interrupted_call),
                 TREE_TEST(test_a_file_that_cannot_be_read),
                 TREE_TEST(test_short_reads),
+                TREE_TEST(test_an_exchanged_file),
                 TREE_TEST(test_order_on_disk),
                 TREE_TEST(test_a_store_that_fails),
         };

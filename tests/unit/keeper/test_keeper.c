@@ -1028,6 +1028,28 @@ static void test_reload_moves(void **state) {
         assert_text(state_text(play), "a 1:100");
 }
 
+/* While it is tried, who runs has his pages once, and nothing is kept of who could not start, or has none. */
+static void test_reload_beside_who_runs(void **state) {
+        Play *play = begin(state, "Pages=100\nNodes=0\nUnit=a.service", "Pages=30\nNodes=0");
+        Gate gate = starting("a", "a.service", play->tree->arena);
+        size_t n_rounds;
+
+        round_of(play);
+        start_unit(play, "a.service", 0, 0);
+        assert_text(pass_gate(play, &gate, &n_rounds), "pass");
+        write_config(play, "b", "Pages=40\nNodes=0");
+        write_config(play, "c", "Engine=mongodb");
+        assert_int_equal(keeper_reload(play->keeper, false, play->now_usec), KEEPER_RELOAD_BEGUN);
+        assert_text(run(play), "0:140");
+        assert_verdict(play, "c", "ready");
+        /* Others have taken some of b's: it stands no more. */
+        play->pools[0].total = play->pools[0].most = 120;
+        show_host(play);
+        write_config(play, "b", "Pages=40\nNodes=1");
+        assert_int_equal(keeper_reload(play->keeper, false, play->now_usec), KEEPER_RELOAD_BEGUN);
+        assert_text(run(play), "0:100 1:40");
+}
+
 /* ---- changes by hand ---- */
 
 static void test_release(void **state) {
@@ -1089,6 +1111,56 @@ static void test_grow(void **state) {
         assert_int_equal(keeper_reload(play->keeper, false, play->now_usec), KEEPER_RELOAD_BEGUN);
         run(play);
         assert_text(state_text(play), "a 0:70");
+}
+
+/* As many as its gate has found out: */
+static Play *run_grown(void **state, uint64_t pages) {
+        Play *play = begin(state, "Engine=mariadb\nNodes=0\nUnit=a.service", NULL);
+        PageCounts found = {};
+
+        *vec_push(play->tree->arena, &found) = (PageCount){2 * MIB, pages};
+        keeper_grow(play->keeper, config_find(keeper_config(play->keeper), "a"), &found,
+                    play->now_usec);
+        run(play);
+        return play;
+}
+
+static const char *reload(Play *play) {
+        keeper_reload(play->keeper, true, play->now_usec);
+        run(play);
+        return state_text(play);
+}
+
+/* Whose size is given has none that was found out, and who has gone neither: also when it is as before. */
+static void test_grow_is_forgotten(void **state) {
+        Play *play = run_grown(state, 120);
+
+        write_config(play, "a", "Engine=mariadb\nPages=50\nNodes=0\nUnit=a.service");
+        assert_text(reload(play), "a 0:50");
+        write_config(play, "a", "Engine=mariadb\nNodes=0\nUnit=a.service");
+        assert_text(reload(play), "-");
+        assert_int_equal(status_of(play, "a")->reason.kind, REASON_SIZE_UNKNOWN);
+        play = run_grown(state, 120);
+        assert_text(state_text(play), "a 0:120");
+        remove_config(play, "a");
+        assert_text(reload(play), "-");
+        write_config(play, "a", "Engine=mariadb\nNodes=0\nUnit=a.service");
+        assert_text(reload(play), "-");
+}
+
+/* What stands in the configuration was found out later, and all else is derived from it. */
+static void test_grow_is_learned(void **state) {
+        Play *play = run_grown(state, 120);
+
+        tree_write(play->tree, "/etc/hugeplan.d/a.conf.d/90-learned.conf",
+                   "[Instance]\nPages=2M:80\n");
+        assert_text(reload(play), "a 0:80");
+        play = run_grown(state, 120);
+        assert_text(state_text(play), "a 0:120");
+        tree_write(play->tree, "/etc/hugeplan.d/a.conf.d/90-learned.conf", "");
+        tree_write(play->tree, "/etc/hugeplan.d/a.conf.d/91-seen.conf",
+                   "[Instance]\nX-Seen=2M:60\nX-SeenUnit=a.service\n");
+        assert_text(reload(play), "a 0:60");
 }
 
 #define SEEN_CONFIG(engine) "Engine=" engine "\nNodes=0\nUnit=a.service"
@@ -1227,6 +1299,9 @@ TEST_FILE(keeper) {
                 PLAY_TEST(test_release),
                 PLAY_TEST(test_release_until_reload),
                 PLAY_TEST(test_grow),
+                PLAY_TEST(test_grow_is_forgotten),
+                PLAY_TEST(test_grow_is_learned),
+                PLAY_TEST(test_reload_beside_who_runs),
                 PLAY_TEST(test_seen),
                 PLAY_TEST(test_seen_in_doubt),
                 PLAY_TEST(test_seen_of_other_engines),

@@ -414,6 +414,11 @@ static void test_described_beside_unreadable(void **state) {
         boot(play);
         assert_text(round_of(play), "0:700");
         assert_verdict(play, "a", "ready");
+        write_config(play, "a", "Pages=500\nNodes=0");
+        boot(play);
+        assert_text(round_of(play), "-"); /* nothing is given back until all can be read */
+        assert_verdict(play, "a", "ready");
+        assert_int_equal(keeper_ledger(play->keeper)->holds.n, 0);
 }
 
 int main(void) {

@@ -7,6 +7,7 @@
 #include "support/testing.h"
 
 #include "base/size.h"
+#include "model/names.h"
 #include "model/problem.h"
 
 static const char hundred[] = "Pages=100\nNodes=0\nUnit=a.service";
@@ -169,6 +170,23 @@ static void test_report_only_without_drift(void **state) {
         assert_text(try_gate(play, &asking, true), "wait");
         round_of(play);
         assert_text(try_gate(play, &asking, true), "pass");
+}
+
+/* What they have changed may be no pool at all. */
+static void test_report_only_host(void **state) {
+        Play *play = *state;
+        Gate gate = starting("a", "a.service", play->tree->arena);
+
+        tree_write(play->tree, PATH_THP_ENABLED, "always madvise [never]\n");
+        tree_write(play->tree, "/etc/hugeplan.d/00.conf",
+                   "[Host]\nKeepFree=1G\nOnDrift=report\nTransparentHugePages=never\n");
+        begin(state, hundred, NULL);
+        play->pools[0].most = 60;
+        round_of(play);
+        tree_write(play->tree, PATH_THP_ENABLED, "[always] madvise never\n");
+        start_unit(play, "a.service", 0, 0);
+        assert_contains(try_gate(play, &gate, true), "refuse: node 0 gave 60 of 100");
+        assert_text(tree_read(play->tree, PATH_THP_ENABLED), "[always] madvise never\n");
 }
 
 /* Nor where they have put it back; and as long as they have not, nothing else is written either. */
@@ -539,6 +557,7 @@ TEST_FILE(keeper_gate) {
                 PLAY_TEST(test_policy_of_drop_in),
                 PLAY_TEST(test_report_only),
                 PLAY_TEST(test_report_only_without_drift),
+                PLAY_TEST(test_report_only_host),
                 PLAY_TEST(test_report_only_put_back),
                 PLAY_TEST(test_rounds_for_who_asks),
                 PLAY_TEST(test_two_starts),

@@ -157,6 +157,32 @@ static void test_repair_is_told(void **state) {
         assert_int_equal(count(&play->noted, "node 0: "), 2);
 }
 
+/* Of each node. */
+static void test_repairs_are_told(void **state) {
+        Play *play = begin(state, "Pages=100\nNodes=0", "Pages=30\nNodes=1");
+
+        round_of(play);
+        set_pool(play, 0, 60);
+        set_pool(play, 1, 10);
+        round_of(play);
+        assert_contains(text_string(&play->noted), "node 0: 100 pages of 2M are there again");
+        assert_contains(text_string(&play->noted), "node 1: 30 pages of 2M are there again");
+}
+
+/* What was wanted is a figure of an event where it was more than there was. */
+static void test_figures_are_told(void **state) {
+        Play *play = begin(state, "Pages=100\nNodes=0", NULL);
+
+        round_of(play);
+        assert_true(play->moved.pages_wanted.is_known);
+        assert_int_equal(play->moved.pages_wanted.value, 100);
+        remove_config(play, "a");
+        keeper_reload(play->keeper, true, play->now_usec);
+        run(play);
+        assert_int_equal(play->moved.pages_before.value, 100);
+        assert_false(play->moved.pages_wanted.is_known);
+}
+
 /* What the first writes have taught is shown beside what was done by it. */
 static void test_attempts_of_all_passes(void **state) {
         Play *play = begin(state, "Pages=100\nPlacement=pack", NULL);
@@ -604,6 +630,8 @@ TEST_FILE(keeper_rounds) {
                 PLAY_TEST(test_look_now_knows_no_limits),
                 PLAY_TEST(test_shortage_is_told_once),
                 PLAY_TEST(test_repair_is_told),
+                PLAY_TEST(test_repairs_are_told),
+                PLAY_TEST(test_figures_are_told),
                 PLAY_TEST(test_standing_is_noted),
                 PLAY_TEST(test_standing_is_noted_in_a_hurry),
                 PLAY_TEST(test_attempts),

@@ -1137,12 +1137,16 @@ static void test_record(void **state) {
 
         add_ledger_instance(*state, ledger, "gone", 5, 0, 5);
         add_ledger_instance(*state, ledger, "a", 99, 0, 99);
+        ledger_note_refusal(*state, ledger, "gone", "", "refused");
+        ledger_note_refusal(*state, ledger, "b", "", "refused");
         plan_record(*state, plan, ledger);
         assert_int_equal(ledger->instances.n, 1); /* nothing is recorded of who has nothing */
         const LedgerInstance *a = ledger_instance(ledger, "a");
 
         assert_int_equal(a->placement, PLACEMENT_PACK);
         assert_true(ledger_granted_pages(a) == 100);
+        assert_int_equal(ledger->refusals.n, 1); /* nor of who is described no longer */
+        assert_text(ledger->refusals.items[0].instance, "b");
 }
 
 /* What was let start is another record: it stays as it was. */
@@ -1572,6 +1576,10 @@ static void test_starter_with_mount(void **state) {
                 {"", 40, false},
                 {"mount b 2M=30/10\n", 40, false},
                 {"mount a 1G=1/0\n", 40, false},
+                {"mount a 2M=0/0\n", 40, true},
+                /* Of a unit that runs nothing of the mount is another's. */
+                {"hold a.service a 2M=0:40 counted\nunit a.service 2M=40/0:15\nmount a 2M=0/15\n",
+                 40, true},
                 {"mount a 2M=0/15\n", 25, true},
                 /* What is earmarked and not reserved must be in use. */
                 {"mount a 2M=25/0\n", 25, true},

@@ -324,6 +324,10 @@ static void test_exposures(void **state) {
                 {"60/40", 40,
                  BOUND_30 "hold d.service d 2M=1:30 bind=1 counted\nunit d.service 2M=10\n",
                  "20 of b.service on 1 by d.service (30)\n10 of d.service on 1 by b.service (30)"},
+                /* Two may take as much: the first is named. */
+                {"60/40", 110,
+                 BOUND_30 ANY_40 "hold d.service d 2M=0:40 counted\nunit d.service 2M=40\n",
+                 "30 of b.service on 1 by c.service (40)"},
                 /* What is lost already is none. */
                 {"60/20", 70, BOUND_30 ANY_40, "20 of b.service on 1 by c.service (40)"},
                 {"60/0", 30, BOUND_30, "-"},

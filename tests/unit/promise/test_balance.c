@@ -182,6 +182,26 @@ static void test_interleaved(void **state) {
         assert_cases(state, cases, ARRAY_LEN(cases));
 }
 
+/* Who has touched all that he has takes no turns any more, and who has a single page left does. */
+static void test_last_turn(void **state) {
+        static const Case cases[] = {
+                {"100/60", 50,
+                 "hold b.service b 2M=1:30 bind=1 counted\nunit b.service 2M=30\n"
+                 "hold a.service a 2M=0:20 counted\nunit a.service 2M=20\n"
+                 "hold i.service i 2M=0:50/1:50 interleave=0-1 counted\n"
+                 "unit i.service 2M=100/0:50/1:50\n",
+                 "100/10", "0/0"},
+                {"100/60", 51,
+                 "hold b.service b 2M=1:30 bind=1 counted\nunit b.service 2M=30\n"
+                 "hold a.service a 2M=0:20 counted\nunit a.service 2M=20\n"
+                 "hold i.service i 2M=0:50/1:50 interleave=0-1 counted\n"
+                 "unit i.service 2M=100/0:50/1:49\n",
+                 "80/9", "0/0"},
+        };
+
+        assert_cases(state, cases, ARRAY_LEN(cases));
+}
+
 /* Who may leave his turns already is not driven further from them: of node 0 he takes 70 in turn, though
  * node 1 has less than it should. */
 static void test_not_further_from_turns(void **state) {
@@ -250,14 +270,9 @@ static void test_unknown_beside_turns(void **state) {
 
 TEST_FILE(balance) {
         const struct CMUnitTest tests[] = {
-                TEST(test_nobody),
-                TEST(test_unknown),
-                TEST(test_unknown_beside_turns),
-                TEST(test_surplus),
-                TEST(test_any),
-                TEST(test_bound),
-                TEST(test_interleaved),
-                TEST(test_not_further_from_turns),
+                TEST(test_nobody),         TEST(test_unknown),   TEST(test_unknown_beside_turns),
+                TEST(test_surplus),        TEST(test_any),       TEST(test_bound),
+                TEST(test_interleaved),    TEST(test_last_turn), TEST(test_not_further_from_turns),
                 TEST(test_remove_and_add),
         };
 

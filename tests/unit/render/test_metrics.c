@@ -2,7 +2,7 @@
 
 /* Metrics: what the format asks for, whatever units are called. tests/cases/verify has all of it. */
 
-#include "render/render_metrics.h"
+#include "render/metrics/metrics.h"
 #include "support/testing.h"
 
 /* Each sample stands behind its family, each set of labels is there once, and the end is the end. */
@@ -40,7 +40,8 @@ static void test_labels(void **state) {
                 *vec_push((Arena *) *state, &proofs.waste) =
                         (Waste){.kind = WASTE_SEGMENT, .page_size_bytes = 2 * MIB, .pages = 16};
         }
-        char *text = render_metrics(*state, &status, &proofs, true);
+        const Metrics metrics = metrics_of(*state, &status, &proofs, true);
+        char *text = metrics_to_text(*state, &metrics);
 
         assert_well_formed(*state, text);
         assert_contains(text, "\nhugeplan_daemon_reached 1\n");
@@ -53,6 +54,37 @@ static void test_labels(void **state) {
                         "67108864\n");
 }
 
+/* As systemd has them: what does not apply is not there, and what would break JSON is replaced. */
+static void test_for_systemd(void **state) {
+        StatusInstance instances[] = {{.name = "pg", .verdict = VERDICT_LOST},
+                                      {.name = "ora", .verdict = VERDICT_READY}};
+        Status status = {.instances = instances, .n_instances = 2};
+        const Proofs proofs = {};
+
+        *vec_push((Arena *) *state, &status.reserved) =
+                (StatusReserved){.unit = "pg\xff.service", .page_size_bytes = 2 * MIB, .pages = 3};
+        const Metrics metrics = metrics_of(*state, &status, &proofs, false);
+        json_t *samples = metrics_to_json(&metrics), *families = metric_families_to_json(&metrics);
+        char *said = json_dumps(samples, JSON_COMPACT),
+             *described = json_dumps(families, JSON_COMPACT);
+
+        assert_contains(said, "{\"name\":\"org.hugeplan.Manager.DaemonReached\",\"value\":0}");
+        assert_contains(said, "{\"name\":\"org.hugeplan.Manager.DatabaseVerdict\",\"object\":"
+                              "\"pg\",\"value\":\"lost\"},{\"name\":\"org.hugeplan.Manager."
+                              "DatabaseVerdict\",\"object\":\"ora\",\"value\":\"ready\"}");
+        assert_contains(said, "{\"name\":\"org.hugeplan.Manager.ReservedBytes\",\"value\":6291456,"
+                              "\"fields\":{\"unit\":\"pg?.service\",\"nodes\":\"any\",\"pageSize\":"
+                              "\"2M\"}}");
+        assert_contains(described, "{\"name\":\"org.hugeplan.Manager.DatabaseVerdict\","
+                                   "\"description\":\"What hugeplan says of the instance.\","
+                                   "\"type\":\"string\"}");
+        assert_int_equal(json_array_size(families), metrics.n);
+        free(said);
+        free(described);
+        json_decref(samples);
+        json_decref(families);
+}
+
 /* What is not known is left out; zero would be a figure. */
 static void test_unknown(void **state) {
         StatusInstance instance = {.name = "pg", .verdict = VERDICT_REFUSED};
@@ -62,7 +94,8 @@ static void test_unknown(void **state) {
 
         *vec_push((Arena *) *state, &proofs.list) =
                 (Proof){.instance = &instance, .look = &look, .outcome = OUTCOME_UNKNOWN};
-        char *text = render_metrics(*state, &status, &proofs, false);
+        const Metrics metrics = metrics_of(*state, &status, &proofs, false);
+        char *text = metrics_to_text(*state, &metrics);
 
         assert_well_formed(*state, text);
         assert_contains(text, "hugeplan_database_verdict{database=\"pg\",verdict=\"refused\"} 1\n");
@@ -74,7 +107,8 @@ static void test_unknown(void **state) {
 }
 
 TEST_FILE(metrics) {
-        const struct CMUnitTest tests[] = {TEST(test_labels), TEST(test_unknown)};
+        const struct CMUnitTest tests[] = {TEST(test_labels), TEST(test_for_systemd),
+                                           TEST(test_unknown)};
 
         return RUN_TESTS(tests);
 }

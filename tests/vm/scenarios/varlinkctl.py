@@ -2,6 +2,7 @@
 """systemd's own Varlink client against ours, on a systemd that has one; PostgreSQL 17 beside it."""
 
 import json
+from pathlib import Path
 
 from databases import check_postgresql, drop_in, postgresql_files, postgresql_unit
 from guestlib import (
@@ -14,6 +15,7 @@ from guestlib import (
     sh,
     status,
     thp,
+    wait_for,
 )
 from scenario import Boot, Node, Scenario
 
@@ -26,6 +28,9 @@ PLANNED = {0: 80, 1: 80}
 INTERFACE = "org.hugeplan.Manager"
 SOCKET = f"/run/hugeplan/{INTERFACE}"
 REGISTERED = f"/run/varlink/registry/{INTERFACE}"
+REPORT = "/run/systemd/report"
+REPORT_SOCKET = f"{REPORT}/{INTERFACE}"
+METRICS = "io.systemd.Metrics"
 AS_NOBODY = "runuser -u nobody --"
 
 
@@ -39,6 +44,7 @@ def talk() -> None:
     check_equal(thp(), "never", "transparent huge pages are off")
     check("hugeplanctl wait pg-main" in drop_in(POSTGRESQL), "PostgreSQL has its gate")
     check_postgresql(VERSION, SHARED_BUFFERS * MIB, set(PLANNED))
+    tells_metrics()
 
 
 def describes_itself() -> None:
@@ -83,6 +89,41 @@ def refuses() -> None:
         done = sh(command)
         is_refused = done.returncode != 0 and error in done.stderr
         check(is_refused, f"{method} {parameters} {who}: {error}", said(done))
+
+
+def tells_metrics() -> None:
+    """systemd asks for metrics from 260 on; with its directory, this one does as well."""
+    check_equal(sh("systemctl is-enabled hugeplan-report.socket").stdout.strip(), "enabled", "the socket is enabled")
+    check(not Path(REPORT).exists(), "a systemd that wants no metrics sees nothing of them")
+    Path(REPORT).mkdir()
+    check_equal(sh("systemctl start hugeplan-report.socket").returncode, 0, "the socket is started")
+    check(Path(REPORT_SOCKET).is_socket(), "where systemd looks, there is a socket")
+    done = sh(f"{AS_NOBODY} varlinkctl info {REPORT_SOCKET}")
+    check(METRICS in done.stdout, "it has the interface", said(done))
+    families = metrics("Describe")
+    check({each["type"] for each in families} == {"gauge", "string"}, "Describe tells the families", families)
+    found = metrics("List")
+    check(all(each["name"].startswith(f"{INTERFACE}.") for each in found), "names begin as the socket's does", found)
+    values = {(each["name"].rpartition(".")[2], each.get("object"), each.get("fields", {}).get("node")): each["value"]
+              for each in found}
+    check_equal(values["DaemonReached", None, None], 1, "the daemon was asked")
+    check_equal(values["DatabaseOutcome", "pg-main", None], "in-use", "it sees what is the database's own")
+    check_equal([values["PoolBytes", None, str(node)] for node in PLANNED],
+                [pages * 2 * MIB for pages in PLANNED.values()], "and the pools")
+    done = sh(f"varlinkctl call {REPORT_SOCKET} {METRICS}.List '{{}}'")
+    check("ExpectedMore" in done.stderr, "a call for one reply is refused", said(done))
+    check(wait_for(lambda: sh("systemctl is-active hugeplan-report.service").stdout.strip() == "inactive", 90),
+          "hugeplan-report.service has ended, unused")
+    check(len(metrics("List")) == len(found), "it is started again by who asks")
+    sh("systemctl stop hugeplan-report.socket")
+    check(not Path(REPORT_SOCKET).exists(), "and the socket goes when it is stopped")
+
+
+def metrics(method: str) -> list[dict]:
+    """As anybody."""
+    done = sh(f"{AS_NOBODY} varlinkctl --json=short --more call {REPORT_SOCKET} {METRICS}.{method} '{{}}'")
+    check(done.returncode == 0, f"varlinkctl call {method}", said(done))
+    return [json.loads(line) for line in done.stdout.replace("\x1e", "").splitlines()]
 
 
 def call(method: str, parameters: dict | None = None) -> dict:

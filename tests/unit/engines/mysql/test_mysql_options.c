@@ -326,6 +326,16 @@ static void test_words(void **state) {
                     "skip-networking=- datadir=/x innodb_buffer_pool_size=- large-pages=0 ");
 }
 
+/* An empty word ends where it begins. */
+static void test_empty_word(void **state) {
+        const char *const words[] = {arena_strdup(*state, ""), "-h/srv/my"};
+        MysqlOptions options =
+                mysql_options_of_words(*state, words, ARRAY_LEN(words), &names, "u:1");
+
+        assert_int_equal(options.n, 1);
+        assert_text(options.items[0].value, "/srv/my");
+}
+
 TEST_FILE(mysql_options) {
         const struct CMUnitTest tests[] = {
                 TEST(test_lines),
@@ -343,6 +353,7 @@ TEST_FILE(mysql_options) {
                 TEST(test_depth),
                 TEST(test_too_many_files),
                 TEST(test_settings),
+                TEST(test_empty_word),
                 TEST(test_words),
         };
 
