@@ -443,16 +443,16 @@ PoolLimits apply_limits(Arena *arena, const Apply *apply, const Topology *now) {
 
         ARRAY_FOREACH(result, apply->results, apply->n_results) {
                 const PlanStep *step = &result->step;
-                bool is_split = step->demote_to_bytes > 0;
+                bool is_demotion = step->demote_to_bytes > 0;
 
                 if (!result->is_finished || result->is_unread)
                         continue;
-                if (is_split && result->demoted_pages < step->from_pages - step->to_pages)
+                if (is_demotion && result->demoted_pages < step->from_pages - step->to_pages)
                         *vec_push(arena, &limits) =
                                 (PoolLimit){.node = step->pool->node,
                                             .page_size_bytes = step->pool->page_size_bytes,
                                             .cannot_demote = true};
-                else if (!is_split && result->reached_pages < step->to_pages)
+                else if (!is_demotion && result->reached_pages < step->to_pages)
                         *vec_push(arena, &limits) = limit_of(arena, result, now);
         }
         return limits;

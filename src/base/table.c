@@ -55,23 +55,6 @@ size_t table_rows(const Table *table) {
         return table->cells.n / table->columns.n;
 }
 
-static void print_cell(Text *text, const Cell *cell, const Column *column, size_t width,
-                       bool is_last, bool colored) {
-        size_t padding = width - text_width(cell->text);
-
-        if (column->is_right)
-                text_repeat(text, ' ', padding);
-        if (colored && cell->color)
-                text_printf(text, "%s%s%s", cell->color, cell->text, color_reset);
-        else
-                text_add(text, cell->text);
-        if (is_last)
-                return;
-        if (!column->is_right)
-                text_repeat(text, ' ', padding);
-        text_add(text, "  ");
-}
-
 void table_print(const Table *table, Text *text, const char *indent, bool colored) {
         size_t *widths = ARENA_ARRAY(table->arena, size_t, table->columns.n);
         size_t n_rows = table_rows(table);
@@ -85,15 +68,21 @@ void table_print(const Table *table, Text *text, const char *indent, bool colore
         }
         for (size_t row = 0; row <= n_rows; row++) {
                 text_add(text, indent);
-                for (size_t column = 0; column < table->columns.n; column++) {
-                        Cell header = {table->columns.items[column].title, color_header};
+                for (size_t i = 0; i < table->columns.n; i++) {
+                        const Column *column = &table->columns.items[i];
+                        const Cell header = {column->title, color_header};
                         const Cell *cell =
-                                row == 0
-                                        ? &header
-                                        : &table->cells.items[(row - 1) * table->columns.n + column];
+                                row == 0 ? &header
+                                         : &table->cells.items[(row - 1) * table->columns.n + i];
+                        size_t padding = widths[i] - text_width(cell->text);
 
-                        print_cell(text, cell, &table->columns.items[column], widths[column],
-                                   column + 1 == table->columns.n, colored);
+                        if (column->is_right)
+                                text_repeat(text, ' ', padding);
+                        if (colored && cell->color)
+                                text_printf(text, "%s%s%s", cell->color, cell->text, color_reset);
+                        else
+                                text_add(text, cell->text);
+                        text_repeat(text, ' ', 2 + (column->is_right ? 0 : padding));
                 }
                 while (text->length > 0 && text->string[text->length - 1] == ' ')
                         text->string[--text->length] = '\0';

@@ -141,16 +141,16 @@ const Setting *rule_setting(const RuleInstance *instance, const char *name) {
         return instance->gathered ? settings_find(&instance->gathered->settings, name) : NULL;
 }
 
-bool rule_is_on(const RuleInstance *instance, const char *name, bool without) {
+bool rule_is_on(const RuleInstance *instance, const char *name) {
         const Setting *setting = rule_setting(instance, name);
         bool is_on;
 
         if (!setting)
-                return without;
+                return false;
         /* A switch that stands alone is on, as in option files. */
         if (!setting->value || *setting->value == '\0')
                 return true;
-        return parse_boolean(setting->value, &is_on) == 0 ? is_on : without;
+        return parse_boolean(setting->value, &is_on) == 0 && is_on;
 }
 
 uint64_t rule_step_bytes(const RuleInstance *instance, const char *what) {

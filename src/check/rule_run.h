@@ -61,8 +61,8 @@ Diag rule_at_unit(const UnitAssignment *assignment);
 /* The setting of that name in the product's own files; NULL where it is not set or not known. */
 const Setting *rule_setting(const RuleInstance *instance, const char *name);
 
-/* Whether a switch of the product's own is on; WITHOUT where it is not set. */
-bool rule_is_on(const RuleInstance *instance, const char *name, bool without);
+/* Whether a switch of the product's own is set, and on. */
+bool rule_is_on(const RuleInstance *instance, const char *name);
 
 static inline char *rule_planned_pages(Arena *arena, const RuleInstance *instance) {
         return format_page_count_and_size(arena, instance->planned->pages_wanted,

@@ -99,17 +99,16 @@ static bool is_mistake(const Finding *finding) {
 
 /* Mistakes, of which the rest may be the consequence; then errors, warnings, notices, of each those
  * that hurt first; else in the order of finding. */
-static int rank(const Finding *finding) {
-        return is_mistake(finding) ? 0 : 2 * (int) finding->diag.severity + !finding->hurts + 1;
-}
-
 static void sort_findings(Arena *arena, Findings *findings) {
         FindingList sorted = {};
 
         for (int wanted = 0; wanted <= 2 * SEVERITY_NOTICE + 2; wanted++)
-                VEC_FOREACH(finding, &findings->list)
-                        if (rank(finding) == wanted)
+                VEC_FOREACH(finding, &findings->list) {
+                        int rank = 2 * (int) finding->diag.severity + !finding->hurts + 1;
+
+                        if ((is_mistake(finding) ? 0 : rank) == wanted)
                                 *vec_push(arena, &sorted) = *finding;
+                }
         findings->list = sorted;
 }
 

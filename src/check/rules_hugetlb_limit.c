@@ -93,18 +93,12 @@ static void find_unlimited(RuleRun *run) {
                         run, (Diag){},
                         "describe it in /etc/hugeplan.d with its Unit=, so that "
                         "it has pages and a hugetlb limit of its own",
-                        "%s are no instance's, and no hugetlb limit keeps it from taking more: the instances' own do not keep others out",
+                        "%s belong to no instance, and no hugetlb limit keeps it from taking more: the instances' own limits do not keep others out",
                         page_user_format(run->arena, user));
         }
 }
 
 /* ---- who is killed by one ---- */
-
-static bool is_of_an_instance(const RuleRun *run, const char *file) {
-        return ARRAY_ANY(instance, run->instances, run->n_instances,
-                         instance->facts->unit && VEC_ANY(limit, &instance->facts->unit->limits,
-                                                          text_equals(limit->file, file)));
-}
 
 /* It hurts as soon as the host has pages of that size; units of instances have a rule of their own. */
 static bool does_hurt(const RuleRun *run, const GroupLimit *limit) {
@@ -113,7 +107,10 @@ static bool does_hurt(const RuleRun *run, const GroupLimit *limit) {
                          ARRAY_ANY(size, topology->page_sizes, topology->n_page_sizes,
                                    size->bytes == limit->page_size_bytes && size->total_pages > 0);
 
-        return has_pages && !is_of_an_instance(run, limit->file);
+        return has_pages &&
+               !ARRAY_ANY(instance, run->instances, run->n_instances,
+                          instance->facts->unit && VEC_ANY(own, &instance->facts->unit->limits,
+                                                           text_equals(own->file, limit->file)));
 }
 
 static void find_sigbus(RuleRun *run) {
@@ -124,7 +121,7 @@ static void find_sigbus(RuleRun *run) {
         if (first)
                 rule_tell(
                         run, (Diag){.file = first->file},
-                        "have who set it limit what is reserved, too (hugetlb.SIZE.rsvd.max; runc does so from "
+                        "have whatever set it limit what is reserved, too (hugetlb.SIZE.rsvd.max; runc does so from "
                         "1.1.10 on), or switch huge pages off in there",
                         "whoever runs in here%s may reserve huge pages, and is killed by SIGBUS when it touches more "
                         "than %s of them; PostgreSQL does so by default, initdb too",

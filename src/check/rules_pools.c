@@ -19,11 +19,6 @@ uint64_t rule_wanted_pages(const RuleRun *run, uint64_t page_size_bytes) {
 
 /* ---- pages that lie idle ---- */
 
-static bool is_of_instance(const RuleRun *run, const PageUser *user) {
-        return user->unit && ARRAY_ANY(instance, run->instances, run->n_instances,
-                                       text_equals(instance->config->unit, user->unit));
-}
-
 static IdlePages find_idle(const RuleRun *run, uint64_t page_size_bytes) {
         const IdleInput input = {
                 .config = run->input->config,
@@ -177,10 +172,11 @@ bool rule_is_other_program(const RuleRun *run, const PageUser *user) {
         /* Where an instance has no Unit=, there is no telling whose pages they are. */
         uint64_t segment;
 
-        return !is_of_instance(run, user) && !page_user_segment(run->arena, user, &segment) &&
+        return !page_user_segment(run->arena, user, &segment) &&
                !ARRAY_ANY(instance, run->instances, run->n_instances,
-                          instance->planned->page_size_bytes == user->page_size_bytes &&
-                                  !instance->config->unit);
+                          instance->config->unit
+                                  ? text_equals(instance->config->unit, user->unit)
+                                  : instance->planned->page_size_bytes == user->page_size_bytes);
 }
 
 bool rule_is_in_need(const RuleRun *run, const PageUser *user) {

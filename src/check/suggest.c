@@ -78,9 +78,9 @@ static void add_figure(const Maker *maker, const Candidate *candidate, const Fig
         comment(text, "Today: %s%s; %s.", figure->sizing.is_exact ? "" : "at most ",
                 format_page_count_and_size(maker->arena, figure->sizing.pages,
                                            figure->sizing.page_size_bytes),
-                candidate->target.arguments  ? "as it runs now, and not found out anew"
+                candidate->target.arguments  ? "as it runs now, and not determined anew"
                 : engine_reader(engine)->ask ? "the server itself is asked before each start"
-                                             : "found out anew before each start");
+                                             : "determined anew before each start");
 }
 
 /* From its own files, else from what runs. Returns why it cannot be said, or NULL. */
@@ -143,7 +143,7 @@ static bool is_in_unit(const Candidate *candidate) {
 static const char *say_mapped(Arena *arena, const RunningProcess *process) {
         if (!process || process->mapped_bytes == 0)
                 return "";
-        return arena_printf(arena, "; it has %s mapped now that huge pages could be of",
+        return arena_printf(arena, "; it has mapped %s now that could be in huge pages",
                             format_size(arena, process->mapped_bytes));
 }
 
@@ -167,8 +167,8 @@ static const char *refuse_elsewhere(const Maker *maker, const Candidate *candida
                         unit ? unit : "a unit that starts it (a podman quadlet, for one)");
         return arena_printf(
                 maker->arena,
-                "%s; describe %s with Engine=generic and Memory=auto%s%s: it is let start, what it "
-                "maps is seen, and its next start has that",
+                "%s; describe %s with Engine=generic and Memory=auto%s%s: it is allowed to start, "
+                "and what it maps is seen and reserved for its next start",
                 first, unit, thp == THP_AUTO ? "" : ", and TransparentHugePages=",
                 thp == THP_AUTO ? "" : thp_policy_name(thp));
 }

@@ -351,8 +351,8 @@ static void assemble_host(Assembler *assembler, Diags *problems) {
 /* By a file that describes an instance. */
 static bool is_extended(const Assembler *assembler, const ParsedFile *main_file) {
         INDEX_FOREACH(entry, assembler->extensions, main_file->file->name)
-        if (((const ParsedFile *) entry->value)->has_instance)
-                return true;
+                if (((const ParsedFile *) entry->value)->has_instance)
+                        return true;
         return false;
 }
 

@@ -90,7 +90,7 @@ static bool take_learned(const InstanceConfig *config, DemandOption *option) {
         take_pages(option, pages);
         option->sizing.is_exact = config->learned.is_exact;
         option->sizing.source = SIZING_LEARNED;
-        option->sizing.caveat = "Learned at the last start; found out anew before each start.";
+        option->sizing.caveat = "Learned at the last start; determined anew before each start.";
         return true;
 }
 

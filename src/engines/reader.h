@@ -37,6 +37,15 @@ typedef struct Question {
         const char *untrusted;      /* why it is not to be asked at all; NULL: it may be */
 } Question;
 
+/* Why a server that was given huge pages runs with small ones. */
+typedef struct EngineFallback {
+        const char *setting; /* that decides; NULL: none */
+        const char *values;  /* NULL: any, also where it is not set or not known */
+        const char *why;
+        const char *remedy;
+        bool is_refusal; /* it takes none, whatever there is */
+} EngineFallback;
+
 typedef struct EngineReader {
         /* Memory=auto: finds and reads the product's own configuration. NULL where the engine has none.
          * Returns NULL, or a sentence (with file and line) on what keeps it from knowing. The
@@ -58,6 +67,11 @@ typedef struct EngineReader {
         const char *(*answer_version)(Arena *arena, const char *output, const char **ret_version);
         /* For engine_is_fixed(). NULL: never. */
         bool (*is_fixed)(const Settings *settings);
+        const EngineFallback *fallbacks; /* the first that fits counts */
+        size_t n_fallbacks;
+        /* The setting that bounds how many processes attach the memory; NULL: one table serves all threads. */
+        const char *sessions_setting;
+        uint64_t sessions_initial; /* where it is not set; 0: not known */
 } EngineReader;
 
 /* Never NULL: of an engine without one all members are. */

@@ -85,25 +85,24 @@ bool alert_from_json(Arena *arena, json_t *json, const char *sid, OracleAlert *r
         return true;
 }
 
-static void ask_for_logs(const Root *root, Arena *arena, OracleSid *sid, HostFacts *facts) {
-        json_t *list = NULL, *row;
-        OracleAlert alert;
-        Person person;
-        size_t i;
-
-        owner_to_read(arena, sid->home, &person);
-        if (reader_ask(root, arena, &person, read_there, sid, &list))
-                return;
-        json_array_foreach(list, i, row)
-                if (i < NAMES_MAX && alert_from_json(arena, row, sid->sid, &alert))
-                        *vec_push(arena, &facts->alerts) = alert;
-        json_decref(list);
-}
-
 void alert_logs_read(const Root *root, Arena *arena, HostFacts *facts) {
-        for (size_t i = 0; i < MIN(facts->sids.n, (size_t) SIDS_MAX); i++)
-                if (root_is_host(root))
-                        ask_for_logs(root, arena, &facts->sids.items[i], facts);
-                else
-                        read_logs_of(root, arena, &facts->sids.items[i], facts);
+        for (size_t k = 0; k < MIN(facts->sids.n, (size_t) SIDS_MAX); k++) {
+                OracleSid *sid = &facts->sids.items[k];
+                json_t *list = NULL, *row;
+                OracleAlert alert;
+                Person person;
+                size_t i;
+
+                if (!root_is_host(root)) {
+                        read_logs_of(root, arena, sid, facts);
+                        continue;
+                }
+                owner_to_read(arena, sid->home, &person);
+                if (reader_ask(root, arena, &person, read_there, sid, &list))
+                        continue;
+                json_array_foreach(list, i, row)
+                        if (i < NAMES_MAX && alert_from_json(arena, row, sid->sid, &alert))
+                                *vec_push(arena, &facts->alerts) = alert;
+                json_decref(list);
+        }
 }

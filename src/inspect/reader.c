@@ -57,17 +57,6 @@ static void run_errand(void *userdata, int output) {
 
 /* ---- for who asked ---- */
 
-/* Takes the answer of a reader that recorded apart; NULL where it is none. */
-static json_t *take_recorded(Recorder *recorder, Arena *arena, json_t *both) {
-        json_t *answer = NULL;
-        const json_t *recorded;
-
-        if (json_unpack(both, "[Oo!]", &answer, &recorded) >= 0)
-                recorded_from_json(recorder, arena, recorded);
-        json_decref(both);
-        return answer;
-}
-
 const char *reader_ask(const Root *root, Arena *arena, const Person *person, ReaderMake make,
                        void *userdata, json_t **ret) {
         Recorder *recorder = root_recorder(root);
@@ -88,7 +77,15 @@ const char *reader_ask(const Root *root, Arena *arena, const Person *person, Rea
         if (wrong)
                 return wrong;
         *ret = json_loadb(text, size, JSON_REJECT_DUPLICATES, NULL);
-        if (*ret && recorder)
-                *ret = take_recorded(recorder, arena, *ret);
+        if (*ret && recorder) {
+                /* One that records answers with both. */
+                json_t *both = *ret;
+                const json_t *recorded;
+
+                *ret = NULL;
+                if (json_unpack(both, "[Oo!]", ret, &recorded) >= 0)
+                        recorded_from_json(recorder, arena, recorded);
+                json_decref(both);
+        }
         return *ret ? NULL : READER_NO_ANSWER;
 }

@@ -33,7 +33,6 @@
 #include <sys/stat.h>
 #include <sys/timerfd.h>
 #include <sys/un.h>
-#include <time.h>
 #include <unistd.h>
 
 enum {
@@ -44,13 +43,6 @@ enum {
 
 /* Of calls, before it is looked who has come. */
 static const uint64_t serving_usec = USEC_PER_MSEC;
-
-uint64_t varlink_now_usec(void) {
-        struct timespec now;
-
-        clock_gettime(CLOCK_MONOTONIC, &now);
-        return (uint64_t) now.tv_sec * USEC_PER_SEC + (uint64_t) now.tv_nsec / 1000;
-}
 
 /* ---- the epoll set ---- */
 

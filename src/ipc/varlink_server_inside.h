@@ -6,6 +6,7 @@
 #include "ipc/varlink_frame.h"
 #include "ipc/varlink_places.h"
 #include "ipc/varlink_server.h"
+#include "runtime/clock.h"
 
 #include <sys/socket.h>
 
@@ -87,7 +88,9 @@ struct VarlinkServer {
 
 /* ---- varlink_server.c ---- */
 
-uint64_t varlink_now_usec(void);
+static inline uint64_t varlink_now_usec(void) {
+        return clock_read_usec(CLOCK_MONOTONIC);
+}
 
 int source_add(VarlinkServer *server, Source *source, uint32_t interest);
 void source_remove(VarlinkServer *server, Source *source);

@@ -18,31 +18,24 @@ struct Balance {
         VEC(Constraint) sets;              /* to which somebody is bound who may still take pages */
 };
 
-/* What is known of nobody may be bound to any one node, and so may a unit of which that is not known. */
-static bool may_be_bound_anywhere(const Reach *reach) {
-        return reach->promises->unknown_pages > 0 ||
-               VEC_ANY(row, &reach->promises->list,
-                       row->policy.kind == MEMORY_POLICY_UNKNOWN && reach_rest(reach, row) > 0);
-}
-
-/* A node must not run out for somebody who takes its pages in turn, or he leaves it and takes from those to which
- * others are bound. Where he may already, he is not to be driven there more often. */
-static IdSet find_turns(const Reach *reach) {
-        IdSet nodes = {};
-
-        VEC_FOREACH(row, &reach->promises->list)
-                if (row->policy.kind == MEMORY_POLICY_INTERLEAVE && reach_rest(reach, row) > 0)
-                        id_set_add_all(&nodes, &row->policy.nodes);
-        return nodes;
-}
-
 /* Who may be bound to a very node needs what others may take there besides, odd pages of mappings and
  * all that others take when their own nodes run out among it. */
 static void fill_needed(const Reach *reach, Balance *balance) {
         const Topology *topology = reach->promises->topology;
-        bool may_be_bound = may_be_bound_anywhere(reach);
-        IdSet turns = find_turns(reach);
+        /* What is known of nobody may be bound to any one node, and so may a unit of which that is not known. */
+        bool may_be_bound = reach->promises->unknown_pages > 0;
+        IdSet turns = {};
 
+        VEC_FOREACH(row, &reach->promises->list) {
+                if (reach_rest(reach, row) == 0)
+                        continue;
+                if (row->policy.kind == MEMORY_POLICY_UNKNOWN)
+                        may_be_bound = true;
+                /* A node must not run out for somebody who takes its pages in turn, or he leaves it and takes from
+                 * those to which others are bound. Where he may already, he is not to be driven there more often. */
+                if (row->policy.kind == MEMORY_POLICY_INTERLEAVE)
+                        id_set_add_all(&turns, &row->policy.nodes);
+        }
         for (size_t i = 0; i < topology->n_nodes; i++) {
                 IdSet node = {};
 

@@ -78,35 +78,34 @@ static void observe_pool(Arena *arena, Ledger *ledger, unsigned node, const Pool
         }
 }
 
-/* What was restored is there again, so that it can turn up elsewhere only once. */
-static uint64_t observe_size(Arena *arena, Ledger *ledger, const Topology *topology, size_t k) {
-        LedgerRestored *restored = find_restored(ledger, topology->page_sizes[k].bytes);
-        uint64_t missed = restored ? restored->pages : 0, before;
-
-        /* What the pools that are known have less than we left them with. */
-        ARRAY_FOREACH(node, topology->nodes, topology->n_nodes) {
-                const Pool *pool = &node->pools[k];
-                const LedgerPool *known = ledger_pool(ledger, node->id, pool->page_size_bytes);
-
-                if (pool->exists && known)
-                        missed = add_saturated(
-                                missed, sub_floored(known->set_pages, pool_persistent_pages(pool)));
-        }
-        before = missed;
-        ARRAY_FOREACH(node, topology->nodes, topology->n_nodes)
-                if (node->pools[k].exists)
-                        observe_pool(arena, ledger, node->id, &node->pools[k], &missed);
-        if (restored)
-                restored->pages = MIN(restored->pages, missed);
-        return before - missed;
-}
-
 uint64_t ledger_observe(Arena *arena, Ledger *ledger, const Topology *topology,
                         const HostUse *use) {
         uint64_t moved = 0;
 
-        for (size_t k = 0; k < topology->n_page_sizes; k++)
-                moved += observe_size(arena, ledger, topology, k);
+        for (size_t k = 0; k < topology->n_page_sizes; k++) {
+                LedgerRestored *restored = find_restored(ledger, topology->page_sizes[k].bytes);
+                uint64_t missed = restored ? restored->pages : 0;
+
+                /* What the pools that are known have less than we left them with. */
+                ARRAY_FOREACH(node, topology->nodes, topology->n_nodes) {
+                        const Pool *pool = &node->pools[k];
+                        const LedgerPool *known =
+                                ledger_pool(ledger, node->id, pool->page_size_bytes);
+
+                        if (pool->exists && known)
+                                missed = add_saturated(
+                                        missed,
+                                        sub_floored(known->set_pages, pool_persistent_pages(pool)));
+                }
+                moved += missed;
+                ARRAY_FOREACH(node, topology->nodes, topology->n_nodes)
+                        if (node->pools[k].exists)
+                                observe_pool(arena, ledger, node->id, &node->pools[k], &missed);
+                moved -= missed;
+                /* What was restored is there again, so that it can turn up elsewhere only once. */
+                if (restored)
+                        restored->pages = MIN(restored->pages, missed);
+        }
         VEC_KEEP(hold, &ledger->holds,
                  !use || hold->is_tentative || unit_use_is_running(use, hold->unit));
         return moved;

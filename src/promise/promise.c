@@ -75,7 +75,8 @@ static void add_units(Maker *maker) {
                 row->policy = policy_within(maker->promises->topology, &hold->policy, unit);
                 /* What was granted to all instances of the unit, for their unit is one. */
                 INDEX_FOREACH(entry, maker->by_unit, row->unit)
-                row->granted_pages = add_saturated(row->granted_pages, hold_pages(entry->value));
+                        row->granted_pages =
+                                add_saturated(row->granted_pages, hold_pages(entry->value));
                 if (!charge)
                         continue;
                 ARRAY_FOREACH(use, charge->used, charge->n_used) {

@@ -64,21 +64,20 @@ static const struct {
         {"systemd-nspawn@", "container"},
 };
 
-/* Its name, of an identifier as much as the products' own lists show. */
-static const char *container_name(Arena *arena, const char *text) {
-        size_t length = strcspn(text, "/\n"), id = strspn(text, "0123456789abcdef");
-
-        return text_printable(arena, arena_strndup(arena, text, id >= 64 ? 12 : length));
-}
-
 const char *process_container(Arena *arena, const char *text) {
         for (const char *at = strchr(text, '/'); at; at = strchr(at + 1, '/'))
-                ARRAY_FOREACH(group, container_groups, ARRAY_LEN(container_groups))
-                        if (text_starts_with(at + 1, group->prefix) &&
-                            !text_starts_with(at + 1, "libpod-conmon-"))
-                                return arena_printf(
-                                        arena, "%s %s", group->title,
-                                        container_name(arena, at + 1 + strlen(group->prefix)));
+                ARRAY_FOREACH(group, container_groups, ARRAY_LEN(container_groups)) {
+                        if (!text_starts_with(at + 1, group->prefix) ||
+                            text_starts_with(at + 1, "libpod-conmon-"))
+                                continue;
+                        const char *name = at + 1 + strlen(group->prefix);
+                        /* Of an identifier as much as the products' own lists show. */
+                        bool is_id = strspn(name, "0123456789abcdef") >= 64;
+
+                        name = arena_strndup(arena, name, is_id ? 12 : strcspn(name, "/\n"));
+                        return arena_printf(arena, "%s %s", group->title,
+                                            text_printable(arena, name));
+                }
         return NULL;
 }
 

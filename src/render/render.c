@@ -14,16 +14,14 @@ static const struct {
         [VERDICT_LOST] = {RENDER_RED, RENDER_CROSS},
 };
 
-const char *render_mark(const RenderOptions *options, const char *mark) {
-        if (!options->is_ascii)
-                return mark;
-        return text_equals(mark, RENDER_FULL) ? "*" : text_equals(mark, RENDER_EMPTY) ? "o" : "x";
-}
-
 void render_add_marked(Text *text, const RenderOptions *options, const char *color,
                        const char *mark, const char *words) {
-        render_colored(text, options, color,
-                       arena_printf(text->arena, "%s %s", render_mark(options, mark), words));
+        /* As far as the locale has them. */
+        if (options->is_ascii)
+                mark = text_equals(mark, RENDER_FULL)    ? "*"
+                       : text_equals(mark, RENDER_EMPTY) ? "o"
+                                                         : "x";
+        render_colored(text, options, color, arena_printf(text->arena, "%s %s", mark, words));
 }
 
 void render_add_verdict(Text *text, const RenderOptions *options, Verdict verdict) {
@@ -99,31 +97,31 @@ static bool is_of_kind(const Diag *a, const Diag *b) {
         return a->severity == b->severity && a->id && text_equals(a->id, b->id);
 }
 
-static void add_problem(Text *text, const Diags *problems, const Diag *problem,
-                        const RenderOptions *options) {
-        uint64_t n = VEC_SUM(each, &problems->list, is_of_kind(each, problem));
-        uint64_t n_before =
-                VEC_SUM(each, &problems->list, each < problem && is_of_kind(each, problem));
-
-        if (n <= PROBLEMS_OF_KIND_MAX || n_before < PROBLEMS_OF_KIND_SHOWN)
-                render_problem(text, problem, ": ", options);
-        else if (n_before == PROBLEMS_OF_KIND_SHOWN)
-                render_problem(text,
-                               &(Diag){.severity = problem->severity,
-                                       .text = arena_printf(text->arena,
-                                                            "%" PRIu64 " more of this kind (%s)",
-                                                            n - n_before, problem->id),
-                                       .remedy = "--json has all of them"},
-                               ": ", options);
-}
-
 char *render_problems(Arena *arena, const Diags *problems, const RenderOptions *options) {
         Text text = text_in(arena);
 
         for (int severity = SEVERITY_ERROR; severity <= SEVERITY_NOTICE; severity++)
-                VEC_FOREACH(problem, &problems->list)
-                        if ((int) problem->severity == severity)
-                                add_problem(&text, problems, problem, options);
+                VEC_FOREACH(problem, &problems->list) {
+                        if ((int) problem->severity != severity)
+                                continue;
+                        uint64_t n = VEC_SUM(each, &problems->list, is_of_kind(each, problem));
+                        uint64_t n_before = VEC_SUM(each, &problems->list,
+                                                    each < problem && is_of_kind(each, problem));
+
+                        if (n <= PROBLEMS_OF_KIND_MAX || n_before < PROBLEMS_OF_KIND_SHOWN)
+                                render_problem(&text, problem, ": ", options);
+                        else if (n_before == PROBLEMS_OF_KIND_SHOWN) {
+                                const Diag rest = {
+                                        .severity = problem->severity,
+                                        .text = arena_printf(arena,
+                                                             "%" PRIu64 " more of this kind (%s)",
+                                                             n - n_before, problem->id),
+                                        .remedy = "--json has all of them",
+                                };
+
+                                render_problem(&text, &rest, ": ", options);
+                        }
+                }
         return arena_strdup(arena, text_string(&text));
 }
 

@@ -26,10 +26,7 @@ typedef struct RenderOptions {
 #define RENDER_EMPTY "○"
 #define RENDER_CROSS "×"
 
-/* MARK, one of these, as far as the locale has it: else "*", "o", "x". */
-const char *render_mark(const RenderOptions *options, const char *mark);
-
-/* "● fine": a mark and what it says, in colour. */
+/* "● fine": one of these marks and what it says, in colour. */
 void render_add_marked(Text *text, const RenderOptions *options, const char *color,
                        const char *mark, const char *words);
 

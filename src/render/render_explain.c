@@ -62,7 +62,7 @@ static void add_thp_preference(Text *text, const InstanceConfig *config) {
         ThpPolicy preference = thp_preference_of(config);
 
         if (preference != THP_AUTO)
-                text_printf(text, "%sTransparent huge pages: it wants '%s' (%s)\n",
+                text_printf(text, "%sTransparent huge pages: it prefers '%s' (%s)\n",
                             config->engine->reserves ? "" : "\n", thp_policy_name(preference),
                             config->thp != THP_AUTO ? "TransparentHugePages="
                                                     : title_of(text->arena, config->engine,
@@ -79,7 +79,7 @@ char *render_thp_preference(Arena *arena, const Engine *engine, const char *vers
                         "%s takes no reserved huge pages, and looks after transparent ones itself\n",
                         title);
         return arena_printf(
-                arena, "%s takes no reserved huge pages; of transparent ones it wants '%s'%s\n",
+                arena, "%s takes no reserved huge pages; of transparent ones it prefers '%s'%s\n",
                 title, thp_policy_name(preference),
                 engine->thp_by_version && !version
                         ? ", which depends on its version (--engine-version=)"
@@ -121,7 +121,7 @@ static void add_word(Text *text, const Lesson *lesson, const RenderOptions *opti
         PageCounts pages = figures_pages(text->arena, &lesson->figures);
 
         if (lesson->unasked)
-                text_add_wrapped(text, "\nIts own word is not to be had: ", "  ", lesson->unasked,
+                text_add_wrapped(text, "\nIts own answer is not available: ", "  ", lesson->unasked,
                                  render_width(options));
         else if (lesson->is_exact && lesson->instance->engine->can_be_asked)
                 text_printf(text, "\n%s itself says %s: exact\n", title,
@@ -211,9 +211,9 @@ static void add_lesson(Text *text, const Lesson *lesson, const Seen *now,
         if (lesson->gathered)
                 add_settings(text, lesson, options);
         if (lesson->instance->engine->has_auto_by_looking) {
-                text_add(text, "\nNothing tells its size before it runs\n");
+                text_add(text, "\nIts size is not known before it runs\n");
         } else if (lesson->wrong) {
-                text_add_wrapped(text, "\nIts size is not to be had: ", "  ", lesson->wrong,
+                text_add_wrapped(text, "\nIts size is not known: ", "  ", lesson->wrong,
                                  render_width(options));
         } else {
                 VEC_FOREACH(figure, &lesson->by_rule)

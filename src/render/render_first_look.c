@@ -141,24 +141,21 @@ static json_t *known(uint64_t n) {
         return n > 0 ? count_to_json(n) : json_null();
 }
 
-static json_t *memory_to_json(const UnitMemory *memory) {
-        return !memory->is_running
-                       ? json_null()
-                       : json_pack("{so so so}", "smallBytes", count_to_json(memory->small_bytes),
-                                   "hugeBytes", count_to_json(memory->huge_bytes), "pageTableBytes",
-                                   count_to_json(memory->tables_bytes));
-}
-
 static json_t *database_to_json(const FirstLook *look, const Suggestion *suggestion) {
         uint64_t bytes = mul_saturated(suggestion->pages, look->default_page_size_bytes);
         const UnitMemory memory = memory_of(look, suggestion->unit);
+        json_t *now = json_null();
 
+        if (memory.is_running)
+                now = json_pack("{so so so}", "smallBytes", count_to_json(memory.small_bytes),
+                                "hugeBytes", count_to_json(memory.huge_bytes), "pageTableBytes",
+                                count_to_json(memory.tables_bytes));
         return json_pack("{ss ss ss? so so so so}", "title", suggestion->title, "engine",
                          suggestion->engine->name, "unit", suggestion->unit, "neededBytes",
                          known(bytes), "sessionsMax", known(suggestion->sessions),
                          "worstPageTableBytes",
                          known(mul_saturated(bytes / BYTES_PER_TABLE_BYTE, suggestion->sessions)),
-                         "now", memory_to_json(&memory));
+                         "now", now);
 }
 
 static json_t *set_pages_to_json(Arena *arena, const SetPages *set) {

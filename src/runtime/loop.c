@@ -172,7 +172,3 @@ Loop *loop_free(Loop *loop) {
         memory_free(loop);
         return NULL;
 }
-
-void loop_freep(Loop **loop) {
-        *loop = loop_free(*loop);
-}

@@ -38,7 +38,6 @@ struct LoopTimer {
 int loop_new(Loop **ret);
 /* What is left in it is not watched any more. Takes NULL; returns NULL. */
 Loop *loop_free(Loop *loop);
-void loop_freep(Loop **loop);
 
 /* Serves what comes until somebody says that it is the end: his CODE, or a negative errno. */
 int loop_run(Loop *loop);

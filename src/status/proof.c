@@ -2,6 +2,7 @@
 #include "status/proof.h"
 
 #include "base/text.h"
+#include "engines/reader.h"
 
 /* Who maps none after this long does not any more; PostgreSQL, MariaDB and Java do before they listen. */
 static const uint64_t settled_usec = 60 * USEC_PER_SEC;
@@ -16,54 +17,29 @@ static uint64_t huge_bytes(const Proof *proof) {
 
 /* ---- why ---- */
 
-/* What an engine's own setting makes of it. The first row that fits counts. */
-typedef struct Cause {
-        const char *engines;
-        const char *setting; /* that decides; NULL: none */
-        const char *values;  /* NULL: any, also where it is not set or not known */
-        const char *why;
-        const char *remedy;
-        bool is_refusal; /* it takes none, whatever there is */
-} Cause;
+static const EngineReader *reader_of(const ProofInput *input) {
+        const Engine *engine = input->instance->engine ? engine_find(input->instance->engine)
+                                                       : NULL;
 
-static const Cause causes[] = {
-        {"postgresql", "huge_pages", "off false no 0", "its huge_pages is off", NULL, true},
-        {"postgresql", "huge_pages", "on true yes 1",
-         "its files have huge_pages=on, but it was started with something else", "restart it"},
-        {"postgresql", "huge_pages", NULL,
-         "with huge_pages=try it takes small pages when its segment cannot be had at its start, and its log says nothing",
-         "set huge_pages=on, and restart it: it then starts with huge pages, or says why not"},
-        {"mariadb", "large_pages", NULL,
-         "large_pages falls back silently: the key caches come first, and what its buffer pool could not have at its start it took in small pages",
-         "restart it, so that it starts when its pages are there"},
-        {"mysql", "large_pages", NULL,
-         "large_pages falls back chunk by chunk; its log has a warning for each (MY-012681)",
-         "restart it, so that it starts when its pages are there"},
-        {"jvm", "UseLargePages", NULL,
-         "where the heap's pages cannot be had at its start, Java goes on with small ones; its log has the warning 'Failed to reserve and commit memory'",
-         "restart it, so that it starts when its pages are there"},
-        {"oracle", NULL, NULL,
-         "its segments were made without SHM_HUGETLB, as USE_LARGE_PAGES=TRUE does when the pages, or the right to them, are missing",
-         "hugeplanctl check tells what is missing (ora-true, ora-group, ora-memlock); restart it then"},
-};
+        return engine_reader(engine);
+}
 
-static bool has_value(const Settings *settings, const Cause *cause) {
+static bool has_value(const Settings *settings, const EngineFallback *cause) {
         const Setting *setting = settings ? settings_find(settings, cause->setting) : NULL;
 
         return setting && text_has_word(cause->values, setting->value);
 }
 
-static const Cause *find_cause(const ProofInput *input) {
-        const char *engine = input->instance->engine ? input->instance->engine : "";
+static const EngineFallback *find_cause(const ProofInput *input) {
+        const EngineReader *reader = reader_of(input);
 
-        return ARRAY_FIND(each, causes, ARRAY_LEN(causes),
-                          text_has_word(each->engines, engine) &&
-                                  (!each->values || has_value(input->settings, each)));
+        return ARRAY_FIND(each, reader->fallbacks, reader->n_fallbacks,
+                          !each->values || has_value(input->settings, each));
 }
 
 /* Why the database takes no huge pages, as its files are now. What is wrong with something else is no reason. */
 static const char *find_refusal(const ProofInput *input, const Proof *proof) {
-        const Cause *cause = find_cause(input);
+        const EngineFallback *cause = find_cause(input);
 
         if (huge_bytes(proof) > 0) /* it was started otherwise */
                 return NULL;
@@ -74,12 +50,12 @@ static const char *find_refusal(const ProofInput *input, const Proof *proof) {
 
 static void explain(Arena *arena, const ProofInput *input, Proof *proof) {
         const char *refusal = find_refusal(input, proof);
-        const Cause *cause = find_cause(input);
+        const EngineFallback *cause = find_cause(input);
         bool is_sysv = proof->look->map.sysv_bytes > 0;
 
         if (refusal) {
                 proof->why = text_printable(arena, refusal);
-                proof->remedy = "set that right, and restart it";
+                proof->remedy = "fix that, and restart it";
         } else if (cause) {
                 proof->why = cause->why;
                 proof->remedy = cause->remedy;
@@ -88,7 +64,7 @@ static void explain(Arena *arena, const ProofInput *input, Proof *proof) {
                                      : "it has not asked for them, or could not have them";
                 proof->remedy =
                         is_sysv ? "have it ask for huge pages; its owner needs the group 'hugetlb'"
-                                : "look into its log for why; restart it when that is mended";
+                                : "look into its log for why; restart it when that is fixed";
         }
 }
 
@@ -158,28 +134,15 @@ static Outcome judge_outcome(const ProofInput *input, const Proof *proof) {
 
 /* ---- page tables ---- */
 
-/* The setting that bounds how many processes attach the memory; servers with threads have one table for all. */
-static const struct {
-        const char *engine, *setting;
-        uint64_t initial; /* where it is not set; 0: not known */
-} sessions[] = {
-        {"postgresql", "max_connections", 100},
-        {"oracle", "processes", 0},
-};
-
 static uint64_t count_sessions(const ProofInput *input) {
-        uint64_t n = 0;
+        const EngineReader *reader = reader_of(input);
 
-        ARRAY_FOREACH(row, sessions, ARRAY_LEN(sessions)) {
-                if (!text_equals(row->engine, input->instance->engine) || !input->settings)
-                        continue;
-                const Setting *setting = settings_find(input->settings, row->setting);
+        if (!reader->sessions_setting || !input->settings)
+                return 0;
+        const Setting *setting = settings_find(input->settings, reader->sessions_setting);
+        uint64_t n = reader->sessions_initial;
 
-                n = row->initial;
-                if (setting && parse_u64(setting->value, &n) < 0)
-                        n = 0;
-        }
-        return n;
+        return setting && parse_u64(setting->value, &n) < 0 ? 0 : n;
 }
 
 /* 8 bytes for each page of 4K that a process has touched: 1/512. */

@@ -37,8 +37,16 @@ static int on_removed(sd_bus_message *message, void *userdata, sd_bus_error *err
         return 0;
 }
 
-static int send(UnitStart *start, const Root *root, const char *unit) {
+static void freep(UnitStart **start) {
+        *start = unit_start_free(*start);
+}
+
+int unit_start_new(const Root *root, const char *unit, Loop *loop, uint64_t limit_usec,
+                   UnitTalkHandler handler, void *userdata, UnitStart **ret) {
         static const char manager[] = UNIT_MANAGER ".Manager";
+        CLEANUP(freep) UnitStart *start = memory_new(sizeof(UnitStart));
+
+        start->arena = arena_new();
         int r = unit_manager_connect(root, start->arena, &start->talk.bus);
         const Bus *bus = start->talk.bus;
 
@@ -49,20 +57,6 @@ static int send(UnitStart *start, const Root *root, const char *unit) {
                 r = bus->call_method_async(bus->connection, NULL, UNIT_MANAGER, UNIT_MANAGER_OBJECT,
                                            manager, "StartUnit", on_job, start, "ss", unit,
                                            "replace");
-        return r;
-}
-
-static void freep(UnitStart **start) {
-        *start = unit_start_free(*start);
-}
-
-int unit_start_new(const Root *root, const char *unit, Loop *loop, uint64_t limit_usec,
-                   UnitTalkHandler handler, void *userdata, UnitStart **ret) {
-        CLEANUP(freep) UnitStart *start = memory_new(sizeof(UnitStart));
-
-        start->arena = arena_new();
-        int r = send(start, root, unit);
-
         if (r >= 0)
                 r = unit_talk_attach(&start->talk, loop, limit_usec, handler, userdata);
         if (r < 0)

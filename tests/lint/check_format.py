@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""clang-format has nothing to say about the sources. Skips (77) where it is not installed.
+"""clang-format knows our loops, and has nothing to say about the sources. Skips (77) where it is not installed.
 
 usage: check_format.py SOURCE-DIR
 """
@@ -8,9 +8,17 @@ usage: check_format.py SOURCE-DIR
 from __future__ import annotations
 
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
+
+LOOP = re.compile(r"^#define (\w+)\([^)]*\)[ \t\\\n]*for \(", re.MULTILINE)
+
+
+def unknown_loops(texts: list[str], style: str) -> set[str]:
+    """Macros that begin with "for (", and whose bodies clang-format would not indent."""
+    return {name for text in texts for name in LOOP.findall(text)} - set(re.findall(r"'(\w+)'", style))
 
 
 def main() -> int:
@@ -23,6 +31,12 @@ def main() -> int:
                      for path in (root / directory).rglob("*.[ch]"))
     if not sources:
         print(f"{root}: no sources")
+        return 1
+    assert unknown_loops(["#define ALL(i) \\\n        for (;;)\n#define NONE(i) while (i)\n"], "'EACH'") == {"ALL"}
+    unknown = unknown_loops([path.read_text(encoding="utf-8") for path in sources],
+                            (root / ".clang-format").read_text(encoding="utf-8"))
+    if unknown:
+        print(f".clang-format: ForEachMacros does not have {', '.join(sorted(unknown))}")
         return 1
     done = subprocess.run([program, "--dry-run", "-Werror", *map(str, sources)], check=False,
                           capture_output=True, text=True)

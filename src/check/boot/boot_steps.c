@@ -27,7 +27,7 @@ static void say_edit(Instructor *instructor, const KernelChange *change, const c
         if (!change->from)
                 say(instructor, "in %s: add '%s'", place, change->to);
         else if (change->is_unclear)
-                say(instructor, "in %s: put '%s' right as said above", place, change->from);
+                say(instructor, "in %s: fix '%s' as described above", place, change->from);
         else if (!change->to)
                 say(instructor, "in %s: take '%s' out", place, change->from);
         else

@@ -255,7 +255,7 @@ static void judge_numa(Adviser *adviser) {
         add_change(adviser, &(KernelChange){.from = numa->word});
         diags_tell(&adviser->advice->problems,
                    problem_of(SEVERITY_ERROR, PROBLEM_CMDLINE_NUMA_OFF, numa->word,
-                              "take numa=off out, or Nodes= and NodeMemory= from the instances"),
+                              "remove numa=off, or Nodes= and NodeMemory= from the instances"),
                    "makes the host a single node, while instance %s names nodes", preference->name);
 }
 
@@ -292,7 +292,7 @@ static void judge_skill(Adviser *adviser, uint64_t page_size_bytes) {
         const SizeNeed need = size_need(adviser, page_size_bytes, false);
         const Diag diag = problem_of(
                 SEVERITY_WARNING, PROBLEM_CMDLINE_SPREAD, NULL,
-                "leave it so, or boot a newer kernel and run 'hugeplanctl cmdline' again");
+                "leave it as it is, or boot a newer kernel and run 'hugeplanctl cmdline' again");
         const char *planned = format_count(arena, need.pages);
         const char *excess = format_count(arena, need.even_pages - need.pages);
 
@@ -352,7 +352,7 @@ static void add_problems(Adviser *adviser) {
                         problems,
                         problem_of(
                                 SEVERITY_ERROR, PROBLEM_CMDLINE_CMA, cma->word,
-                                "take it out, or leave gigantic pages to run time and hugepages= out"),
+                                "remove it, or leave hugepages= out and gigantic pages to run time"),
                         "has the kernel skip hugepages= for gigantic pages and keep memory aside for run time instead");
         }
         VEC_FOREACH(pages, &adviser->line->pages)
@@ -362,7 +362,7 @@ static void add_problems(Adviser *adviser) {
                                 problems,
                                 problem_of(SEVERITY_WARNING, PROBLEM_CMDLINE_SPREAD, pages->words,
                                            "write hugepages=NODE:PAGES,NODE:PAGES"),
-                                "names no nodes, so that the kernel spreads the pages evenly; the plan needs another split");
+                                "names no nodes, so that the kernel spreads the pages evenly; the plan distributes them differently");
         ARRAY_FOREACH(size, topology->page_sizes, topology->n_page_sizes)
                 judge_skill(adviser, size->bytes);
         VEC_FOREACH(pool, &adviser->advice->pools)

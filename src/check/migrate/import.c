@@ -40,16 +40,15 @@ static uint64_t known_pages(const ImportInput *input, uint64_t page_size_bytes) 
                        : described;
 }
 
-static bool is_known_unit(const ImportInput *input, const char *unit) {
-        return unit &&
-               (ARRAY_ANY(instance, input->config->instances, input->config->n_instances,
-                          text_equals(instance->unit, unit)) ||
-                VEC_ANY(suggestion, input->suggestions, text_equals(suggestion->unit, unit)));
-}
-
 /* Whether it holds pages of that size, and is none of those that have their own. */
 static bool is_other(const ImportInput *input, const PageUser *user, uint64_t page_size_bytes) {
-        return user->page_size_bytes == page_size_bytes && !is_known_unit(input, user->unit);
+        const char *unit = user->unit;
+
+        return user->page_size_bytes == page_size_bytes &&
+               !(unit &&
+                 (ARRAY_ANY(instance, input->config->instances, input->config->n_instances,
+                            text_equals(instance->unit, unit)) ||
+                  VEC_ANY(suggestion, input->suggestions, text_equals(suggestion->unit, unit))));
 }
 
 static void add_users(const Maker *maker, Text *text, uint64_t page_size_bytes) {
@@ -134,8 +133,8 @@ static void add_rest(const Maker *maker, const SetPages *set, uint64_t rest) {
         add_users(maker, &text, set->page_size_bytes);
         text_add(
                 &text,
-                "# They stay reserved for whoever takes them. A program that is to wait for its pages is\n"
-                "# described better by a file of its own with Unit=. Nobody needs them? Delete this file.\n"
+                "# They stay reserved for whatever uses them. If a program should wait for its pages, describe it\n"
+                "# in a file of its own with Unit=. If nothing needs these pages, delete this file.\n"
                 "[Instance]\n");
         if (!is_default)
                 text_printf(&text, "PageSize=%s\n", size);
@@ -182,10 +181,6 @@ static void add_pages(const Maker *maker) {
 
 /* ---- the databases ---- */
 
-static bool is_unlimited(const char *value) {
-        return TEXT_IS_ANY(value, "unlimited", "infinity", "-1");
-}
-
 /* Whether hugeplan sees to the limits of who runs it, by a drop-in that is there or comes. */
 static bool needs_limit(const Suggestion *suggestion) {
         return (suggestion->path || suggestion->described) && suggestion->engine->uses_sysv;
@@ -197,7 +192,7 @@ static const LoginLimit *login_limit_of(const ImportInput *input, const Suggesti
         return needs_limit(suggestion)
                        ? VEC_FIND(limit, &input->facts->login_limits,
                                   text_equals(limit->domain, suggestion->engine->default_user) &&
-                                          is_unlimited(limit->value))
+                                          TEXT_IS_ANY(limit->value, "unlimited", "infinity", "-1"))
                        : NULL;
 }
 
@@ -246,7 +241,7 @@ static const char *advise(const Maker *maker, const SettingSource *entry, Import
                                : NULL;
         case SETTING_SOURCE_UNCLEAR:
                 *ret = IMPORT_LOOK;
-                return "what it sets only a shell could tell: see for yourself whether it writes to the pools";
+                return "only a shell could tell what it sets: check whether it writes to the pools";
         default:
                 return NULL;
         }

@@ -35,13 +35,9 @@ static bool is_used_size(const ReportInput *input, const StatusPool *pool) {
                                  (each->total_pages > 0 || pages_before(input, each).value > 0));
 }
 
-static ReportNode *node_of(Report *report, unsigned id) {
-        return VEC_FIND(node, &report->nodes, node->id == id);
-}
-
 static void add_pool(Arena *arena, Report *report, const StatusPool *pool) {
         const HistoryNumber before = pages_before(report->input, pool);
-        ReportNode *node = node_of(report, pool->node);
+        ReportNode *node = VEC_FIND(each, &report->nodes, each->id == pool->node);
         uint64_t size = pool->page_size_bytes;
 
         *vec_push(arena, &report->pools) = (ReportPool){.now = pool, .before_pages = before};
@@ -153,26 +149,9 @@ static void leave_out(Arena *arena, Report *report, const char *what, const char
         *vec_push(arena, &report->left_out) = arena_printf(arena, "%s: %s", what, why);
 }
 
-/* Of those that cannot be judged it is among the findings. */
-static void add_missing(Arena *arena, Report *report) {
-        size_t n = 0;
-
-        VEC_FOREACH(proof, &report->input->proofs->list) {
-                if (proof->outcome == OUTCOME_UNKNOWN)
-                        continue;
-                VEC_FOREACH(missing, &proof->look->missing)
-                        if (n++ < MISSING_MAX)
-                                leave_out(arena, report, proof->instance->name, *missing);
-        }
-        if (n > MISSING_MAX)
-                leave_out(arena, report, "More of this kind",
-                          arena_printf(arena,
-                                       "%zu; 'hugeplanctl verify NAME' has all of an instance",
-                                       n - MISSING_MAX));
-}
-
 static void add_left_out(Arena *arena, Report *report) {
         const ReportInput *input = report->input;
+        size_t n_missing = 0;
 
         if (!input->host)
                 leave_out(arena, report, "The host's name", "it cannot be read");
@@ -183,7 +162,19 @@ static void add_left_out(Arena *arena, Report *report) {
                 leave_out(arena, report, "What there was before", input->no_before);
         if (input->no_history)
                 leave_out(arena, report, "History", input->no_history);
-        add_missing(arena, report);
+        VEC_FOREACH(proof, &input->proofs->list) {
+                /* Of those that cannot be judged it is among the findings. */
+                if (proof->outcome == OUTCOME_UNKNOWN)
+                        continue;
+                VEC_FOREACH(missing, &proof->look->missing)
+                        if (n_missing++ < MISSING_MAX)
+                                leave_out(arena, report, proof->instance->name, *missing);
+        }
+        if (n_missing > MISSING_MAX)
+                leave_out(arena, report, "More of this kind",
+                          arena_printf(arena,
+                                       "%zu; 'hugeplanctl verify NAME' has all of an instance",
+                                       n_missing - MISSING_MAX));
 }
 
 Report *report_make(Arena *arena, const ReportInput *input) {

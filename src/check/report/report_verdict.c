@@ -6,16 +6,12 @@
 /* ---- findings ---- */
 
 /* "pg is refused: TEXT" is what others say as TEXT. */
-static bool is_known(const Report *report, const Diag *diag) {
-        return VEC_ANY(known, &report->findings,
-                       text_equals(known->diag.id, diag->id) &&
-                               text_ends_with(known->diag.text, diag->text) &&
-                               text_equals(known->diag.file, diag->file) &&
-                               known->diag.line == diag->line);
-}
-
 static void add(Arena *arena, Report *report, const Diag *diag, bool hurts) {
-        if (!is_known(report, diag))
+        if (!VEC_ANY(known, &report->findings,
+                     text_equals(known->diag.id, diag->id) &&
+                             text_ends_with(known->diag.text, diag->text) &&
+                             text_equals(known->diag.file, diag->file) &&
+                             known->diag.line == diag->line))
                 *vec_push(arena, &report->findings) = (ReportFinding){*diag, hurts};
 }
 

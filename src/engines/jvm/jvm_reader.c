@@ -526,4 +526,10 @@ static const char *gather_jvm(Arena *arena, const EngineTarget *target, const So
         return check_settings(&search);
 }
 
-const EngineReader reader_jvm = {.gather = gather_jvm, .is_fixed = jvm_is_fixed};
+static const EngineFallback fallback = {
+        "UseLargePages", NULL,
+        "where the heap's pages cannot be had at its start, Java goes on with small ones; its log has the warning 'Failed to reserve and commit memory'",
+        "restart it, so that it starts when its pages are there"};
+
+const EngineReader reader_jvm = {
+        .gather = gather_jvm, .is_fixed = jvm_is_fixed, .fallbacks = &fallback, .n_fallbacks = 1};

@@ -33,7 +33,13 @@ static const char *gather_mariadb(Arena *arena, const EngineTarget *target, cons
         return mysql_server_gather(arena, &mariadb_dialect, target, sources, ret);
 }
 
-const EngineReader reader_mariadb = {.gather = gather_mariadb};
+static const EngineFallback mariadb_fallback = {
+        "large_pages", NULL,
+        "large_pages falls back silently: the key caches come first, and what its buffer pool could not have at its start it took in small pages",
+        "restart it, so that it starts when its pages are there"};
+
+const EngineReader reader_mariadb = {
+        .gather = gather_mariadb, .fallbacks = &mariadb_fallback, .n_fallbacks = 1};
 
 /* ---- MySQL ---- */
 
@@ -63,4 +69,10 @@ static const char *gather_mysql(Arena *arena, const EngineTarget *target, const 
         return mysql_server_gather(arena, &mysql_dialect, target, sources, ret);
 }
 
-const EngineReader reader_mysql = {.gather = gather_mysql};
+static const EngineFallback mysql_fallback = {
+        "large_pages", NULL,
+        "large_pages falls back chunk by chunk; its log has a warning for each (MY-012681)",
+        "restart it, so that it starts when its pages are there"};
+
+const EngineReader reader_mysql = {
+        .gather = gather_mysql, .fallbacks = &mysql_fallback, .n_fallbacks = 1};

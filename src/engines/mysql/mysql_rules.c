@@ -28,7 +28,7 @@ static uint64_t buffer_pool_bytes(const RuleInstance *instance) {
 
 /* Both are off by default. */
 static bool is_large(const RuleInstance *instance) {
-        return instance->gathered && rule_is_on(instance, "large_pages", false);
+        return instance->gathered && rule_is_on(instance, "large_pages");
 }
 
 static void find_off(RuleRun *run, const RuleInstance *instance) {
@@ -151,7 +151,7 @@ static void find_memlock(RuleRun *run, const RuleInstance *instance) {
         const Setting *setting = rule_setting(instance, "memlock");
         const UnitAssignment *limit;
 
-        if (!setting || !rule_is_on(instance, "memlock", false) || !instance->facts->unit ||
+        if (!setting || !rule_is_on(instance, "memlock") || !instance->facts->unit ||
             rule_may_lock(instance) || rule_memlock_bytes(run, instance, &limit) == UINT64_MAX)
                 return;
         rule_tell(

@@ -289,4 +289,12 @@ static const char *gather_oracle(Arena *arena, const EngineTarget *target, const
         return wrong;
 }
 
-const EngineReader reader_oracle = {.gather = gather_oracle};
+static const EngineFallback fallback = {
+        NULL, NULL,
+        "its segments were made without SHM_HUGETLB, as USE_LARGE_PAGES=TRUE does when the pages, or the right to them, are missing",
+        "hugeplanctl check tells what is missing (ora-true, ora-group, ora-memlock); restart it then"};
+
+const EngineReader reader_oracle = {.gather = gather_oracle,
+                                    .fallbacks = &fallback,
+                                    .n_fallbacks = 1,
+                                    .sessions_setting = "processes"};

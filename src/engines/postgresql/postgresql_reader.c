@@ -62,8 +62,21 @@ static const char *answer_postgresql(Arena *arena, const Gathered *gathered, con
         return NULL;
 }
 
+static const EngineFallback fallbacks[] = {
+        {"huge_pages", "off false no 0", "its huge_pages is off", NULL, true},
+        {"huge_pages", "on true yes 1",
+         "its files have huge_pages=on, but it was started with something else", "restart it"},
+        {"huge_pages", NULL,
+         "with huge_pages=try it takes small pages when its segment cannot be had at its start, and its log says nothing",
+         "set huge_pages=on, and restart it: it then starts with huge pages, or says why not"},
+};
+
 const EngineReader reader_postgresql = {
         .gather = gather_postgresql,
         .ask = ask_postgresql,
         .answer = answer_postgresql,
+        .fallbacks = fallbacks,
+        .n_fallbacks = ARRAY_LEN(fallbacks),
+        .sessions_setting = "max_connections",
+        .sessions_initial = 100,
 };

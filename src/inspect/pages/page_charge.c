@@ -21,37 +21,30 @@ static bool is_limited(const Root *root, const char *group, uint64_t page_size_b
         return false;
 }
 
-static bool read_charge(const Root *root, Arena *arena, const char *group, uint64_t page_size_bytes,
-                        PageUserCharge *ret) {
-        CLEANUP(arena_freep) Arena *scratch = arena_new();
-        const char *prefix = arena_printf(scratch, "%s/hugetlb.%s.", group,
-                                          hugetlb_limit_size_name(scratch, page_size_bytes));
-        PageUserCharge charge = {.page_size_bytes = page_size_bytes};
-        uint64_t reserved_bytes;
-        char *text;
-
-        if (root_read_attribute(root, scratch, arena_printf(scratch, "%snuma_stat", prefix),
-                                &text) < 0 ||
-            process_parse_numa_stat(arena, text, page_size_bytes, &charge.pages, &charge.nodes,
-                                    &charge.n_nodes) < 0)
-                return false;
-        if (root_read_u64(root, arena_printf(scratch, "%srsvd.current", prefix), &reserved_bytes) ==
-            0)
-                charge.reserved_pages = reserved_bytes / page_size_bytes;
-        charge.is_limited = is_limited(root, group, page_size_bytes);
-        *ret = charge;
-        return true;
-}
-
 PageUserCharges page_charges_read(const Root *root, Arena *arena, const Topology *topology,
                                   const char *group, const char *unit) {
+        CLEANUP(arena_freep) Arena *scratch = arena_new();
         PageUserCharges charges = {};
-        PageUserCharge charge;
 
-        ARRAY_FOREACH(size, topology->page_sizes, topology->n_page_sizes)
-                if (group && read_charge(root, arena, group, size->bytes, &charge)) {
-                        charge.unit = unit;
-                        *vec_push(arena, &charges) = charge;
-                }
+        if (!group)
+                return charges;
+        ARRAY_FOREACH(size, topology->page_sizes, topology->n_page_sizes) {
+                const char *prefix = arena_printf(scratch, "%s/hugetlb.%s.", group,
+                                                  hugetlb_limit_size_name(scratch, size->bytes));
+                PageUserCharge charge = {.page_size_bytes = size->bytes, .unit = unit};
+                uint64_t reserved_bytes;
+                char *text;
+
+                if (root_read_attribute(root, scratch, arena_printf(scratch, "%snuma_stat", prefix),
+                                        &text) < 0 ||
+                    process_parse_numa_stat(arena, text, size->bytes, &charge.pages, &charge.nodes,
+                                            &charge.n_nodes) < 0)
+                        continue;
+                if (root_read_u64(root, arena_printf(scratch, "%srsvd.current", prefix),
+                                  &reserved_bytes) == 0)
+                        charge.reserved_pages = reserved_bytes / size->bytes;
+                charge.is_limited = is_limited(root, group, size->bytes);
+                *vec_push(arena, &charges) = charge;
+        }
         return charges;
 }

@@ -233,28 +233,23 @@ PageUsers *page_users_find(const Root *root, Arena *arena, const Topology *topol
 
 /* ---- of one unit ---- */
 
-/* The first N of the processes GROUP, as far as they can be read. */
-static void read_group(Search *search, const char *group, const char *unit, size_t n) {
-        const ProcessIds ids = unit_cgroup_processes(search->root, search->arena, group);
-        Process process;
-
-        for (size_t i = 0; i < MIN(n, ids.n); i++)
-                if (read_status(search, ids.items[i], &process)) {
-                        process.unit = unit;
-                        *vec_push(search->arena, &search->processes) = process;
-                }
-}
-
 PageUsers *page_users_find_unit(const Root *root, Arena *arena, const Topology *topology,
                                 const char *unit) {
         Search search = {.root = root, .arena = arena, .topology = topology, .is_complete = true};
         const char *group = unit_cgroup_find(root, arena, unit);
+        Process process;
 
         read_charges(&search, group, unit);
         /* The counters tell all, whatever number of processes there is; who it is the first one tells. */
         bool is_counted = VEC_ANY(charge, &search.charges, charge->reserved_pages > 0);
+        const ProcessIds ids = unit_cgroup_processes(root, arena, group);
+        size_t n = MIN(ids.n, is_counted ? (size_t) 1 : (size_t) DETAILS_MAX);
 
-        read_group(&search, group, unit, is_counted ? 1 : DETAILS_MAX);
+        for (size_t i = 0; i < n; i++)
+                if (read_status(&search, ids.items[i], &process)) {
+                        process.unit = unit;
+                        *vec_push(arena, &search.processes) = process;
+                }
         if (!is_counted)
                 look_into_touchers(&search);
         PageUsers *users = make(&search, false);

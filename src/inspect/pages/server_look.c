@@ -234,11 +234,6 @@ static int walk_pages(Looker *looker, Arena *scratch, Member *member, const char
         return 0;
 }
 
-/* Whether only a walk tells what is mapped. */
-static bool needs_walk(const ServerLook *look) {
-        return !look->is_counted && (look->map.huge_bytes > 0 || look->map.doubtful_bytes > 0);
-}
-
 static void read_map(Looker *looker, Member *server) {
         CLEANUP(arena_freep) Arena *scratch = arena_new();
         const Devices devices = process_file_hugetlbfs(looker->root, scratch, 0);
@@ -255,7 +250,9 @@ static void read_map(Looker *looker, Member *server) {
                 look->map = memory_map_parse(looker->arena, maps, NULL, &devices);
         }
         judge_charges(looker);
-        look->is_all_mapped = r >= 0 && !needs_walk(look);
+        /* Else only a walk tells what is mapped. */
+        look->is_all_mapped = r >= 0 && (look->is_counted || (look->map.huge_bytes == 0 &&
+                                                              look->map.doubtful_bytes == 0));
         if (r < 0 || look->is_glance || look->is_all_mapped)
                 return;
         if (server->resident_bytes > walk_bytes_max)

@@ -71,21 +71,17 @@ static size_t take_quoted(const char **at, const char *quote) {
 }
 
 /* NAME and what stands between it and END, in braces. */
-static const char *value_of(const ShellWords *words, const char *name, size_t length,
-                            const char *end) {
-        return words->value(words->userdata, arena_strndup(words->arena, name, length),
-                            arena_strdup_to(words->arena, name + length, end));
-}
-
 /* Behind "$". */
 static const char *take_variable(const ShellWords *words, const char *at, Text *word) {
         bool is_braced = *at == '{';
         const char *name = at + is_braced;
         size_t length = text_is_digit(*name) ? 1 : shell_name_length(name);
         const char *end = name + length + (is_braced ? strcspn(name + length, "}") : 0);
-        const char *value = length > 0 && (!is_braced || *end) ? value_of(words, name, length, end)
-                                                               : NULL;
+        const char *value = NULL;
 
+        if (length > 0 && (!is_braced || *end))
+                value = words->value(words->userdata, arena_strndup(words->arena, name, length),
+                                     arena_strdup_to(words->arena, name + length, end));
         if (value && word->length + strlen(value) < words->bytes_max)
                 text_add(word, value);
         else

@@ -49,18 +49,16 @@ static void add_between(Text *out, const char *before, const char *string, const
 
 /* ---- tables ---- */
 
-/* What is short is not broken: figures, words, dates, most names. */
-static const char *class_of(const DocCell *cell, const DocColumn *column) {
-        bool is_short = text_width(cell->text) <= SHORT_COLUMNS_MAX;
-
-        return column->is_right ? " class=\"right\"" : is_short ? " class=\"short\"" : "";
-}
-
 static void add_cell(Text *out, const DocCell *cell, const DocColumn *column, bool is_first) {
         const char *strong = arena_printf(out->arena, "<strong class=\"%s\">", tones[cell->tone]);
         bool is_toned = cell->tone != DOC_PLAIN;
+        /* What is short is not broken: figures, words, dates, most names. */
+        bool is_short = text_width(cell->text) <= SHORT_COLUMNS_MAX;
 
-        text_printf(out, is_first ? "<th scope=\"row\"%s>" : "<td%s>", class_of(cell, column));
+        text_printf(out, is_first ? "<th scope=\"row\"%s>" : "<td%s>",
+                    column->is_right ? " class=\"right\""
+                    : is_short       ? " class=\"short\""
+                                     : "");
         add_between(out, is_toned ? strong : "", cell->text, is_toned ? "</strong>" : "");
         add_between(out, " <small>", cell->note, "</small>");
         text_add(out, is_first ? "</th>" : "</td>");

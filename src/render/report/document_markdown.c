@@ -39,11 +39,10 @@ static void add_escaped(Text *out, const char *string) {
                 text_printf(out, "%s%c", is_special(text, at) ? "\\" : "", *at);
 }
 
-/* STRING between two marks of MARK. */
-static void add_marked(Text *out, const char *mark, const char *string) {
-        text_add(out, mark);
+static void add_strong(Text *out, const char *string) {
+        text_add(out, "**");
         add_escaped(out, string);
-        text_add(out, mark);
+        text_add(out, "**");
 }
 
 /* ---- tables ---- */
@@ -60,9 +59,10 @@ static void add_noted(Text *out, const char *text, const char *note) {
 static void add_cell(Text *out, const DocCell *cell) {
         bool is_strong = cell->tone == DOC_BAD || cell->tone == DOC_ATTENTION;
 
-        text_add(out, is_strong ? "**" : "");
-        add_escaped(out, cell->text);
-        text_add(out, is_strong ? "**" : "");
+        if (is_strong)
+                add_strong(out, cell->text);
+        else
+                add_escaped(out, cell->text);
         if (cell->note)
                 add_noted(out, "", cell->note);
 }
@@ -101,7 +101,7 @@ static void add_figures(Text *out, const Document *document) {
         text_add(out, "|\n");
         VEC_FOREACH(figure, &document->figures) {
                 text_add(out, "| ");
-                add_marked(out, "**", figure->value);
+                add_strong(out, figure->value);
                 text_add(out, figure->note ? ", " : "");
                 add_escaped(out, figure->note ? figure->note : "");
                 text_add(out, " ");
@@ -189,7 +189,7 @@ static void add_bars(Text *out, const DocBars *bars) {
 static void add_item(Text *out, const DocItem *item) {
         text_add(out, "- ");
         if (item->label) {
-                add_marked(out, "**", item->label);
+                add_strong(out, item->label);
                 text_add(out, ": ");
         }
         add_noted(out, item->text, item->note);
@@ -227,7 +227,7 @@ char *document_to_markdown(Arena *arena, const Document *document) {
         text_add(&out, "# ");
         add_escaped(&out, document->title);
         text_add(&out, "\n\n");
-        add_marked(&out, "**", document->verdict);
+        add_strong(&out, document->verdict);
         text_add(&out, ": ");
         add_escaped(&out, document->sentence);
         text_add(&out, "\n\n");

@@ -160,10 +160,6 @@ static void add_node(Arena *arena, DocBars *bars, const Report *report, const Re
         add_bar(arena, bars, node, &used, node->used_bytes, "");
 }
 
-static char *count_or_unknown(Arena *arena, HistoryNumber number) {
-        return number.is_known ? format_count(arena, number.value) : NULL;
-}
-
 /* "+1,064"; "-" where it is the same, or not known. */
 static char *change_of(Arena *arena, HistoryNumber before, uint64_t now) {
         if (!before.is_known || before.value == now)
@@ -183,7 +179,10 @@ static void add_pools(Arena *arena, DocSection *section, const Report *report) {
 
                 doc_table_add(arena, table, arena_printf(arena, "%u", pool->node));
                 doc_table_add(arena, table, format_page_size(arena, pool->page_size_bytes));
-                doc_table_add(arena, table, count_or_unknown(arena, row->before_pages));
+                doc_table_add(arena, table,
+                              row->before_pages.is_known
+                                      ? format_count(arena, row->before_pages.value)
+                                      : NULL);
                 doc_table_add(arena, table, format_count(arena, pool->total_pages));
                 doc_table_add(arena, table, change_of(arena, row->before_pages, pool->total_pages));
                 doc_table_add(arena, table, format_count(arena, pool->owned_pages));

@@ -33,7 +33,8 @@ static void test_keeps_the_order_of_one_name(void **state) {
                 size_t round = 0;
 
                 INDEX_FOREACH(entry, index, names[i])
-                assert_string_equal(entry->value, arena_printf(arena, "%zu of %zu", round++, i));
+                        assert_string_equal(entry->value,
+                                            arena_printf(arena, "%zu of %zu", round++, i));
                 assert_int_equal(round, ROUNDS);
         }
 }

@@ -56,7 +56,7 @@ static void test_instruct_grub(void **state) {
                     "in GRUB_CMDLINE_LINUX of /etc/default/grub or a file in /etc/default/grub.d: "
                     "take 'numa=off' out\n"
                     "in GRUB_CMDLINE_LINUX of /etc/default/grub or a file in /etc/default/grub.d: "
-                    "put 'transparent_hugepage=no' right as said above\nupdate-grub\nreboot\n");
+                    "fix 'transparent_hugepage=no' as described above\nupdate-grub\nreboot\n");
 }
 
 static void test_instruct_extlinux(void **state) {
@@ -95,14 +95,15 @@ static void test_instruct_grubby(void **state) {
                                  "grubby --update-kernel=ALL --args=\"hugepagesz=2M hugepages=5 "
                                  "hugepagesz=1G hugepages=0:2\"\n%s",
                                  check));
-        assert_text(instruct(*state, &loader, &change),
-                    arena_printf(*state,
-                                 "in the boot entries: put 'transparent_hugepage=no' right as said "
-                                 "above\n"
-                                 "grubby --update-kernel=ALL --remove-args=\"numa=off\"\n"
-                                 "grubby --update-kernel=ALL --args=\"hugepages=5 hugepagesz=1G "
-                                 "hugepages=0:2\"\n%s",
-                                 check));
+        assert_text(
+                instruct(*state, &loader, &change),
+                arena_printf(
+                        *state,
+                        "in the boot entries: fix 'transparent_hugepage=no' as described above\n"
+                        "grubby --update-kernel=ALL --remove-args=\"numa=off\"\n"
+                        "grubby --update-kernel=ALL --args=\"hugepages=5 hugepagesz=1G "
+                        "hugepages=0:2\"\n%s",
+                        check));
         assert_text(instruct(*state, &loader, &remove),
                     arena_printf(*state,
                                  "grubby --update-kernel=ALL --remove-args=\"numa=off\"\n%s",
@@ -112,7 +113,7 @@ static void test_instruct_grubby(void **state) {
 
         assert_text(instruct(*state, &loader, &by_hand),
                     arena_printf(*state,
-                                 "in the boot entries: put 'hugepages=x' right as said above\n%s",
+                                 "in the boot entries: fix 'hugepages=x' as described above\n%s",
                                  check));
         loader.has_kernel_cmdline = true;
         assert_text(instruct(*state, &loader, &add),
