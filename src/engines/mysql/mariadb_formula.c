@@ -189,7 +189,8 @@ static void add_pool(Arena *arena, Sizing *sizing, const ParameterValue *values)
         }
 
         uint64_t mapping_bytes = round_up_saturated(chunks.bytes, sizing->page_size_bytes);
-        uint64_t n = div_round_up(pool_bytes, chunks.bytes);
+        /* The server rounds the setting down to whole MiB; measured with 10.5.29, 10.11.18 and 11.8.6. */
+        uint64_t n = div_round_up(pool_bytes / MIB * MIB, chunks.bytes);
 
         if (chunks.is_upper_bound) {
                 sizing_add(arena, sizing, "InnoDB buffer pool", "rounded up to whole pages",
@@ -200,7 +201,8 @@ static void add_pool(Arena *arena, Sizing *sizing, const ParameterValue *values)
                 sizing_add(arena, sizing, "InnoDB buffer pool",
                            arena_printf(arena, "%" PRIu64 " chunks of %s, each in whole pages", n,
                                         format_size(arena, chunks.bytes)),
-                           mul_saturated(n, mapping_bytes));
+                           MAX(mul_saturated(n, mapping_bytes),
+                               round_up_saturated(pool_bytes, sizing->page_size_bytes)));
         }
 }
 

@@ -296,6 +296,10 @@ static const Example examples[] = {
         {"mariadb", "server_version=10.5.29 innodb_buffer_pool_size=1G", 2 * MIB, 643, 656},
         {"mariadb", "server_version=10.5.29 innodb_buffer_pool_size=200M", 2 * MIB, 259, 272},
         {"mariadb",
+         "server_version=10.5.29 innodb_buffer_pool_size=135014993 key_buffer_size=100 "
+         "key_cache_segments=1 key_cache_block_size=512",
+         2 * MIB, 143, 144},
+        {"mariadb",
          "server_version=10.5.29 innodb_buffer_pool_size=130M innodb_buffer_pool_chunk_size=5M",
          2 * MIB, 209, 222},
         {"mariadb",
