@@ -53,7 +53,7 @@ GUEST_PACKAGES = (
 # And besides, where a scenario for one suite alone wants it.
 SUITE_PACKAGES = {
     "bookworm": ("ansible-core", "etcd-server", "patroni", "python3-apt"),
-    "trixie": ("rpm", "tomcat10"),
+    "trixie": ("crun", "podman", "rpm", "tomcat10"),
 }
 
 # Unpacked only: its maintainer scripts would build an initrd, which nobody boots.
@@ -107,6 +107,10 @@ DISABLED_UNITS = (
     "mariadb.service",
     "mariadb.socket",
     "patroni.service",
+    "podman-auto-update.timer",
+    "podman-clean-transient.service",
+    "podman-restart.service",
+    "podman.socket",
     "tomcat10.service",
     "tuned.service",
 )
