@@ -193,6 +193,13 @@ static void add_tables(Text *text, const Proof *proof, const RenderOptions *opti
                 field(text, options, "Reckoned", "%s, with pages of 4K", line.string);
 }
 
+/* Bytes, or "unlimited". */
+static const char *memory_lock(Arena *arena, const char *limit) {
+        uint64_t bytes;
+
+        return parse_u64(limit, &bytes) == 0 ? format_size(arena, bytes) : limit;
+}
+
 static void add_limits(Text *text, const Proof *proof, const RenderOptions *options) {
         Arena *arena = text->arena;
         const ServerLook *look = proof->look;
@@ -207,7 +214,8 @@ static void add_limits(Text *text, const Proof *proof, const RenderOptions *opti
         if (look->map.policy)
                 text_add_item(&line, arena_printf(arena, "policy %s", look->map.policy));
         if (look->memory_lock)
-                text_add_item(&line, arena_printf(arena, "memlock %s", look->memory_lock));
+                text_add_item(&line, arena_printf(arena, "memlock %s",
+                                                  memory_lock(arena, look->memory_lock)));
         if (look->thp)
                 text_add_item(&line, arena_printf(arena, "transparent huge pages %s", look->thp));
         if (line.length > 0)
