@@ -189,6 +189,7 @@ MEASURES: dict[str, tuple[int, int, bool, Measure]] = {
     **{f"hugeplanctl status, {n} instances": (1, n, True, of_ctl_beside_daemon("status")) for n in (3, 300)},
     "hugeplanctl status without a daemon, 3 instances": (1, 3, True, of_ctl("status")),
     **{f"hugeplanctl wait, {n} instances": (1, n, True, of_ctl_beside_daemon("wait", "db1")) for n in (3, 300)},
+    **{f"hugeplanctl metrics, {n} instances": (1, n, True, of_ctl_beside_daemon("metrics")) for n in (3, 300)},
     "generator, 300 instances": (1, 300, True, of_generator),
     "plan, 8 nodes, 1000 instances": (8, 1000, False, of_ctl("plan")),
     "plan, 1024 nodes, 10 instances": (1024, 10, False, of_ctl("plan")),
