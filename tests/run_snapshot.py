@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """A snapshot of every case's host, unpacked, answers as the host itself does; and nothing that was planted as a secret
-is in it, anywhere.
+is in it, anywhere. Of a host that changes meanwhile it is whole, too.
 
 usage: run_snapshot.py --hugeplanctl=PROGRAM [--plain-hugeplanctl=PROGRAM] [CASE...]
 
@@ -12,17 +12,22 @@ from __future__ import annotations
 
 import argparse
 import concurrent.futures
+import itertools
 import os
 import pathlib
 import shlex
 import subprocess
 import sys
 import tempfile
+import threading
+import time
 
 import run_cases
 import unpack_host
+from run_daemon import replace
 
 WRAPPER = shlex.split(os.environ.get("MESON_EXE_WRAPPER", ""))
+CHANGES = 3
 LOOKS = ["status", "plan", "verify", "check", "cmdline", "suggest", "import", "report"]
 
 
@@ -131,6 +136,59 @@ def check_secrets(program: pathlib.Path) -> list[str]:
     return problems
 
 
+# ---- a host that does not hold still ----
+
+COUNTS = "sys/devices/system/node/node0/hugepages/hugepages-2048kB"
+
+
+def change(root: pathlib.Path, stop: threading.Event) -> None:
+    """Pools, processes and files of the configuration, as fast as that goes."""
+    server, gone = root / "proc/812", root / "gone"
+    for i in itertools.count():
+        if stop.is_set():
+            break
+        for name in ("nr_hugepages", "free_hugepages"):
+            replace(root / COUNTS / name, f"{1800 + i % 7}\n")
+        here, there = (server, gone) if i % 2 == 0 else (gone, server)
+        if here.exists():
+            here.rename(there)
+        extra = root / "etc/hugeplan.d/95-extra.conf"
+        replace(extra, f"[Instance]\nPages={1 + i % 5}\n")
+        if i % 3 == 0:
+            extra.unlink()
+        time.sleep(0.001)
+
+
+def check_changing(program: pathlib.Path) -> list[str]:
+    """Which of its states the host was in nobody can say; but the archive is one, and is told to be."""
+    problems = []
+    for n in range(CHANGES):
+        with tempfile.TemporaryDirectory(prefix="hugeplan-snapshot-") as name:
+            directory = pathlib.Path(name).resolve()
+            root = directory / "root"
+            root.mkdir()
+            run_cases.make_root(run_cases.HERE / "cases" / "verify", root)
+            stop = threading.Event()
+            changing = threading.Thread(target=change, args=(root, stop))
+            changing.start()
+            try:
+                copy = take(program, root, directory)
+            finally:
+                stop.set()
+                changing.join()
+            names = subprocess.run(["tar", "-tf", str(directory / "snapshot.tar")], check=True, capture_output=True,
+                                   text=True).stdout.splitlines()
+            problems += [f"changing {n}: {path} is there twice\n" for path in {path for path in names if names.count(path) > 1}]
+            count = (copy / COUNTS / "nr_hugepages").read_text(encoding="utf-8")
+            if not 1800 <= int(count) < 1807:
+                problems.append(f"changing {n}: a pool of {count}")
+            for look in LOOKS:
+                said = run(program, copy, look)
+                if not said.endswith(("--- exit 0\n", "--- exit 3\n", "--- exit 1\n")) or "Sanitizer" in said:
+                    problems.append(f"changing {n}: {look}: {said}")
+    return problems
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--hugeplanctl", type=pathlib.Path, required=True)
@@ -142,7 +200,7 @@ def main() -> int:
     cases = run_cases.cases_named(arguments.cases)
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         problems = [problem for found in pool.map(lambda case: check_case(program, plain, case), cases)
-                    for problem in found] + check_secrets(program)
+                    for problem in found] + check_secrets(program) + check_changing(program)
     sys.stdout.write("".join(problems) + f"{len(cases)} snapshots, {len(problems)} problems\n")
     return 1 if problems or not cases else 0
 
