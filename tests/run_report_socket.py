@@ -21,7 +21,7 @@ import time
 from collections.abc import Iterator
 
 import run_cases
-from run_daemon import PG, SMALL, Host, check, main, wait_until
+from run_daemon import PG, SMALL, SOCKET, Host, check, main, wait_until
 
 SERVICE = "org.hugeplan.Manager"  # as the socket is called
 INTERFACE = "io.systemd.Metrics"
@@ -186,6 +186,39 @@ def test_flood(host: Host, fixture: str = "two-nodes-hole") -> None:
             each.close()
     check(len(counts) == 8 and min(counts) > 0, f"all of them are answered: {counts}")
     host.stop(daemon)
+
+
+class Asked(threading.Thread):
+    """In the daemon's place: counts how often it is asked, and has nothing to say."""
+
+    def __init__(self, host: Host) -> None:
+        super().__init__(daemon=True)
+        path = host.path(SOCKET)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        self.listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        self.listener.bind(str(path))
+        self.listener.listen(64)
+        self.n_asked = 0
+
+    def run(self) -> None:
+        while True:
+            client, _ = self.listener.accept()
+            with client, contextlib.suppress(OSError):
+                self.n_asked += b".Describe" in client.recv(4096)
+                client.sendall(b'{"error":"org.varlink.service.MethodNotImplemented"}\0')
+
+
+def test_looks_seldom(host: Host, fixture: str = "one-node") -> None:
+    """However many ask, who looks does so once a second at most."""
+    asked = Asked(host)
+    asked.start()
+    n = 0
+    with serving(host) as service:
+        start = time.monotonic()
+        while time.monotonic() < start + 3 or n < 10:
+            n += len(service.call("List")) > 1
+        seconds = time.monotonic() - start
+    check(1 <= asked.n_asked <= seconds + 1, f"{n} calls in {seconds:.1f} s, {asked.n_asked} looks")
 
 
 def test_slow_reader(host: Host, fixture: str = "eight-nodes") -> None:
