@@ -54,6 +54,7 @@ GUEST_PACKAGES = (
 SUITE_PACKAGES = {
     "bookworm": ("ansible-core", "etcd-server", "patroni", "python3-apt"),
     "trixie": ("crun", "podman", "rpm", "tomcat10"),
+    "forky": ("systemd-report",),
 }
 
 # Unpacked only: its maintainer scripts would build an initrd, which nobody boots.
