@@ -43,24 +43,20 @@ static const uint64_t repair_pause_max_usec = 300 * USEC_PER_SEC;
 /* ---- looking again ---- */
 
 /* Who has done it, as far as a file of the host explains it; else NULL. The kernel command line acts
- * before anybody watches, and scripts are not read here. */
+ * before anybody watches, and is not read here, nor are scripts. */
 static const SettingSource *suspect(const Watch *watch, Arena *arena, const KeeperEvent *event) {
         const Drift *drift = event->drift;
         const SettingSources *setting_sources =
-                setting_sources_find_with(watch->root, arena, event->topology, NULL);
-        const SettingSource *setting_source;
+                setting_sources_find_with(watch->root, arena, event->topology, NULL, NULL);
         char *shown = NULL;
 
         if (drift->kind == DRIFT_HOST &&
             root_read_attribute(watch->root, arena, drift->path, &shown) < 0)
                 return NULL;
-        setting_source = drift->kind == DRIFT_HOST
-                                 ? setting_source_for_path(setting_sources, drift->path, shown)
-                                 : setting_source_for_pool(setting_sources, event->topology,
-                                                           drift->node, drift->page_size_bytes);
-        return setting_source && setting_source->source != SETTING_SOURCE_KERNEL_COMMAND_LINE
-                       ? setting_source
-                       : NULL;
+        return drift->kind == DRIFT_HOST
+                       ? setting_source_for_path(setting_sources, drift->path, shown)
+                       : setting_source_for_pool(setting_sources, event->topology, drift->node,
+                                                 drift->page_size_bytes);
 }
 
 /* What there is to say of it besides its text, for fields. */
