@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "base/json.h"
 
+#include "base/memory.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -112,10 +114,11 @@ static void put_value(Writer *writer, const json_t *json) {
 
                 put_n(writer, word, strlen(word));
         } else {
-                flush(writer);
-                writer->has_failed =
-                        writer->has_failed ||
-                        json_dump_callback(json, writer->add, writer->data, JSON_ENCODE_ANY) != 0;
+                char *text = json_dumps(json, JSON_ENCODE_ANY);
+
+                writer->has_failed = writer->has_failed || !text;
+                put_n(writer, text, text ? strlen(text) : 0);
+                memory_free(text);
         }
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "host/root_inside.h"
+#include "host/root/root_inside.h"
 
 #include "base/memory.h"
 #include "base/size.h"

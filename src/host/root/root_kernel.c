@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* What only those do with a root who look after the kernel's own. */
-#include "host/root_inside.h"
+#include "host/root/root_inside.h"
 
 #include <string.h>
 
