@@ -25,7 +25,7 @@ static inline json_t *count_to_json(uint64_t n) {
                 list;                                      \
         })
 
-/* As json_dump_callback(3) with JSON_COMPACT, at a tenth of its cost: that prints a text to compare for each object in
+/* As json_dump_callback(3) with JSON_COMPACT, at less than half of its cost: that prints a text to compare for each object in
  * which it is, so that none holds itself, and looks at each byte three times. Of no more levels than there is stack for.
  * 0; -1: ADD has failed. */
 int json_write(const json_t *json, json_dump_callback_t add, void *data);
