@@ -85,11 +85,7 @@ static inline bool is_power_of_two(uint64_t n) {
 
 /* The least that is not below N, of those that there are. */
 static inline uint64_t power_of_two_from(uint64_t n) {
-        uint64_t power = 1;
-
-        while (power < n && power < UINT64_C(1) << 63)
-                power *= 2;
-        return power;
+        return n <= 1 ? 1 : UINT64_C(1) << MIN(64 - __builtin_clzll(n - 1), 63);
 }
 
 static inline uint64_t div_round_up(uint64_t a, uint64_t b) {

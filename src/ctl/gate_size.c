@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "ctl/gate_size.h"
 
+#include "demand/learned.h"
 #include "demand/seen.h"
 #include "runtime/log.h"
 
@@ -16,7 +17,17 @@ static void warn(Command *command, const StatusInstance *instance, const char *w
                 format_count(arena, instance->pages_wanted), page_size, pages);
 }
 
+/* Else there is nothing to warn of, and a gate of many need not read all drop-ins. */
+static bool is_anything_found_out(const Command *command, const StatusInstance *instance) {
+        const InstanceConfig named = {.file = instance->file};
+
+        return root_exists(command->root, learned_path(command->arena, &named)) ||
+               root_exists(command->root, seen_path(command->arena, &named));
+}
+
 void gate_warn_of_size(Command *command, const StatusInstance *instance) {
+        if (!instance->file || !is_anything_found_out(command, instance))
+                return;
         const InstanceConfig *config = config_find(read_config(command), instance->name);
 
         if (!config || config->refusal || config->memory_kind == MEMORY_AUTO ||

@@ -69,16 +69,21 @@ static void begin_alive(Manager *manager) {
 
 /* ---- what is so ---- */
 
+/* What has just been read at the start is not asked for again. */
 static const Config *files_now(Manager *manager) {
+        if (manager->is_starting)
+                return keeper_config(manager->keeper);
         return files_config(&manager->files, keeper_config(manager->keeper));
 }
 
 /* IS_UNREAD: systemd has yet to read the units of FILES. */
-static Status *judge(Manager *manager, Arena *arena, const Config *files, bool *ret_is_unread) {
+static Status *judge(Manager *manager, Arena *arena, bool is_end, const Config *files,
+                     bool *ret_is_unread) {
         const Config *config = keeper_config(manager->keeper);
         /* What is short now will be tried again soon. */
         bool is_retrying = loop_is_set(&manager->retry) || watch_is_settling(&manager->watch);
-        Status *status = keeper_judge(manager->keeper, arena, is_retrying);
+        Status *status = is_end ? keeper_judge_round(manager->keeper, arena, is_retrying)
+                                : keeper_judge(manager->keeper, arena, is_retrying);
         size_t n = status->problems.list.n;
         /* Systemd's generator goes by the files as they are now. */
         const DropinInput input = dropin_input(manager->root, arena, files, HUGEPLANCTL);
@@ -96,7 +101,7 @@ static Status *judge(Manager *manager, Arena *arena, const Config *files, bool *
 Status *manager_judge(Manager *manager, Arena *arena) {
         bool is_unread;
 
-        return judge(manager, arena, files_now(manager), &is_unread);
+        return judge(manager, arena, false, files_now(manager), &is_unread);
 }
 
 Status *manager_describe(Manager *manager, Arena *arena) {
@@ -104,7 +109,7 @@ Status *manager_describe(Manager *manager, Arena *arena) {
         Diags found = diags_in(arena);
 
         units_refresh(&manager->units);
-        Status *status = judge(manager, arena, pending.files, &pending.is_unread);
+        Status *status = judge(manager, arena, false, pending.files, &pending.is_unread);
 
         pending.running = status;
         pending_judge(arena, &pending, &found);
@@ -150,6 +155,7 @@ static void on_retry(void *userdata) {
 static void end_round(Manager *manager) {
         CLEANUP(arena_freep) Arena *arena = arena_new();
         uint64_t delay = manager->retry_delay_usec;
+        bool is_unread;
 
         manager->round_ended_usec = clock_now_usec();
         if (manager->is_reload_wanted) {
@@ -168,7 +174,7 @@ static void end_round(Manager *manager) {
                 return;
         if (manager->units.is_expired)
                 units_refresh(&manager->units);
-        Status *status = manager_judge(manager, arena);
+        Status *status = judge(manager, arena, true, files_now(manager), &is_unread);
 
         told_log(&manager->told, status);
         tell_ready(manager, status);
@@ -234,6 +240,7 @@ static void on_boot_timeout(void *userdata) {
 void manager_start(Manager *manager) {
         CLEANUP(arena_freep) Arena *arena = arena_new();
 
+        manager->is_starting = true;
         begin_alive(manager);
         keeper_start(manager->keeper);
         watch_start(&manager->watch);
@@ -250,6 +257,7 @@ void manager_start(Manager *manager) {
         } else {
                 begin_round(manager, KEEPER_START);
         }
+        manager->is_starting = false;
         units_begin(&manager->units);
 }
 

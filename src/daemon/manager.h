@@ -42,6 +42,7 @@ struct Manager {
         Files files;
         Told told;
 
+        bool is_starting; /* within manager_start() */
         bool is_ready_sent;
         bool is_reload_wanted; /* after the round under way */
         bool is_reload_forced;

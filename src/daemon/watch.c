@@ -7,6 +7,7 @@
  * Whatever it was, the answer is the same: look again, and repair upwards. */
 #include "daemon/watch.h"
 
+#include "base/index.h"
 #include "base/text.h"
 #include "daemon/journal.h"
 #include "demand/seen.h"
@@ -43,24 +44,20 @@ static const uint64_t repair_pause_max_usec = 300 * USEC_PER_SEC;
 /* ---- looking again ---- */
 
 /* Who has done it, as far as a file of the host explains it; else NULL. The kernel command line acts
- * before anybody watches, and scripts are not read here. */
+ * before anybody watches, and is not read here, nor are scripts. */
 static const SettingSource *suspect(const Watch *watch, Arena *arena, const KeeperEvent *event) {
         const Drift *drift = event->drift;
         const SettingSources *setting_sources =
-                setting_sources_find_with(watch->root, arena, event->topology, NULL);
-        const SettingSource *setting_source;
+                setting_sources_find_with(watch->root, arena, event->topology, NULL, NULL);
         char *shown = NULL;
 
         if (drift->kind == DRIFT_HOST &&
             root_read_attribute(watch->root, arena, drift->path, &shown) < 0)
                 return NULL;
-        setting_source = drift->kind == DRIFT_HOST
-                                 ? setting_source_for_path(setting_sources, drift->path, shown)
-                                 : setting_source_for_pool(setting_sources, event->topology,
-                                                           drift->node, drift->page_size_bytes);
-        return setting_source && setting_source->source != SETTING_SOURCE_KERNEL_COMMAND_LINE
-                       ? setting_source
-                       : NULL;
+        return drift->kind == DRIFT_HOST
+                       ? setting_source_for_path(setting_sources, drift->path, shown)
+                       : setting_source_for_pool(setting_sources, event->topology, drift->node,
+                                                 drift->page_size_bytes);
 }
 
 /* What there is to say of it besides its text, for fields. */
@@ -282,13 +279,8 @@ static void unwatch_unit(const Watch *watch, WatchedUnit *unit) {
         free(unit->name);
 }
 
-/* What a database has mapped that maps all of it at its start is seen moments after that. */
-static int watch_seen(const Watch *watch, Arena *arena, const char *unit) {
-        const Config *config = keeper_config(watch->keeper);
-        const InstanceConfig *instance = ARRAY_FIND(
-                each, config->instances, config->n_instances,
-                !each->refusal && text_equals(each->unit, unit) && each->engine->maps_all_at_start);
-
+/* What a database has mapped that maps all of it at its start is seen moments after that. INSTANCE: NULL, none. */
+static int watch_seen(const Watch *watch, Arena *arena, const InstanceConfig *instance) {
         if (!instance)
                 return -1;
         const char *path = seen_path(arena, instance);
@@ -299,14 +291,14 @@ static int watch_seen(const Watch *watch, Arena *arena, const char *unit) {
 
 /* Whether the group has processes is told by its cgroup.events: cgroup-v2.rst. A unit that was started
  * anew has a new group. */
-static void watch_unit(Watch *watch, Arena *arena, const char *name) {
-        const char *group = unit_cgroup_find(watch->root, arena, name);
+static void watch_unit(Watch *watch, Arena *arena, const char *name, const char *group,
+                       const InstanceConfig *instance) {
         const char *path = arena_printf(arena, "%s/cgroup.events", group ? group : "");
         int number = group ? watch_path(watch, path, IN_MODIFY | IN_DELETE_SELF) : -1;
 
         if (number < 0)
                 return;
-        WatchedUnit unit = {strdup(name), number, watch_seen(watch, arena, name)};
+        WatchedUnit unit = {strdup(name), number, watch_seen(watch, arena, instance)};
         WatchedUnit *units = unit.name ? realloc(watch->units, (watch->n_units + 1) * sizeof(unit))
                                        : NULL;
 
@@ -321,20 +313,32 @@ static void watch_unit(Watch *watch, Arena *arena, const char *name) {
 /* Also a unit called ANEW that is watched already; NULL: none. */
 static void refresh_units(Watch *watch, const char *anew) {
         CLEANUP(arena_freep) Arena *arena = arena_new();
+        const Config *config = keeper_config(watch->keeper);
         SourceNames units = keeper_units(watch->keeper, arena);
+        Index *running = INDEX_OF(arena, unit, units.items, units.n, *unit);
+        Index *watched = index_new(arena), *groups = NULL;
+        Index *instances =
+                INDEX_OF(arena, each, config->instances, config->n_instances,
+                         !each->refusal && each->engine->maps_all_at_start ? each->unit : NULL);
         size_t n = 0;
 
         for (size_t i = 0; i < watch->n_units; i++)
-                if (source_names_have(&units, watch->units[i].name) &&
-                    !text_equals(watch->units[i].name, anew))
+                if (index_find(running, watch->units[i].name) &&
+                    !text_equals(watch->units[i].name, anew)) {
                         watch->units[n++] = watch->units[i];
-                else
+                        index_add(watched, watch->units[i].name, "");
+                } else {
                         unwatch_unit(watch, &watch->units[i]);
+                }
         watch->n_units = n;
-        VEC_FOREACH(unit, &units)
-                if (!ARRAY_FIND(watched, watch->units, watch->n_units,
-                                text_equals(watched->name, *unit)))
-                        watch_unit(watch, arena, *unit);
+        VEC_FOREACH(unit, &units) {
+                if (index_find(watched, *unit))
+                        continue;
+                groups = groups ? groups : unit_cgroup_all(watch->root, arena);
+                watch_unit(watch, arena, *unit, index_find(groups, *unit),
+                           index_find(instances, *unit));
+                index_add(watched, *unit, "");
+        }
 }
 
 void watch_unit_anew(Watch *watch, const char *name) {

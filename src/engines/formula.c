@@ -36,9 +36,10 @@ char setting_fold(char c) {
 }
 
 bool setting_is_named(const char *a, const char *b) {
-        for (; *a && setting_fold(*a) == setting_fold(*b); a++)
-                b++;
-        return setting_fold(*a) == setting_fold(*b);
+        for (; *a == *b || setting_fold(*a) == setting_fold(*b); a++, b++)
+                if (!*a)
+                        return true;
+        return false;
 }
 
 const Setting *settings_find(const Settings *settings, const char *name) {

@@ -220,9 +220,10 @@ void sizing_add_mapping(Arena *arena, Sizing *sizing, const char *what, uint64_t
 void sizing_add_idle(Arena *arena, Sizing *sizing, const ParameterTable *table,
                      const Settings *settings) {
         for (const Parameter *row = table->rows; row < table->rows + table->n; row++) {
-                const Setting *setting = settings_find(settings, row->name);
+                const Setting *setting = row->takes_nothing ? settings_find(settings, row->name)
+                                                            : NULL;
 
-                if (row->takes_nothing && setting && !setting->origin)
+                if (setting && !setting->origin)
                         sizing_add(arena, sizing, row->name, row->takes_nothing, 0);
         }
 }

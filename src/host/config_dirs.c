@@ -16,6 +16,7 @@ typedef struct Candidate {
         const char *name;
         const char *path;
         size_t rank; /* in which it was found, the first is the highest */
+        const RootFolder *folder;
 } Candidate;
 
 typedef VEC(Candidate) Candidates;
@@ -26,8 +27,9 @@ typedef struct Finder {
         Diags *problems;
         ConfigFiles *files;
         ConfigTrace *trace;
-        const char *draft;   /* a directory of still higher rank; may be NULL */
-        Candidates extended; /* each NAME.conf.d/ that was seen, as NAME.conf */
+        const char *draft;         /* a directory of still higher rank; may be NULL */
+        Candidates extended;       /* each NAME.conf.d/ that was seen, as NAME.conf */
+        VEC(RootFolder *) folders; /* those that are open */
 } Finder;
 
 /* ---- what it was read from ---- */
@@ -37,20 +39,16 @@ static void trace_path(const Finder *finder, const char *path) {
         root_stamp(finder->root, path, &finder->trace->stamp);
 }
 
-/* As the file is that is about to be read. */
-static int stamp_found(void *userdata, const struct stat *st) {
-        *(struct stat *) userdata = *st;
-        return 0;
-}
-
 /* ---- directories ---- */
 
 static void list_directory(Finder *finder, const char *directory, size_t rank,
                            Candidates *candidates, Index *known, bool is_top) {
-        Names names;
+        RootFolder *folder = ARENA_NEW(finder->arena, RootFolder);
 
         trace_path(finder, directory);
-        int r = root_list(finder->root, finder->arena, directory, &names);
+        int r = root_open_folder(finder->root, finder->arena, directory, folder);
+
+        *vec_push(finder->arena, &finder->folders) = folder;
 
         if (r < 0) {
                 if (r != -ENOENT)
@@ -61,13 +59,13 @@ static void list_directory(Finder *finder, const char *directory, size_t rank,
                                 "make it a directory that root can read");
                 return;
         }
-        VEC_FOREACH(item, &names) {
+        VEC_FOREACH(item, &folder->names) {
                 const char *name = *item;
 
                 if (*name == '.')
                         continue;
                 Candidate found = {name, arena_printf(finder->arena, "%s/%s", directory, name),
-                                   rank};
+                                   rank, folder};
 
                 if (is_top && text_ends_with(name, NAME_EXTEND_SUFFIX)) {
                         found.name =
@@ -94,13 +92,13 @@ static Candidates list_directories(Finder *finder) {
 
 /* ---- files ---- */
 
-static void add_file(const Finder *finder, ConfigFile file) {
+static void add_file(const Finder *finder, ConfigFile file, const RootFolder *folder) {
         struct stat st = {};
         char *text = NULL, *target;
 
         *vec_push(finder->arena, &finder->trace->paths) = file.path;
-        file.error = root_read_judged(finder->root, finder->arena, file.path, CONFIG_BYTES_MAX,
-                                      stamp_found, &st, &text, &file.size);
+        file.error = root_read_in(finder->root, finder->arena, folder, file.path, CONFIG_BYTES_MAX,
+                                  &st, &text, &file.size);
         if (st.st_mode)
                 root_stamp_add(&finder->trace->stamp, &st);
         else
@@ -121,12 +119,18 @@ static int compare_candidates(const void *a, const void *b) {
         return order ? order : (first->rank > second->rank) - (first->rank < second->rank);
 }
 
-static void read_candidates(const Finder *finder, Candidates *candidates, const char *extends) {
+/* And closes what is open. */
+static void read_candidates(Finder *finder, Candidates *candidates, const char *extends) {
         vec_sort(candidates, compare_candidates);
         VEC_FOREACH(candidate, candidates)
-                add_file(finder, (ConfigFile){.path = candidate->path,
-                                              .name = candidate->name,
-                                              .extends = extends});
+                add_file(finder,
+                         (ConfigFile){.path = candidate->path,
+                                      .name = candidate->name,
+                                      .extends = extends},
+                         candidate->folder);
+        VEC_FOREACH(folder, &finder->folders)
+                root_close_folder(*folder);
+        finder->folders.n = 0;
 }
 
 ConfigFiles *config_dirs_read(const Root *root, Arena *arena, const char *draft, Diags *problems,
@@ -165,6 +169,6 @@ ConfigFiles *config_dirs_read_one(const Root *root, Arena *arena, const char *pa
 
         if (!text_ends_with(name, NAME_CONFIG_SUFFIX))
                 name = arena_printf(arena, "%s%s", name, NAME_CONFIG_SUFFIX);
-        add_file(&finder, (ConfigFile){.path = path, .name = name});
+        add_file(&finder, (ConfigFile){.path = path, .name = name}, &(RootFolder){.fd = -1});
         return finder.files;
 }

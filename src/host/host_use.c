@@ -15,7 +15,8 @@ typedef struct Reader {
         const Root *root;
         Arena *arena;
         const Topology *topology;
-        Index *groups; /* of all services */
+        Index *groups;       /* of all services */
+        Index *memory_nodes; /* of control groups; "": nothing is known */
         HostUse *use;
 } Reader;
 
@@ -40,19 +41,44 @@ static bool read_charge(Reader *reader, const char *group, uint64_t page_size_by
         return true;
 }
 
-/* A group without the controller lives under the limits of the one above. */
-static void read_memory_nodes(Reader *reader, const char *group, UnitUse *unit) {
-        CLEANUP(arena_freep) Arena *scratch = arena_new();
-        char *above = arena_strdup(scratch, group), *text;
+static bool has_pages(const Topology *topology, const PageSize *size) {
+        size_t k = (size_t) (size - topology->page_sizes);
 
-        for (; text_starts_with(above, PATH_CGROUP "/"); *strrchr(above, '/') = '\0')
-                if (root_read_attribute(reader->root, scratch,
-                                        arena_printf(scratch, "%s/cpuset.mems.effective", above),
-                                        &text) == 0) {
-                        unit->has_memory_nodes = id_set_parse(text, &unit->memory_nodes) == 0 &&
-                                                 !id_set_is_empty(&unit->memory_nodes);
-                        return;
+        return ARRAY_ANY(node, topology->nodes, topology->n_nodes, node->pools[k].total_pages > 0);
+}
+
+/* Of no pages nobody has any: that is not asked where the controller counts others for the group. */
+static void read_charges(Reader *reader, const char *group, UnitUse *unit) {
+        const Topology *topology = reader->topology;
+
+        for (unsigned is_empty = 0; is_empty < 2; is_empty++)
+                ARRAY_FOREACH(size, topology->page_sizes, topology->n_page_sizes) {
+                        UnitCharge charge = {.page_size_bytes = size->bytes};
+
+                        if (has_pages(topology, size) == is_empty)
+                                continue;
+                        if ((is_empty && unit->charges.n > 0) ||
+                            read_charge(reader, group, size->bytes, &charge))
+                                *vec_push(reader->arena, &unit->charges) = charge;
                 }
+}
+
+/* A group without the controller lives under the limits of the one above, which many have in common. */
+static const char *memory_nodes_of(Reader *reader, const char *group) {
+        const char *known = index_find(reader->memory_nodes, group);
+        Arena *arena = reader->arena;
+        char *text;
+
+        if (known || !text_starts_with(group, PATH_CGROUP "/"))
+                return known ? known : "";
+        known = root_read_attribute(reader->root, arena,
+                                    arena_printf(arena, "%s/cpuset.mems.effective", group),
+                                    &text) == 0
+                        ? text
+                        : memory_nodes_of(reader,
+                                          arena_strdup_to(arena, group, strrchr(group, '/')));
+        index_add(reader->memory_nodes, group, known);
+        return known;
 }
 
 static void add_unit(Reader *reader, const char *name) {
@@ -61,13 +87,11 @@ static void add_unit(Reader *reader, const char *name) {
         *unit = (UnitUse){.unit = name, .is_running = group != NULL};
         if (!group)
                 return;
-        read_memory_nodes(reader, group, unit);
-        ARRAY_FOREACH(size, reader->topology->page_sizes, reader->topology->n_page_sizes) {
-                UnitCharge charge;
+        const char *nodes = memory_nodes_of(reader, group);
 
-                if (read_charge(reader, group, size->bytes, &charge))
-                        *vec_push(reader->arena, &unit->charges) = charge;
-        }
+        unit->has_memory_nodes = id_set_parse(nodes, &unit->memory_nodes) == 0 &&
+                                 !id_set_is_empty(&unit->memory_nodes);
+        read_charges(reader, group, unit);
 }
 
 HostUse *host_use_read(const Root *root, Arena *arena, const Config *config, const Ledger *ledger,
@@ -86,6 +110,7 @@ HostUse *host_use_read(const Root *root, Arena *arena, const Config *config, con
         for (unsigned i = 0; i < TRIES; i++) {
                 HostUse *use = reader.use = ARENA_NEW(arena, HostUse);
 
+                reader.memory_nodes = index_new(arena);
                 if (units.n > 0)
                         reader.groups = unit_cgroup_all(root, arena);
                 VEC_FOREACH(unit, &units)
@@ -102,4 +127,32 @@ HostUse *host_use_read(const Root *root, Arena *arena, const Config *config, con
         }
         reader.use->is_moving = true;
         return reader.use;
+}
+
+static bool has_same_counts(const Topology *then, const Topology *now) {
+        bool is_same = then->n_nodes == now->n_nodes && then->n_page_sizes == now->n_page_sizes;
+
+        for (size_t k = 0; is_same && k < now->n_page_sizes; k++) {
+                is_same = then->page_sizes[k].reserved_pages == now->page_sizes[k].reserved_pages;
+                for (size_t i = 0; is_same && i < now->n_nodes; i++) {
+                        const Pool *a = &then->nodes[i].pools[k], *b = &now->nodes[i].pools[k];
+
+                        is_same = a->exists == b->exists && a->total_pages == b->total_pages &&
+                                  a->free_pages == b->free_pages &&
+                                  a->surplus_pages == b->surplus_pages;
+                }
+        }
+        return is_same;
+}
+
+bool host_use_is_current(const Root *root, const HostUse *use, const Topology *then,
+                         const Topology *now) {
+        CLEANUP(arena_freep) Arena *arena = arena_new();
+
+        if (use->is_moving || use->mounts.n > 0 || !has_same_counts(then, now))
+                return false;
+        const Index *groups = unit_cgroup_all(root, arena);
+
+        return !VEC_ANY(unit, &use->units,
+                        unit->is_running != (index_find(groups, unit->unit) != NULL));
 }

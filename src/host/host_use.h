@@ -11,3 +11,8 @@
  * that they belong together; if that does not end, they are the later ones. */
 HostUse *host_use_read(const Root *root, Arena *arena, const Config *config, const Ledger *ledger,
                        Topology *topology);
+
+/* Whether nothing shows that it is another by NOW, a moment after THEN: no count has changed, no unit has started or
+ * stopped, and there are no mounts. For who has just read it, and would do so once more. */
+bool host_use_is_current(const Root *root, const HostUse *use, const Topology *then,
+                         const Topology *now);

@@ -7,8 +7,6 @@
 #include "model/names.h"
 #include "model/problem.h"
 
-#include <linux/magic.h>
-
 MountUnits mounts_of(const Root *root, Arena *arena, const Config *config,
                      const Topology *topology) {
         if (!mount_is_wanted(config))
@@ -42,7 +40,7 @@ static const char *find_unit_file(const Root *root, Arena *arena, const char *na
         return NULL;
 }
 
-static MountTable read_table(const Root *root, Arena *arena) {
+MountTable mounts_read(const Root *root, Arena *arena) {
         char *text = NULL;
 
         if (root_read_kernel_file(root, arena, PATH_SELF_MOUNTINFO, SOURCE_BYTES_MAX, &text, NULL) <
@@ -66,7 +64,7 @@ static MountSight look(const Root *root, Arena *arena, const MountTable *table,
 }
 
 const Diag *mounts_obstacle(const Root *root, Arena *arena, const MountUnit *unit) {
-        MountTable table = read_table(root, arena);
+        MountTable table = mounts_read(root, arena);
         MountSight sight = look(root, arena, &table, unit);
 
         sight.is_directory_used = false;
@@ -104,7 +102,7 @@ void mounts_check(const Root *root, const MountUnits *units, Diags *problems) {
 
         if (units->n == 0 || !root_is_directory(root, PATH_SYSTEMD_RUNS))
                 return;
-        MountTable table = read_table(root, arena);
+        MountTable table = mounts_read(root, arena);
 
         VEC_FOREACH(unit, units) {
                 const Diag *problem = find_problem(root, arena, &table, unit);
@@ -112,35 +110,4 @@ void mounts_check(const Root *root, const MountUnits *units, Diags *problems) {
                 if (problem)
                         diags_add(problems, problem);
         }
-}
-
-/* ---- what it keeps ---- */
-
-/* Without a limit the kernel does not count what is in use: all blocks are free, or -1. */
-static uint64_t used_pages(const Root *root, const char *path, uint64_t page_size_bytes) {
-        struct statfs now;
-
-        if (root_statfs(root, path, &now) < 0 || (uint32_t) now.f_type != HUGETLBFS_MAGIC ||
-            (uint64_t) now.f_bsize != page_size_bytes || now.f_blocks > INT64_MAX)
-                return 0;
-        return sub_floored(now.f_blocks, now.f_bfree);
-}
-
-MountUse mounts_use(const Root *root, const InstanceConfig *instance) {
-        CLEANUP(arena_freep) Arena *arena = arena_new();
-        HugeMount mount;
-
-        if (!instance->mount)
-                return (MountUse){};
-        MountTable table = read_table(root, arena);
-        const MountEntry *entry = mount_table_find(&table, instance->mount->path);
-
-        if (!entry || !mount_entry_read(arena, entry, &mount) || mount.page_size_bytes == 0)
-                return (MountUse){};
-        return (MountUse){
-                .instance = instance->name,
-                .page_size_bytes = mount.page_size_bytes,
-                .earmarked_pages = mount.min_size_bytes / mount.page_size_bytes,
-                .used_pages = used_pages(root, instance->mount->path, mount.page_size_bytes),
-        };
 }

@@ -20,5 +20,8 @@ const Diag *mounts_obstacle(const Root *root, Arena *arena, const MountUnit *uni
  * configuration, or what is mounted is another. */
 void mounts_check(const Root *root, const MountUnits *units, Diags *problems);
 
+/* All that is mounted here. */
+MountTable mounts_read(const Root *root, Arena *arena);
+
 /* What the mount of INSTANCE keeps now; all zero where there is none. */
 MountUse mounts_use(const Root *root, const InstanceConfig *instance);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "host/root.h"
+#include "host/root/root_inside.h"
 
 #include "base/memory.h"
 #include "base/size.h"
@@ -18,27 +18,6 @@
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
-
-typedef struct Noted {
-        int error;
-        char path[512];
-} Noted;
-
-struct Root {
-        int fd;
-        char *path;
-        Noted *fault; /* the first; who reads only may note it */
-        Noted *aside; /* the first of those that were forgotten, and not dropped */
-        Recorder *recorder;
-};
-
-/* What a signal has cut short is done again. */
-#define retried(call) ((int) TEMP_FAILURE_RETRY(call))
-
-static void close_fd(const int *fd) {
-        if (*fd >= 0)
-                close(*fd);
-}
 
 int root_open(const char *path, Root **ret) {
         char found[PATH_MAX];
@@ -84,8 +63,6 @@ char *root_path(Arena *arena, const Root *root, const char *path) {
 
 /* ---- what is recorded ---- */
 
-static int open_below(const Root *root, const char *path, int flags, unsigned mode);
-
 void root_record(Root *root, Recorder *recorder) {
         root->recorder = recorder;
 }
@@ -107,7 +84,7 @@ static void record_name(const Root *root, const char *path) {
         char target[4096];
         ssize_t n = 0;
 
-        if (!root->recorder || (fd = open_below(root, path, O_PATH | O_NOFOLLOW, 0)) < 0 ||
+        if (!root->recorder || (fd = root_open_below(root, path, O_PATH | O_NOFOLLOW, 0)) < 0 ||
             fstat(fd, &st) < 0)
                 return;
         RecordedKind kind = S_ISDIR(st.st_mode)   ? RECORDED_DIRECTORY
@@ -127,42 +104,9 @@ static void record_names(const Root *root, const char *path, const Names *names)
                         record_name(root, arena_printf(arena, "%s/%s", path, *name));
 }
 
-/* ---- what could not be read ---- */
-
-void root_forget_fault(const Root *root) {
-        if (root->aside->error == 0)
-                *root->aside = *root->fault;
-        root_drop_fault(root);
-}
-
-void root_drop_fault(const Root *root) {
-        root->fault->error = 0;
-}
-
-static ReadFault fault_of(Arena *arena, const Noted *noted) {
-        return (ReadFault){noted->error,
-                           noted->error < 0 ? arena_strdup(arena, noted->path) : NULL};
-}
-
-ReadFault root_any_fault(const Root *root, Arena *arena) {
-        return fault_of(arena, root->aside->error < 0 ? root->aside : root->fault);
-}
-
-ReadFault root_fault(const Root *root, Arena *arena) {
-        return fault_of(arena, root->fault);
-}
-
-static int noted(const Root *root, const char *path, int r) {
-        if (error_is_fault(r) && root->fault->error == 0) {
-                root->fault->error = r;
-                snprintf(root->fault->path, sizeof(root->fault->path), "%s", path);
-        }
-        return r;
-}
-
 /* Kernels before 5.6 have no openat2(2): links of a captured host are then followed as they are.
  * O_LARGEFILE, which the library adds to openat(2) on 32 bit, does not go with O_PATH. */
-static int open_below(const Root *root, const char *path, int flags, unsigned mode) {
+int root_open_below(const Root *root, const char *path, int flags, unsigned mode) {
         const char *relative = path + strspn(path, "/");
         struct open_how how = {
                 .flags = (uint64_t) (flags | O_CLOEXEC | (flags & O_PATH ? 0 : O_LARGEFILE)),
@@ -190,7 +134,8 @@ static int open_parent(const Root *root, const char *path, const char **ret_name
         if (!slash || !slash[1])
                 return -EINVAL;
         *ret_name = slash + 1;
-        return open_below(root, arena_strdup_to(arena, path, slash + 1), O_PATH | O_DIRECTORY, 0);
+        return root_open_below(root, arena_strdup_to(arena, path, slash + 1), O_PATH | O_DIRECTORY,
+                               0);
 }
 
 /* ---- opening ---- */
@@ -230,7 +175,7 @@ static int open_again(int found, int flags) {
 
 /* Looks at what it is before anybody opens it: opening alone starts a watchdog, or waits for a writer. */
 static int pin_regular(const Root *root, const char *path, struct stat *ret) {
-        int found = open_below(root, path, O_PATH, 0);
+        int found = root_open_below(root, path, O_PATH, 0);
         int r = found < 0               ? found
                 : fstat(found, ret) < 0 ? -errno
                 : S_ISDIR(ret->st_mode) ? -EISDIR
@@ -316,7 +261,27 @@ int root_read_judged(const Root *root, Arena *arena, const char *path, size_t ma
         CLEANUP(close_fd) int fd = open_regular(root, path, judge, userdata, &st);
         const Reading reading = {root, arena, path, max, false, fd < 0 ? -1 : st.st_size};
 
-        return noted(root, path, fd < 0 ? fd : read_all(&reading, fd, ret, ret_size));
+        return root_note(root, path, fd < 0 ? fd : read_all(&reading, fd, ret, ret_size));
+}
+
+static int keep_stat(void *userdata, const struct stat *st) {
+        *(struct stat *) userdata = *st;
+        return 0;
+}
+
+int root_read_in(const Root *root, Arena *arena, const RootFolder *folder, const char *path,
+                 size_t max, struct stat *ret_st, char **ret, size_t *ret_size) {
+        const char *name = text_base_name(path);
+        CLEANUP(close_fd) int fd = -1;
+
+        if (folder->fd >= 0 && index_find(folder->files, name))
+                fd = retried(openat(folder->fd, name,
+                                    O_RDONLY | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW | O_CLOEXEC));
+        if (fd < 0 || fstat(fd, ret_st) < 0 || !S_ISREG(ret_st->st_mode))
+                return root_read_judged(root, arena, path, max, keep_stat, ret_st, ret, ret_size);
+        const Reading reading = {root, arena, path, max, false, ret_st->st_size};
+
+        return root_note(root, path, read_all(&reading, fd, ret, ret_size));
 }
 
 int root_read_end(const Root *root, Arena *arena, const char *path, size_t max, char **ret,
@@ -330,7 +295,7 @@ int root_read_end(const Root *root, Arena *arena, const char *path, size_t max, 
                 r = (uint64_t) st.st_size > max && lseek(fd, -(off_t) max, SEEK_END) < 0
                             ? -errno
                             : read_all(&reading, fd, ret, ret_size);
-        return noted(root, path, r);
+        return root_note(root, path, r);
 }
 
 int root_read_kernel_file(const Root *root, Arena *arena, const char *path, size_t max, char **ret,
@@ -346,28 +311,15 @@ int root_read_kernel_file(const Root *root, Arena *arena, const char *path, size
                 /* On the running host nobody else can put anything there. Below another root it may be a file
                  * that was captured, or the kernel's own where that is mounted. */
                 if (root_is_host(root))
-                        fd = open_below(root, path, flags, 0);
+                        fd = root_open_below(root, path, flags, 0);
                 else
                         fd = (found = pin_regular(root, path, &st)) < 0 ? found
                                                                         : open_again(found, flags);
         }
-        return noted(root, path, fd < 0 ? fd : read_all(&reading, fd, ret, ret_size));
+        return root_note(root, path, fd < 0 ? fd : read_all(&reading, fd, ret, ret_size));
 }
 
 /* ---- writing ---- */
-
-int root_write_attribute(const Root *root, const char *path, const char *text) {
-        /* Truncating matters for a captured host only, where attributes are plain files. */
-        CLEANUP(close_fd) int fd = open_below(root, path, O_WRONLY | O_TRUNC | O_NOCTTY, 0);
-
-        if (fd < 0)
-                return fd;
-        ssize_t n = write(fd, text, strlen(text));
-
-        if (n < 0)
-                return -errno;
-        return (size_t) n == strlen(text) ? 0 : -EIO;
-}
 
 /* Whether what was written is to be on disk, and not only in memory, when a function returns. */
 typedef enum Lasting { FOR_THIS_BOOT, FOR_GOOD } Lasting;
@@ -510,29 +462,23 @@ int root_symlink(const Root *root, const char *target, const char *path) {
         return 0;
 }
 
-int root_statfs(const Root *root, const char *path, struct statfs *ret) {
-        CLEANUP(close_fd) int fd = open_below(root, path, O_PATH | O_DIRECTORY, 0);
-
-        return noted(root, path, fd < 0 ? fd : fstatfs(fd, ret) < 0 ? -errno : 0);
-}
-
 bool root_exists(const Root *root, const char *path) {
-        CLEANUP(close_fd) int fd = open_below(root, path, O_PATH, 0);
+        CLEANUP(close_fd) int fd = root_open_below(root, path, O_PATH, 0);
 
         record_name(root, path);
-        return noted(root, path, fd) >= 0;
+        return root_note(root, path, fd) >= 0;
 }
 
 bool root_is_directory(const Root *root, const char *path) {
-        CLEANUP(close_fd) int fd = open_below(root, path, O_PATH | O_DIRECTORY, 0);
+        CLEANUP(close_fd) int fd = root_open_below(root, path, O_PATH | O_DIRECTORY, 0);
 
         record_name(root, path);
-        return noted(root, path, fd) >= 0;
+        return root_note(root, path, fd) >= 0;
 }
 
 int root_stat(const Root *root, const char *path, struct stat *ret) {
         bool is_host = root_is_host(root);
-        CLEANUP(close_fd) int fd = is_host ? -1 : open_below(root, path, O_PATH, 0);
+        CLEANUP(close_fd) int fd = is_host ? -1 : root_open_below(root, path, O_PATH, 0);
         int r = is_host  ? fstatat(root->fd, path + strspn(path, "/"), ret, 0)
                 : fd < 0 ? fd
                          : fstat(fd, ret);
@@ -540,7 +486,7 @@ int root_stat(const Root *root, const char *path, struct stat *ret) {
         if (r == -1)
                 r = -errno;
         record_name(root, path);
-        return noted(root, path, r);
+        return root_note(root, path, r);
 }
 
 int root_read_link(const Root *root, Arena *arena, const char *path, char **ret) {
@@ -549,48 +495,80 @@ int root_read_link(const Root *root, Arena *arena, const char *path, char **ret)
         CLEANUP(close_fd) int parent = open_parent(root, path, &name);
 
         if (parent < 0)
-                return noted(root, path, parent);
+                return root_note(root, path, parent);
         ssize_t n = readlinkat(parent, name, target, sizeof(target));
 
         if (n < 0)
-                return noted(root, path, -errno);
+                return root_note(root, path, -errno);
         *ret = arena_strndup(arena, target, (size_t) n);
         record(root, RECORDED_LINK, path, *ret, (size_t) n);
         return 0;
 }
 
 /* The one reader of directories. Not by opendir(3), which needs memory that may not be there. */
-static int read_names(Arena *arena, int directory, Names *ret) {
+static int read_names(Arena *arena, RootFolder *folder) {
         _Alignas(struct dirent64) char entries[8192];
         Names names = {};
         ssize_t n;
 
-        while ((n = getdents64(directory, entries, sizeof(entries))) != 0) {
+        while ((n = getdents64(folder->fd, entries, sizeof(entries))) != 0) {
                 if (n < 0)
                         return -errno;
                 for (ssize_t at = 0; at < n;) {
                         const struct dirent64 *entry = (const void *) (entries + at);
 
                         at += entry->d_reclen;
-                        if (!text_equals(entry->d_name, ".") && !text_equals(entry->d_name, ".."))
-                                *vec_push(arena, &names) = arena_strdup(arena, entry->d_name);
+                        if (text_equals(entry->d_name, ".") || text_equals(entry->d_name, ".."))
+                                continue;
+                        char *name = *vec_push(arena, &names) = arena_strdup(arena, entry->d_name);
+
+                        if (folder->files && entry->d_type == DT_REG)
+                                index_add(folder->files, name, name);
                 }
         }
         vec_sort(&names, text_compare);
-        *ret = names;
+        folder->names = names;
         return 0;
 }
 
-int root_list(const Root *root, Arena *arena, const char *path, Names *ret) {
+static int list(const Root *root, Arena *arena, const char *path, RootFolder *ret) {
         int r;
 
         do {
-                CLEANUP(close_fd) int fd = open_below(root, path, O_RDONLY | O_DIRECTORY, 0);
-
-                r = fd < 0 ? fd : read_names(arena, fd, ret);
+                root_close_folder(ret);
+                ret->fd = root_open_below(root, path, O_RDONLY | O_DIRECTORY, 0);
+                r = ret->fd < 0 ? ret->fd : read_names(arena, ret);
         } while (r == -EINTR);
         record_name(root, path);
         if (r >= 0 && root->recorder)
-                record_names(root, path, ret);
-        return noted(root, path, r);
+                record_names(root, path, &ret->names);
+        return root_note(root, path, r);
+}
+
+int root_list(const Root *root, Arena *arena, const char *path, Names *ret) {
+        RootFolder folder = {.fd = -1};
+        int r = list(root, arena, path, &folder);
+
+        root_close_folder(&folder);
+        if (r == 0)
+                *ret = folder.names;
+        return r;
+}
+
+int root_open_folder(const Root *root, Arena *arena, const char *path, RootFolder *ret) {
+        struct stat st;
+
+        *ret = (RootFolder){.fd = -1, .files = index_new(arena)};
+        int r = list(root, arena, path, ret);
+
+        /* An access control list that lets others write shows in the group's bits: acl(5). */
+        if (r < 0 || fstat(ret->fd, &st) < 0 || (st.st_uid != 0 && st.st_uid != geteuid()) ||
+            (st.st_mode & (S_IWGRP | S_IWOTH)) || check_file_system(ret->fd) < 0)
+                root_close_folder(ret);
+        return r;
+}
+
+void root_close_folder(RootFolder *folder) {
+        close_fd(&folder->fd);
+        folder->fd = -1;
 }

@@ -8,6 +8,7 @@
  * (openat2(2), RESOLVE_IN_ROOT), so that a captured host cannot reach out of its directory. All
  * functions return 0 or a negative errno. */
 
+#include "base/index.h"
 #include "base/vec.h"
 #include "host/record/recording.h"
 #include "model/read_fault.h"
@@ -126,3 +127,19 @@ int root_statfs(const Root *root, const char *path, struct statfs *ret);
 
 /* The names in a directory, sorted by bytes, without "." and "..". */
 int root_list(const Root *root, Arena *arena, const char *path, Names *ret);
+
+/* A directory whose files are read one after another. Where nobody but root, or who runs this, can put anything there,
+ * what was a regular file when it was listed is one when it is opened: it need not be looked at before. */
+typedef struct RootFolder {
+        int fd; /* -1: others may, or it is not known */
+        Names names;
+        Index *files; /* those of them that are regular files, by name */
+} RootFolder;
+
+/* As root_list(). To be closed, also where it failed. */
+int root_open_folder(const Root *root, Arena *arena, const char *path, RootFolder *ret);
+void root_close_folder(RootFolder *folder);
+
+/* As root_read_file(), of PATH, which is in FOLDER; *RET_ST is untouched where nothing was found. */
+int root_read_in(const Root *root, Arena *arena, const RootFolder *folder, const char *path,
+                 size_t max, struct stat *ret_st, char **ret, size_t *ret_size);

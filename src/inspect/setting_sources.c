@@ -148,6 +148,7 @@ static void find_in_profiles(Finder *finder, const char *path) {
 /* ---- all ---- */
 
 SettingSources *setting_sources_find_with(const Root *root, Arena *arena, const Topology *topology,
+                                          AddSettingSources *add_first,
                                           AddSettingSources *add_more) {
         CLEANUP(arena_freep) Arena *search_arena = arena_new();
         Finder finder = {
@@ -156,15 +157,8 @@ SettingSources *setting_sources_find_with(const Root *root, Arena *arena, const 
                 .setting_sources = setting_sources_new(arena, topology),
         };
 
-        SettingSourceFile line = {.source = SETTING_SOURCE_KERNEL_COMMAND_LINE,
-                                  .path = PATH_CMDLINE};
-        char *text;
-
-        if (root_read_attribute(root, search_arena, PATH_CMDLINE, &text) == 0) {
-                line.text = text;
-                line.size = strlen(text);
-                setting_sources_add_plain(finder.setting_sources, &line);
-        }
+        if (add_first)
+                add_first(root, finder.setting_sources);
         find_in_sysctl(&finder);
         list_files(&finder, NAME_TMPFILES_DIR);
         VEC_FOREACH(candidate, &finder.candidates)

@@ -14,6 +14,8 @@ typedef void AddSettingSources(const Root *root, SettingSources *entries);
 /* Never fails. Our own guard is no setting_source. TOPOLOGY must outlive the result. */
 SettingSources *setting_sources_find(const Root *root, Arena *arena, const Topology *topology);
 
-/* The same without commands; ADD_MORE (NULL: nothing) adds behind all others. */
+/* The same without the kernel command line and without commands; ADD_FIRST and ADD_MORE (NULL: nothing) add before and
+ * behind all others. */
 SettingSources *setting_sources_find_with(const Root *root, Arena *arena, const Topology *topology,
+                                          AddSettingSources *add_first,
                                           AddSettingSources *add_more);

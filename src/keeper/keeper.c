@@ -207,6 +207,7 @@ static bool next_pass(Keeper *keeper, uint64_t now_usec) {
 }
 
 bool keeper_next(Keeper *keeper, uint64_t now_usec, ApplyOperation *ret) {
+        keeper->is_look_new = false;
         while (keeper->apply) {
                 if (apply_next(keeper->apply, now_usec, ret))
                         return true;
@@ -219,6 +220,7 @@ bool keeper_next(Keeper *keeper, uint64_t now_usec, ApplyOperation *ret) {
                         continue;
                 }
                 keeper->has_settled = true;
+                keeper->is_look_new = true;
                 keeper_forget_drift(keeper);
                 keeper_guard_pool(keeper);
                 /* Another one may follow at once. */

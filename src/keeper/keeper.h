@@ -89,6 +89,9 @@ const Apply *keeper_apply(const Keeper *keeper); /* under way; NULL: none */
 /* What is true now, from fresh counts; in ARENA. IS_RETRYING: another round will come. */
 Status *keeper_judge(const Keeper *keeper, Arena *arena, bool is_retrying);
 
+/* The same right after keeper_next() has ended a round, by what was read for that; another time, as fresh. */
+Status *keeper_judge_round(Keeper *keeper, Arena *arena, bool is_retrying);
+
 /* What would be done now; in ARENA. */
 Look *keeper_look_now(const Keeper *keeper, Arena *arena);
 

@@ -58,7 +58,8 @@ struct Keeper {
 
         Asked asked;
         Arena *look_arena;
-        Look *look; /* with the ledger, which changes between two looks */
+        Look *look;       /* with the ledger, which changes between two looks */
+        bool is_look_new; /* it is the end of a round, which has not been judged */
 
         /* The round under way, or the last one. */
         Apply *apply; /* NULL: none is under way */

@@ -37,10 +37,11 @@ static void add_refusals(const Keeper *keeper, Status *status, Arena *arena) {
         }
 }
 
-Status *keeper_judge(const Keeper *keeper, Arena *arena, bool is_retrying) {
+static Status *judge(const Keeper *keeper, Arena *arena, bool is_retrying, HostUse *used) {
         LookInput look_input = keeper_look_input(keeper);
 
         look_input.known = keeper->look->topology;
+        look_input.used = used;
         const Look *now = look_at_host(arena, &look_input);
         const ReadFault *fault = now->fault.error < 0 ? &now->fault : &keeper->fault;
 
@@ -68,4 +69,15 @@ Status *keeper_judge(const Keeper *keeper, Arena *arena, bool is_retrying) {
         add_refusals(keeper, status, arena);
         status->verdict = status_worst_verdict(status);
         return status;
+}
+
+Status *keeper_judge(const Keeper *keeper, Arena *arena, bool is_retrying) {
+        return judge(keeper, arena, is_retrying, NULL);
+}
+
+Status *keeper_judge_round(Keeper *keeper, Arena *arena, bool is_retrying) {
+        HostUse *used = keeper->is_look_new ? keeper->look->use : NULL;
+
+        keeper->is_look_new = false;
+        return judge(keeper, arena, is_retrying, used);
 }

@@ -28,7 +28,11 @@ static Look *look_once(Arena *arena, const LookInput *input) {
                 VEC_FOREACH(starting, input->starting)
                         ledger_end(look->ledger, starting->unit, starting->run, starting->instance);
         look->starting = input->starting;
-        look->use = host_use_read(input->root, arena, input->config, look->ledger, look->topology);
+        look->use = input->used && host_use_is_current(input->root, input->used, input->known,
+                                                       look->topology)
+                            ? input->used
+                            : host_use_read(input->root, arena, input->config, look->ledger,
+                                            look->topology);
         look->moved_pages = ledger_observe(arena, look->ledger, look->topology, look->use);
         look->fault = root_fault(input->root, arena);
         return look;
@@ -70,6 +74,8 @@ void look_complete(Arena *arena, const LookInput *input, Look *look) {
                 .limits = input->limits,
                 .starting = input->starting,
                 .is_restarted = input->is_restarted,
+                /* The boot guard has limited what it let through. */
+                .demand = look->plan && !look->after_reload ? look->plan->demand : NULL,
         };
         GuardedPlan guarded = boot_guard_plan(arena, &plan, &look->guard_problems);
 

@@ -28,6 +28,7 @@ typedef struct LookInput {
         bool is_restarted;             /* plan as if every unit that runs had been stopped */
         const Topology
                 *known; /* what does not change by itself is as it was then; NULL: all is read */
+        HostUse *used; /* with KNOWN, a moment ago: stands where nothing shows otherwise; NULL: is read */
 } LookInput;
 
 typedef struct Look {

@@ -138,16 +138,20 @@ static Plan *make_plan(Arena *arena, const GuardedPlanInput *input, const Ledger
 }
 
 GuardedPlan boot_guard_plan(Arena *arena, const GuardedPlanInput *input, Diags *problems) {
-        Demand *demand = demand_compute(arena, input->config, input->topology, input->figures);
+        const Demand *demand = input->demand ? input->demand
+                                             : demand_compute(arena, input->config, input->topology,
+                                                              input->figures);
         GuardedPlan guarded = {};
 
         if (boot_guard_is_closed(input->guard, input->ledger)) {
                 Ledger *reloaded = ledger_copy(arena, input->ledger);
+                Demand *limited =
+                        demand_compute(arena, input->config, input->topology, input->figures);
 
                 ledger_reload(reloaded);
                 guarded.after_reload = make_plan(arena, input, reloaded, demand);
-                demand = demand_compute(arena, input->config, input->topology, input->figures);
-                limit_to_proven(arena, input->guard, demand, problems);
+                limit_to_proven(arena, input->guard, limited, problems);
+                demand = limited;
         }
         guarded.plan = make_plan(arena, input, input->ledger, demand);
         return guarded;

@@ -60,6 +60,7 @@ typedef struct GuardedPlanInput {
         const PoolLimits *limits;      /* NULL: none known */
         const PlanStartings *starting; /* NULL: none */
         bool is_restarted;             /* as PlanInput has it */
+        const Demand *demand; /* as it was computed from the same before; NULL: it was not */
 } GuardedPlanInput;
 
 /* What INPUT refers to must outlive the plans. */

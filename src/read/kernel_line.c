@@ -40,21 +40,6 @@ typedef struct Reader {
 
 /* ---- words ---- */
 
-int kernel_number_parse(const char *string, uint64_t *ret, const char **ret_rest) {
-        const char *rest;
-        Number number;
-        int r = parse_number(string, &number, &rest);
-
-        if (r < 0)
-                return r;
-        if (number.real != 0)
-                return -ERANGE;
-        *ret = number.whole;
-        if (ret_rest)
-                *ret_rest = rest;
-        return 0;
-}
-
 /* Takes a decimal number off *AT; false where there is none, or it does not fit. */
 static bool take_decimal(Arena *arena, const char **at, uint64_t *ret) {
         size_t length = strspn(*at, "0123456789");

@@ -128,7 +128,7 @@ static SourceLines file_lines(const char *text, size_t size) {
 /* ---- sysctl.d ---- */
 
 /* Dots become slashes and the other way round, unless a slash is the first of them; sysctl.d(5). */
-static char *normalize_key(Arena *arena, const char *key) {
+char *setting_source_normalize_key(Arena *arena, const char *key) {
         char *path = arena_strdup(arena, key);
         char *separator = strpbrk(path, "/.");
 
@@ -140,7 +140,7 @@ static char *normalize_key(Arena *arena, const char *key) {
 }
 
 void setting_source_add_sysctl(const SettingSearch *search, const char *key, const char *value) {
-        char *path = normalize_key(search->arena, key);
+        char *path = setting_source_normalize_key(search->arena, key);
 
         setting_source_add(
                 search, key, value,
@@ -190,9 +190,6 @@ static bool is_true(const char *value) {
         return value && parse_boolean(value, &is) == 0 && is;
 }
 
-/* [bootloader] cmdline_x=+transparent_hugepage=never */
-static void take_command_line(SettingSearch *search, const char *value);
-
 static void take_tuned(SettingSearch *search, const char *key, const char *value) {
         bool is_vm = text_equals(search->plugin, "vm");
 
@@ -207,8 +204,9 @@ static void take_tuned(SettingSearch *search, const char *key, const char *value
         else if (is_vm && text_equals(key, "transparent_hugepage.defrag"))
                 setting_source_add_entry(search, SETTING_SOURCE_THP_OTHER, key, value,
                                          PATH_THP "/defrag");
-        else if (text_equals(search->plugin, "bootloader") && text_starts_with(key, "cmdline"))
-                take_command_line(search, value + strspn(value, "+- "));
+        else if (search->entries->take_line && text_equals(search->plugin, "bootloader") &&
+                 text_starts_with(key, "cmdline")) /* cmdline_x=+transparent_hugepage=never */
+                search->entries->take_line(search, value + strspn(value, "+- "));
 }
 
 /* Takes "key=value" of a line; false when it is none. */
@@ -307,54 +305,6 @@ SourceNames setting_source_tuned_includes(Arena *arena, const char *text, size_t
         return names;
 }
 
-/* ---- the kernel command line ---- */
-
-/* sysctl.vm.nr_hugepages=20 is set by the kernel itself just before init. */
-static void take_kernel_argument(SettingSearch *search, const KernelArgument *argument) {
-        static const char prefix[] = "sysctl";
-        const char *name = argument->word + (*argument->word == '"');
-
-        if (!argument->value)
-                return;
-        if (text_equals(argument->name, "transparent_hugepage"))
-                setting_source_add_entry(search, SETTING_SOURCE_THP, argument->name,
-                                         argument->value, PATH_THP_ENABLED);
-        else if (text_starts_with(name, prefix) &&
-                 (name[strlen(prefix)] == '.' || name[strlen(prefix)] == '/')) {
-                char *key = arena_strndup(search->arena, name, strcspn(name, "="));
-
-                setting_source_add(
-                        search, key, argument->value,
-                        arena_printf(search->arena, PATH_PROC_SYS "%s",
-                                     normalize_key(search->arena, key + sizeof(prefix))));
-        }
-}
-
-static void take_command_line(SettingSearch *search, const char *value) {
-        const KernelLine *line = kernel_line_read(search->arena, value, search->file->path,
-                                                  search->entries->topology);
-
-        VEC_FOREACH(argument, &line->arguments)
-                take_kernel_argument(search, argument);
-        VEC_FOREACH(pages, &line->pages) {
-                SettingSourceKind what =
-                        pages->is_per_node ? SETTING_SOURCE_NODE_POOL
-                        : pages->page_size_bytes ==
-                                        search->entries->topology->default_page_size_bytes
-                                ? SETTING_SOURCE_NR_HUGEPAGES
-                                : SETTING_SOURCE_SIZE_POOL;
-                const char *nodes = what == SETTING_SOURCE_NODE_POOL ? PATH_NODES "/node*/hugepages"
-                                                                     : PATH_HUGEPAGES;
-                const char *equals = strrchr(pages->words, '=');
-
-                setting_source_add_entry(search, what,
-                                         arena_strdup_to(search->arena, pages->words, equals),
-                                         equals + 1,
-                                         page_size_path(search->arena, nodes,
-                                                        pages->page_size_bytes, "nr_hugepages"));
-        }
-}
-
 /* ---- files ---- */
 
 void setting_sources_add_plain(SettingSources *entries, const SettingSourceFile *file) {
@@ -363,9 +313,7 @@ void setting_sources_add_plain(SettingSources *entries, const SettingSourceFile 
         SettingSearch search = {
                 .arena = arena, .entries = entries, .file = file, .n_before = entries->list.n};
 
-        if (file->source == SETTING_SOURCE_KERNEL_COMMAND_LINE)
-                take_command_line(&search, arena_strndup(arena, file->text, file->size));
-        else if (file->source == SETTING_SOURCE_TUNED)
+        if (file->source == SETTING_SOURCE_TUNED)
                 search_tuned(&search);
         else
                 for (char *line; (line = source_line(arena, &lines));) {

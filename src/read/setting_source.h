@@ -74,8 +74,14 @@ SettingSources *setting_sources_new(Arena *arena, const Topology *topology);
  * is bounded, whatever the files hold. */
 void setting_sources_add_file(SettingSources *entries, const SettingSourceFile *file);
 
-/* The same for a FILE that is no script. */
+/* The same for a FILE that is neither a script nor the kernel command line. */
 void setting_sources_add_plain(SettingSources *entries, const SettingSourceFile *file);
+
+/* From now on what FILEs hand to the kernel at boot is looked at, too. */
+void setting_sources_take_lines(SettingSources *entries);
+
+/* The same for the kernel command line. */
+void setting_sources_add_command_line(SettingSources *entries, const SettingSourceFile *file);
 
 /* To be called once, when all files were added: settles which entries are effective. */
 void setting_sources_finish(SettingSources *entries);

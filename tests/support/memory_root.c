@@ -205,3 +205,18 @@ int root_remove(const Root *root, const char *path) {
 int root_symlink(const Root *root, const char *target, const char *path) {
         return root_write_attribute(root, path, target);
 }
+
+/* ---- directories whose files are read ---- */
+
+int root_open_folder(const Root *root, Arena *arena, const char *path, RootFolder *ret) {
+        *ret = (RootFolder){.fd = -1};
+        return root_list(root, arena, path, &ret->names);
+}
+
+void root_close_folder(RootFolder *folder UNUSED) {
+}
+
+int root_read_in(const Root *root, Arena *arena, const RootFolder *folder UNUSED, const char *path,
+                 size_t max, struct stat *ret_st UNUSED, char **ret, size_t *ret_size) {
+        return root_read_judged(root, arena, path, max, NULL, NULL, ret, ret_size);
+}

@@ -81,11 +81,9 @@ typedef struct Segment {
  * elements in groups that fill a power of two. */
 static uint64_t hash_table_bytes(uint64_t n, uint64_t entry_bytes) {
         uint64_t segments = div_round_up(power_of_two_from(n), 256);
-        uint64_t element_bytes = 16 + round_up_saturated(entry_bytes, 8), group = 256;
+        uint64_t element_bytes = 16 + round_up_saturated(entry_bytes, 8);
+        uint64_t group = MAX(power_of_two_from(32 * element_bytes), UINT64_C(256)) / element_bytes;
 
-        while (group / element_bytes < 32)
-                group *= 2;
-        group /= element_bytes;
         return add_saturated(
                 376 + MAX(segments, UINT64_C(256)) * 8,
                 add_saturated(mul_saturated(segments, 2048),

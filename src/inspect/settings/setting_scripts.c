@@ -8,6 +8,7 @@
 
 #include "base/text.h"
 #include "host/host_sources.h"
+#include "model/names.h"
 #include "read/unit_file.h"
 
 #include <string.h>
@@ -189,6 +190,20 @@ static void add_scripts(const Root *root, SettingSources *entries) {
         find_in_cron(&finder);
 }
 
+static void add_command_line(const Root *root, SettingSources *entries) {
+        CLEANUP(arena_freep) Arena *arena = arena_new();
+        SettingSourceFile line = {.source = SETTING_SOURCE_KERNEL_COMMAND_LINE,
+                                  .path = PATH_CMDLINE};
+        char *text;
+
+        setting_sources_take_lines(entries);
+        if (root_read_attribute(root, arena, PATH_CMDLINE, &text) < 0)
+                return;
+        line.text = text;
+        line.size = strlen(text);
+        setting_sources_add_command_line(entries, &line);
+}
+
 SettingSources *setting_sources_find(const Root *root, Arena *arena, const Topology *topology) {
-        return setting_sources_find_with(root, arena, topology, add_scripts);
+        return setting_sources_find_with(root, arena, topology, add_command_line, add_scripts);
 }

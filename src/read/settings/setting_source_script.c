@@ -74,8 +74,11 @@ void setting_sources_add_file(SettingSources *entries, const SettingSourceFile *
         CLEANUP(arena_freep) Arena *arena = arena_new();
         SettingSearch search = {.arena = arena, .entries = entries, .file = file};
 
+        setting_sources_take_lines(entries);
         if (file->source == SETTING_SOURCE_SCRIPT)
                 search_script(&search);
+        else if (file->source == SETTING_SOURCE_KERNEL_COMMAND_LINE)
+                setting_sources_add_command_line(entries, file);
         else
                 setting_sources_add_plain(entries, file);
 }

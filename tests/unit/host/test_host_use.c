@@ -10,7 +10,8 @@
 
 #define ROOT "/sys/fs/cgroup"
 
-static const char host[] = "sizes 1G 2M\nnode 0 total=16G free=15G\nnode 1 total=16G free=15G\n";
+static const char host[] = "sizes 1G 2M\nnode 0 total=16G free=8G 1G=3/3 2M=20/17\n"
+                           "node 1 total=16G free=8G 2M=20/15\n";
 
 static const UnitUse *read_unit(const Tree *tree, const char *unit) {
         const Config *config = config_make(
@@ -197,11 +198,59 @@ static void test_mounts(void **state) {
         assert_int_equal(use->mounts.items[1].page_size_bytes, 0);
 }
 
+/* Of no pages nobody has any: that is not read where others are counted. */
+static void test_no_pages(void **state) {
+        static const char group[] = ROOT "/system.slice/a.service";
+        static const char without[] = "sizes 1G 2M\nnode 0 total=16G free=8G 2M=20/17\n";
+        const Tree *tree = *state;
+        const Config *config =
+                config_make(tree->arena, "a.conf", "[Instance]\nPages=1\nUnit=a.service\n", NULL);
+
+        write_counts(tree, group);
+        const HostUse *use = host_use_read(tree->root, tree->arena, config,
+                                           ledger_new(tree->arena, ""),
+                                           host_make(tree->arena, without));
+
+        assert_text(charge_text(tree->arena, &use->units.items[0], GIB), "0");
+        assert_text(charge_text(tree->arena, &use->units.items[0], 2 * MIB), "20/0:3/1:5");
+}
+
+/* Any count, and any unit that has come or gone, makes it another. */
+static void test_is_current(void **state) {
+        static const char *const others[] = {
+                "sizes 1G 2M\nnode 0 total=16G free=8G 1G=3/3 2M=20/16\nnode 1 total=16G free=8G 2M=20/15\n",
+                "sizes 1G 2M\nnode 0 total=16G free=8G 1G=3/3 2M=20/17\nnode 1 total=16G free=8G 2M=21/15\n",
+                "sizes 1G 2M\nnode 0 total=16G free=8G 1G=3/3 2M=20/17\nnode 1 total=16G free=8G 2M=20/15/1\n",
+                "sizes 1G 2M\nnode 0 total=16G free=8G 1G=3/3 2M=20/17\nnode 1 total=16G free=8G 2M=20/15\n"
+                "reserved 2M=3\n",
+                "sizes 1G 2M\nnode 0 total=16G free=8G 1G=3/3 2M=20/17\n",
+        };
+        const Tree *tree = *state;
+        Topology *then = host_make(tree->arena, host);
+        const Config *config =
+                config_make(tree->arena, "a.conf", "[Instance]\nPages=1\nUnit=a.service\n", NULL);
+
+        write_counts(tree, ROOT "/system.slice/a.service");
+        const HostUse *use =
+                host_use_read(tree->root, tree->arena, config, ledger_new(tree->arena, ""), then);
+
+        then = host_make(tree->arena, host);
+        assert_true(host_use_is_current(tree->root, use, then, host_make(tree->arena, host)));
+        ARRAY_FOREACH(other, others, ARRAY_LEN(others))
+                assert_false(
+                        host_use_is_current(tree->root, use, then, host_make(tree->arena, *other)));
+        assert_int_equal(rename(tree_path(tree, ROOT "/system.slice/a.service"),
+                                tree_path(tree, ROOT "/system.slice/b.service")),
+                         0);
+        assert_false(host_use_is_current(tree->root, use, then, host_make(tree->arena, host)));
+}
+
 TEST_FILE(host_use) {
         const struct CMUnitTest tests[] = {
-                TREE_TEST(test_stopped), TREE_TEST(test_counted), TREE_TEST(test_not_counted),
-                TREE_TEST(test_where),   TREE_TEST(test_legacy),  TREE_TEST(test_memory_nodes),
-                TREE_TEST(test_which),   TREE_TEST(test_mounts),
+                TREE_TEST(test_stopped),    TREE_TEST(test_counted), TREE_TEST(test_not_counted),
+                TREE_TEST(test_where),      TREE_TEST(test_legacy),  TREE_TEST(test_memory_nodes),
+                TREE_TEST(test_which),      TREE_TEST(test_mounts),  TREE_TEST(test_no_pages),
+                TREE_TEST(test_is_current),
         };
 
         return RUN_TESTS(tests);

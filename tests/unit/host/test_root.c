@@ -466,6 +466,62 @@ static size_t count_fds(void) {
         return n;
 }
 
+/* Of a directory that nobody else can write to, what was a file when it was listed is opened at once; links are
+ * followed as ever, and what is none any more is refused as ever. */
+static void test_folder(void **state) {
+        const Tree *tree = *state;
+        const unsigned modes[] = {0755, 0775, 0757};
+        RootFolder folder;
+        char *text = NULL;
+        size_t size;
+
+        tree_mkdir(tree, "/d/directory");
+        tree_write(tree, "/d/file", "in it");
+        tree_write(tree, "/d/gone", "x");
+        tree_write(tree, "/d/other", "x");
+        tree_write(tree, "/target", "behind it");
+        tree_link(tree, "/target", "/d/link");
+        for (size_t i = 0; i < ARRAY_LEN(modes); i++) {
+                struct stat st = {};
+
+                assert_int_equal(chmod(tree_path(tree, "/d"), modes[i]), 0);
+                assert_int_equal(root_open_folder(tree->root, tree->arena, "/d", &folder), 0);
+                assert_int_equal(folder.names.n, 5 - (i > 0));
+                assert_true((folder.fd >= 0) == (modes[i] == 0755));
+                assert_int_equal(root_read_in(tree->root, tree->arena, &folder, "/d/file", 100, &st,
+                                              &text, &size),
+                                 0);
+                assert_text(text, "in it");
+                assert_int_equal(size, 5);
+                assert_int_equal(st.st_size, 5);
+                assert_int_equal(root_read_in(tree->root, tree->arena, &folder, "/d/link", 100, &st,
+                                              &text, &size),
+                                 0);
+                assert_text(text, "behind it");
+                assert_int_equal(root_read_in(tree->root, tree->arena, &folder, "/d/directory", 100,
+                                              &st, &text, &size),
+                                 -EISDIR);
+                assert_int_equal(root_read_in(tree->root, tree->arena, &folder, "/d/file", 4, &st,
+                                              &text, &size),
+                                 -EFBIG);
+                unlink(tree_path(tree, "/d/gone"));
+                assert_int_equal(root_read_in(tree->root, tree->arena, &folder, "/d/gone", 100, &st,
+                                              &text, &size),
+                                 -ENOENT);
+                unlink(tree_path(tree, "/d/other"));
+                assert_int_equal(mkfifo(tree_path(tree, "/d/other"), 0644), 0);
+                assert_int_equal(root_read_in(tree->root, tree->arena, &folder, "/d/other", 100,
+                                              &st, &text, &size),
+                                 -EINVAL);
+                root_close_folder(&folder);
+                assert_int_equal(folder.fd, -1);
+        }
+        assert_int_equal(root_open_folder(tree->root, tree->arena, "/none", &folder), -ENOENT);
+        assert_int_equal(folder.fd, -1);
+        assert_int_equal(root_open_folder(tree->root, tree->arena, "/target", &folder), -ENOTDIR);
+        assert_int_equal(folder.fd, -1);
+}
+
 static void test_no_fd_leaks(void **state) {
         const Tree *tree = *state;
         size_t before = count_fds();
@@ -504,6 +560,7 @@ TEST_FILE(root) {
                 TREE_TEST(test_directories),
                 TREE_TEST(test_links),
                 TREE_TEST(test_list),
+                TREE_TEST(test_folder),
                 TREE_TEST(test_no_fd_leaks),
         };
 

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* What only those do with a root who look after the kernel's own. */
+#include "host/root/root_inside.h"
+
+#include <string.h>
+
+int root_write_attribute(const Root *root, const char *path, const char *text) {
+        /* Truncating matters for a captured host only, where attributes are plain files. */
+        CLEANUP(close_fd) int fd = root_open_below(root, path, O_WRONLY | O_TRUNC | O_NOCTTY, 0);
+
+        if (fd < 0)
+                return fd;
+        ssize_t n = write(fd, text, strlen(text));
+
+        if (n < 0)
+                return -errno;
+        return (size_t) n == strlen(text) ? 0 : -EIO;
+}
+
+int root_statfs(const Root *root, const char *path, struct statfs *ret) {
+        CLEANUP(close_fd) int fd = root_open_below(root, path, O_PATH | O_DIRECTORY, 0);
+
+        return root_note(root, path, fd < 0 ? fd : fstatfs(fd, ret) < 0 ? -errno : 0);
+}
