@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-/* What all that is written as JSON is made of: counts, and lists of what a vector holds; and the writing. */
+/* What all that is written as JSON is made of: counts, and lists of what a vector holds. */
 
 #include "base/vec.h"
 
@@ -24,8 +24,3 @@ static inline json_t *count_to_json(uint64_t n) {
                         json_array_append_new(list, json); \
                 list;                                      \
         })
-
-/* As json_dump_callback(3) with JSON_COMPACT, at less than half of its cost: that prints a text to compare for each object in
- * which it is, so that none holds itself, and looks at each byte three times. Of no more levels than there is stack for.
- * 0; -1: ADD has failed. */
-int json_write(const json_t *json, json_dump_callback_t add, void *data);

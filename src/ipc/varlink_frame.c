@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "ipc/varlink_frame.h"
 
-#include "base/json.h"
 #include "base/text.h"
 #include "ipc/varlink_parameters.h"
 
@@ -170,7 +169,8 @@ int varlink_writer_add(VarlinkWriter *writer, const json_t *message) {
         Append append = {.buffer = writer};
         size_t length = buffer_length(writer);
 
-        if (json_write(message, append_bytes, &append) == 0 && append_bytes("", 1, &append) == 0)
+        if (json_dump_callback(message, append_bytes, &append, JSON_COMPACT) == 0 &&
+            append_bytes("", 1, &append) == 0)
                 return 0;
         writer->end = writer->start + length;
         return append.error < 0 ? append.error : -ENOMEM;

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "state/json_file.h"
 
-#include "base/json.h"
-#include "base/text.h"
+#include "base/memory.h"
 
 enum { JSON_BYTES_MAX = 4 * 1024 * 1024 };
 
@@ -21,19 +20,14 @@ int json_file_read(const Root *root, Arena *arena, const char *path, json_t **re
         return 0;
 }
 
-static int add_bytes(const char *bytes, size_t n, void *text) {
-        text_add_n(text, bytes, n);
-        return 0;
-}
-
 static int write_with(const Root *root, const char *path, json_t *json, unsigned mode,
                       int (*write)(const Root *, const char *, const char *, unsigned)) {
-        CLEANUP(arena_freep) Arena *arena = arena_new();
-        Text text = text_in(arena);
-        int r = json ? json_write(json, add_bytes, &text) : -ENOMEM;
+        char *text = json_dumps(json, JSON_INDENT(1) | JSON_PRESERVE_ORDER);
+        int r = text ? write(root, path, text, mode) : -ENOMEM;
 
+        memory_free(text);
         json_decref(json);
-        return r < 0 ? -ENOMEM : write(root, path, text.string, mode);
+        return r;
 }
 
 int json_file_write(const Root *root, const char *path, json_t *json, unsigned mode) {
