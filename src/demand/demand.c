@@ -76,7 +76,8 @@ static Reason refuse_unknown(Arena *arena, const InstanceConfig *config, const F
                         ? figure->remedy
                         : arena_printf(
                                   arena,
-                                  "start %s, before which %s is asked (the log of hugeplan-learn@%s.service tells what came of it); or give Memory= or Pages=",
+                                  "%sstart %s, before which %s is asked (the log of hugeplan-learn@%s.service tells what came of it); or give Memory= or Pages=",
+                                  figure ? "correct that, and run hugeplanctl reload or " : "",
                                   config->unit ? config->unit : "the database",
                                   config->engine->title, config->name));
 }
