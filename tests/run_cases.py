@@ -15,6 +15,7 @@ cases/NAME/ holds
     NAME.command      the whole command line of NAME.expected, where a verb's name does not do
     generator.expected
                       the tree that the generator writes, in the same way
+What is no JSON says the same, word for word, on terminals of 80 and of 200 columns.
 The host is never changed by any of this: contents, modes and times of the whole tree are compared
 before and after every command. --update writes the expected files anew (touch one to begin with).
 """
@@ -43,6 +44,7 @@ OWN_FILES = re.compile(r"^(host|tree|README|.*\.(expected|command))$")
 ENVIRONMENT = {"PATH": "/usr/bin:/bin", "LC_ALL": "C.UTF-8", "TERM": "dumb",
                "ASAN_OPTIONS": os.environ.get("ASAN_OPTIONS", ""),
                "UBSAN_OPTIONS": os.environ.get("UBSAN_OPTIONS", "print_stacktrace=1")}
+WIDTHS = (80, 200)
 # What runs the programs where they were built for another machine; set by `meson test`.
 WRAPPER = shlex.split(os.environ.get("MESON_EXE_WRAPPER", ""))
 
@@ -89,9 +91,11 @@ def as_text(output: str, errors: str, code: int, root: pathlib.Path) -> str:
     return text.replace(str(root), "@ROOT@")
 
 
-def run(arguments: list[str], root: pathlib.Path) -> subprocess.CompletedProcess[str]:
+def run(arguments: list[str], root: pathlib.Path,
+        columns: int | None = None) -> subprocess.CompletedProcess[str]:
+    environment = ENVIRONMENT if columns is None else {**ENVIRONMENT, "COLUMNS": str(columns)}
     return subprocess.run(arguments, check=False, capture_output=True, text=True, timeout=60,
-                          cwd=root, env=ENVIRONMENT, stdin=subprocess.DEVNULL)
+                          cwd=root, env=environment, stdin=subprocess.DEVNULL)
 
 
 def command_of(case: pathlib.Path, what: str) -> list[str]:
@@ -102,8 +106,8 @@ def command_of(case: pathlib.Path, what: str) -> list[str]:
     return [*options, *what.removesuffix(".json").split(".", 1)]
 
 
-def run_verb(programs: Programs, command: list[str], root: pathlib.Path) -> str:
-    done = run([*WRAPPER, str(programs.hugeplanctl), f"--root={root}", *command], root)
+def run_verb(programs: Programs, command: list[str], root: pathlib.Path, columns: int | None = None) -> str:
+    done = run([*WRAPPER, str(programs.hugeplanctl), f"--root={root}", *command], root, columns)
     text = as_text(done.stdout, done.stderr, done.returncode, root)
     text = with_any_prefix(text.replace(str(programs.hugeplanctl), "hugeplanctl"))
     text = re.sub(r"\b(hugeplan(?:ctl |: |</dt><dd>))\d+\.\d+\.\d+\b", r"\1@VERSION@", text)
@@ -146,6 +150,17 @@ def compare(name: str, expected: str, actual: str) -> list[str]:
     return ["".join(difference)]
 
 
+def words_of(text: str) -> list[str]:
+    """Those of a comment that was broken are the same."""
+    return [word for word in text.split() if word != "#"]
+
+
+def compare_words(name: str, expected: str, actual: str) -> list[str]:
+    if words_of(expected) == words_of(actual):
+        return []
+    return compare(name, expected, actual)
+
+
 def compare_trees(name: str, before: dict[str, tuple[object, ...]],
                   after: dict[str, tuple[object, ...]]) -> list[str]:
     changed = sorted(path for path in before.keys() | after.keys()
@@ -174,11 +189,18 @@ def run_case(programs: Programs, case: pathlib.Path, is_updating: bool) -> list[
                 file.write_text(actual, encoding="utf-8")
             else:
                 problems += compare(name, file.read_text(encoding="utf-8"), actual)
+                if what != "generator" and not actual.startswith(("{", "[")):
+                    for columns in WIDTHS:
+                        problems += compare_words(f"{name} of {columns} columns", actual,
+                                                  run_verb(programs, command_of(case, what), root, columns))
     return problems
 
 
 def self_test() -> None:
-    """The comparison of trees must see every kind of change."""
+    """The comparison of trees must see every kind of change, that of words a word that is cut or lost."""
+    assert compare_words("", "# one two\n", "# one\n#   two\n") == []
+    assert compare_words("", "one two\n", "one tw\no\n")
+    assert compare_words("", "one two\n", "one\n")
     with tempfile.TemporaryDirectory() as name:
         directory = pathlib.Path(name)
         (directory / "a").write_text("x")
