@@ -221,8 +221,7 @@ static void test_is_current(void **state) {
                 "sizes 1G 2M\nnode 0 total=16G free=8G 1G=3/3 2M=20/16\nnode 1 total=16G free=8G 2M=20/15\n",
                 "sizes 1G 2M\nnode 0 total=16G free=8G 1G=3/3 2M=20/17\nnode 1 total=16G free=8G 2M=21/15\n",
                 "sizes 1G 2M\nnode 0 total=16G free=8G 1G=3/3 2M=20/17\nnode 1 total=16G free=8G 2M=20/15/1\n",
-                "sizes 1G 2M\nnode 0 total=16G free=8G 1G=3/3 2M=20/17\nnode 1 total=16G free=8G 2M=20/15\n"
-                "reserved 2M=3\n",
+                "sizes 1G 2M\nnode 0 total=16G free=8G 1G=3/3 2M=20/17\nnode 1 total=16G free=8G 2M=20/15\nreserved 2M=3\n",
                 "sizes 1G 2M\nnode 0 total=16G free=8G 1G=3/3 2M=20/17\n",
         };
         const Tree *tree = *state;
