@@ -12,6 +12,8 @@
 struct Loop {
         int epoll_fd, timer_fd;
         LoopTimer *first, *last; /* by their times; of equal ones, as they were set */
+        LoopTimer *
+                after_all; /* one of them that is served when nothing is ready; NULL: there is none */
         uint64_t armed_usec; /* for when the descriptor of the clock is set; UINT64_MAX: for never */
         bool is_over;
         int code;
@@ -52,6 +54,8 @@ void loop_unset(LoopTimer *timer) {
         if (loop) {
                 *(timer->before ? &timer->before->next : &loop->first) = timer->next;
                 *(timer->next ? &timer->next->before : &loop->last) = timer->before;
+                if (loop->after_all == timer)
+                        loop->after_all = NULL;
         }
         *timer = (LoopTimer){};
 }
@@ -71,6 +75,12 @@ void loop_set(Loop *loop, LoopTimer *timer, uint64_t at_usec, LoopTimerHandler h
         *(next ? &next->before : &loop->last) = timer;
 }
 
+void loop_set_after_all(Loop *loop, LoopTimer *timer, uint64_t at_usec, LoopTimerHandler handler,
+                        void *userdata) {
+        loop_set(loop, timer, at_usec, handler, userdata);
+        loop->after_all = timer;
+}
+
 /* A descriptor, for epoll_wait(2) goes by a clock that stands still while the host is suspended. */
 static int arm(Loop *loop, uint64_t at_usec) {
         const struct itimerspec at = {
@@ -88,49 +98,52 @@ static int arm(Loop *loop, uint64_t at_usec) {
         return 0;
 }
 
-/* Whether there was one that had come, which was served. */
-static bool serve_timer(LoopTimer *timer) {
-        if (!timer || timer->at_usec > clock_now_usec())
-                return false;
+static void serve_timer(LoopTimer *timer) {
         const LoopTimer due = *timer;
 
         loop_unset(timer);
         due.handler(due.userdata);
-        return true;
 }
 
 /* ---- the loop ---- */
 
+/* Of descriptors. How many were ready, one of which was served; negative errno. */
 static int wait_and_serve(Loop *loop, bool may_wait) {
         struct epoll_event event;
         int n = epoll_wait(loop->epoll_fd, &event, 1, may_wait ? -1 : 0);
 
         if (n < 0)
-                return errno == EINTR ? 0 : -errno;
+                return errno == EINTR ? 1 : -errno;
         const LoopIo *io = n > 0 ? event.data.ptr : NULL;
 
         if (io)
                 io->handler(io->userdata, event.events);
         else if (n > 0)
                 loop->armed_usec = 0; /* the clock's, which is set anew before the next wait */
-        return 0;
+        return n;
 }
 
 /* One time and one descriptor in turn, so that neither keeps the other from being served. */
 int loop_run(Loop *loop) {
         while (!loop->is_over) {
                 LoopTimer *timer = loop->first;
-                bool is_served = serve_timer(timer);
+                bool may_wait = !loop->after_all;
                 int r = 0;
 
+                if (timer && timer->at_usec <= clock_now_usec()) {
+                        serve_timer(timer);
+                        may_wait = false;
+                }
                 if (loop->is_over)
                         break;
-                if (!is_served)
+                if (may_wait)
                         r = arm(loop, timer ? timer->at_usec : UINT64_MAX);
                 if (r == 0)
-                        r = wait_and_serve(loop, !is_served);
+                        r = wait_and_serve(loop, may_wait);
                 if (r < 0)
                         return r;
+                if (r == 0 && loop->after_all)
+                        serve_timer(loop->after_all);
         }
         return loop->code;
 }

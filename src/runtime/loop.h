@@ -53,6 +53,10 @@ void loop_unwatch(LoopIo *io);                 /* also one that is not watched *
  * that is set already is set anew. */
 void loop_set(Loop *loop, LoopTimer *timer, uint64_t at_usec, LoopTimerHandler handler,
               void *userdata);
+/* The same as soon as nothing is ready that is to be served before, and at that moment at the latest: who answers many
+ * has heard all of them by then. One in a loop at a time; one that is set leaves the other to its time. */
+void loop_set_after_all(Loop *loop, LoopTimer *timer, uint64_t at_usec, LoopTimerHandler handler,
+                        void *userdata);
 void loop_unset(LoopTimer *timer); /* also one that is not set */
 
 /* Whether it is set, and has not come. */

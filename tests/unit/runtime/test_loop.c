@@ -15,6 +15,7 @@ typedef struct Steps {
         LoopIo io;
         LoopTimer a, b, c;
         int ends[2];
+        size_t n_bytes;
         char names[STEPS_MAX + 1];
         size_t n;
 } Steps;
@@ -65,6 +66,18 @@ static void on_byte(void *userdata, uint32_t events) {
                 loop_unwatch(&steps->io);
                 loop_set(steps->loop, &steps->b, 0, on_last, steps);
         }
+}
+
+/* Takes one byte at a time, as many as it is told to; of more than there are it takes none. */
+static void on_some(void *userdata, uint32_t events UNUSED) {
+        Steps *steps = userdata;
+        char byte;
+
+        if (steps->n_bytes == SIZE_MAX)
+                return;
+        note(steps, 'i');
+        assert_int_equal(read(steps->ends[0], &byte, 1), 1);
+        steps->n_bytes--;
 }
 
 static int setup(void **state) {
@@ -136,6 +149,33 @@ static void test_turns(void **state) {
         assert_null(strstr(steps->names, "ii"));
 }
 
+/* Three bytes are read before; or, where there is no end of what is ready, it comes at its time. */
+static void test_after_all(void **state) {
+        for (unsigned is_endless = 0; is_endless < 2; is_endless++) {
+                Steps *steps = *state;
+                LoopTimer last = {};
+
+                *steps = (Steps){.loop = steps->loop,
+                                 .ends = {steps->ends[0], steps->ends[1]},
+                                 .n_bytes = is_endless ? SIZE_MAX : 3};
+                assert_int_equal(write(steps->ends[1], "xxx", 3), 3);
+                assert_int_equal(loop_watch(steps->loop, &steps->io, steps->ends[0], EPOLLIN,
+                                            on_some, steps),
+                                 0);
+                uint64_t now = clock_now_usec();
+
+                loop_set_after_all(steps->loop, &steps->a,
+                                   is_endless ? now + 1000 : now + USEC_PER_SEC, on_a, steps);
+                loop_set(steps->loop, &last, now + 3000, on_last, steps);
+                assert_int_equal(loop_run(steps->loop), 7);
+                assert_text(steps->names, is_endless ? "az" : "iiiaz");
+                assert_true(clock_now_usec() < now + USEC_PER_SEC);
+                loop_unwatch(&steps->io);
+                loop_free(steps->loop);
+                assert_int_equal(loop_new(&steps->loop), 0);
+        }
+}
+
 static void test_descriptors(void **state) {
         Steps *steps = *state;
         LoopIo other = {};
@@ -154,6 +194,7 @@ TEST_FILE(loop) {
                 cmocka_unit_test_setup_teardown(test_times, setup, teardown),
                 cmocka_unit_test_setup_teardown(test_equal_times, setup, teardown),
                 cmocka_unit_test_setup_teardown(test_turns, setup, teardown),
+                cmocka_unit_test_setup_teardown(test_after_all, setup, teardown),
                 cmocka_unit_test_setup_teardown(test_descriptors, setup, teardown),
         };
 
