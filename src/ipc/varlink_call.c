@@ -18,14 +18,18 @@ static void call_send(VarlinkCall *call, json_t *message) {
         json_decref(message);
 }
 
-static void call_end(VarlinkCall *call, json_t *message) {
+static void call_finish(VarlinkCall *call) {
         Connection *c = call->connection;
 
-        call_send(call, message);
         c->call = NULL;
         c->idle_since_usec = varlink_now_usec();
         free(call);
         connection_kick(c);
+}
+
+static void call_end(VarlinkCall *call, json_t *message) {
+        call_send(call, message);
+        call_finish(call);
 }
 
 void varlink_call_reply(VarlinkCall *call, json_t *parameters) {
@@ -52,6 +56,52 @@ int varlink_call_reply_continues(VarlinkCall *call, json_t *parameters) {
                 return -ENOTSUP;
         }
         call_send(call, parameters ? varlink_reply_make(parameters, true) : NULL);
+        connection_kick(call->connection);
+        return 0;
+}
+
+/* ---- one answer for many ---- */
+
+struct VarlinkText {
+        VarlinkWriter writer;
+};
+
+VarlinkText *varlink_text_new(json_t *parameters, bool is_last) {
+        VarlinkText *text = calloc(1, sizeof(*text));
+        json_t *message = parameters ? varlink_reply_make(parameters, !is_last) : NULL;
+
+        if (text)
+                text->writer = varlink_writer_make(SIZE_MAX);
+        if (text && (!message || varlink_writer_add(&text->writer, message) < 0))
+                text = varlink_text_free(text);
+        json_decref(message);
+        return text;
+}
+
+VarlinkText *varlink_text_free(VarlinkText *text) {
+        if (text)
+                varlink_writer_done(&text->writer);
+        free(text);
+        return NULL;
+}
+
+static void call_send_text(VarlinkCall *call, const VarlinkText *text) {
+        Connection *c = call->connection;
+
+        if (!call->oneway && !c->is_doomed &&
+            (!text || varlink_writer_add_copy(&c->writer, &text->writer) < 0))
+                connection_doom(c);
+}
+
+void varlink_call_reply_text(VarlinkCall *call, const VarlinkText *text) {
+        call_send_text(call, text);
+        call_finish(call);
+}
+
+int varlink_call_reply_text_continues(VarlinkCall *call, const VarlinkText *text) {
+        if (!call->more)
+                return -ENOTSUP;
+        call_send_text(call, text);
         connection_kick(call->connection);
         return 0;
 }

@@ -176,6 +176,12 @@ int varlink_writer_add(VarlinkWriter *writer, const json_t *message) {
         return append.error < 0 ? append.error : -ENOMEM;
 }
 
+int varlink_writer_add_copy(VarlinkWriter *writer, const VarlinkWriter *from) {
+        Append append = {.buffer = writer};
+
+        return append_bytes(from->bytes + from->start, buffer_length(from), &append);
+}
+
 size_t varlink_writer_unsent(const VarlinkWriter *writer) {
         return buffer_length(writer);
 }

@@ -76,6 +76,9 @@ VarlinkWriter varlink_writer_make(size_t output_max);
  * exceeded; -ENOMEM. */
 int varlink_writer_add(VarlinkWriter *writer, const json_t *message);
 
+/* What is unsent in FROM. Likewise. */
+int varlink_writer_add_copy(VarlinkWriter *writer, const VarlinkWriter *from);
+
 size_t varlink_writer_unsent(const VarlinkWriter *writer);
 
 /* Sends what fits without waiting. 0 when all is sent, -EAGAIN when something is left, or another

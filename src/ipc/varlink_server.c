@@ -307,12 +307,15 @@ static void connection_dispatch(VarlinkServer *server UNUSED, Source *source, ui
 }
 
 void connection_kick(Connection *c) {
+        uint64_t start = varlink_now_usec();
+
         if (c->is_in_turn || c->is_doomed)
                 return;
         connection_send(c);
         connection_look_for_call(c, false);
         connection_settle(c);
         server_set_awake(c->server);
+        varlink_places_charge(&c->server->places, c->peer.uid, varlink_now_usec() - start);
 }
 
 /* ---- serving ---- */

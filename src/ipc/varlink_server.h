@@ -122,6 +122,20 @@ void varlink_call_error(VarlinkCall *call, const char *error, json_t *parameters
 /* org.varlink.service.InvalidParameter. */
 void varlink_call_error_invalid_parameter(VarlinkCall *call, const char *name);
 
+/* ---- one answer for many ---- */
+
+/* The text of a reply. */
+typedef struct VarlinkText VarlinkText;
+
+/* PARAMETERS are stolen. IS_LAST: for varlink_call_reply_text(), else for the other. NULL: it could not be built; who
+ * is to be answered by that is disconnected. */
+VarlinkText *varlink_text_new(json_t *parameters, bool is_last);
+VarlinkText *varlink_text_free(VarlinkText *text); /* takes NULL; returns NULL */
+
+/* As varlink_call_reply() and varlink_call_reply_continues(). TEXT stays the caller's. */
+void varlink_call_reply_text(VarlinkCall *call, const VarlinkText *text);
+int varlink_call_reply_text_continues(VarlinkCall *call, const VarlinkText *text);
+
 /* ---- while it lasts ---- */
 
 /* One of several replies; PARAMETERS as for varlink_call_reply(). -ENOTSUP, and nothing is sent, when

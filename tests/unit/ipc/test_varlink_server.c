@@ -741,6 +741,38 @@ static void test_more(void **state) {
         assert_int_equal(f->n_closed, 1);
 }
 
+/* One text for all; who has not asked for more gets another. One that could not be made is no answer. */
+static void test_text_for_many(void **state) {
+        Fixture *f = *state;
+        int fd = connect_client(f), last = connect_client(f), none = connect_client(f);
+        VarlinkText *more = varlink_text_new(json_pack("{s:i}", "i", 1), false),
+                    *end = varlink_text_new(json_pack("{s:i}", "i", 2), true);
+
+        call(f, fd, "Watch", ",\"more\":true");
+        pump(f);
+        call(f, last, "Keep", "");
+        pump(f);
+        call(f, none, "Keep", "");
+        pump(f);
+        for (int i = 0; i < 2; i++) {
+                assert_int_equal(varlink_call_reply_text_continues(f->kept[0], more), 0);
+                assert_hears(f, fd, "{\"parameters\":{\"i\":1},\"continues\":true}");
+        }
+        assert_int_equal(varlink_call_reply_text_continues(f->kept[1], more), -ENOTSUP);
+        varlink_call_reply_text(f->kept[0], end);
+        varlink_call_reply_text(f->kept[1], end);
+        assert_null(varlink_text_new(NULL, true));
+        varlink_call_reply_text(f->kept[2], NULL);
+        varlink_text_free(more);
+        varlink_text_free(end);
+        assert_hears(f, fd, "{\"parameters\":{\"i\":2}}");
+        assert_hears(f, last, "{\"parameters\":{\"i\":2}}");
+        assert_connections(f, 2);
+        close(fd);
+        close(last);
+        close(none);
+}
+
 static json_t *state_of(Fixture *f, size_t bytes) {
         Text text = text_in(f->arena);
 
@@ -1726,6 +1758,7 @@ TEST_FILE(varlink_server) {
                 SERVER_TEST(test_server_ends_during_deferred_call),
                 SERVER_TEST(test_reply_that_cannot_be_built),
                 SERVER_TEST(test_more),
+                SERVER_TEST(test_text_for_many),
                 SERVER_TEST(test_subscriber_that_does_not_read),
                 SERVER_TEST(test_congested_subscriber_can_be_spared),
                 SERVER_TEST(test_malformed_messages),
