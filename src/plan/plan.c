@@ -71,19 +71,24 @@ static void find_holds(Planner *planner) {
                         *vec_push(planner->arena, &plan->left_holds) = hold;
 }
 
-static bool is_starting_or_held(const PlanInput *input, const char *unit) {
-        return ledger_hold(input->ledger, unit, NULL) ||
-               (input->starting &&
-                VEC_ANY(starting, input->starting, text_equals(starting->unit, unit)));
+Index *plan_index_started(Arena *arena, const PlanInput *input) {
+        Index *started = index_new(arena);
+
+        VEC_FOREACH(hold, &input->ledger->holds)
+                index_add(started, hold->unit, hold);
+        if (input->starting)
+                VEC_FOREACH(starting, input->starting)
+                        index_add(started, starting->unit, starting);
+        return started;
 }
 
-static bool is_assumed_running(const PlanInput *input, const char *unit) {
-        return input->use && unit_use_is_running(input->use, unit) &&
-               !is_starting_or_held(input, unit);
+static bool is_assumed_running(const PlanInput *input, const Index *started, const char *unit) {
+        return input->use && unit_use_is_running(input->use, unit) && !index_find(started, unit);
 }
 
-bool plan_is_running(const PlanInput *input, const InstanceConfig *config, const LedgerHold *hold) {
-        return hold ? !hold->is_tentative : is_assumed_running(input, config->unit);
+bool plan_is_running(const PlanInput *input, const Index *started, const InstanceConfig *config,
+                     const LedgerHold *hold) {
+        return hold ? !hold->is_tentative : is_assumed_running(input, started, config->unit);
 }
 
 static int compare_names(const void *a, const void *b) {
@@ -95,7 +100,7 @@ static int compare_names(const void *a, const void *b) {
  * Pages in use are likely theirs, as many as their instances may have. And instances without a unit,
  * which may run or not. By name: whose pages they are must not depend on the order of the files. */
 static LedgerHolds assume_holds(Arena *arena, const PlanInput *input) {
-        const HoldIndex known_holds = ledger_index_holds(arena, &input->ledger->holds);
+        const Index *started = plan_index_started(arena, input);
         LedgerHolds holds = {};
 
         ARRAY_FOREACH(demand, input->demand->instances, input->demand->n_instances) {
@@ -105,8 +110,7 @@ static LedgerHolds assume_holds(Arena *arena, const PlanInput *input) {
                 if (!unit && known)
                         *vec_push(arena, &holds) = (LedgerHold){
                                 .run = "", .policy = demand->policy, .granted = *known};
-                if (!unit || demand->n_options == 0 || index_find(known_holds.by_unit, unit) ||
-                    !is_assumed_running(input, unit))
+                if (!unit || demand->n_options == 0 || !is_assumed_running(input, started, unit))
                         continue;
                 *vec_push(arena, &holds) = (LedgerHold){
                         .unit = unit,

@@ -103,13 +103,15 @@ static bool can_wait(const Planner *planner, const Starter *starter) {
 static bool cover_starters(Planner *planner, size_t k, bool is_last) {
         Plan *plan = planner->plan;
         PlanInstance **instances = ARENA_ARRAY(planner->arena, PlanInstance *, plan->n_instances);
+        const Index *started = plan_index_started(planner->arena, planner->input);
         uint64_t page_size_bytes = planner_topology(planner)->page_sizes[k].bytes;
         size_t n = 0;
 
         /* Those that do not run yet, the most important ones first. */
         ARRAY_FOREACH(instance, plan->instances, plan->n_instances)
                 if (instance->pages_granted > 0 && instance->page_size_bytes == page_size_bytes &&
-                    !plan_is_running(planner->input, instance->demand->config, instance->hold))
+                    !plan_is_running(planner->input, started, instance->demand->config,
+                                     instance->hold))
                         instances[n++] = instance;
         qsort(instances, n, sizeof(*instances), plan_compare_instances);
         Starter *starters = ARENA_ARRAY(planner->arena, Starter, n);

@@ -140,6 +140,7 @@ static Judge judge_new(Arena *arena, const StatusInput *input) {
         const Plan *plan = input->plan;
         const PlanInput plan_input = plan_input_of(input);
         const HoldIndex holds = ledger_index_holds(arena, &input->ledger->holds);
+        const Index *started = plan_index_started(arena, &plan_input);
         const Judge judge = {
                 .arena = arena,
                 .input = input,
@@ -152,7 +153,7 @@ static Judge judge_new(Arena *arena, const StatusInput *input) {
                 const InstanceConfig *config = plan->instances[i].demand->config;
 
                 judge.holds[i] = plan_find_hold(plan, &holds, config);
-                judge.is_running[i] = plan_is_running(&plan_input, config, judge.holds[i]);
+                judge.is_running[i] = plan_is_running(&plan_input, started, config, judge.holds[i]);
         }
         return judge;
 }
@@ -322,6 +323,7 @@ static void judge_instance(Judge *judge, const PlanInstance *planned, const Lack
                 .priority = config->priority,
                 .shortage = config->shortage,
                 .reason = planned->reason,
+                .lack = *lack,
                 .fingerprint = config->fingerprint,
         };
         /* Compaction may still bring what fragmentation withholds; more memory does not come by working. */
@@ -366,6 +368,10 @@ static Lack *find_lacks(const Judge *judge, const PlanInstance *const *order) {
         Starter *starters = ARENA_ARRAY(judge->arena, Starter, n_instances);
         size_t *places = ARENA_ARRAY(judge->arena, size_t, n_instances);
 
+        /* Of a size that the kernel has no longer there is nothing. */
+        for (size_t i = 0; i < n_instances; i++)
+                if (topology_page_size_index(topology, order[i]->page_size_bytes) < 0)
+                        lacks[i].pages = order[i]->pages_granted;
         for (size_t k = 0; k < topology->n_page_sizes; k++) {
                 size_t n = 0;
 
@@ -391,8 +397,6 @@ Lack status_lack_for_start(Arena *arena, const StatusInput *input, const PlanIns
         const Lack *lacks = find_lacks(&judge, order);
         size_t i = 0;
 
-        if (topology_page_size_index(input->topology, instance->page_size_bytes) < 0)
-                return (Lack){.pages = instance->pages_granted};
         while (order[i] != instance)
                 i++;
         return lacks[i];

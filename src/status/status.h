@@ -69,6 +69,7 @@ typedef struct StatusInstance {
         /* It runs with other pages than these: it has these from its next start on. */
         const StatusHold *until_restart;
         Reason reason;
+        Lack lack;               /* that it would have if it started now: status_lack_for_start() */
         const char *fingerprint; /* of its configuration; NULL: not known */
         /* Whether it uses its pages, as a word for programs and one for people (status/proof.h); NULL: nobody has
          * looked. */

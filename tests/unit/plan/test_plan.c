@@ -1337,9 +1337,9 @@ static void test_assumed_running(void **state) {
 
                 assert_int_equal(plan_pool(plan, 0, 2 * MIB)->others_pages, cases[i].others);
                 assert_null(plan_find(plan, "a")->hold);
-                assert_int_equal(
-                        plan_is_running(&input, plan_find(plan, "a")->demand->config, NULL),
-                        cases[i].is_running);
+                assert_int_equal(plan_is_running(&input, plan_index_started(*state, &input),
+                                                 plan_find(plan, "a")->demand->config, NULL),
+                                 cases[i].is_running);
         }
 }
 
@@ -1353,7 +1353,8 @@ static void test_tentative_hold(void **state) {
         assert_text(grants_text(*state, plan, "a"), "1:100");
         assert_text(steps_text(*state, plan), "1:2M:0->100");
         assert_true(a->hold && a->hold->is_tentative);
-        assert_false(plan_is_running(&input, a->demand->config, a->hold));
+        assert_false(plan_is_running(&input, plan_index_started(*state, &input), a->demand->config,
+                                     a->hold));
 }
 
 /* ---- cover ---- */
@@ -1551,7 +1552,8 @@ static void test_starting(void **state) {
 
         assert_true(starter.is_now);
         assert_int_equal(starter.pages, 40);
-        assert_false(plan_is_running(&input, plan_find(plan, "c")->demand->config, NULL));
+        assert_false(plan_is_running(&input, plan_index_started(*state, &input),
+                                     plan_find(plan, "c")->demand->config, NULL));
         assert_false(
                 plan_starter(&input, plan_promises(*state, &input), plan_find(plan, "b")).is_now);
         /* It may take them from node 1 as well: there are as many more. */
