@@ -567,6 +567,7 @@ def hear(client: socket.socket) -> bytes:
 
 
 WAIT = b'{"method":"org.hugeplan.Manager.Wait","parameters":{"instance":"pg"}}\0'
+DESCRIBE = b'{"method":"org.hugeplan.Manager.Describe"}\0'
 WATCH = b'{"method":"org.hugeplan.Manager.Describe","more":true}\0'
 
 
@@ -620,6 +621,40 @@ def test_many_gates_of_one_user(host: Host, fixture: str = "one-node") -> None:
     os.waitpid(pid, 0)
     os.close(reading)
     check(answer == b"400", f"{answer.decode()} of 400 gates are answered")
+    host.stop(daemon)
+
+
+def reads_of(daemon: subprocess.Popen[bytes], host: Host, message: Callable[[int], bytes], n: int) -> tuple[int, list[bytes]]:
+    """How often it reads until N are answered who have all come while it slept, and the answers."""
+    def n_reads() -> int:
+        with open(f"/proc/{daemon.pid}/io", encoding="ascii") as file:
+            return int(file.read().split("syscr: ")[1].split()[0])
+
+    before = n_reads()
+    daemon.send_signal(signal.SIGSTOP)
+    clients = [client for i in range(n) for client in call_many(str(host.path(SOCKET)), 1, message(i))]
+    daemon.send_signal(signal.SIGCONT)
+    answers = [hear(client) for client in clients]
+    return n_reads() - before, answers
+
+
+def test_one_look_for_many(host: Host, fixture: str = "one-node") -> None:
+    """Who has come by then is answered by one look: a hundred who want the status, a hundred units that start."""
+    for i in range(100):
+        host.config(f"20-u{i}.conf", f"[Instance]\nPages=2\nUnit=u{i}.service\n")
+    daemon = host.start()
+    alone, _ = reads_of(daemon, host, lambda _: DESCRIBE, 1)
+    many, answers = reads_of(daemon, host, lambda _: DESCRIBE, 100)
+    check(len({answer for answer in answers}) == 1, "all are told the same")
+    check(many - 100 < 10 * alone, f"it reads {alone} times for one, {many} for a hundred")
+    for i in range(100):
+        enter(host, f"u{i}.service")
+    alone, answers = reads_of(daemon, host, lambda _: WAIT.replace(b'"pg"', b'"u0"'), 1)
+    check(b'"ready"' in answers[0] and len(holds(host)) == 1, str(answers))
+    many, answers = reads_of(daemon, host, lambda i: WAIT.replace(b'"pg"', b'"u%d"' % i), 100)
+    check(not [answer for answer in answers if b'"ready"' not in answer], "all start")
+    check(len(holds(host)) == 100, f"{len(holds(host))} are let start")
+    check(many < 50 * alone, f"it reads {alone} times for one that starts, {many} for a hundred")
     host.stop(daemon)
 
 

@@ -326,6 +326,7 @@ void manager_freep(Manager **at) {
         loop_unset(&manager->boot);
         loop_unset(&manager->retry);
         loop_unset(&manager->alive);
+        loop_unset(&manager->due);
         watch_stop(&manager->watch);
         units_free(&manager->units);
         write_worker_free(manager->worker);

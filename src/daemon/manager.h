@@ -18,10 +18,10 @@ typedef struct Client Client;
 typedef struct Relearn Relearn;
 
 typedef enum ManagerNews {
-        MANAGER_WRITTEN,  /* between two writes: an instance may be whole already */
-        MANAGER_CHANGED,  /* something was found out between two rounds */
-        MANAGER_SETTLED,  /* a round has ended: who can be answered is */
-        MANAGER_ANSWERED, /* systemd has said which gates are those of units that start */
+        MANAGER_WRITTEN, /* between two writes: an instance may be whole already */
+        MANAGER_CHANGED, /* something was found out between two rounds */
+        MANAGER_SETTLED, /* a round has ended: who can be answered is */
+        MANAGER_DUE,     /* all have been heard who had something to say */
 } ManagerNews;
 
 typedef void (*ManagerListener)(Manager *manager, ManagerNews news);
@@ -31,6 +31,7 @@ struct Manager {
         Loop *loop;
         ManagerListener listener;
         Client *clients;   /* the listener's */
+        LoopTimer due;     /* likewise: some of them are to be tried, or told */
         Relearn *relearns; /* likewise */
         Keeper *keeper;
         WriteWorker *worker;

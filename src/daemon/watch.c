@@ -310,8 +310,7 @@ static void watch_unit(Watch *watch, Arena *arena, const char *name, const char 
         watch->units[watch->n_units++] = unit;
 }
 
-/* Also a unit called ANEW that is watched already; NULL: none. */
-static void refresh_units(Watch *watch, const char *anew) {
+void watch_refresh_units(Watch *watch) {
         CLEANUP(arena_freep) Arena *arena = arena_new();
         const Config *config = keeper_config(watch->keeper);
         SourceNames units = keeper_units(watch->keeper, arena);
@@ -323,8 +322,7 @@ static void refresh_units(Watch *watch, const char *anew) {
         size_t n = 0;
 
         for (size_t i = 0; i < watch->n_units; i++)
-                if (index_find(running, watch->units[i].name) &&
-                    !text_equals(watch->units[i].name, anew)) {
+                if (index_find(running, watch->units[i].name)) {
                         watch->units[n++] = watch->units[i];
                         index_add(watched, watch->units[i].name, "");
                 } else {
@@ -341,8 +339,15 @@ static void refresh_units(Watch *watch, const char *anew) {
         }
 }
 
-void watch_unit_anew(Watch *watch, const char *name) {
-        refresh_units(watch, name);
+void watch_forget_unit(Watch *watch, const char *name) {
+        size_t n = 0;
+
+        for (size_t i = 0; i < watch->n_units; i++)
+                if (text_equals(watch->units[i].name, name))
+                        unwatch_unit(watch, &watch->units[i]);
+                else
+                        watch->units[n++] = watch->units[i];
+        watch->n_units = n;
 }
 
 void watch_refresh(Watch *watch) {
@@ -356,7 +361,7 @@ void watch_refresh(Watch *watch) {
                 watch->nodes = nodes;
                 watch_files(watch, topology);
         }
-        refresh_units(watch, NULL);
+        watch_refresh_units(watch);
         look_at_promises_again(watch);
 }
 

@@ -53,8 +53,10 @@ void watch_stop(Watch *watch);
 /* After a round: watches the files and units there are now. */
 void watch_refresh(Watch *watch);
 
-/* UNIT was let start: its control group is another one now. */
-void watch_unit_anew(Watch *watch, const char *unit);
+/* UNIT was let start: its control group is another one now, and watched from the next watch_refresh_units() on. */
+void watch_forget_unit(Watch *watch, const char *unit);
+/* Watches the units that are let start by now, and no others. */
+void watch_refresh_units(Watch *watch);
 
 /* Whether the host will be looked at soon, because something has happened there. */
 bool watch_is_settling(const Watch *watch);

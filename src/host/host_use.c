@@ -20,7 +20,7 @@ typedef struct Reader {
         HostUse *use;
 } Reader;
 
-static bool read_charge(Reader *reader, const char *group, uint64_t page_size_bytes,
+static bool read_charge(const Reader *reader, const char *group, uint64_t page_size_bytes,
                         UnitCharge *ret) {
         CLEANUP(arena_freep) Arena *scratch = arena_new();
         const char *prefix = arena_printf(scratch, "%s/hugetlb.%s.", group,
@@ -48,7 +48,7 @@ static bool has_pages(const Topology *topology, const PageSize *size) {
 }
 
 /* Of no pages nobody has any: that is not asked where the controller counts others for the group. */
-static void read_charges(Reader *reader, const char *group, UnitUse *unit) {
+static void read_charges(const Reader *reader, const char *group, UnitUse *unit) {
         const Topology *topology = reader->topology;
 
         for (unsigned is_empty = 0; is_empty < 2; is_empty++)
@@ -81,9 +81,9 @@ static const char *memory_nodes_of(Reader *reader, const char *group) {
         return known;
 }
 
-static void add_unit(Reader *reader, const char *name) {
+static void read_unit(Reader *reader, UnitUse *unit, const char *name) {
         const char *group = index_find(reader->groups, name);
-        UnitUse *unit = vec_push(reader->arena, &reader->use->units);
+
         *unit = (UnitUse){.unit = name, .is_running = group != NULL};
         if (!group)
                 return;
@@ -115,7 +115,7 @@ HostUse *host_use_read(const Root *root, Arena *arena, const Config *config, con
                         reader.groups = unit_cgroup_all(root, arena);
                 VEC_FOREACH(unit, &units)
                         if (unit == units.items || !text_equals(unit[0], unit[-1]))
-                                add_unit(&reader, *unit);
+                                read_unit(&reader, vec_push(arena, &use->units), *unit);
                 ARRAY_FOREACH(instance, config->instances, config->n_instances)
                         if (instance->mount)
                                 *vec_push(arena, &use->mounts) = mounts_use(root, instance);
@@ -127,6 +127,18 @@ HostUse *host_use_read(const Root *root, Arena *arena, const Config *config, con
         }
         reader.use->is_moving = true;
         return reader.use;
+}
+
+void host_use_read_unit(const Root *root, Arena *arena, HostUse *use, const Topology *topology,
+                        const char *name) {
+        const Reader reader = {.root = root, .arena = arena, .topology = topology};
+        UnitUse *unit = VEC_FIND(found, &use->units, text_equals(found->unit, name));
+        const char *group = unit ? unit_cgroup_find(root, arena, name) : NULL;
+
+        if (!group)
+                return;
+        unit->charges.n = 0;
+        read_charges(&reader, group, unit);
 }
 
 static bool has_same_counts(const Topology *then, const Topology *now) {

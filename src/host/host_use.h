@@ -12,6 +12,10 @@
 HostUse *host_use_read(const Root *root, Arena *arena, const Config *config, const Ledger *ledger,
                        Topology *topology);
 
+/* Anew for UNIT, for which the kernel may have begun to count since. */
+void host_use_read_unit(const Root *root, Arena *arena, HostUse *use, const Topology *topology,
+                        const char *unit);
+
 /* Whether nothing shows that it is another by NOW, a moment after THEN: no count has changed, no unit has started or
  * stopped, and there are no mounts. For who has just read it, and would do so once more. */
 bool host_use_is_current(const Root *root, const HostUse *use, const Topology *then,

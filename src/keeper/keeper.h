@@ -157,6 +157,7 @@ typedef struct Gate {
         const char *run;     /* the id of this start; "": not known, so that nobody starts by it */
         /* The keeper's own. */
         bool has_begun;        /* its earlier run was ended */
+        bool is_tried;         /* since then */
         unsigned n_rounds;     /* that were run for it */
         uint64_t lacked_pages; /* before the last of them; UINT64_MAX: not known */
 } Gate;
@@ -171,12 +172,24 @@ typedef enum GateAnswer {
 /* Whether RUN of the instance's unit was refused already: it has had its rounds. */
 bool keeper_was_refused(const Keeper *keeper, const char *instance, const char *run);
 
-/* What is so, judged once for all gates that are looked at one right after the other. */
+/* What is so, for all gates that are tried one right after the other: looked at once, and again where anything shows
+ * that it is another; judged again after each that is let start. {} before the first. */
 typedef struct GateView {
-        Arena *arena;         /* its owner's; all that is returned is in it */
+        Arena *arena;         /* all that is returned is in it, until the next one is tried */
         const Status *status; /* NULL: nothing is judged, or something has changed since */
+        Arena *seen_arena;
+        Look *seen;            /* whose counts and units stand; NULL: nothing was looked at */
+        const Look *judged_by; /* what STATUS was judged by; NULL: something else */
 } GateView;
 
-/* *RET_INSTANCE is its status. MAY_TRY: a round may be run for it. */
+/* Takes note that GATE, if it is one, is about to start. Who tries several does that for all before he tries the first:
+ * then one look and one plan are for all of them. */
+void keeper_begin_gate(Keeper *keeper, Gate *gate);
+
+/* *RET_INSTANCE is its status. MAY_TRY: a round may be run for it. What was answered counts once keeper_end_gates() has
+ * been called, and nobody is told before. */
 GateAnswer keeper_try_gate(Keeper *keeper, GateView *view, Gate *gate, bool may_try,
                            StatusInstance *ret_instance, Reason *ret_reason);
+
+/* After the last one: what was noted for them is on disk from now on. VIEW is {} again. */
+void keeper_end_gates(Keeper *keeper, GateView *view);

@@ -14,6 +14,7 @@
 #include "base/text.h"
 #include "host/cgroup_limit.h"
 #include "host/host_use.h"
+#include "host/probe.h"
 #include "keeper/keeper_inside.h"
 #include "units/hugetlb_limit.h"
 
@@ -32,10 +33,46 @@ static void forget_starting(Keeper *keeper, const char *instance) {
         keeper->starting = (PlanStartings){};
 }
 
+static void view_forget(GateView *view) {
+        view->seen_arena = arena_free(view->seen_arena);
+        view->seen = NULL;
+        view->judged_by = NULL;
+        view->status = NULL;
+}
+
 /* What others have changed is known, and told, before anything is written for a gate. */
-static void note_drift(Keeper *keeper) {
-        if (!keeper_is_working(keeper) && keeper_look_for_drift(keeper) > 0)
+static void note_drift(Keeper *keeper, GateView *view) {
+        view_forget(view);
+        if (keeper_is_working(keeper))
+                return;
+        if (keeper_look_for_drift(keeper) > 0)
                 keeper->is_drift_left = true;
+        if (keeper->fault.error == 0)
+                view->seen = keeper->look;
+}
+
+/* What was seen for another gate a moment ago stands where nothing shows otherwise; else all is read. NULL: it cannot
+ * be. */
+static Look *see(const Keeper *keeper, GateView *view) {
+        CLEANUP(arena_freep) Arena *scratch = arena_new();
+        LookInput input = keeper_look_input(keeper);
+        Look *seen = view->seen;
+
+        if (seen &&
+            host_use_is_current(keeper->root, seen->use, seen->topology,
+                                probe_topology_again(keeper->root, scratch, seen->topology)))
+                return seen;
+        view_forget(view);
+        Arena *arena = arena_new();
+
+        input.known = keeper->look->topology;
+        seen = look_at_host(arena, &input);
+        if (seen->fault.error < 0) {
+                arena_free(arena);
+                return NULL;
+        }
+        view->seen_arena = arena;
+        return view->seen = seen;
 }
 
 /* With OnDrift=report no round may undo what others have done. Where they have done nothing, or have put it back, it
@@ -47,7 +84,7 @@ static bool may_write(const Keeper *keeper) {
 
 /* Its earlier run is over, and so is what that had; what it needs now may be another thing. */
 static void begin_start(Keeper *keeper, const InstanceConfig *config, Gate *gate) {
-        gate->has_begun = true;
+        gate->has_begun = keeper->is_start_unplanned = true;
         gate->lacked_pages = UINT64_MAX;
         if (gate->policy.kind == MEMORY_POLICY_UNKNOWN)
                 gate->policy = plan_find(keeper->look->plan, config->name)->demand->policy;
@@ -58,7 +95,20 @@ static void begin_start(Keeper *keeper, const InstanceConfig *config, Gate *gate
                 (PlanStarting){arena_strdup(keeper->starting_arena, config->name),
                                arena_strdup(keeper->starting_arena, config->unit),
                                arena_strdup(keeper->starting_arena, gate->run), gate->policy};
-        note_drift(keeper);
+}
+
+void keeper_begin_gate(Keeper *keeper, Gate *gate) {
+        const InstanceConfig *config = config_find(keeper->asked.config, gate->instance);
+
+        if (!keeper->has_started || !config)
+                return;
+        const LedgerHold *hold = ledger_hold(keeper->look->ledger, config->unit, config->name);
+
+        /* One whose run is not known could start again and again. */
+        gate->is_starting = gate->is_starting && *gate->run &&
+                            !(hold && text_equals(hold->run, gate->run));
+        if (gate->is_starting && !gate->has_begun)
+                begin_start(keeper, config, gate);
 }
 
 /* What the unit was let start with for others of its instances is its own, though more important ones may
@@ -125,14 +175,26 @@ static bool is_counting(const Keeper *keeper, Arena *arena, const Gate *gate) {
                        &bytes) == 0;
 }
 
+/* What the kernel has begun to count for a unit is known from now on. */
+static void see_counted(const Keeper *keeper, GateView *view, const char *unit) {
+        if (view->seen)
+                host_use_read_unit(keeper->root,
+                                   view->seen_arena ? view->seen_arena : keeper->look_arena,
+                                   view->seen->use, view->seen->topology, unit);
+}
+
 /* Who is told to start with nothing has nothing: what is in use is another's. */
-static Reason let_start(Keeper *keeper, Arena *arena, const Status *status,
+static Reason let_start(Keeper *keeper, GateView *view, const Status *status,
                         const PlanInstance *planned, const Gate *gate, const Lack *lack) {
+        Arena *arena = view->arena;
         const InstanceConfig *config = planned->demand->config;
         const PageCount lacked = {planned->page_size_bytes, lack->pages};
         bool is_counted = is_counting(keeper, arena, gate);
         Reason reason = put_up_hugetlb_limit(keeper, arena, status, config, gate, &lacked);
 
+        view->status = NULL;
+        if (is_counted)
+                see_counted(keeper, view, config->unit);
         forget_starting(keeper, gate->instance);
         if (reason.kind != REASON_NONE)
                 return reason;
@@ -149,7 +211,7 @@ static Reason let_start(Keeper *keeper, Arena *arena, const Status *status,
                                                        .pages_wanted = planned->pages_wanted,
                                                        .placement = config->placement}});
         ledger_forget_refusal(keeper->look->ledger, config->name);
-        keeper_save(keeper);
+        keeper->is_gate_unsaved = true;
         keeper_tell_start(keeper, planned, NULL);
         return (Reason){};
 }
@@ -167,19 +229,37 @@ static bool may_try_again(const Keeper *keeper, Gate *gate, bool may_try, uint64
 }
 
 /* Who starts. Who only asks ends nothing for him. */
-static GateAnswer refuse(Keeper *keeper, const Gate *gate, const Reason *reason) {
+static GateAnswer refuse(Keeper *keeper, GateView *view, const Gate *gate, const Reason *reason) {
+        view->status = NULL;
         forget_starting(keeper, gate->instance);
         if (!keeper_was_refused(keeper, gate->instance, gate->run))
                 keeper_tell_start(keeper, plan_find(keeper->look->plan, gate->instance), reason);
         ledger_note_refusal(keeper->look_arena, keeper->look->ledger, gate->instance, gate->run,
                             reason->text);
-        keeper_save(keeper);
+        keeper->is_gate_unsaved = true;
         return GATE_REFUSE;
+}
+
+/* What it lacks to start at this moment: as it was judged, where nothing has changed since. False: that cannot be read. */
+static bool find_lack(const Keeper *keeper, GateView *view, const PlanInstance *planned,
+                      const StatusInstance *instance, bool is_judged_now, Lack *ret) {
+        LookInput look_input = keeper_look_input(keeper);
+
+        look_input.seen = is_judged_now ? view->seen : see(keeper, view);
+        if (look_input.seen && look_input.seen == view->judged_by) {
+                *ret = instance->lack;
+                return true;
+        }
+        const Look *now = look_at_host(view->arena, &look_input);
+        StatusInput input = look_status_input(now, keeper->look->plan);
+
+        *ret = status_lack_for_start(view->arena, &input, planned);
+        return now->fault.error == 0;
 }
 
 /* Where it is answered, others' pages are other ones. */
 static GateAnswer judge_starting(Keeper *keeper, GateView *view, Gate *gate, bool may_try,
-                                 StatusInstance *instance, Reason *ret_reason) {
+                                 bool is_judged_now, StatusInstance *instance, Reason *ret_reason) {
         Arena *arena = view->arena;
         const Status *status = view->status;
         const PlanInstance *planned = plan_find(keeper->look->plan, gate->instance);
@@ -187,15 +267,9 @@ static GateAnswer judge_starting(Keeper *keeper, GateView *view, Gate *gate, boo
         Lack lack = {};
 
         /* Others may take its pages: by how much less, is how much nearer a round has brought it. */
-        if (may_start || planned->exposed.kind != REASON_NONE) {
-                LookInput look_input = keeper_look_input(keeper);
-                const Look *now = look_at_host(arena, &look_input);
-                StatusInput input = look_status_input(now, keeper->look->plan);
-
-                lack = status_lack_for_start(arena, &input, planned);
-                if (now->fault.error < 0)
-                        return GATE_WAIT;
-        }
+        if ((may_start || planned->exposed.kind != REASON_NONE) &&
+            !find_lack(keeper, view, planned, instance, is_judged_now, &lack))
+                return GATE_WAIT;
         uint64_t missing = lack.pages > 0 ? lack.pages : instance->pages_wanted;
 
         if ((!may_start && instance->verdict != VERDICT_INVALID) ||
@@ -204,20 +278,18 @@ static GateAnswer judge_starting(Keeper *keeper, GateView *view, Gate *gate, boo
                         return GATE_WAIT;
                 *ret_reason = lack.pages > 0 ? plan_explain_lack(arena, planned, &lack)
                                              : instance->reason;
-                view->status = NULL;
-                return refuse(keeper, gate, ret_reason);
+                return refuse(keeper, view, gate, ret_reason);
         }
-        view->status = NULL;
         if (!may_start) {
                 *ret_reason = instance->reason;
-                return refuse(keeper, gate, ret_reason);
+                return refuse(keeper, view, gate, ret_reason);
         }
         if (lack.pages > 0) {
                 instance->verdict = VERDICT_DEGRADED;
                 instance->reason = plan_explain_lack(arena, planned, &lack);
         }
-        *ret_reason = let_start(keeper, arena, status, planned, gate, &lack);
-        return ret_reason->kind == REASON_NONE ? GATE_PASS : refuse(keeper, gate, ret_reason);
+        *ret_reason = let_start(keeper, view, status, planned, gate, &lack);
+        return ret_reason->kind == REASON_NONE ? GATE_PASS : refuse(keeper, view, gate, ret_reason);
 }
 
 /* ---- within a unit that runs ---- */
@@ -232,8 +304,9 @@ static bool has_ended(const LedgerHold *hold, const Look *now) {
 
 /* What a database lacks that has ended, though its unit runs: as if that started now. *RET_HAS_ENDED: false where
  * that is not so, or cannot be known. */
-static Lack find_restart_lack(Keeper *keeper, Arena *arena, const PlanInstance *planned,
+static Lack find_restart_lack(Keeper *keeper, GateView *view, const PlanInstance *planned,
                               bool *ret_has_ended) {
+        Arena *arena = view->arena;
         const InstanceConfig *config = planned->demand->config;
         const LedgerHold *hold = ledger_hold(keeper->look->ledger, config->unit, config->name);
         LookInput look_input = keeper_look_input(keeper);
@@ -247,6 +320,7 @@ static Lack find_restart_lack(Keeper *keeper, Arena *arena, const PlanInstance *
         *vec_push(arena, &starting) =
                 (PlanStarting){config->name, config->unit, hold->run, hold->policy};
         look_input.starting = &starting;
+        look_input.seen = see(keeper, view);
         const Look *now = look_at_host(arena, &look_input);
         StatusInput input = look_status_input(now, keeper->look->plan);
 
@@ -258,11 +332,12 @@ static Lack find_restart_lack(Keeper *keeper, Arena *arena, const PlanInstance *
 static GateAnswer judge_asking(Keeper *keeper, GateView *view, Gate *gate, bool may_try,
                                StatusInstance *instance, Reason *ret_reason) {
         const PlanInstance *planned = plan_find(keeper->look->plan, gate->instance);
+        const Status *status = view->status;
         bool may_start = verdict_lets_start(instance->verdict), has_ended = false;
         Lack lack = {};
 
         if (may_start && instance->is_running)
-                lack = find_restart_lack(keeper, view->arena, planned, &has_ended);
+                lack = find_restart_lack(keeper, view, planned, &has_ended);
         if (lack.pages > 0)
                 instance->reason = plan_explain_lack(view->arena, planned, &lack);
         may_start = may_start && (lack.pages == 0 || instance->shortage == SHORTAGE_DEGRADE);
@@ -277,8 +352,7 @@ static GateAnswer judge_asking(Keeper *keeper, GateView *view, Gate *gate, bool 
                 instance->verdict = VERDICT_DEGRADED;
         if (!gate->is_restarting || !has_ended)
                 return GATE_PASS;
-        *ret_reason = let_start(keeper, view->arena, view->status, planned, gate, &lack);
-        view->status = NULL;
+        *ret_reason = let_start(keeper, view, status, planned, gate, &lack);
         return ret_reason->kind == REASON_NONE ? GATE_PASS : GATE_REFUSE;
 }
 
@@ -298,14 +372,13 @@ GateAnswer keeper_try_gate(Keeper *keeper, GateView *view, Gate *gate, bool may_
                 return GATE_WAIT;
         if (!config)
                 return GATE_GONE;
-        const LedgerHold *hold = ledger_hold(keeper->look->ledger, config->unit, config->name);
-
-        /* One whose run is not known could start again and again. */
-        gate->is_starting = gate->is_starting && *gate->run &&
-                            !(hold && text_equals(hold->run, gate->run));
-        if (gate->is_starting && !gate->has_begun) {
-                begin_start(keeper, config, gate);
-                view->status = NULL;
+        keeper_begin_gate(keeper, gate);
+        if (keeper->is_start_unplanned) {
+                keeper->is_start_unplanned = false;
+                note_drift(keeper, view);
+        }
+        if (gate->is_starting && !gate->is_tried) {
+                gate->is_tried = true;
                 if (keeper->fault.error < 0)
                         return GATE_WAIT;
                 /* Pages that its earlier run had elsewhere, for instance. */
@@ -316,16 +389,29 @@ GateAnswer keeper_try_gate(Keeper *keeper, GateView *view, Gate *gate, bool may_
                 }
         }
         if (!gate->is_starting && may_try && gate->n_rounds == 0 &&
-            keeper->asked.config->host.on_drift == DRIFT_REPORT) {
-                note_drift(keeper);
-                view->status = NULL;
+            keeper->asked.config->host.on_drift == DRIFT_REPORT)
+                note_drift(keeper, view);
+        bool is_judged_now = !view->status;
+
+        if (is_judged_now) {
+                arena_free(view->arena);
+                view->arena = arena_new();
+                view->judged_by = see(keeper, view);
+                view->status = keeper_judge_seen(keeper, view->arena, view->judged_by);
         }
-        if (!view->status)
-                view->status = keeper_judge(keeper, view->arena, false);
         *ret_instance = *status_find(view->status, gate->instance);
         if (ret_instance->verdict == VERDICT_PENDING)
                 return GATE_WAIT;
         if (gate->is_starting)
-                return judge_starting(keeper, view, gate, may_try, ret_instance, ret_reason);
+                return judge_starting(keeper, view, gate, may_try, is_judged_now, ret_instance,
+                                      ret_reason);
         return judge_asking(keeper, view, gate, may_try, ret_instance, ret_reason);
+}
+
+void keeper_end_gates(Keeper *keeper, GateView *view) {
+        view_forget(view);
+        view->arena = arena_free(view->arena);
+        if (keeper->is_gate_unsaved)
+                keeper_save(keeper);
+        keeper->is_gate_unsaved = false;
 }

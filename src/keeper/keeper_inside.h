@@ -92,7 +92,9 @@ struct Keeper {
         const Diags *rejected;
         Arena *starting_arena;
         PlanStartings starting;
-        Arena *told_arena; /* drifts that were told, and are so still */
+        bool is_start_unplanned; /* some of them have begun since the last plan was made */
+        bool is_gate_unsaved;    /* the ledger has what gates were answered, and the disk has not */
+        Arena *told_arena;       /* drifts that were told, and are so still */
         SourceNames told;
         Arena *lost_arena;
         Drifts lost; /* pools that others have lowered, as long as no round has begun since */
@@ -141,6 +143,9 @@ bool keeper_look_anew(Keeper *keeper);
 bool keeper_finish_start(Keeper *keeper);
 
 LookInput keeper_look_input(const Keeper *keeper);
+
+/* What is true by the counts and units of SEEN, which stand; NULL: by fresh ones. In ARENA. */
+Status *keeper_judge_seen(const Keeper *keeper, Arena *arena, const Look *seen);
 
 /* ---- the ledger: keeper_record.c ---- */
 

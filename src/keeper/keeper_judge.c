@@ -37,11 +37,13 @@ static void add_refusals(const Keeper *keeper, Status *status, Arena *arena) {
         }
 }
 
-static Status *judge(const Keeper *keeper, Arena *arena, bool is_retrying, HostUse *used) {
+static Status *judge(const Keeper *keeper, Arena *arena, bool is_retrying, HostUse *used,
+                     const Look *seen) {
         LookInput look_input = keeper_look_input(keeper);
 
         look_input.known = keeper->look->topology;
         look_input.used = used;
+        look_input.seen = seen;
         const Look *now = look_at_host(arena, &look_input);
         const ReadFault *fault = now->fault.error < 0 ? &now->fault : &keeper->fault;
 
@@ -72,12 +74,16 @@ static Status *judge(const Keeper *keeper, Arena *arena, bool is_retrying, HostU
 }
 
 Status *keeper_judge(const Keeper *keeper, Arena *arena, bool is_retrying) {
-        return judge(keeper, arena, is_retrying, NULL);
+        return judge(keeper, arena, is_retrying, NULL, NULL);
 }
 
 Status *keeper_judge_round(Keeper *keeper, Arena *arena, bool is_retrying) {
         HostUse *used = keeper->is_look_new ? keeper->look->use : NULL;
 
         keeper->is_look_new = false;
-        return judge(keeper, arena, is_retrying, used);
+        return judge(keeper, arena, is_retrying, used, NULL);
+}
+
+Status *keeper_judge_seen(const Keeper *keeper, Arena *arena, const Look *seen) {
+        return judge(keeper, arena, false, NULL, seen);
 }

@@ -10,6 +10,21 @@
 
 #include <string.h>
 
+static Topology *read_topology(Arena *arena, const LookInput *input) {
+        return input->seen    ? input->seen->topology
+               : input->known ? probe_topology_again(input->root, arena, input->known)
+                              : probe_topology(input->root, arena);
+}
+
+static HostUse *read_use(Arena *arena, const LookInput *input, const Look *look) {
+        if (input->seen)
+                return input->seen->use;
+        if (input->used &&
+            host_use_is_current(input->root, input->used, input->known, look->topology))
+                return input->used;
+        return host_use_read(input->root, arena, input->config, look->ledger, look->topology);
+}
+
 static Look *look_once(Arena *arena, const LookInput *input) {
         Look *look = ARENA_NEW(arena, Look);
 
@@ -17,8 +32,7 @@ static Look *look_once(Arena *arena, const LookInput *input) {
 
         *look = (Look){
                 .config = input->config,
-                .topology = input->known ? probe_topology_again(input->root, arena, input->known)
-                                         : probe_topology(input->root, arena),
+                .topology = read_topology(arena, input),
         };
         look->ledger = input->ledger ? ledger_copy(arena, input->ledger)
                                      : state_load(input->root, arena, look->topology->boot_id,
@@ -28,11 +42,7 @@ static Look *look_once(Arena *arena, const LookInput *input) {
                 VEC_FOREACH(starting, input->starting)
                         ledger_end(look->ledger, starting->unit, starting->run, starting->instance);
         look->starting = input->starting;
-        look->use = input->used && host_use_is_current(input->root, input->used, input->known,
-                                                       look->topology)
-                            ? input->used
-                            : host_use_read(input->root, arena, input->config, look->ledger,
-                                            look->topology);
+        look->use = read_use(arena, input, look);
         look->moved_pages = ledger_observe(arena, look->ledger, look->topology, look->use);
         look->fault = root_fault(input->root, arena);
         return look;

@@ -17,6 +17,8 @@
 #include "plan/host_plan.h"
 #include "status/status.h"
 
+typedef struct Look Look;
+
 typedef struct LookInput {
         const Root *root;
         const Config *config;
@@ -29,9 +31,11 @@ typedef struct LookInput {
         const Topology
                 *known; /* what does not change by itself is as it was then; NULL: all is read */
         HostUse *used; /* with KNOWN, a moment ago: stands where nothing shows otherwise; NULL: is read */
+        const Look *
+                seen; /* counts and units are as they were then, which its caller has proven; NULL: is read */
 } LookInput;
 
-typedef struct Look {
+struct Look {
         const Config *config;
         const PlanStartings *starting;
         Topology *topology;
@@ -46,7 +50,7 @@ typedef struct Look {
         Diags guard_problems;
         Diags host_problems;
         ReadFault fault; /* error 0: none; else nothing of this may be concluded from */
-} Look;
+};
 
 /* In ARENA. What INPUT refers to must outlive it. */
 Look *look_make(Arena *arena, const LookInput *input);

@@ -9,7 +9,7 @@
  *   '0' to '3'                the keeper has gates wait, pass, be refused, or be gone, from now on
  *   '4' to '7'                the last reload was rejected, refused, begun, applied
  *   'b'                       the keeper works from now on, or does not any more
- *   'n' 'o'                   a write is done; a round has ended
+ *   'n' 'o' 'h'               a write is done; a round has ended; all have been heard
  *   'u'                       who calls from now on is in the unit, or is not any more
  *
  * Whatever is called: each call is answered once, or kept with somebody who is told when it is closed; what is
@@ -75,6 +75,38 @@ void varlink_call_reply(VarlinkCall *call, json_t *parameters) {
         end_call(call, parameters);
 }
 
+struct VarlinkText {
+        bool is_last;
+        json_t *parameters;
+};
+
+VarlinkText *varlink_text_new(json_t *parameters, bool is_last) {
+        VarlinkText *text = test_calloc(1, sizeof(VarlinkText));
+
+        require(json_is_object(parameters));
+        *text = (VarlinkText){is_last, parameters};
+        return text;
+}
+
+VarlinkText *varlink_text_free(VarlinkText *text) {
+        if (!text)
+                return NULL;
+        json_decref(text->parameters);
+        test_free(text);
+        return NULL;
+}
+
+void varlink_call_reply_text(VarlinkCall *call, const VarlinkText *text) {
+        require(text && text->is_last && !call->wants_more);
+        end_call(call, json_incref(text->parameters));
+}
+
+int varlink_call_reply_text_continues(VarlinkCall *call, const VarlinkText *text) {
+        require(text && !text->is_last && call->wants_more);
+        take_parameters(call, json_incref(text->parameters));
+        return 0;
+}
+
 void varlink_call_error(VarlinkCall *call, const char *error, json_t *parameters) {
         require(strncmp(error, "org.", 4) == 0);
         end_call(call, parameters);
@@ -83,12 +115,6 @@ void varlink_call_error(VarlinkCall *call, const char *error, json_t *parameters
 void varlink_call_error_invalid_parameter(VarlinkCall *call, const char *name) {
         require(name != NULL);
         end_call(call, NULL);
-}
-
-int varlink_call_reply_continues(VarlinkCall *call, json_t *parameters) {
-        require(call->wants_more);
-        take_parameters(call, parameters);
-        return 0;
 }
 
 bool varlink_call_wants_more(const VarlinkCall *call) {
@@ -149,10 +175,19 @@ bool keeper_was_refused(const Keeper *keeper, const char *instance, const char *
         return false;
 }
 
+void keeper_begin_gate(Keeper *keeper, Gate *gate) {
+        require(config_find(keeper->config, gate->instance) && gate->run);
+}
+
+void keeper_end_gates(Keeper *keeper, GateView *view) {
+        (void) keeper;
+        *view = (GateView){};
+}
+
 GateAnswer keeper_try_gate(Keeper *keeper, GateView *view, Gate *gate, bool may_try,
                            StatusInstance *ret_instance, Reason *ret_reason) {
         (void) may_try;
-        require(view->arena && config_find(keeper->config, gate->instance) && gate->run);
+        require(config_find(keeper->config, gate->instance) && gate->run);
         require(!gate->is_starting || *gate->run);
         view->status = keeper->status;
         *ret_instance = *status_find(keeper->status, gate->instance);
@@ -220,9 +255,13 @@ void units_refresh(Units *units) {
         (void) units;
 }
 
-void watch_unit_anew(Watch *watch, const char *unit) {
+void watch_forget_unit(Watch *watch, const char *unit) {
         (void) watch;
         require(unit != NULL);
+}
+
+void watch_refresh_units(Watch *watch) {
+        (void) watch;
 }
 
 /* ---- the stage ---- */
@@ -276,6 +315,7 @@ static void end_input(void) {
                 if (stage.calls[i].is_used)
                         hang_up(&stage.calls[i]);
         require(!stage.manager.clients);
+        loop_unset(&stage.manager.due);
         stage.is_in_unit = stage.keeper.is_working = false;
         stage.keeper.answer = GATE_WAIT;
         stage.keeper.reload = KEEPER_RELOAD_REJECTED;
@@ -331,6 +371,8 @@ static void do_other(char deed) {
                 clients_notify(&stage.manager, MANAGER_WRITTEN);
         else if (deed == 'o')
                 clients_notify(&stage.manager, MANAGER_SETTLED);
+        else if (deed == 'h')
+                clients_notify(&stage.manager, MANAGER_DUE);
         else if (deed == 'u')
                 stage.is_in_unit = !stage.is_in_unit;
         else if (deed == 'x')

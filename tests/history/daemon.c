@@ -369,9 +369,13 @@ static bool is_starting(const History *history, const Unit *unit, const char *in
 /* With the rounds that are run for a gate that has to wait. */
 static GateAnswer try_gate(History *history, Arena *arena, Gate *gate, StatusInstance *ret_status,
                            Reason *ret_reason) {
-        GateAnswer answer = keeper_try_gate(history->keeper, &(GateView){.arena = arena}, gate,
-                                            true, ret_status, ret_reason);
+        GateView view = {};
+        GateAnswer answer =
+                keeper_try_gate(history->keeper, &view, gate, true, ret_status, ret_reason);
 
+        ret_reason->text = arena_strdup(arena, ret_reason->text);
+        ret_status->reason.text = arena_strdup(arena, ret_status->reason.text);
+        keeper_end_gates(history->keeper, &view);
         if (answer == GATE_WAIT && !model_root_is_dead(history->root)) {
                 memset(history->lowered, 0, sizeof(history->lowered));
                 if (!keeper_is_working(history->keeper))
@@ -400,51 +404,118 @@ bool daemon_ask(History *history, const char *instance) {
         return false;
 }
 
-bool daemon_gate(History *history, Unit *unit, const char *instance) {
-        const Gate fresh = {
-                .instance = instance,
-                .is_starting = is_starting(history, unit, instance),
+static Gate gate_of(const History *history, const StartGate *start) {
+        const Unit *unit = start->unit;
+
+        return (Gate){
+                .instance = start->instance,
+                .is_starting = is_starting(history, unit, start->instance),
                 .policy = unit->policy,
                 .group = arena_printf(history->arena, PATH_CGROUP "%s", unit->group),
                 .run = unit->run,
         };
-        Gate gate = fresh;
+}
 
-        for (unsigned i = 0; i < ROUNDS_MAX; i++) {
-                CLEANUP(arena_freep) Arena *arena = arena_new();
+/* What is told when all that was noted is on disk. */
+typedef struct Told {
+        GateAnswer answer;
+        Verdict verdict;
+        const char *reason;
+        bool has_asked; /* it is another unit's, so that nothing was promised */
+} Told;
+
+static void take_told(History *history, const StartGate *start, const Told *told) {
+        Unit *unit = start->unit;
+
+        say(history, "        gate of %s: %s", start->instance,
+            told->answer == GATE_GONE ? "no such instance"
+            : told->reason            ? told->reason
+                                      : verdict_name(told->verdict));
+        unit->is_short = unit->is_short ||
+                         (told->answer == GATE_PASS && told->verdict != VERDICT_READY);
+        if (told->answer == GATE_PASS && told->has_asked)
+                unit->was_gated = false;
+        else if (told->answer == GATE_PASS)
+                take_claim(history, unit, start->instance);
+}
+
+/* All who wait yet, in one go; whether any of them waits on. */
+static bool try_gates(History *history, Arena *arena, Gate *gates, Told *told, size_t n) {
+        GateView view = {};
+        bool is_any_waiting = false;
+
+        for (size_t i = 0; i < n; i++)
+                if (told[i].answer == GATE_WAIT)
+                        keeper_begin_gate(history->keeper, &gates[i]);
+        for (size_t i = 0; i < n; i++) {
                 StatusInstance status = {};
                 Reason reason = {};
-                GateAnswer answer = try_gate(history, arena, &gate, &status, &reason);
 
-                /* The gate calls again who takes the place of the one that hung up. */
+                if (told[i].answer != GATE_WAIT)
+                        continue;
+                told[i].answer =
+                        keeper_try_gate(history->keeper, &view, &gates[i], true, &status, &reason);
+                told[i].verdict = status.verdict;
+                told[i].reason = arena_strdup(
+                        arena, told[i].answer == GATE_REFUSE ? reason.text : status.reason.text);
+                is_any_waiting = is_any_waiting || told[i].answer == GATE_WAIT;
+        }
+        keeper_end_gates(history->keeper, &view);
+        return is_any_waiting;
+}
+
+/* The gates call again who take the place of those that hung up. */
+static bool begin_again(History *history, const StartGate *starts, Gate *gates, Told *told,
+                        const bool *is_done, size_t n) {
+        bool was_edited = history->is_edited;
+
+        daemon_kill(history);
+        for (size_t i = 0; i < n; i++)
+                if (!is_done[i]) {
+                        told[i].answer = GATE_WAIT;
+                        gates[i] = gate_of(history, &starts[i]);
+                }
+        /* A hugetlb limit of its daemon before stays with this start, and that may have gone by files that are others
+         * now. */
+        return !was_edited;
+}
+
+void daemon_gates(History *history, StartGate *starts, size_t n) {
+        CLEANUP(arena_freep) Arena *arena = arena_new();
+        Gate *gates = ARENA_ARRAY(arena, Gate, n);
+        Told *told = ARENA_ARRAY(arena, Told, n);
+        bool *is_done = ARENA_ARRAY(arena, bool, n), is_any_waiting = true;
+
+        for (size_t i = 0; i < n; i++) {
+                gates[i] = gate_of(history, &starts[i]);
+                told[i] = (Told){.answer = GATE_WAIT, .has_asked = !gates[i].is_starting};
+        }
+        for (unsigned round = 0; is_any_waiting && round < ROUNDS_MAX; round++) {
+                is_any_waiting = try_gates(history, arena, gates, told, n);
                 if (model_root_is_dead(history->root)) {
-                        bool was_edited = history->is_edited;
-
-                        daemon_kill(history);
-                        gate = fresh;
-                        /* A hugetlb limit of its daemon before stays with this start, and that may have gone by
-                         * files that are others now. */
-                        if (was_edited)
-                                return false;
+                        if (!begin_again(history, starts, gates, told, is_done, n))
+                                return;
+                        is_any_waiting = true;
                         continue;
                 }
-                if (answer == GATE_WAIT)
-                        continue;
-                say(history, "        gate of %s: %s", instance,
-                    answer == GATE_GONE     ? "no such instance"
-                    : answer == GATE_REFUSE ? reason.text
-                    : status.reason.text    ? status.reason.text
-                                            : verdict_name(status.verdict));
-                unit->is_short = unit->is_short ||
-                                 (answer == GATE_PASS && status.verdict != VERDICT_READY);
-                if (answer == GATE_PASS && !fresh.is_starting)
-                        unit->was_gated = false;
-                else if (answer == GATE_PASS)
-                        take_claim(history, unit, instance);
-                return answer == GATE_PASS;
+                for (size_t i = 0; i < n; i++)
+                        if (told[i].answer != GATE_WAIT && !is_done[i]) {
+                                is_done[i] = true;
+                                starts[i].has_passed = told[i].answer == GATE_PASS;
+                                take_told(history, &starts[i], &told[i]);
+                        }
+                if (!is_any_waiting)
+                        return;
+                memset(history->lowered, 0, sizeof(history->lowered));
+                if (!keeper_is_working(history->keeper))
+                        keeper_begin(history->keeper, KEEPER_FRESH, history->now_usec);
+                work(history);
+                if (model_root_is_dead(history->root) &&
+                    !begin_again(history, starts, gates, told, is_done, n))
+                        return;
         }
-        break_off(history, "gate", "the gate of %s waits for ever", instance);
-        return false;
+        if (is_any_waiting)
+                break_off(history, "gate", "a gate of %zu waits for ever", n);
 }
 
 /* Nothing is booked for it, whatever it has mapped meanwhile: a start counts once. */
@@ -454,6 +525,7 @@ void daemon_claim_start(History *history, Unit *unit) {
         const LedgerHold *hold = ledger_hold(keeper_ledger(history->keeper), unit->name, instance);
         StatusInstance status = {};
         Reason reason = {};
+        GateView view = {};
 
         if (!hold || !text_equals(hold->run, unit->run) || !is_starting(history, unit, instance))
                 return;
@@ -470,8 +542,8 @@ void daemon_claim_start(History *history, Unit *unit) {
         };
 
         say(history, "      %s says that it starts %s again", unit->name, instance);
-        keeper_try_gate(history->keeper, &(GateView){.arena = arena}, &gate, true, &status,
-                        &reason);
+        keeper_try_gate(history->keeper, &view, &gate, true, &status, &reason);
+        keeper_end_gates(history->keeper, &view);
         daemon_verify(history, false);
         if (gate.is_starting)
                 break_off(history, "started twice", "%s is believed to start %s again", unit->name,

@@ -182,8 +182,15 @@ void daemon_reload(History *history, bool is_forced);
 void daemon_release(History *history);
 /* Whether the mount of INSTANCE may be made. */
 bool daemon_ask(History *history, const char *instance);
-/* Whether INSTANCE of UNIT may start; what it may have goes to the unit's claims. */
-bool daemon_gate(History *history, Unit *unit, const char *instance);
+/* A gate of a unit that starts. */
+typedef struct StartGate {
+        Unit *unit;
+        const char *instance;
+        bool has_passed;
+} StartGate;
+
+/* Of N gates that come at once, who may start; what it may have goes to the units' claims. */
+void daemon_gates(History *history, StartGate *starts, size_t n);
 
 /* A process of UNIT, which has passed its gates, says that it is one of them. */
 void daemon_claim_start(History *history, Unit *unit);
@@ -191,6 +198,8 @@ void daemon_claim_start(History *history, Unit *unit);
 /* ---- people.c: units and strangers ---- */
 
 void unit_start(History *history, Unit *unit);
+/* All who are down, or most of them, at once: how many have tried. */
+size_t units_start(History *history);
 void unit_map(History *history, Unit *unit);
 void unit_stop(History *history, Unit *unit);
 /* Some process touches some pages; false, here and below: there is none. */

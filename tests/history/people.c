@@ -195,22 +195,31 @@ static void claim_by_itself(History *history, Unit *unit) {
 }
 
 static bool pass_gates(History *history, Unit *unit) {
-        for (size_t i = 0; i < unit->n_gates; i++)
-                if (!daemon_gate(history, unit, unit->gates[i]) || history->broken)
+        for (size_t i = 0; i < unit->n_gates; i++) {
+                StartGate gate = {unit, unit->gates[i], false};
+
+                daemon_gates(history, &gate, 1);
+                if (!gate.has_passed || history->broken)
                         return false;
+        }
         return true;
 }
 
-void unit_start(History *history, Unit *unit) {
+static void begin_start(History *history, Unit *unit) {
         unit->run = arena_printf(history->arena, "r%u", ++unit->n_runs);
         unit->run_policy = unit->policy;
         unit->n_claims = 0;
         unit->is_short = false;
-        unit->was_gated = unit->n_gates > 0 && !chance(history, 4);
+        unit->was_gated = unit->n_gates > 0;
+        history->is_settled = false;
+}
+
+void unit_start(History *history, Unit *unit) {
+        begin_start(history, unit);
+        unit->was_gated = unit->was_gated && !chance(history, 4);
         /* Of one that starts again before hugeplan has looked it hears at the gate, or not at all. */
         if (!unit->was_gated)
                 daemon_verify(history, false);
-        history->is_settled = false;
         kernel_group_make(history->kernel, unit->group);
         say(history, "      %s starts%s", unit->name, unit->was_gated ? "" : " without a gate");
         if (unit->was_gated &&
@@ -221,6 +230,44 @@ void unit_start(History *history, Unit *unit) {
         if (!unit->was_gated)
                 claim_by_itself(history, unit);
         unit->state = UNIT_LET;
+}
+
+/* The first gate of each comes at once with those of all others; who has more passes them afterwards. */
+size_t units_start(History *history) {
+        StartGate gates[UNITS];
+        size_t n = 0;
+
+        for (size_t i = 0; i < UNITS; i++) {
+                Unit *unit = &history->units[i];
+
+                if (unit->state != UNIT_DOWN || unit->n_gates == 0 || !chance(history, 80))
+                        continue;
+                begin_start(history, unit);
+                kernel_group_make(history->kernel, unit->group);
+                say(history, "      %s starts at once with others", unit->name);
+                if (make_mounts(history, unit) && !history->broken)
+                        gates[n++] = (StartGate){unit, unit->gates[0], false};
+                else
+                        remove_unit(history, unit);
+        }
+        if (n > 0)
+                daemon_gates(history, gates, n);
+        for (size_t i = 0; i < n; i++) {
+                Unit *unit = gates[i].unit;
+                bool has_passed = gates[i].has_passed && !history->broken;
+
+                for (size_t k = 1; k < unit->n_gates && has_passed; k++) {
+                        StartGate more = {unit, unit->gates[k], false};
+
+                        daemon_gates(history, &more, 1);
+                        has_passed = more.has_passed && !history->broken;
+                }
+                if (has_passed)
+                        unit->state = UNIT_LET;
+                else
+                        remove_unit(history, unit);
+        }
+        return n;
 }
 
 static const char *policy_text(const History *history, const KernelPolicy *policy) {

@@ -45,6 +45,16 @@ static bool step_start(History *history) {
         return true;
 }
 
+static bool step_start_many(History *history) {
+        if (units_start(history) == 0)
+                return false;
+        const Unit *unasked = ARRAY_FIND(unit, history->units, UNITS,
+                                         unit->state == UNIT_LET && actor_of(unit) != ACTOR_UNIT);
+
+        check_after(history, unasked ? ACTOR_STRANGER : ACTOR_UNIT);
+        return true;
+}
+
 static bool step_map(History *history) {
         Unit *unit = random_unit(history, UNIT_LET);
 
@@ -179,10 +189,11 @@ static bool step_look(History *history) {
 }
 
 static const StepKind kinds[] = {
-        {20, step_start},   {6, step_map},           {22, step_touch}, {10, step_stop},
-        {8, step_restart},  {14, step_edit},         {3, step_reload}, {4, step_release},
-        {5, step_stranger}, {5, step_stranger_goes}, {4, step_write},  {3, step_memory},
-        {2, step_kill},     {3, step_kill_soon},     {6, step_look},   {4, step_claim},
+        {20, step_start},     {6, step_map},           {22, step_touch}, {10, step_stop},
+        {8, step_restart},    {14, step_edit},         {3, step_reload}, {4, step_release},
+        {5, step_stranger},   {5, step_stranger_goes}, {4, step_write},  {3, step_memory},
+        {2, step_kill},       {3, step_kill_soon},     {6, step_look},   {4, step_claim},
+        {6, step_start_many},
 };
 
 static const StepKind *draw_kind(History *history) {

@@ -190,9 +190,11 @@ static void pass_gate(Host *host) {
         for (unsigned i = 0; i < 4; i++) {
                 StatusInstance instance;
                 Reason reason;
-                GateAnswer answer = keeper_try_gate(host->keeper, &(GateView){.arena = host->arena},
-                                                    &gate, true, &instance, &reason);
+                GateView view = {};
+                GateAnswer answer =
+                        keeper_try_gate(host->keeper, &view, &gate, true, &instance, &reason);
 
+                keeper_end_gates(host->keeper, &view);
                 require(host, answer != GATE_GONE, "a gate is told that there is no instance");
                 require(host, answer != GATE_REFUSE, "a gate is refused for what was not read");
                 if (answer == GATE_PASS)

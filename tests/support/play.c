@@ -261,8 +261,12 @@ const char *try_gate(Play *play, Gate *gate, bool may_try) {
         StatusInstance instance = {};
         Reason reason = {};
 
-        switch (keeper_try_gate(play->keeper, &(GateView){.arena = arena}, gate, may_try, &instance,
-                                &reason)) {
+        GateView view = {};
+        GateAnswer answer = keeper_try_gate(play->keeper, &view, gate, may_try, &instance, &reason);
+
+        reason.text = arena_strdup(arena, reason.text);
+        keeper_end_gates(play->keeper, &view);
+        switch (answer) {
         case GATE_PASS:
                 return instance.verdict == VERDICT_DEGRADED ? "degraded" : "pass";
         case GATE_WAIT:

@@ -3,6 +3,10 @@
 
 #include "base/memory.h"
 #include "ipc/manager_interface.h"
+#include "runtime/clock.h"
+
+/* While more and more come, those who are there do not wait for longer. */
+static const uint64_t hearing_usec = 2 * USEC_PER_MSEC;
 
 void client_end(Client *client) {
         Client **at = &client->manager->clients;
@@ -13,9 +17,25 @@ void client_end(Client *client) {
                 *at = client->next;
         if (client->on_end)
                 client->on_end(client);
+        json_decref(client->answer);
         loop_unset(&client->timer);
         arena_free(client->arena);
         memory_free(client);
+}
+
+static void on_due(void *userdata) {
+        Manager *manager = userdata;
+
+        manager->listener(manager, MANAGER_DUE);
+}
+
+void client_make_due(Client *client) {
+        Manager *manager = client->manager;
+
+        client->is_due = true;
+        if (!loop_is_set(&manager->due))
+                loop_set_after_all(manager->loop, &manager->due, clock_now_usec() + hearing_usec,
+                                   on_due, manager);
 }
 
 static void on_closed(VarlinkCall *call UNUSED, void *userdata) {

@@ -12,7 +12,14 @@ struct Client {
         Manager *manager;
         Arena *arena;
         VarlinkCall *call;
-        enum { CLIENT_GATE, CLIENT_RELOAD, CLIENT_RELEASE, CLIENT_GROW, CLIENT_SUBSCRIBER } kind;
+        enum {
+                CLIENT_GATE,
+                CLIENT_RELOAD,
+                CLIENT_RELEASE,
+                CLIENT_GROW,
+                CLIENT_SUBSCRIBER,
+                CLIENT_DESCRIBED, /* wants the status once */
+        } kind;
         const char *instance; /* of a gate, a release or a growth */
         Gate gate;
         bool may_try;     /* a round may be run for this gate */
@@ -21,7 +28,10 @@ struct Client {
         UnitQuery *query; /* under way */
         bool is_queued;   /* it follows when the one for the same unit is answered */
         bool is_riding; /* it was there before that was sent, so that its answer is for this one, too */
-        bool is_told; /* what systemd says, just now */
+        bool is_due;      /* it is tried, or told, together with all others who have come by then */
+        bool is_answered; /* a gate, whose answer goes out when what was noted for it is on disk: */
+        json_t *answer;
+        const char *error; /* which that is; NULL: it may start */
         LoopTimer timer;
         void (*on_end)(Client *client); /* NULL: nobody has to know */
 };
@@ -30,6 +40,8 @@ struct Client {
 Client *client_new(Manager *manager, VarlinkCall *call, const char *instance);
 /* Forgets the client; its call must have been answered or be gone. */
 void client_end(Client *client);
+/* It is tried, or told, as soon as all are heard who have something to say now. */
+void client_make_due(Client *client);
 /* A reload has removed its instance. */
 void client_end_gone(Client *client);
 /* There is no such instance; ends CALL. */

@@ -10,28 +10,56 @@
 
 /* ---- Describe ---- */
 
-static json_t *describe(Manager *manager) {
-        CLEANUP(arena_freep) Arena *arena = arena_new();
+/* One for all who are to be told by the same look. */
+typedef struct Description {
+        Manager *manager;
+        json_t *status; /* NULL: not made yet */
+        VarlinkText
+                *texts[2]; /* for those who want to hear more, and for the others; NULL: likewise */
+} Description;
 
-        return status_to_json(manager_describe(manager, arena));
+static const VarlinkText *describe(Description *description, bool is_last) {
+        VarlinkText **text = &description->texts[is_last];
+
+        if (!description->status) {
+                CLEANUP(arena_freep) Arena *arena = arena_new();
+
+                description->status = status_to_json(manager_describe(description->manager, arena));
+        }
+        if (!*text)
+                *text = varlink_text_new(json_incref(description->status), is_last);
+        return *text;
+}
+
+static void description_done(Description *description) {
+        json_decref(description->status);
+        varlink_text_free(description->texts[0]);
+        varlink_text_free(description->texts[1]);
 }
 
 static void on_drained(VarlinkCall *call, void *userdata) {
-        const Client *client = userdata;
-
-        varlink_call_reply_continues(call, describe(client->manager));
+        varlink_call_set_drained_handler(call, NULL, NULL);
+        client_make_due(userdata);
 }
 
 static void method_describe(VarlinkCall *call, json_t *parameters UNUSED, void *userdata) {
-        Manager *manager = userdata;
-        if (!varlink_call_wants_more(call)) {
-                varlink_call_reply(call, describe(manager));
-                return;
-        }
-        Client *client = client_new(manager, call, NULL);
+        Client *client = client_new(userdata, call, NULL);
 
-        client->kind = CLIENT_SUBSCRIBER;
-        varlink_call_reply_continues(call, describe(manager));
+        client->kind = varlink_call_wants_more(call) ? CLIENT_SUBSCRIBER : CLIENT_DESCRIBED;
+        client_make_due(client);
+}
+
+static void tell(Client *client, Description *description) {
+        VarlinkCall *call = client->call;
+
+        if (client->kind == CLIENT_DESCRIBED) {
+                client_end(client);
+                varlink_call_reply_text(call, describe(description, true));
+        } else if (varlink_call_is_congested(call)) {
+                varlink_call_set_drained_handler(call, on_drained, client);
+        } else {
+                varlink_call_reply_text_continues(call, describe(description, false));
+        }
 }
 
 /* ---- Plan ---- */
@@ -175,62 +203,95 @@ static void method_grow(VarlinkCall *call, json_t *parameters, void *userdata) {
 
 /* ---- when something has changed ---- */
 
-/* Whether a round is wanted. REPLY is made for the first subscriber and lent to all. */
-static bool notify_client(Client *client, GateView *view, json_t **reply) {
-        client->is_told = false;
-        if (client->kind == CLIENT_GATE)
-                return gate_try(client, view);
-        if (client->kind == CLIENT_RELOAD)
-                answer_reload(client);
-        else if (client->kind != CLIENT_SUBSCRIBER)
-                answer_instance(client);
-        else if (varlink_call_is_congested(client->call))
-                varlink_call_set_drained_handler(client->call, on_drained, client);
-        else {
-                if (!*reply)
-                        *reply = describe(client->manager);
-                varlink_call_reply_continues(client->call, json_incref(*reply));
+enum {
+        STARTING = 1 << 0,
+        ASKING = 1 << 1,
+        GATES = STARTING | ASKING,
+        SUBSCRIBERS = 1 << 2,
+        DESCRIBED = 1 << 3,
+        OTHERS = 1 << 4,
+        ALL = (1 << 5) - 1,
+};
+
+static unsigned kind_of(const Client *client) {
+        switch (client->kind) {
+        case CLIENT_GATE:
+                return client->gate.is_starting ? STARTING : ASKING;
+        case CLIENT_SUBSCRIBER:
+                return SUBSCRIBERS;
+        case CLIENT_DESCRIBED:
+                return DESCRIBED;
+        default:
+                return OTHERS;
         }
-        return false;
 }
 
-enum { STARTING = 1 << 0, ASKING = 1 << 1, TOLD = 1 << 2, SUBSCRIBERS = 1 << 3, OTHERS = 1 << 4 };
+static bool is_meant(const Client *client, ManagerNews news, unsigned kinds) {
+        static const unsigned whom[] = {
+                [MANAGER_WRITTEN] = GATES,
+                [MANAGER_CHANGED] = SUBSCRIBERS,
+                [MANAGER_SETTLED] = GATES | SUBSCRIBERS | OTHERS,
+                [MANAGER_DUE] = 0,
+        };
+        unsigned kind = kind_of(client);
+
+        return kind & kinds && (kind & whom[news] || (news == MANAGER_DUE && client->is_due));
+}
 
 /* Whether a round is wanted. */
-static bool notify_some(Manager *manager, unsigned who, GateView *view, json_t **reply) {
+static bool try_gates(Manager *manager, ManagerNews news, unsigned kinds, GateView *view) {
         bool wants_round = false;
 
         for (Client *client = manager->clients, *next; client; client = next) {
                 next = client->next;
-                unsigned kinds = client->kind == CLIENT_SUBSCRIBER ? SUBSCRIBERS
-                                 : client->kind != CLIENT_GATE     ? OTHERS
-                                 : client->gate.is_starting        ? STARTING
-                                                                   : ASKING;
-
-                if (client->is_told)
-                        kinds |= TOLD;
-                if (kinds & who)
-                        wants_round |= notify_client(client, view, reply);
+                if (client->is_answered || !is_meant(client, news, kinds))
+                        continue;
+                client->is_due = false;
+                wants_round |= gate_try(client, view);
         }
         return wants_round;
 }
 
-/* Who starts goes before who asks. One judgement does for all gates of which none is let start: after each
- * write there may be a thousand. */
-void clients_notify(Manager *manager, ManagerNews news) {
-        static const unsigned whom[] = {
-                [MANAGER_WRITTEN] = STARTING | ASKING,
-                [MANAGER_CHANGED] = SUBSCRIBERS,
-                [MANAGER_SETTLED] = STARTING | ASKING | SUBSCRIBERS | OTHERS,
-                [MANAGER_ANSWERED] = TOLD,
-        };
-        unsigned who = whom[news];
-        CLEANUP(gate_view_done) GateView view = {};
-        json_t *reply = NULL;
-        bool wants_round = notify_some(manager, who & STARTING, &view, &reply);
+/* Who starts goes before who asks. One look does for all, and one judgement for all of which none is let start: after
+ * each write there may be a thousand. *RET_WANTS_ROUND: whether one is wanted; the other, whether a unit starts. */
+static bool notify_gates(Manager *manager, ManagerNews news, bool *ret_wants_round) {
+        GateView view = {};
+        bool is_any_starting = false;
 
-        wants_round |= notify_some(manager, who & ~(unsigned) STARTING, &view, &reply);
-        json_decref(reply);
+        for (Client *client = manager->clients; client; client = client->next)
+                if (is_meant(client, news, GATES))
+                        gate_begin(client);
+        *ret_wants_round = try_gates(manager, news, STARTING, &view);
+        *ret_wants_round |= try_gates(manager, news, ASKING, &view);
+        keeper_end_gates(manager->keeper, &view);
+        for (Client *client = manager->clients, *next; client; client = next) {
+                next = client->next;
+                if (client->is_answered)
+                        is_any_starting |= gate_answer(client);
+        }
+        if (is_any_starting)
+                watch_refresh_units(&manager->watch);
+        return is_any_starting;
+}
+
+void clients_notify(Manager *manager, ManagerNews news) {
+        CLEANUP(description_done) Description description = {.manager = manager};
+        bool wants_round;
+        bool is_any_starting = notify_gates(manager, news, &wants_round);
+
+        for (Client *client = manager->clients, *next; client; client = next) {
+                next = client->next;
+                if (!is_meant(client, news, ALL & ~(unsigned) GATES) &&
+                    !(is_any_starting && client->kind == CLIENT_SUBSCRIBER))
+                        continue;
+                client->is_due = false;
+                if (client->kind == CLIENT_RELOAD)
+                        answer_reload(client);
+                else if (kind_of(client) == OTHERS)
+                        answer_instance(client);
+                else
+                        tell(client, &description);
+        }
         if (wants_round)
                 manager_begin_round(manager);
 }

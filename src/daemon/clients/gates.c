@@ -23,45 +23,46 @@ static const uint64_t ask_limit_usec = 5 * USEC_PER_SEC;
 
 /* ---- answers ---- */
 
-void gate_view_done(GateView *view) {
-        *view = (GateView){.arena = arena_free(view->arena)};
+/* Systemd is being asked, or the database. */
+static bool is_asking(const Client *client) {
+        return client->query || client->is_queued ||
+               (client->gate.is_restarting &&
+                relearn_is_under_way(client->manager, client->instance));
+}
+
+void gate_begin(Client *client) {
+        if (!is_asking(client))
+                keeper_begin_gate(client->manager->keeper, &client->gate);
+}
+
+static bool starts(const Client *client) {
+        return client->gate.is_starting || client->gate.is_restarting;
 }
 
 bool gate_try(Client *client, GateView *view) {
-        VarlinkCall *call = client->call;
         Manager *manager = client->manager;
         StatusInstance instance;
         Reason reason;
-        bool is_starting;
 
-        if (client->query || client->is_queued || /* systemd is being asked, or the database */
-            (client->gate.is_restarting && relearn_is_under_way(manager, client->instance)))
+        if (is_asking(client))
                 return false;
-        if (!view->status) {
-                gate_view_done(view);
-                view->arena = arena_new();
-        }
         switch (keeper_try_gate(manager->keeper, view, &client->gate, client->may_try, &instance,
                                 &reason)) {
         case GATE_PASS:
-                is_starting = client->gate.is_starting || client->gate.is_restarting;
                 if (client->gate.is_starting)
                         relearn_note(manager, instance.name);
-                if (is_starting)
-                        watch_unit_anew(&manager->watch, instance.unit);
-                client_end(client);
-                varlink_call_reply(
-                        call, json_pack("{so}", "instance", status_instance_to_json(&instance)));
-                if (is_starting)
-                        manager->listener(manager, MANAGER_CHANGED);
+                if (starts(client))
+                        watch_forget_unit(&manager->watch, instance.unit);
+                client->is_answered = true;
+                client->answer = json_pack("{so}", "instance", status_instance_to_json(&instance));
                 return false;
         case GATE_REFUSE:
-                client_end(client);
-                varlink_call_error(
-                        call, MANAGER_ERROR_REFUSED,
+                client->is_answered = true;
+                client->error = MANAGER_ERROR_REFUSED;
+                client->answer =
                         json_pack("{ss ss? ss? ss?}", "instance", instance.name, "reason",
                                   reason.text, "remedy", reason.remedy, "reasonId",
-                                  reason.kind != REASON_NONE ? reason_id(reason.kind) : NULL));
+                                  reason.kind != REASON_NONE ? reason_id(reason.kind) : NULL);
                 return false;
         case GATE_GONE: /* a reload has removed it */
                 client_end_gone(client);
@@ -71,12 +72,18 @@ bool gate_try(Client *client, GateView *view) {
         }
 }
 
-static void begin_gate(Client *client) {
-        CLEANUP(gate_view_done) GateView view = {};
-        Manager *manager = client->manager;
+bool gate_answer(Client *client) {
+        bool is_start = !client->error && starts(client);
+        json_t *answer = TAKE_PTR(client->answer);
+        const char *error = client->error;
+        VarlinkCall *call = client->call;
 
-        if (gate_try(client, &view))
-                manager_begin_round(manager);
+        client_end(client);
+        if (error)
+                varlink_call_error(call, error, answer);
+        else
+                varlink_call_reply(call, answer);
+        return is_start;
 }
 
 static void on_gate_timeout(void *userdata) {
@@ -149,12 +156,12 @@ static void go_on_asking(Manager *manager, const char *unit, int error) {
                         client->is_queued = client->is_riding = false;
                 else
                         client->is_riding = true;
+                if (error < 0)
+                        client_make_due(client);
                 first = first ? first : client;
         }
         if (first && error == 0)
                 begin_query(first);
-        else if (first)
-                manager->listener(manager, MANAGER_WRITTEN);
 }
 
 /* The client is gone: systemd is asked for those who come after. */
@@ -182,12 +189,11 @@ static void on_run(void *userdata, int error, const LoadedUnits *units) {
         for (Client *other = manager->clients; error == 0 && other; other = other->next)
                 if (other->is_riding && is_queued_for(other, units->items[0].name)) {
                         other->is_queued = other->is_riding = false;
-                        other->is_told = true;
+                        client_make_due(other);
                         take_run(other, &units->items[0]);
                 }
         client->query = unit_query_free(client->query);
-        client->is_told = true;
-        manager->listener(manager, MANAGER_ANSWERED);
+        client_make_due(client);
         go_on_asking(manager, unit, error);
 }
 
@@ -225,7 +231,7 @@ static void ask_who_starts(Client *client, const char *unit) {
                         gate->run = root_identity(manager->root, client->arena, gate->group);
                         believe(client);
                 }
-                begin_gate(client);
+                client_make_due(client);
         } else if (other) {
                 client->is_queued = true;
         } else {
@@ -267,5 +273,5 @@ void gate_wait(VarlinkCall *call, json_t *parameters, void *userdata) {
             unit_cgroup_has_process(manager->root, config->unit, varlink_call_peer_pid(call)))
                 ask_who_starts(client, config->unit);
         else
-                begin_gate(client);
+                client_make_due(client);
 }

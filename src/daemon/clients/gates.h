@@ -7,8 +7,9 @@
 
 /* The method Wait. */
 void gate_wait(VarlinkCall *call, json_t *parameters, void *userdata);
-/* VIEW is for all gates that are tried in one go, {} before the first. */
-void gate_view_done(GateView *view); /* for CLEANUP() */
-/* Looks whether the gate can be answered. While it has to wait the client lives on; true: a round is
- * wanted for it. */
+/* Before the first of those is tried who are tried in one go, for each of them. */
+void gate_begin(Client *client);
+/* Looks whether the gate can be answered; else it waits on. True: a round is wanted for it. CLIENT may be gone then. */
 bool gate_try(Client *client, GateView *view);
+/* After the last, for those who are answered; ends the client. Whether it starts. */
+bool gate_answer(Client *client);

@@ -320,7 +320,7 @@ static void test_one_view(void **state) {
                 Play *play = *state;
                 Gate gate = starting("a", "a.service", play->tree->arena),
                      asking = {"a", .run = ""};
-                GateView view = {.arena = play->tree->arena};
+                GateView view = {};
                 StatusInstance instance;
                 Reason reason;
 
@@ -333,7 +333,70 @@ static void test_one_view(void **state) {
                         cases[i].answer);
                 keeper_try_gate(play->keeper, &view, &asking, false, &instance, &reason);
                 assert_true(instance.is_running);
+                keeper_end_gates(play->keeper, &view);
                 stop_unit(play, "a.service", 0, 0);
+        }
+}
+
+/* Two who start in one go, with PAGES that somebody else has reserved before the first is tried, or between them. */
+static GateAnswer start_both(Play *play, uint64_t before, uint64_t between, Reason *ret_reason) {
+        Arena *arena = play->tree->arena;
+        Gate gates[] = {starting("a", "a.service", arena), starting("b", "b.service", arena)};
+        GateView view = {};
+        StatusInstance instance;
+        GateAnswer answer;
+
+        for (size_t i = 0; i < ARRAY_LEN(gates); i++)
+                start_unit(play, i == 0 ? "a.service" : "b.service", 0, 0);
+        play->reserved = before;
+        show_host(play);
+        for (size_t i = 0; i < ARRAY_LEN(gates); i++)
+                keeper_begin_gate(play->keeper, &gates[i]);
+        assert_int_equal(
+                keeper_try_gate(play->keeper, &view, &gates[0], false, &instance, ret_reason),
+                GATE_PASS);
+        assert_null(strstr(state_text(play), "hold a.service"));
+        play->reserved = before + between;
+        show_host(play);
+        answer = keeper_try_gate(play->keeper, &view, &gates[1], false, &instance, ret_reason);
+        ret_reason->text = arena_strdup(arena, ret_reason->text);
+        keeper_end_gates(play->keeper, &view);
+        return answer;
+}
+
+/* The second does not find what was promised to the first, and what has changed since that was tried is seen. Neither is
+ * on disk before the end. */
+static void test_starts_in_one_go(void **state) {
+        static const struct {
+                uint64_t before, between;
+                const char *lack; /* NULL: it may start */
+        } cases[] = {
+                {0, 0, NULL},
+                {1, 0, "1 of its 100 pages of 2M (200M) is not for it alone"},
+                {60, 0, "60 of its 100 pages of 2M (200M) are not for it alone"},
+                {0, 60, "60 of its 100 pages of 2M (200M) are not for it alone"},
+                {0, 1, "1 of its 100 pages of 2M (200M) is not for it alone"},
+        };
+
+        for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+                Play *play = *state;
+                Reason reason;
+
+                play->pools[0] = (PlayedPool){.most = 200};
+                play->reserved = 0;
+                show_host(play);
+                remove(tree_path(play->tree, PATH_STATE));
+                begin(state, "Pages=100\nNodes=0\nPlacement=bind\nUnit=a.service",
+                      "Pages=100\nNodes=0\nPlacement=bind\nUnit=b.service");
+                round_of(play);
+                GateAnswer answer = start_both(play, cases[i].before, cases[i].between, &reason);
+
+                assert_int_equal(answer, cases[i].lack ? GATE_REFUSE : GATE_PASS);
+                assert_contains(cases[i].lack ? reason.text : state_text(play),
+                                cases[i].lack ? cases[i].lack : "hold b.service/b 100");
+                assert_contains(state_text(play), "hold a.service/a 100");
+                stop_unit(play, "a.service", 0, 0);
+                stop_unit(play, "b.service", 0, 0);
         }
 }
 
@@ -341,7 +404,7 @@ static void test_one_view(void **state) {
 static void test_older_status_at_begin(void **state) {
         Play *play = begin(state, hundred, NULL);
         Gate gate = starting("a", "a.service", play->tree->arena);
-        GateView view = {.arena = play->tree->arena};
+        GateView view = {.arena = arena_new()};
         StatusInstance instance;
         Reason reason;
 
@@ -353,6 +416,7 @@ static void test_older_status_at_begin(void **state) {
         assert_int_equal(keeper_try_gate(play->keeper, &view, &gate, false, &instance, &reason),
                          GATE_REFUSE);
         assert_contains(reason.text, "the pools of node 0");
+        keeper_end_gates(play->keeper, &view);
 }
 
 /* What it lacks is counted at that moment, though the status beside it may be older: a stranger has come. */
@@ -366,7 +430,7 @@ static void test_older_status(void **state) {
                 Play *play = *state;
                 Arena *arena = play->tree->arena;
                 Gate gate = starting("a", "a.service", arena);
-                GateView view = {.arena = arena};
+                GateView view = {.arena = arena_new()};
                 StatusInstance instance;
                 Reason reason;
 
@@ -388,6 +452,7 @@ static void test_older_status(void **state) {
                         reason = instance.reason;
                 }
                 assert_contains(reason.text, "1 of its 100 pages of 2M (200M) is not for it alone");
+                keeper_end_gates(play->keeper, &view);
                 stop_unit(play, "a.service", 0, 0);
         }
 }
@@ -551,6 +616,7 @@ TEST_FILE(keeper_gate) {
                 PLAY_TEST(test_one_page_wanted),
                 PLAY_TEST(test_unknown_group),
                 PLAY_TEST(test_older_status),
+                PLAY_TEST(test_starts_in_one_go),
                 PLAY_TEST(test_older_status_at_begin),
                 PLAY_TEST(test_round_before),
                 PLAY_TEST(test_one_view),
