@@ -115,6 +115,12 @@ bool unit_cgroup_is_populated(const Root *root, const char *unit) {
         return group && is_populated(root, arena, group);
 }
 
+bool unit_cgroup_group_is_populated(const Root *root, const char *group) {
+        CLEANUP(arena_freep) Arena *arena = arena_new();
+
+        return is_populated(root, arena, group);
+}
+
 /* Databases may have groups of their own below the unit's (Delegate=); ".control" is systemd's. */
 static void add_processes(const Root *root, Arena *arena, const char *group, unsigned depth,
                           ProcessIds *ret) {

@@ -23,6 +23,8 @@ Index *unit_cgroup_all(const Root *root, Arena *arena);
 /* Whether the system service UNIT has any process: it runs, or is about to. False where nothing can
  * be found out. */
 bool unit_cgroup_is_populated(const Root *root, const char *unit);
+/* The same of its control GROUP. */
+bool unit_cgroup_group_is_populated(const Root *root, const char *group);
 
 typedef VEC(uint64_t) ProcessIds;
 

@@ -134,11 +134,13 @@ static void print(const Command *command, const Proofs *proofs) {
 }
 
 void add_outcomes(const Command *command, Status *status) {
-        const Topology *topology = probe_page_sizes(command->root, command->arena);
+        const Topology *topology = NULL;
 
         ARRAY_FOREACH(instance, status->instances, status->n_instances) {
                 if (!instance->unit || instance->pages_wanted == 0)
                         continue;
+                if (!topology)
+                        topology = probe_page_sizes(command->root, command->arena);
                 ServerLook look =
                         server_glance(command->root, command->arena, topology, instance->unit);
                 const ProofInput input = {.instance = instance, .look = &look};

@@ -38,6 +38,7 @@ typedef struct Looker {
         Arena *arena; /* the caller's, for what stays */
         const Topology *topology;
         const char *unit;
+        const char *group; /* NULL: it has none */
         uint64_t deadline_usec;
         size_t bytes_max; /* of one file */
         ProcessIds pids;
@@ -108,7 +109,7 @@ static void read_members(Looker *looker, size_t n_max) {
         }
         looker->look.is_running =
                 looker->members.n > 0 ||
-                (looker->pids.n > 0 && unit_cgroup_is_populated(looker->root, looker->unit));
+                (looker->pids.n > 0 && unit_cgroup_group_is_populated(looker->root, looker->group));
         looker->look.n_processes = looker->members.n;
         if (looker->look.is_glance)
                 return;
@@ -175,7 +176,10 @@ static void read_limits(Looker *looker) {
 /* ---- its control group ---- */
 
 static void read_charges(Looker *looker) {
-        const char *group = unit_cgroup_running(looker->root, looker->arena, looker->unit);
+        const char *hierarchy = unit_cgroup_hierarchy(looker->root);
+        /* Only there anything is counted. */
+        const char *group = hierarchy && text_starts_with(looker->group, hierarchy) ? looker->group
+                                                                                    : NULL;
         uint64_t bytes;
 
         looker->charges = page_charges_read(looker->root, looker->arena, looker->topology, group,
@@ -333,12 +337,12 @@ static ServerLook look_at(const Root *root, Arena *arena, const Topology *topolo
                          .arena = arena,
                          .topology = topology,
                          .unit = unit,
+                         .group = unit ? unit_cgroup_find(root, arena, unit) : NULL,
                          .deadline_usec = deadline_in(look_usec_max),
                          .bytes_max = is_glance ? GLANCE_BYTES_MAX : LISTING_BYTES_MAX,
                          .look = {.is_glance = is_glance}};
-        const char *group = unit ? unit_cgroup_find(root, arena, unit) : NULL;
 
-        looker.pids = unit_cgroup_processes(root, arena, group);
+        looker.pids = unit_cgroup_processes(root, arena, looker.group);
         read_members(&looker, is_glance ? GLANCE_PROCESSES_MAX : PROCESSES_MAX);
         if (!looker.look.is_running)
                 return looker.look;
