@@ -3,16 +3,14 @@
 
 from __future__ import annotations
 
-import contextlib
 import statistics
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import postgresql_sessions as pg
 from goals import GOALS, number, times
 from pools import find_pool, meminfo
-from report import Missing, Report
+from report import Report, Way
 from running import HUGEPLAND, SOCKET, child, configure
 
 from .status import compare_status, hugeadm_msec, status_msec
@@ -62,9 +60,10 @@ def measure_sessions(report: Report, directory: Path, n: int, lines: Lines) -> N
     def beside() -> None:
         if f"status-{n}" in GOALS:
             compare_status(report, f" beside {n} PostgreSQL sessions", GOALS[f"status-{n}"])
-        for name, once in ("hugeplanctl status", status_msec), ("hugeadm --pool-list", hugeadm_msec):
-            with contextlib.suppress(Missing):
-                lines.status[name][n] = median_of(once, report.rounds(31))
+        ways = [Way("hugeplanctl status", status_msec), Way("hugeadm --pool-list", hugeadm_msec)]
+        for name, found in report.take_turns(ways, report.rounds(31), {}).items():
+            if found:
+                lines.status[name][n] = statistics.median(found)
 
     rounds = 1 if report.is_quick or n >= MANY else 3
     pairs = [(pg.measure(directory, "off", n), pg.measure(directory, "on", n, None if i else beside))
@@ -73,10 +72,6 @@ def measure_sessions(report: Report, directory: Path, n: int, lines: Lines) -> N
     for at, way in enumerate(lines.tables):
         lines.tables[way][n] = statistics.median(pair[at].page_tables_mib for pair in pairs)
         lines.gone[way][n] = statistics.median(pair[at].gone_msec for pair in pairs)
-
-
-def median_of(once: Callable[[], float], rounds: int) -> float:
-    return statistics.median(once() for _ in range(rounds))
 
 
 def show(report: Report, lines: Lines, stops: str) -> None:
@@ -94,10 +89,10 @@ def show(report: Report, lines: Lines, stops: str) -> None:
                         "huge, ms", "huge is"), rows,
                  f"medians of 3 rounds, from {MANY:,} sessions on of one" if not report.is_quick else "one round")
     report.figure("page-tables", "Page tables of PostgreSQL's sessions", "sessions", "MiB", lines.tables,
-                  f"{what}: VmPTE of all backends.{stops}")
+                  f"VmPTE of all backends.{stops}", is_in_table=True)
     report.figure("disconnect", "Until all of PostgreSQL's sessions are gone", "sessions", "ms", lines.gone,
                   "From SIGTERM to all backends at once, as when a pool of connections is restarted, until the last has"
-                  f" exited.{stops}")
+                  f" exited.{stops}", is_in_table=True)
     report.figure("sessions", "Status beside PostgreSQL's sessions: time", "sessions", "ms", lines.status,
                   f"Wall time of one command, with a daemon that has {INSTANCES} instances; the server has huge"
                   f" pages.{stops}")
