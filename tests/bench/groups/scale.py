@@ -34,6 +34,7 @@ from .generator import generated
 INSTANCES = (1, 10, 100, 300, 1000, 3000, 10000)
 NODES = (1, 8, 64, 256, 1024)
 CLIENTS = (1, 10, 100, 1000, 3000, 10000)
+MANY = 3000  # from here on three rounds are enough
 OF_ONE_USER = 1000  # clients, at most: of more the daemon has only some in at a time
 
 # Prepares a host of a size; then it says what once costs there.
@@ -45,9 +46,9 @@ def measure(report: Report) -> None:
     pool = find_pool()
 
     def line(prepare: Callable[[int], Prepared], sizes: tuple[int, ...]) -> dict[float, float]:
-        return {size: median_of(prepare(size), 3 if size >= 3000 else rounds) for size in sizes}
+        return {size: median_of(prepare(size), 3 if size >= MANY else rounds) for size in sizes}
 
-    how_often = f"Medians of {rounds} rounds, from 3,000 on of 3."
+    how_often = f"Medians of {rounds} rounds, from {MANY:,} on of 3."
     report.figure("plan", "Plan: CPU", "instances", "ms",
                   {"8 nodes": line(lambda n: planned(8, n), INSTANCES)},
                   f"The whole command hugeplanctl plan, on made-up hosts of 8 nodes. {how_often}")
@@ -112,12 +113,12 @@ def show_clients(report: Report, pool: Pool, rounds: int) -> None:
     with child([*MANY_FILES, HUGEPLAND], SOCKET):
         small.write_bytes(ask(SOCKET, GET_INFO))
         for n in CLIENTS:
-            lines["hugepland"][n], cut_off[n] = answers(SOCKET, n, rounds)
+            lines["hugepland"][n], cut_off[n] = answers(SOCKET, n, rounds if n < MANY else 3)
     for name, program in ("its server alone", "varlink"), ("bare epoll", "epoll"):
         path = f"/run/bench-clients-{program}"
         with child([*MANY_FILES, str(HELPERS / f"bench-server-{program}"), path, str(small)], path):
             for n in CLIENTS:
-                lines[name][n], _ = answers(path, n, rounds)
+                lines[name][n], _ = answers(path, n, rounds if n < MANY else 3)
     pool.reset()
     again = ", ".join(f"with {n:,} clients {share:.1f} times for each answer" for n, share in cut_off.items() if share)
     report.figure("clients", "An answer to GetInfo: time", "clients at once", "us", lines,
@@ -125,13 +126,13 @@ def show_clients(report: Report, pool: Pool, rounds: int) -> None:
                   f" the same processors, and is as many users as it takes at {OF_ONE_USER:,} clients each. The daemon"
                   " has 2,048 places; of more some are cut off, and come again, which is in its time"
                   f"{f': {again}' if again else ''}. Its server alone and bare epoll let in all."
-                  f" Medians of {rounds} rounds.")
+                  f" Medians of {rounds} rounds, from {MANY:,} on of 3.")
 
 
 def answers(path: str, clients: int, rounds: int) -> tuple[float, float]:
     """Microseconds from the first question to the last answer, and how often a client was cut off: by answer."""
     users = -(-clients // OF_ONE_USER)
-    share, requests = clients // users, max(2000, 4 * clients) // users
+    share, requests = clients // users, max(2000, 2 * clients) // users
     load = [str(HELPERS / "bench-load"), "single", path, GET_INFO, str(share), str(requests)]
     times, n_refused = [], 0.0
     for _ in range(rounds):
