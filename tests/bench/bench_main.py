@@ -35,7 +35,7 @@ def main(text: str) -> int:
         sys.exit("bench: this host has no huge pages that could be reserved, or /sys is read-only")
     if IN_NAMESPACE not in os.environ:
         if options.install:
-            install_peers()
+            install_peers(any(name in IN_GUESTS for name in chosen(options)))
         build()
         enter_namespace()
     os.environ["LC_ALL"] = "C"
@@ -43,11 +43,10 @@ def main(text: str) -> int:
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     host = describe_host()
     print(host)
-    names = options.groups or [name for name in GROUPS if name not in IN_GUESTS or not options.no_guests]
     missing: list[str] = []
     failed: list[str] = []
     try:
-        for name in names:
+        for name in chosen(options):
             try:
                 missing += measure_group(name, host, options)
             except Exception:  # the next group has nothing to do with it
@@ -80,6 +79,10 @@ def parse(text: str) -> argparse.Namespace:
     return options
 
 
+def chosen(options: argparse.Namespace) -> list[str]:
+    return options.groups or [name for name in GROUPS if name not in IN_GUESTS or not options.no_guests]
+
+
 def measure_group(name: str, host: str, options: argparse.Namespace) -> list[str]:
     """What could not be compared with. A group that is done is written, whatever becomes of the next."""
     report = Report(options.quick)
@@ -100,8 +103,9 @@ def measure_group(name: str, host: str, options: argparse.Namespace) -> list[str
 # ---- before ----
 
 
-def install_peers() -> None:
-    if subprocess.run([str(CHECKOUT / "scripts/lib/install-peers")], check=False).returncode != 0:
+def install_peers(is_with_guests: bool) -> None:
+    command = [str(CHECKOUT / "scripts/lib/install-peers"), *(["--guests"] if is_with_guests else [])]
+    if subprocess.run(command, check=False).returncode != 0:
         sys.exit("bench: not all that hugeplan is compared with could be installed, see above")
 
 
