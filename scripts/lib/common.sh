@@ -105,6 +105,20 @@ install_packages() {
         installing=
 }
 
+# install_postgresql LOG: the server alone; Debian's package would make a cluster and start it.
+install_postgresql() {
+        local log=$1 settings=/etc/postgresql-common/createcluster.conf code=0
+        if compgen -G '/usr/lib/postgresql/*/bin/postgres' >/dev/null; then
+                return
+        fi
+        install_packages "$log" postgresql-common
+        cp -p "$settings" "$settings.before"
+        printf 'create_main_cluster = false\n' >>"$settings"
+        (install_packages "$log" postgresql) || code=$?
+        mv "$settings.before" "$settings"
+        return "$code"
+}
+
 # build_in LOG DIR OPTION...: configures DIR of the checkout where that was not done, and builds; only
 # build_target, where that is set.
 build_in() {

@@ -7,22 +7,29 @@ from __future__ import annotations
 import contextlib
 import os
 import pwd
+import resource
+import select
 import shutil
 import signal
+import socket
+import struct
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 OWNER = "postgres"
 BUFFERS_MIB = 1024
-SEGMENT_MIB = BUFFERS_MIB + 128  # at most, with what the server has beside its buffers
-TOUCH = "SELECT count(*), sum(length(filler)) FROM t;"
+SEGMENT_MIB = BUFFERS_MIB + 256  # at most, with what the server has beside its buffers
+SESSION_MIB = 6  # at most, of its own and for page tables
+SESSIONS_MAX = 2000
+AT_ONCE = 8  # of sessions that scan the table: more wait for a processor
+TOUCH = "SELECT count(*) FROM t"
 SETTINGS = f"""
 shared_buffers = {BUFFERS_MIB}MB
-max_connections = 1000
+max_connections = {SESSIONS_MAX + 20}
 max_parallel_workers_per_gather = 0
 autovacuum = off
 fsync = off
@@ -42,6 +49,11 @@ def newest_server() -> Path | None:
     return max(found, key=lambda path: float(path.parent.name), default=None)
 
 
+def version() -> str:
+    done = subprocess.run([str(server() / "postgres"), "--version"], check=True, capture_output=True, text=True)
+    return done.stdout.split()[2]
+
+
 @contextlib.contextmanager
 def cluster() -> Iterator[Path]:
     """With a table that fills three quarters of the buffers."""
@@ -53,11 +65,13 @@ def cluster() -> Iterator[Path]:
         as_owner(directory, [str(server() / "initdb"), "-D", str(directory / "data"), "--auth=trust", "--no-sync"])
         with (directory / "data/postgresql.conf").open("a") as file:
             file.write(f"{SETTINGS}unix_socket_directories = '{directory}'\n")
-        with started(directory, "off"):
-            rows = BUFFERS_MIB * 3 // 4 * 128 * 7
-            for command in (f"CREATE TABLE t AS SELECT g, repeat('x', 1000) AS filler FROM generate_series(1, {rows}) g",
+        with started(directory, "off"), Session(directory) as session:
+            rows = BUFFERS_MIB * 3 // 4 * 128  # one for each page of 8 KiB, so that a scan is quick
+            for command in ("CREATE TABLE t (filler text)", "ALTER TABLE t ALTER filler SET STORAGE PLAIN",
+                            f"INSERT INTO t SELECT repeat('x', 7000) FROM generate_series(1, {rows})",
                             "CREATE EXTENSION pg_prewarm", "VACUUM FREEZE t"):
-                psql(directory, command)
+                session.ask(command)
+                session.hear()
         yield directory
     finally:
         shutil.rmtree(directory)
@@ -75,62 +89,115 @@ def as_owner(directory: Path, command: list[str]) -> None:
                    cwd=directory, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
 
-def psql(directory: Path, commands: str) -> None:
-    subprocess.run(["psql", "-qX", "-h", str(directory), "-U", OWNER, "-v", "ON_ERROR_STOP=1", "-c", commands],
-                   check=True, stdout=subprocess.DEVNULL)
-
-
 @contextlib.contextmanager
 def started(directory: Path, huge_pages: str) -> Iterator[int]:
     command = ["setpriv", f"--reuid={OWNER}", f"--regid={OWNER}", "--init-groups", str(server() / "postgres"),
                "-D", str(directory / "data"), "-c", f"huge_pages={huge_pages}"]
     with subprocess.Popen(command, cwd=directory, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
         try:
-            for _ in range(600):
-                if process.poll() is not None:
-                    raise RuntimeError(f"PostgreSQL does not start with huge_pages={huge_pages}")
-                if subprocess.run(["pg_isready", "-q", "-h", str(directory)], check=False).returncode == 0:
-                    break
-                time.sleep(0.1)
+            await_server(directory, process, huge_pages)
             yield process.pid
         finally:
             process.send_signal(signal.SIGINT)
 
 
-def children(pid: int) -> set[int]:
-    return {int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()}
+def await_server(directory: Path, process: subprocess.Popen[bytes], huge_pages: str) -> None:
+    for _ in range(600):
+        if process.poll() is not None:
+            break
+        with contextlib.suppress(OSError), Session(directory):
+            return
+        time.sleep(0.1)
+    raise RuntimeError(f"PostgreSQL does not start with huge_pages={huge_pages}")
+
+
+class Session:
+    """A connection, by the server's protocol: a client program for each would take more memory than its backend."""
+
+    def __init__(self, directory: Path) -> None:
+        self.socket = socket.socket(socket.AF_UNIX)
+        self.socket.connect(str(directory / ".s.PGSQL.5432"))
+        self.stream = self.socket.makefile("rb")
+        self.pid = 0
+        words = f"user\0{OWNER}\0database\0postgres\0\0".encode()
+        self.socket.sendall(struct.pack("!II", 8 + len(words), 3 << 16) + words)
+        self.hear()
+
+    def ask(self, command: str) -> None:
+        text = command.encode() + b"\0"
+        self.socket.sendall(b"Q" + struct.pack("!I", 4 + len(text)) + text)
+
+    def hear(self) -> None:
+        """Until the server is ready for more."""
+        kind = b""
+        while kind != b"Z":
+            head = self.stream.read(5)
+            if len(head) < 5:
+                raise ConnectionError("PostgreSQL has hung up")
+            kind, body = head[:1], self.stream.read(struct.unpack("!I", head[1:])[0] - 4)
+            if kind == b"K":
+                self.pid = struct.unpack_from("!I", body)[0]
+            elif kind == b"E":
+                raise ConnectionError(body.replace(b"\0", b" ").decode())
+
+    def __enter__(self) -> Session:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stream.close()
+        self.socket.close()
 
 
 def page_tables_kib(pid: int) -> int:
-    with contextlib.suppress(OSError):
-        for line in Path(f"/proc/{pid}/status").read_text().splitlines():
-            if line.startswith("VmPTE:"):
-                return int(line.split()[1])
+    for line in Path(f"/proc/{pid}/status").read_text().splitlines():
+        if line.startswith("VmPTE:"):
+            return int(line.split()[1])
     return 0
 
 
-def measure(directory: Path, huge_pages: str, sessions: int) -> Found:
-    """Every session has read all of the table; then all hang up at once."""
-    with started(directory, huge_pages) as pid:
-        psql(directory, "SELECT pg_prewarm('t');")
-        before = children(pid)
-        clients = [subprocess.Popen(["psql", "-qAtX", "-h", str(directory), "-U", OWNER], stdin=subprocess.PIPE,
-                                    stdout=subprocess.PIPE, text=True) for _ in range(sessions)]
-        for client in clients:
-            assert client.stdin and client.stdout
-            print(TOUCH, file=client.stdin, flush=True)
-        for client in clients:
-            assert client.stdout
-            client.stdout.readline()
-        backends = children(pid) - before
-        tables = sum(page_tables_kib(backend) for backend in backends) / 1024
-        begun = time.monotonic()
-        for backend in backends:
-            os.kill(backend, signal.SIGTERM)
-        while children(pid) & backends:
-            time.sleep(0.001)
-        gone = (time.monotonic() - begun) * 1000
-        for client in clients:
-            client.kill()
-            client.communicate()
-    return Found(tables, gone)
+def measure(directory: Path, huge_pages: str, sessions: int, beside: Callable[[], None] | None = None) -> Found:
+    """Every session has scanned all of the table; then BESIDE; then the server ends all of them at once."""
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(started(directory, huge_pages))
+        stack.enter_context(files_allowed(2 * sessions + 256))
+        with Session(directory) as first:
+            first.ask("SELECT pg_prewarm('t')")
+            first.hear()
+        clients = [stack.enter_context(Session(directory)) for _ in range(sessions)]
+        for at in range(0, sessions, AT_ONCE):
+            some = clients[at:at + AT_ONCE]
+            for client in some:
+                client.ask(TOUCH)
+            for client in some:
+                client.hear()
+        tables = sum(page_tables_kib(client.pid) for client in clients) / 1024
+        if beside is not None:
+            beside()
+        return Found(tables, end_all([client.pid for client in clients]))
+
+
+@contextlib.contextmanager
+def files_allowed(n: int) -> Iterator[None]:
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, min(n, hard)), hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+def end_all(pids: list[int]) -> float:
+    """ms until the last of them is gone, memory and all."""
+    ends = select.poll()
+    left = {os.pidfd_open(pid) for pid in pids}
+    for fd in left:
+        ends.register(fd, select.POLLIN)
+    begun = time.monotonic()
+    for pid in pids:
+        os.kill(pid, signal.SIGTERM)
+    while left:
+        for fd, _ in ends.poll():
+            ends.unregister(fd)
+            os.close(fd)
+            left.discard(fd)
+    return (time.monotonic() - begun) * 1000

@@ -11,10 +11,11 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 
-enum { FD_MAX = 4096, REPLY_MAX = 1 << 20 };
+enum { FD_MAX = 16384, REPLY_MAX = 1 << 20 };
 
 static char reply[REPLY_MAX];
 static size_t reply_size;
@@ -33,6 +34,7 @@ static int server_listen(int argc, char **argv) {
         reply_size = (size_t) n;
         setrlimit(RLIMIT_NOFILE, &files);
         memcpy(address.sun_path, argv[1], strlen(argv[1]));
+        umask(0); /* for all users */
         if (bind(fd, (struct sockaddr *) &address, sizeof(address)) < 0 ||
             listen(fd, SOMAXCONN) < 0) {
                 perror(argv[1]);

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <sys/resource.h>
 
-enum { FD_MAX = 4096, CALLS_MAX = 4096 };
+enum { FD_MAX = 16384, CALLS_MAX = 4096 };
 
 typedef struct Replier {
         json_t *parameters;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Preloaded into a program: appends the nanoseconds of CPU that each of its writes to a pool's
- * nr_hugepages took to the file named by BENCH_WRITE_CLOCK. */
+ * nr_hugepages took to the file named by BENCH_WRITE_CLOCK. The first of them comes BENCH_WRITE_PAUSE
+ * seconds late, as where the kernel has to move memory before. */
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
@@ -41,8 +42,20 @@ static void append_time(long long nsec) {
         close(fd);
 }
 
+static void pause_once(void) {
+        static int is_done;
+        const char *seconds = getenv("BENCH_WRITE_PAUSE");
+
+        if (seconds && !is_done)
+                sleep((unsigned) atoi(seconds));
+        is_done = 1;
+}
+
 ssize_t write(int fd, const void *bytes, size_t n) {
         int is_timed = is_pool(fd);
+
+        if (is_timed)
+                pause_once();
         long long start = cpu_nsec();
         ssize_t n_written = syscall(SYS_write, fd, bytes, n);
 

@@ -1,0 +1,170 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""The program of scripts/bench: what it takes, builds and hides, and the groups one after the other."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import datetime
+import os
+import signal
+import subprocess
+import sys
+import time
+import traceback
+from pathlib import Path
+
+import document
+from groups import GROUPS, IN_GUESTS, NEED_NO_POOLS
+from pools import can_reserve, meminfo, pools_kept
+from report import Report
+from running import BUILD, CHECKOUT, HUGEPLANCTL
+
+DOCUMENT = CHECKOUT / "docs/performance.md"
+BUILD_OPTIONS = ("--buildtype=release", "-Dtests=disabled", "-Dman=disabled", "-Dbench=true")
+HIDDEN = ("/etc/hugeplan.d", "/usr/local/lib/hugeplan.d", "/usr/lib/hugeplan.d")
+IN_NAMESPACE = "HUGEPLAN_BENCH_NAMESPACE"
+
+
+def main(text: str) -> int:
+    """TEXT: the help, of which the first paragraph says what the program does."""
+    options = parse(text)
+    if os.geteuid() != 0:
+        sys.exit("bench: must be run as root, for it reserves huge pages")
+    if not can_reserve():
+        sys.exit("bench: this host has no huge pages that could be reserved, or /sys is read-only")
+    if IN_NAMESPACE not in os.environ:
+        if options.install:
+            install_peers(any(name in IN_GUESTS for name in chosen(options)))
+        build()
+        enter_namespace()
+    os.environ["LC_ALL"] = "C"
+    hide_host()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    host = describe_host()
+    print(host)
+    missing: list[str] = []
+    failed: list[str] = []
+    try:
+        for name in chosen(options):
+            try:
+                missing += measure_group(name, host, options)
+            except Exception:  # the next group has nothing to do with it
+                traceback.print_exc()
+                failed.append(name)
+    except KeyboardInterrupt:
+        print("\nbench: interrupted; the pools were put back")
+        return 130
+    if missing:
+        print("\nLeft out, or not compared with:", *(f"  {line}" for line in missing), sep="\n")
+    if failed:
+        print(f"\nbench: FAILED — not measured: {', '.join(failed)}; see above why")
+    return 1 if failed else 0
+
+
+def parse(text: str) -> argparse.Namespace:
+    summary, _, details = text.partition("\n\n")
+    parser = argparse.ArgumentParser(prog="bench", description=summary, epilog=details,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--quick", action="store_true", help="few rounds, to see that it works; implies --no-guests")
+    parser.add_argument("--no-guests", action="store_true", help=f"leave out {' and '.join(IN_GUESTS)} unless named")
+    parser.add_argument("--install", action="store_true", help="install what hugeplan is compared with, and start none")
+    parser.add_argument("--write", action="store_true", help="write tables and plots into docs/performance.md")
+    parser.add_argument("groups", nargs="*", metavar="GROUP", help=f"of {', '.join(GROUPS)}; default: all")
+    options = parser.parse_args()
+    options.no_guests = options.no_guests or options.quick
+    for name in options.groups:
+        if name not in GROUPS:
+            parser.error(f"there is no group {name}; there are: {', '.join(GROUPS)}")
+    return options
+
+
+def chosen(options: argparse.Namespace) -> list[str]:
+    return options.groups or [name for name in GROUPS if name not in IN_GUESTS or not options.no_guests]
+
+
+def measure_group(name: str, host: str, options: argparse.Namespace) -> list[str]:
+    """What could not be compared with. A group that is done is written, whatever becomes of the next."""
+    report = Report(options.quick)
+    print(f"\n---- {name} ----", flush=True)
+    with contextlib.nullcontext() if name in NEED_NO_POOLS else pools_kept():
+        begun = time.monotonic()
+        GROUPS[name](report)
+        seconds = time.monotonic() - begun
+    print(f"\n{name}: {seconds:.0f} s", flush=True)
+    if options.write:
+        took = f"{seconds:.0f} s" if seconds < 120 else f"{seconds / 60:.0f} minutes"
+        quick = " --quick" if options.quick else ""
+        document.write_group(DOCUMENT, name, report, f"`scripts/bench{quick} {name}`, {took}: {host}",
+                             f"{datetime.date.today().isoformat()}{quick}")
+    return report.missing
+
+
+# ---- before ----
+
+
+def install_peers(is_with_guests: bool) -> None:
+    command = [str(CHECKOUT / "scripts/lib/install-peers"), *(["--guests"] if is_with_guests else [])]
+    if subprocess.run(command, check=False).returncode != 0:
+        sys.exit("bench: not all that hugeplan is compared with could be installed, see above")
+
+
+def build() -> None:
+    commands = [["ninja", "-C", str(BUILD)]]
+    if not (BUILD / "build.ninja").exists():
+        commands.insert(0, ["meson", "setup", *BUILD_OPTIONS, str(BUILD), str(CHECKOUT)])
+    for command in commands:
+        try:
+            done = subprocess.run(command, capture_output=True, text=True, check=False)
+        except FileNotFoundError:
+            sys.exit(f"bench: {command[0]} is not installed; scripts/quickstart installs what a build needs")
+        if done.returncode != 0:
+            sys.exit(f"{done.stdout[-3000:]}{done.stderr}\nbench: the build in {BUILD} failed, see above")
+
+
+def enter_namespace() -> None:
+    """Again from the start, with mounts of our own."""
+    command = ["unshare", "--mount", "--propagation", "private", sys.executable, *sys.argv]
+    os.execvpe(command[0], command, {**os.environ, IN_NAMESPACE: "1"})
+
+
+def hide_host() -> None:
+    for directory in ("/run", *(path for path in HIDDEN if Path(path).is_dir())):
+        subprocess.run(["mount", "-t", "tmpfs", "-o", "mode=0755", "bench", directory], check=True)
+
+
+# ---- the host ----
+
+
+def describe_host() -> str:
+    cpu = next((line.split(":")[1].strip() for line in Path("/proc/cpuinfo").read_text().splitlines()
+                if line.startswith("model name")), os.uname().machine)
+    load = Path("/proc/loadavg").read_text().split()[0]
+    gib = meminfo("MemTotal") / (1 << 30)
+    return (f"{cpu}, {os.cpu_count()} CPUs, {gib:.1f} GiB, {distribution()}, kernel {os.uname().release}, load {load}"
+            f" before the run, {datetime.date.today().isoformat()}; {what_was_built()}.")
+
+
+def distribution() -> str:
+    for line in Path("/etc/os-release").read_text().splitlines():
+        if line.startswith("PRETTY_NAME="):
+            return line.partition("=")[2].strip('"')
+    return "an unknown distribution"
+
+
+def what_was_built() -> str:
+    version = first_line([HUGEPLANCTL, "--version"])
+    git = ["git", "-c", f"safe.directory={CHECKOUT}", "-C", str(CHECKOUT)]
+    commit = first_line([*git, "rev-parse", "--short", "HEAD"])
+    if commit and first_line([*git, "status", "--porcelain", "--untracked-files=no", "--", "src", "meson.build"]):
+        commit += " with changes"
+    compiler = first_line(["cc", "--version"])
+    return f"{version}{f' ({commit})' if commit else ''}, {BUILD_OPTIONS[0].removeprefix('--')}, {compiler}"
+
+
+def first_line(command: list[str]) -> str:
+    with contextlib.suppress(OSError):
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        if done.returncode == 0:
+            return done.stdout.partition("\n")[0]
+    return ""

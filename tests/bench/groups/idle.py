@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""What it costs that the daemon stays: wakeups, CPU, memory."""
+
+from __future__ import annotations
+
+import contextlib
+import subprocess
+import time
+
+from goals import GOALS, Goal, number, times
+from pools import find_pool
+from report import Missing, Report
+from running import (
+    HELPERS,
+    HUGEPLANCTL,
+    HUGEPLAND,
+    SOCKET,
+    child,
+    configure,
+    find_program,
+    look_at,
+    run,
+    write_file,
+)
+
+PEERS: tuple[tuple[str, list[str]], ...] = (("irqbalance", ["--foreground"]), ("earlyoom", ["--dryrun"]))
+
+
+def measure(report: Report) -> None:
+    pool = find_pool()
+    seconds = 10 if report.is_quick else 60
+    configure(10, 1, pool)
+    reply = write_file("bench-idle-reply", "{}\0")
+    commands = {"plain sd-event server": [str(HELPERS / "bench-server-event"), "/run/bench-idle", reply]}
+    rows, missing = [], []
+    for name, arguments in PEERS:
+        try:
+            commands[name] = [find_program(name, name), *arguments]
+        except Missing as is_missing:
+            report.missing.append(f"Idle: {name}: {is_missing}")
+            missing.append([name, str(is_missing), "", "", "", ""])
+    with contextlib.ExitStack() as stack:
+        daemons = {"hugepland": stack.enter_context(child([HUGEPLAND], SOCKET))}
+        for _ in range(3):
+            run([HUGEPLANCTL, "status"], ok=(0, 3))
+        for name, command in commands.items():
+            daemons[name] = stack.enter_context(child(command))
+        time.sleep(3)
+        before = {name: look_at(process.pid) for name, process in daemons.items() if is_alive(process)}
+        time.sleep(seconds)
+        after = {name: look_at(process.pid) for name, process in daemons.items() if is_alive(process)}
+    for name, life in after.items():
+        rows.append([name, number(life.switches - before[name].switches),
+                     number(life.cpu_msec - before[name].cpu_msec), number(life.dirty_kib), number(life.private_kib),
+                     number(life.rss_kib)])
+    missing += [[name, "has ended at once", "", "", "", ""] for name in daemons if name not in after]
+    report.table(f"Idle for {seconds} s, after a reservation and 3 requests", (
+        "", "wakeups", "CPU, ms", "private and dirty, KiB", "private, KiB", "resident, KiB"), [*rows, *missing])
+    ours, before_ours, event = after["hugepland"], before["hugepland"], after["plain sd-event server"]
+    report.table("Of these, of hugepland", ("", "measured", "wanted", "met"), [
+        ["wakeups", number(ours.switches - before_ours.switches),
+         *report.judge(Goal(0, ""), ours.switches - before_ours.switches)],
+        ["CPU, ms", number(ours.cpu_msec - before_ours.cpu_msec),
+         *report.judge(Goal(0, "ms"), ours.cpu_msec - before_ours.cpu_msec)],
+        ["private and dirty, KiB", number(ours.dirty_kib), *report.judge(GOALS["memory-dirty"], ours.dirty_kib)],
+        ["private, KiB", number(ours.private_kib), *report.judge(GOALS["memory-private"], ours.private_kib)],
+        ["resident, MiB", number(ours.rss_kib / 1024), *report.judge(GOALS["memory-resident"], ours.rss_kib / 1024)],
+        ["private and dirty, against the sd-event server", times(ours.dirty_kib / event.dirty_kib),
+         *report.judge(Goal(1.25), ours.dirty_kib / event.dirty_kib)],
+    ])
+    pool.reset()
+
+
+def is_alive(process: subprocess.Popen[bytes]) -> bool:
+    return process.poll() is None

@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Cost against size: of instances, nodes, and clients. Sessions are in the group postgresql."""
+
+from __future__ import annotations
+
+import statistics
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
+
+import hosts
+from pools import Pool, find_pool
+from report import Report
+from running import (
+    FIRST_UID,
+    GET_INFO,
+    HELPERS,
+    HUGEPLANCTL,
+    HUGEPLAND,
+    MANY_FILES,
+    SOCKET,
+    as_user,
+    ask,
+    child,
+    configure,
+    run,
+)
+
+from .generator import generated
+
+INSTANCES = (1, 10, 100, 300, 1000, 3000, 10000)
+NODES = (1, 8, 64, 256, 1024)
+CLIENTS = (1, 10, 100, 1000, 3000, 10000)
+MANY = 3000  # from here on three rounds are enough
+OF_ONE_USER = 1000  # clients, at most: of more the daemon has only some in at a time
+
+# Prepares a host of a size; then it says what once costs there.
+Prepared = AbstractContextManager[Callable[[], float]]
+
+
+def measure(report: Report) -> None:
+    rounds = report.rounds(9)
+    pool = find_pool()
+
+    def line(prepare: Callable[[int], Prepared], sizes: tuple[int, ...]) -> dict[float, float]:
+        return {size: median_of(prepare(size), 3 if size >= MANY else rounds) for size in sizes}
+
+    how_often = f"Medians of {rounds} rounds, from {MANY:,} on of 3."
+    report.figure("plan", "Plan: CPU", "instances", "ms",
+                  {"8 nodes": line(lambda n: planned(8, n), INSTANCES)},
+                  f"The whole command hugeplanctl plan, on made-up hosts of 8 nodes. {how_often}")
+    report.figure("plan-nodes", "Plan: CPU", "nodes", "ms",
+                  {"10 instances": line(lambda n: planned(n, 10), NODES)},
+                  f"The same with 10 instances. {how_often}")
+    report.figure("generator", "Generator: CPU", "instances", "ms",
+                  {"generator": line(generating, INSTANCES)},
+                  f"Into an empty directory, as at a boot, on made-up hosts of one node. {how_often}")
+    fitting = tuple(n for n in INSTANCES if pool.has_room(n))
+    report.figure("start", "Start: CPU", "instances", "ms",
+                  {"this host, a page each": line(lambda n: started(pool, n), fitting),
+                   "a made-up host, all running": line(made_up, INSTANCES)},
+                  "From exec to READY=1 and the end, nothing to write. Here each instance has a page of its own, for"
+                  + (f" which there is memory up to {fitting[-1]:,};" if fitting != INSTANCES else "")
+                  + f" on a made-up host of one node all are running databases, and state.json is read. {how_often}")
+    show_clients(report, pool, min(rounds, 5))
+
+
+def median_of(prepared: Prepared, rounds: int) -> float:
+    with prepared as once:
+        return statistics.median([once() for _ in range(rounds)])
+
+
+@contextmanager
+def planned(nodes: int, instances: int) -> Iterator[Callable[[], float]]:
+    with tempfile.TemporaryDirectory(prefix="hugeplan-bench-", dir="/run") as directory:
+        root = hosts.make_host(Path(directory), nodes, instances)
+        yield lambda: run([HUGEPLANCTL, f"--root={root}", "plan"], ok=(0, 3)).cpu_msec
+
+
+@contextmanager
+def generating(instances: int) -> Iterator[Callable[[], float]]:
+    with generated(instances) as (once, _):
+        yield once
+
+
+@contextmanager
+def started(pool: Pool, instances: int) -> Iterator[Callable[[], float]]:
+    configure(instances, 1, pool)
+    pool.write(pool.base_pages + instances)
+    yield lambda: run([HUGEPLAND], is_daemon=True).cpu_msec
+    pool.reset()
+
+
+@contextmanager
+def made_up(instances: int) -> Iterator[Callable[[], float]]:
+    with tempfile.TemporaryDirectory(prefix="hugeplan-bench-", dir="/run") as directory:
+        root = hosts.make_host(Path(directory), 1, instances)
+        hosts.start_instances(root, HUGEPLANCTL)
+        yield lambda: run([HUGEPLAND, f"--root={root}"], is_daemon=True).cpu_msec
+
+
+# ---- clients ----
+
+
+def show_clients(report: Report, pool: Pool, rounds: int) -> None:
+    configure(10, 1, pool)
+    lines: dict[str, dict[float, float]] = {"hugepland": {}, "its server alone": {}, "bare epoll": {}}
+    cut_off: dict[int, float] = {}
+    small = Path("/run/bench-info")
+    with child([*MANY_FILES, HUGEPLAND], SOCKET):
+        small.write_bytes(ask(SOCKET, GET_INFO))
+        for n in CLIENTS:
+            lines["hugepland"][n], cut_off[n] = answers(SOCKET, n, rounds if n < MANY else 3)
+    for name, program in ("its server alone", "varlink"), ("bare epoll", "epoll"):
+        path = f"/run/bench-clients-{program}"
+        with child([*MANY_FILES, str(HELPERS / f"bench-server-{program}"), path, str(small)], path):
+            for n in CLIENTS:
+                lines[name][n], _ = answers(path, n, rounds if n < MANY else 3)
+    pool.reset()
+    again = ", ".join(f"with {n:,} clients {share:.1f} times for each answer" for n, share in cut_off.items() if share)
+    report.figure("clients", "An answer to GetInfo: time", "clients at once", "us", lines,
+                  "Wall time of all answers, divided by their number; a connection for each request. Who asks runs on"
+                  f" the same processors, and is as many users as it takes at {OF_ONE_USER:,} clients each. The daemon"
+                  " has 2,048 places; of more some are cut off, and come again, which is in its time"
+                  f"{f': {again}' if again else ''}. Its server alone and bare epoll let in all."
+                  f" Medians of {rounds} rounds, from {MANY:,} on of 3.")
+
+
+def answers(path: str, clients: int, rounds: int) -> tuple[float, float]:
+    """Microseconds from the first question to the last answer, and how often a client was cut off: by answer."""
+    users = -(-clients // OF_ONE_USER)
+    share, requests = clients // users, max(2000, 2 * clients) // users
+    load = [str(HELPERS / "bench-load"), "single", path, GET_INFO, str(share), str(requests)]
+    times, n_refused = [], 0.0
+    for _ in range(rounds):
+        begun = time.monotonic()
+        loads = [subprocess.Popen([*as_user(FIRST_UID + i), *load], stdout=subprocess.PIPE, text=True)
+                 for i in range(users)]
+        said = [each.communicate()[0].split() for each in loads]
+        times.append((time.monotonic() - begun) * 1e6 / (requests * users))
+        if not all(said):
+            raise RuntimeError(f"{clients} clients of {users} users: not all were answered")
+        n_refused += sum(float(words[3]) for words in said)
+    return statistics.median(times), n_refused / rounds / (requests * users)
