@@ -19,6 +19,7 @@ HERE = Path(__file__).resolve().parent
 GUEST_HOME = "/vm"
 GUEST_MODULES = (
     "ansible_play.py",
+    "boot_cost.py",
     "databases.py",
     "guestlib.py",
     "memory.py",
