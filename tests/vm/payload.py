@@ -49,7 +49,6 @@ HUGEPLAN_UNITS = (
     "hugeplan-boot.service",
     "hugeplan-boot-good.service",
     "hugeplan-check.service",
-    "hugeplan-limits.service",
     "hugeplan-report.socket",
 )
 
