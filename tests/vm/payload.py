@@ -88,10 +88,12 @@ def write_payload(
     scenario_file: Path,
     suite: str,
     boot_number: int,
+    is_evidence_kept: bool,
 ) -> None:
     """Everything for one boot. What an earlier boot laid down is still there.
 
-    `origin` is the DESTDIR, or the directory of packages where the scenario is packaged.
+    `origin` is the DESTDIR, or the directory of packages where the scenario is packaged. The guest leaves
+    its evidence where a check has failed, or where it is kept in any case.
     """
     boot = scenario.boots[boot_number]
     is_first = boot_number == 0
@@ -109,6 +111,7 @@ def write_payload(
             "number": boot_number,
             "isRebooted": boot_number + 1 < len(scenario.boots),
             "limitSec": boot.limit_sec * 2 // 3,
+            "isEvidenceKept": is_evidence_kept,
         }
     )
     files[f"{GUEST_HOME}/prepare"] = _prepare_script(enable)
