@@ -10,10 +10,11 @@ SERVICE = "[Service]\nExecStart=/bin/sleep infinity\n[Install]\nWantedBy=multi-u
 
 SCENARIO = Scenario(
     nodes=(Node("2G"),),
+    is_counted=True,
     files={
         "/etc/hugeplan.d/10-db.conf": f"[Instance]\nUnit=db.service\nPages={PAGES}\n",
         "/etc/systemd/system/db.service": SERVICE,
     },
     enable=("db.service",),
-    boots=boot_pairs(5, f"sysctl.vm.nr_hugepages={PAGES}"),
+    boots=boot_pairs(2, f"sysctl.vm.nr_hugepages={PAGES}"),
 )

@@ -4,4 +4,4 @@
 from boot_cost import boot_pairs
 from scenario import Node, Scenario
 
-SCENARIO = Scenario(nodes=(Node("2G"),), boots=boot_pairs(3))
+SCENARIO = Scenario(nodes=(Node("2G"),), is_counted=True, boots=boot_pairs(2))
