@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""The reservation comes after the boot guard's count, systemd-analyze verify has nothing to say about the
-units, and by systemd-analyze security they are exposed to little. Skips (77) where it is not installed.
+"""The reservation comes after the boot guard's count, instances are checked wherever they may be described,
+systemd-analyze verify has nothing to say about the units, and by systemd-analyze security they are exposed to little. Skips (77) where it is not installed.
 
 usage: check_units.py SOURCE-DIR
 """
@@ -72,6 +72,16 @@ def check_order(units: pathlib.Path) -> list[str]:
     return problems
 
 
+def check_places(units: pathlib.Path, names: pathlib.Path) -> list[str]:
+    """hugeplan-check.service is skipped only where no directory of the configuration has anything."""
+    places = re.findall(r'^#define PATH_CONFIG_\w+\s+"(\S+?)"', names.read_text(encoding="utf-8"), re.MULTILINE)
+    wanted = {f"ConditionDirectoryNotEmpty=|{place}hugeplan.d" for place in places}
+    lines = set((units / "hugeplan-check.service.in").read_text(encoding="utf-8").splitlines())
+    problems = [f"hugeplan-check.service: no {one}: what is described there would not be checked"
+                for one in sorted(wanted - lines)]
+    return problems if wanted else [f"{names}: no directories of the configuration"]
+
+
 def check_exposure(program: str, unit: str, most: int) -> list[str]:
     name = pathlib.Path(unit).name
     if not name.endswith(".service"):
@@ -121,7 +131,7 @@ def self_test() -> None:
 def main() -> int:
     self_test()
     source = pathlib.Path(sys.argv[1])
-    problems = check_order(source / "units")
+    problems = check_order(source / "units") + check_places(source / "units", source / "src/model/names.h")
     if problems:
         print("\n".join(problems))
         return 1

@@ -27,7 +27,6 @@ UNITS = {
     "hugeplan-boot.service",
     "hugeplan-boot-good.service",
     "hugeplan-check.service",
-    "hugeplan-limits.service",
     "hugeplan-report.socket",
 }
 
@@ -40,6 +39,7 @@ FILES = {
     "/usr/lib/systemd/system-generators/hugeplan-generator",
     "/usr/lib/systemd/system/hugeplan-ask@.service",
     "/usr/lib/systemd/system/hugeplan-learn@.service",
+    "/usr/lib/systemd/system/hugeplan-limits.service",
     "/usr/lib/systemd/system/hugeplan-look@.service",
     "/usr/lib/systemd/system/hugeplan-metrics.service",
     "/usr/lib/systemd/system/hugeplan-metrics.timer",

@@ -42,6 +42,10 @@ MIB = 1 << 20
 # Emulation wherever we run: a nested KVM is often there and often broken.
 ACCELERATOR = os.environ.get("HUGEPLAN_VM_ACCEL", "tcg,thread=multi")
 
+# A power of two, of which qemu is told the exponent.
+COUNTED_NSEC = 4
+COUNTED_ARGS = ("-accel", "tcg,thread=single", "-icount", f"shift={COUNTED_NSEC.bit_length() - 1}")
+
 # An old one: what AVX and its kin save a real processor is more to emulate, and a guest of "max" takes a
 # third longer. With pages of 1 GiB, and a source of random numbers for those who wait for one. Without
 # cmpxchg16b, which kernel 6.12 allocates memory with: under qemu 7.2 a boot now and then panicked right
@@ -309,7 +313,8 @@ def _machine_args(scenario: Scenario) -> list[str]:
     memory = f"{total // MIB}M" + (f",{scenario.hotplug}" if scenario.hotplug else "")
     return [
         *("-nodefaults", "-no-user-config", "-no-reboot", "-display", "none"),
-        *("-machine", "q35", "-accel", ACCELERATOR, "-cpu", CPU),
+        *("-machine", "q35", "-cpu", CPU),
+        *(COUNTED_ARGS if scenario.is_counted else ("-accel", ACCELERATOR)),
         *("-smp", _processors(scenario.nodes)),
         *("-m", memory),
         *_numa_args(scenario.nodes),

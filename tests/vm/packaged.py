@@ -47,7 +47,6 @@ UNITS = (
     "hugeplan-boot.service",
     "hugeplan-boot-good.service",
     "hugeplan-check.service",
-    "hugeplan-limits.service",
     "hugeplan-report.socket",
 )
 

@@ -196,7 +196,7 @@ def _parse_arguments() -> argparse.Namespace:
     parser.add_argument("--logs", type=Path, help="default: a new directory in /tmp")
     parser.add_argument("--all", action="store_true", help="on every suite, also where that tells little")
     parser.add_argument("--jobs", type=int, default=1, help="guests at a time; one needs a CPU")
-    parser.add_argument("--keep", action="store_true", help="keep logs and the guests' disks")
+    parser.add_argument("--keep", action="store_true", help="keep logs, the guests' disks, and the evidence of each boot")
     parser.add_argument("--verbose", action="store_true", help="show what the checks remark")
     parser.add_argument("scenarios", nargs="*", metavar="SCENARIO", help="a name or a file")
     return parser.parse_args()
@@ -248,7 +248,7 @@ def run_case(case: Case, origin: Path, logs: Path, report: Report, is_kept: bool
         report.check(False, case.name, f"there is a {case.suite} image", str(error))
         return
     with Disk(image, directory, is_kept) as disk:
-        CaseRun(case, image, disk, origin, directory, report).run()
+        CaseRun(case, image, disk, origin, directory, report, is_kept).run()
     report.line(f"# {case.name} on {case.suite}: {time.monotonic() - began:.0f} s")
 
 
@@ -262,6 +262,7 @@ class CaseRun:
     origin: Path  # of hugeplan: the DESTDIR, or the packages
     directory: Path
     report: Report
+    is_kept: bool
 
     def run(self) -> None:
         for number, boot in enumerate(self.case.scenario.boots):
@@ -307,7 +308,9 @@ class CaseRun:
     def _boot(self, number: int, boot: Boot, log_prefix: Path, arguments: str) -> None:
         with tempfile.TemporaryFile() as payload:
             case = self.case
-            write_payload(payload, self.origin, case.scenario, case.file, case.suite, number)
+            write_payload(
+                payload, self.origin, case.scenario, case.file, case.suite, number, self.is_kept
+            )
             payload.flush()
             with Guest(
                 self.image,

@@ -54,5 +54,8 @@ class Scenario:
     tools: tuple[str, ...] = ()  # beside those that every guest has: see payload.py
     hotplug: str = ""  # room for memory added later, as qemu's -m takes it: "slots=4,maxmem=32G"
     qemu_args: tuple[str, ...] = ()
+    # Each instruction takes guest.COUNTED_NSEC of the guest's time, however busy this host is: what it says to have
+    # used is what it has executed. For measurements; a guest that waits for a disk does so in our time.
+    is_counted: bool = False
     # hugeplan comes as the packages /vm/packages/{older,newer}.{deb,rpm}, which nobody has installed.
     is_packaged: bool = False

@@ -60,6 +60,8 @@ def good() -> None:
     check(noted, "good boot: it is noted", unit("hugeplan-boot-good.service"))
     check_equal(failed_boots(), 0, "good boot: no failed boot is counted")
     check_equal(proven(), {"old": OLD}, "good boot: what it had is noted")
+    began = unit("hugeplan-limits.service", "InactiveExitTimestampMonotonic")
+    check_equal(began, "0", "good boot: nobody needs a limit for logins, so nothing is run for them")
 
 
 def stuck(number: int) -> None:
