@@ -111,7 +111,7 @@ uint64_t ledger_observe(Arena *arena, Ledger *ledger, const Topology *topology,
         return moved;
 }
 
-static LedgerInstance copy_instance(Arena *arena, const LedgerInstance *instance) {
+LedgerInstance ledger_copy_instance(Arena *arena, const LedgerInstance *instance) {
         LedgerInstance copy = *instance;
 
         copy.name = arena_strdup(arena, instance->name);
@@ -127,14 +127,14 @@ Ledger *ledger_copy(Arena *arena, const Ledger *ledger) {
         vec_push_all(arena, &copy->pools, &ledger->pools);
         vec_push_all(arena, &copy->restored, &ledger->restored);
         VEC_FOREACH(instance, &ledger->instances)
-                *vec_push(arena, &copy->instances) = copy_instance(arena, instance);
+                *vec_push(arena, &copy->instances) = ledger_copy_instance(arena, instance);
         VEC_FOREACH(hold, &ledger->holds) {
                 LedgerHold *copied = vec_push(arena, &copy->holds);
 
                 *copied = *hold;
                 copied->unit = arena_strdup(arena, hold->unit);
                 copied->run = arena_strdup(arena, hold->run);
-                copied->granted = copy_instance(arena, &hold->granted);
+                copied->granted = ledger_copy_instance(arena, &hold->granted);
         }
         VEC_FOREACH(refusal, &ledger->refusals)
                 ledger_note_refusal(arena, copy, refusal->instance, refusal->run, refusal->text);
@@ -187,7 +187,7 @@ void ledger_start(Arena *arena, Ledger *ledger, const char *instance, const Ledg
         *known = *hold;
         known->unit = arena_strdup(arena, hold->unit);
         known->run = arena_strdup(arena, hold->run);
-        known->granted = copy_instance(arena, granted);
+        known->granted = ledger_copy_instance(arena, granted);
         /* A unit that was started under another policy than was planned keeps its pages where that has it take them. */
         if ((policy->kind != MEMORY_POLICY_BIND && policy->kind != MEMORY_POLICY_INTERLEAVE) ||
             id_set_is_empty(&policy->nodes))

@@ -153,5 +153,6 @@ void ledger_reload(Ledger *ledger);
 json_t *ledger_to_json(const Ledger *ledger);
 Ledger *ledger_from_json(Arena *arena, const json_t *json, const char *boot_id);
 
-/* A copy that lives in ARENA. */
+/* Copies that live in ARENA. */
 Ledger *ledger_copy(Arena *arena, const Ledger *ledger);
+LedgerInstance ledger_copy_instance(Arena *arena, const LedgerInstance *instance);

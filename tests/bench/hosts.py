@@ -122,15 +122,15 @@ def write_group(group: Path, pages: int, used: dict[int, int]) -> None:
 
 def ledger(root: Path, planned: list[dict[str, Any]], pages: Counter[int]) -> dict[str, Any]:
     granted = [{"name": row["name"], "pageSizeBytes": row["pageSizeBytes"], "pagesWanted": row["pagesWanted"],
-                "placement": config_value(root, row["file"], "Placement"), "released": False,
-                "stood": True, "nodes": row["nodes"]} for row in planned]
+                "placement": config_value(root, row["file"], "Placement"), "stood": True,
+                "nodes": {str(grant["node"]): grant["pages"] for grant in row["nodes"]}} for row in planned]
     pools = [{"node": node, "pageSizeBytes": PAGE_BYTES, "found": 0, "set": count, "others": 0}
              for node, count in pages.items()]
     policies = {"bind": "bind", "interleave": "interleave"}
     holds = [{"unit": row["unit"], "run": "", "policy": policies.get(instance["placement"], "any"),
               "policyNodes": ",".join(str(grant["node"]) for grant in row["nodes"]),
-              "counted": True, "granted": instance} for row, instance in zip(planned, granted)]
-    return {"version": 2, "bootId": BOOT_ID, "bootGuard": "open", "pools": pools,
+              "counted": True, "granted": instance["name"]} for row, instance in zip(planned, granted)]
+    return {"version": 3, "bootId": BOOT_ID, "bootGuard": "open", "pools": pools,
             "instances": granted, "holds": holds, "refusals": []}
 
 
