@@ -126,6 +126,8 @@ Ledger *ledger_copy(Arena *arena, const Ledger *ledger) {
         copy->guard = ledger->guard;
         vec_push_all(arena, &copy->pools, &ledger->pools);
         vec_push_all(arena, &copy->restored, &ledger->restored);
+        vec_reserve(arena, &copy->instances, ledger->instances.n);
+        vec_reserve(arena, &copy->holds, ledger->holds.n);
         VEC_FOREACH(instance, &ledger->instances)
                 *vec_push(arena, &copy->instances) = ledger_copy_instance(arena, instance);
         VEC_FOREACH(hold, &ledger->holds) {

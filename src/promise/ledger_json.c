@@ -4,6 +4,7 @@
  * what a unit was started with where its instance has the same: then the name of that stands for it. */
 #include "promise/ledger.h"
 
+#include "base/index.h"
 #include "base/json.h"
 #include "base/size.h"
 #include "base/text.h"
@@ -138,6 +139,7 @@ static bool read_grants(Arena *arena, json_t *nodes, LedgerInstance *instance) {
 
         if (!json_is_object(nodes))
                 return false;
+        vec_reserve(arena, &instance->grants, json_object_size(nodes));
         json_object_foreach(nodes, key, value) {
                 uint64_t node;
 
@@ -178,7 +180,7 @@ static bool read_granted(Arena *arena, const json_t *json, LedgerInstance *ret) 
 static bool read_instance(Arena *arena, Ledger *ledger, const json_t *json) {
         LedgerInstance instance;
 
-        if (!read_granted(arena, json, &instance) || ledger_instance(ledger, instance.name))
+        if (!read_granted(arena, json, &instance))
                 return false;
         *vec_push(arena, &ledger->instances) = instance;
         return true;
@@ -208,8 +210,7 @@ static bool read_hold(Arena *arena, Ledger *ledger, const json_t *json) {
             name_check_unit(unit) ||
             (kind = text_index(policy_names, ARRAY_LEN(policy_names), policy)) < 0 ||
             id_set_parse(nodes, &hold.policy.nodes) < 0 ||
-            !read_held(arena, ledger, granted, &hold.granted) ||
-            ledger_hold(ledger, unit, hold.granted.name))
+            !read_held(arena, ledger, granted, &hold.granted))
                 return false;
         hold.unit = arena_strdup(arena, unit);
         hold.run = arena_strdup(arena, run);
@@ -242,6 +243,23 @@ static bool read_all(Arena *arena, Ledger *ledger, const json_t *list,
         return true;
 }
 
+/* An instance, or what a unit was started with for one. */
+static bool is_any_twice(const Ledger *ledger) {
+        CLEANUP(arena_freep) Arena *arena = arena_new();
+        Index *names = INDEX_OF(arena, instance, ledger->instances.items, ledger->instances.n,
+                                instance->name);
+        Index *units = INDEX_OF(arena, hold, ledger->holds.items, ledger->holds.n, hold->unit);
+
+        VEC_FOREACH(hold, &ledger->holds)
+                INDEX_FOREACH(entry, units, hold->unit) {
+                        const LedgerHold *other = entry->value;
+
+                        if (other != hold && text_equals(other->granted.name, hold->granted.name))
+                                return true;
+                }
+        return VEC_ANY(instance, &ledger->instances, index_entry(names, instance->name)->next);
+}
+
 Ledger *ledger_from_json(Arena *arena, const json_t *json, const char *boot_id) {
         Ledger *ledger = ledger_new(arena, boot_id);
         json_t *pools, *instances, *holds, *refusals;
@@ -256,7 +274,7 @@ Ledger *ledger_from_json(Arena *arena, const json_t *json, const char *boot_id) 
             !read_all(arena, ledger, pools, read_pool) ||
             !read_all(arena, ledger, instances, read_instance) ||
             !read_all(arena, ledger, holds, read_hold) ||
-            !read_all(arena, ledger, refusals, read_refusal))
+            !read_all(arena, ledger, refusals, read_refusal) || is_any_twice(ledger))
                 return NULL;
         ledger->guard = (LedgerGuard) guard;
         return ledger;
