@@ -35,6 +35,53 @@ uint64_t ledger_pages_on(const LedgerInstance *instance, unsigned node) {
         return grant ? grant->pages : 0;
 }
 
+/* ---- comparing ---- */
+
+bool ledger_is_same_grant(const LedgerInstance *a, const LedgerInstance *b) {
+        return a->page_size_bytes == b->page_size_bytes && a->pages_wanted == b->pages_wanted &&
+               a->placement == b->placement && a->grants.n == b->grants.n &&
+               !VEC_ANY(grant, &a->grants, ledger_pages_on(b, grant->node) != grant->pages);
+}
+
+static bool is_same_pool(const LedgerPool *a, const LedgerPool *b) {
+        return a->node == b->node && a->page_size_bytes == b->page_size_bytes &&
+               a->found_pages == b->found_pages && a->set_pages == b->set_pages &&
+               a->others_pages == b->others_pages;
+}
+
+static bool is_same_instance(const LedgerInstance *a, const LedgerInstance *b) {
+        return text_equals(a->name, b->name) && a->is_released == b->is_released &&
+               a->has_stood == b->has_stood && ledger_is_same_grant(a, b);
+}
+
+static bool is_same_hold(const LedgerHold *a, const LedgerHold *b) {
+        return text_equals(a->unit, b->unit) && text_equals(a->run, b->run) &&
+               a->policy.kind == b->policy.kind &&
+               id_set_equals(&a->policy.nodes, &b->policy.nodes) &&
+               a->is_counted == b->is_counted && a->is_assumed == b->is_assumed &&
+               a->is_tentative == b->is_tentative &&
+               text_equals(a->granted.name, b->granted.name) &&
+               ledger_is_same_grant(&a->granted, &b->granted);
+}
+
+static bool is_same_refusal(const LedgerRefusal *a, const LedgerRefusal *b) {
+        return text_equals(a->instance, b->instance) && text_equals(a->run, b->run) &&
+               text_equals(a->text, b->text);
+}
+
+#define IS_SAME(list, is_same)         \
+        ((a)->list.n == (b)->list.n && \
+         !VEC_ANY(one, &a->list, !is_same(one, &b->list.items[one - a->list.items])))
+
+bool ledger_equals(const Ledger *a, const Ledger *b) {
+        return text_equals(a->boot_id, b->boot_id) && a->guard == b->guard && a->restored.n == 0 &&
+               b->restored.n == 0 && IS_SAME(pools, is_same_pool) &&
+               IS_SAME(instances, is_same_instance) && IS_SAME(holds, is_same_hold) &&
+               IS_SAME(refusals, is_same_refusal);
+}
+
+/* ---- what others did ---- */
+
 static LedgerRestored *find_restored(const Ledger *ledger, uint64_t page_size_bytes) {
         return VEC_FIND(restored, &ledger->restored, restored->page_size_bytes == page_size_bytes);
 }

@@ -53,17 +53,10 @@ static json_t *instance_to_json(const LedgerInstance *instance) {
                          if_true(instance->has_stood), "nodes", grants_to_json(instance));
 }
 
-/* But for what only tells of the plan's instance. */
-static bool is_same_grant(const LedgerInstance *a, const LedgerInstance *b) {
-        return a->page_size_bytes == b->page_size_bytes && a->pages_wanted == b->pages_wanted &&
-               a->placement == b->placement && a->grants.n == b->grants.n &&
-               !VEC_ANY(grant, &a->grants, ledger_pages_on(b, grant->node) != grant->pages);
-}
-
 static json_t *granted_to_json(const Ledger *ledger, const LedgerInstance *granted) {
         const LedgerInstance *instance = ledger_instance(ledger, granted->name);
 
-        if (instance && is_same_grant(granted, instance))
+        if (instance && ledger_is_same_grant(granted, instance))
                 return json_string(granted->name);
         return instance_to_json(granted);
 }

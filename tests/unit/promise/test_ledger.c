@@ -580,6 +580,38 @@ static void test_copy(void **state) {
         arena_free(arena);
 }
 
+/* Any detail that is another makes another ledger, whether it is kept on disk or not. */
+static void test_equals(void **state) {
+        const Ledger *ledger = full_ledger(*state);
+        Ledger *others[17];
+
+        for (size_t i = 0; i < ARRAY_LEN(others); i++) {
+                others[i] = ledger_copy(*state, ledger);
+                ledger_note_refusal(*state, others[i], "pg-main", "a1", "no room");
+        }
+        assert_true(ledger_equals(others[0], others[1]));
+        assert_false(ledger_equals(ledger, others[0]));
+        others[1]->boot_id = "another boot";
+        others[2]->guard = LEDGER_GUARD_OPEN;
+        others[3]->pools.items[0].set_pages++;
+        others[4]->pools.items[1].others_pages++;
+        others[5]->instances.items[0].name = "pg";
+        others[6]->instances.items[0].is_released = true;
+        others[7]->instances.items[0].has_stood = true;
+        others[8]->instances.items[0].grants.items[0].pages++;
+        others[9]->instances.n--;
+        others[10]->holds.items[0].run = "a2";
+        others[11]->holds.items[0].is_counted = false;
+        others[12]->holds.items[0].is_tentative = true;
+        others[13]->holds.items[0].granted.pages_wanted++;
+        id_set_add(&others[14]->holds.items[0].policy.nodes, 5);
+        others[15]->refusals.items[0].text = "none";
+        ledger_restore(*state, others[16], 2 * MIB, 1);
+        for (size_t i = 1; i < ARRAY_LEN(others); i++)
+                if (ledger_equals(others[0], others[i]))
+                        fail_msg("other %zu is the same", i);
+}
+
 /* A value for PATH ("pools.0.node") in an otherwise good ledger; NULL takes the field away. */
 static void assert_rejected(Arena *arena, const char *path, const char *value_text) {
         json_t *json = ledger_to_json(full_ledger(arena)), *at = json;
@@ -733,6 +765,7 @@ TEST_FILE(ledger) {
                 TEST(test_empty_round_trip),
                 TEST(test_lowered_pool_round_trip),
                 TEST(test_copy),
+                TEST(test_equals),
                 TEST(test_broken),
                 TEST(test_not_an_object),
         };
