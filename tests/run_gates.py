@@ -255,8 +255,8 @@ class Pages:
 
 
 def holds(host: Host) -> list[tuple[str, str]]:
-    """(instance, run) of what units were let start with."""
-    return [(hold["granted"]["name"], hold["run"].lstrip("0"))
+    """(instance, run) of what units were let start with; an instance's name stands for what it has still."""
+    return [(granted if isinstance(granted := hold["granted"], str) else granted["name"], hold["run"].lstrip("0"))
             for hold in json.loads(host.path(STATE).read_text())["holds"]]
 
 

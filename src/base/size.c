@@ -296,18 +296,6 @@ char *format_page_count_and_size(Arena *arena, uint64_t pages, uint64_t page_siz
                             format_size(arena, mul_saturated(pages, page_size_bytes)));
 }
 
-uint64_t mul_saturated(uint64_t a, uint64_t b) {
-        uint64_t product;
-
-        return __builtin_mul_overflow(a, b, &product) ? UINT64_MAX : product;
-}
-
-uint64_t add_saturated(uint64_t a, uint64_t b) {
-        uint64_t sum;
-
-        return __builtin_add_overflow(a, b, &sum) ? UINT64_MAX : sum;
-}
-
 /* Adds X, which is below C, to what is left over of a division by C; whether that makes one more. */
 static bool add_rest(uint64_t *rest, uint64_t x, uint64_t c) {
         bool is_more = *rest >= c - x;

@@ -67,8 +67,17 @@ char *format_page_count(Arena *arena, uint64_t pages, uint64_t page_size_bytes);
 char *format_page_count_and_size(Arena *arena, uint64_t pages, uint64_t page_size_bytes);
 
 /* A*B and A+B that stop at UINT64_MAX instead of wrapping. */
-uint64_t mul_saturated(uint64_t a, uint64_t b);
-uint64_t add_saturated(uint64_t a, uint64_t b);
+static inline uint64_t mul_saturated(uint64_t a, uint64_t b) {
+        uint64_t product;
+
+        return __builtin_mul_overflow(a, b, &product) ? UINT64_MAX : product;
+}
+
+static inline uint64_t add_saturated(uint64_t a, uint64_t b) {
+        uint64_t sum;
+
+        return __builtin_add_overflow(a, b, &sum) ? UINT64_MAX : sum;
+}
 
 /* A*B/C, however large A*B is; UINT64_MAX where the result is too large. C is not 0. */
 uint64_t mul_div(uint64_t a, uint64_t b, uint64_t c);

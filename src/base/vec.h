@@ -31,9 +31,26 @@
                 &push_vec_->items[push_vec_->n++];                                                \
         })
 
+/* Room for N elements more, so that pushing them leaves no smaller arrays behind in the arena. */
+#define vec_reserve(arena, vec, more)                                               \
+        ({                                                                          \
+                typeof(vec) reserve_vec_ = (vec);                                   \
+                size_t room_ = reserve_vec_->n + (more);                            \
+                if (room_ > reserve_vec_->capacity) {                               \
+                        typeof(reserve_vec_->items) items_ =                        \
+                                arena_alloc_array((arena), room_, sizeof(*items_)); \
+                        if (reserve_vec_->n > 0)                                    \
+                                memcpy(items_, reserve_vec_->items,                 \
+                                       reserve_vec_->n * sizeof(*items_));          \
+                        reserve_vec_->items = items_;                               \
+                        reserve_vec_->capacity = room_;                             \
+                }                                                                   \
+        })
+
 /* Puts copies of all elements of MORE behind those of VEC. */
 #define vec_push_all(arena, vec, more)                       \
         ({                                                   \
+                vec_reserve(arena, vec, (more)->n);          \
                 VEC_FOREACH(push_item_, more)                \
                         *vec_push(arena, vec) = *push_item_; \
         })

@@ -398,6 +398,7 @@ Config *config_parse(Arena *arena, const ConfigFiles *files) {
                         index_add(names, file->name, file);
         }
         assemble_host(&assembler, &config->problems);
+        vec_reserve(arena, &assembler.instances, files->n);
         /* A refused file is taken for an instance unless it says that it is something else. */
         VEC_FOREACH(item, &assembler.parsed)
                 if (!(*item)->file->extends && !(*item)->is_empty &&

@@ -471,13 +471,12 @@ static void unwatch_fd(LoopIo *io) {
 }
 
 void watch_stop(Watch *watch) {
-        unwatch_files(watch);
         for (size_t i = 0; i < watch->n_units; i++)
-                unwatch_unit(watch, &watch->units[i]);
+                free(watch->units[i].name);
         free(watch->units);
         loop_unset(&watch->settle);
         loop_unset(&watch->looks);
         loop_unset(&watch->slow);
-        unwatch_fd(&watch->inotify);
+        unwatch_fd(&watch->inotify); /* all watches go with it */
         unwatch_fd(&watch->uevents);
 }

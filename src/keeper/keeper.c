@@ -170,11 +170,14 @@ static bool is_nothing_to_do(const Keeper *keeper) {
         return n == 0 && host_plan_count(&keeper->look->host) == 0;
 }
 
-/* A plan by what the last one has recorded, of the same moment; false: it could not be made. */
+/* A plan by what the last one has recorded, of the same moment; false: it could not be made. Where that is what it was
+ * made from, it is the same plan. */
 static bool plan_again(Keeper *keeper) {
         LookInput input = keeper_look_input(keeper);
         unsigned n_shortages = memory_shortages();
 
+        if (keeper_is_as_stored(keeper))
+                return true;
         root_forget_fault(keeper->root);
         look_complete(keeper->look_arena, &input, keeper->look);
         return keeper->look->fault.error == 0 && memory_shortages() == n_shortages;
@@ -331,6 +334,7 @@ SourceNames keeper_units(const Keeper *keeper, Arena *arena) {
 
 void keeper_hold_back(Keeper *keeper) {
         keeper->is_held_back = true;
+        keeper->look->stored = NULL; /* it stands for longer than a moment */
         keeper_tell(keeper, LOG_NOTICE, problem_id(PROBLEM_HELD_BACK),
                     "rescue mode: nothing is reserved before a reload, or the start of a database");
 }

@@ -149,7 +149,10 @@ Status *keeper_judge_seen(const Keeper *keeper, Arena *arena, const Look *seen);
 
 /* ---- the ledger: keeper_record.c ---- */
 
-void keeper_save(const Keeper *keeper);
+void keeper_save(Keeper *keeper);
+
+/* Whether the ledger is, to the last detail, what the first look has read from its file and made the plan from. */
+bool keeper_is_as_stored(const Keeper *keeper);
 
 /* What is about to be written stands in the ledger first: a daemon that is killed in between finds its own
  * pages again and does not take them for another's. */

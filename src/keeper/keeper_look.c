@@ -135,6 +135,10 @@ static void look_first(Keeper *keeper) {
                 hold_for_unknown(keeper, arena, look->ledger);
         bool is_known = fault.error == 0 && !config->is_incomplete;
 
+        /* What the plan is made from is what the file has, or the file is of no use. */
+        if (look->stored && !ledger_equals(look->stored, look->ledger))
+                look->stored = NULL;
+
         if (is_known)
                 look_complete(arena, &input, look);
         if (!is_known || look->fault.error < 0) {

@@ -11,11 +11,18 @@
 /* How long after pages were put back they may still turn up elsewhere. */
 static const uint64_t aftermath_usec = 10 * USEC_PER_SEC;
 
-void keeper_save(const Keeper *keeper) {
-        CLEANUP(arena_freep) Arena *arena = arena_new();
+bool keeper_is_as_stored(const Keeper *keeper) {
+        return keeper->look->stored && ledger_equals(keeper->look->stored, keeper->look->ledger);
+}
 
+void keeper_save(Keeper *keeper) {
+        CLEANUP(arena_freep) Arena *arena = arena_new();
+        bool is_there = keeper_is_as_stored(keeper);
+
+        /* It was read a moment ago; later nobody knows what has become of the file. */
+        keeper->look->stored = NULL;
         /* What is on disk is better than what follows from what could not be read. */
-        if (!keeper->has_started)
+        if (!keeper->has_started || is_there)
                 return;
         int r = state_save(keeper->root, keeper->look->ledger);
 

@@ -37,6 +37,8 @@ static Look *look_once(Arena *arena, const LookInput *input) {
         look->ledger = input->ledger ? ledger_copy(arena, input->ledger)
                                      : state_load(input->root, arena, look->topology->boot_id,
                                                   &look->state);
+        /* Of no file it is an empty one, from which no plan is made: its guard is undecided. */
+        look->stored = input->ledger || look->state ? NULL : ledger_copy(arena, look->ledger);
         /* Who starts has ended before. */
         if (input->starting)
                 VEC_FOREACH(starting, input->starting)

@@ -40,7 +40,8 @@ struct Look {
         const PlanStartings *starting;
         Topology *topology;
         HostUse *use;
-        Ledger *ledger;    /* observed; a copy */
+        Ledger *ledger;       /* observed; a copy */
+        const Ledger *stored; /* as its file has it, where that was read; NULL: it is not known */
         const char *state; /* what is wrong with the ledger's file, where it was read; else NULL */
         uint64_t moved_pages;     /* by others, between nodes */
         Figures figures;          /* of instances with Memory=auto: found, or not learned yet */

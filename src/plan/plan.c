@@ -99,20 +99,20 @@ static int compare_names(const void *a, const void *b) {
 /* Units that run, though nobody let them start: hugeplan was not there yet, or has lost its ledger.
  * Pages in use are likely theirs, as many as their instances may have. And instances without a unit,
  * which may run or not. By name: whose pages they are must not depend on the order of the files. */
-static LedgerHolds assume_holds(Arena *arena, const PlanInput *input) {
+static void assume_holds(Arena *arena, const PlanInput *input, LedgerHolds *holds) {
         const Index *started = plan_index_started(arena, input);
-        LedgerHolds holds = {};
+        size_t n_known = holds->n;
 
         ARRAY_FOREACH(demand, input->demand->instances, input->demand->n_instances) {
                 const char *unit = demand->config->unit;
                 const LedgerInstance *known = ledger_instance(input->ledger, demand->config->name);
 
                 if (!unit && known)
-                        *vec_push(arena, &holds) = (LedgerHold){
+                        *vec_push(arena, holds) = (LedgerHold){
                                 .run = "", .policy = demand->policy, .granted = *known};
                 if (!unit || demand->n_options == 0 || !is_assumed_running(input, started, unit))
                         continue;
-                *vec_push(arena, &holds) = (LedgerHold){
+                *vec_push(arena, holds) = (LedgerHold){
                         .unit = unit,
                         .run = "",
                         .is_assumed = true,
@@ -121,19 +121,21 @@ static LedgerHolds assume_holds(Arena *arena, const PlanInput *input) {
                                     .pages_wanted = demand->options[0].pages},
                 };
         }
-        vec_sort(&holds, compare_names);
-        return holds;
+        if (holds->n > n_known)
+                qsort(holds->items + n_known, holds->n - n_known, sizeof(*holds->items),
+                      compare_names);
 }
 
 Promises *plan_promises(Arena *arena, const PlanInput *input) {
         const Topology *topology = input->topology;
-        LedgerHolds assumed = assume_holds(arena, input), *holds = ARENA_NEW(arena, LedgerHolds);
+        LedgerHolds *holds = ARENA_NEW(arena, LedgerHolds);
         Promises *promises = ARENA_ARRAY(arena, Promises, topology->n_page_sizes);
 
+        vec_reserve(arena, holds, input->ledger->holds.n + input->demand->n_instances);
         VEC_FOREACH(hold, &input->ledger->holds)
                 if (!hold->is_tentative)
                         *vec_push(arena, holds) = *hold;
-        vec_push_all(arena, holds, &assumed);
+        assume_holds(arena, input, holds);
         for (size_t k = 0; k < topology->n_page_sizes; k++)
                 promises[k] = promises_make(arena, topology, k, holds, input->use, input->ledger);
         return promises;
@@ -246,6 +248,7 @@ PlanSteps plan_steps(Arena *arena, const Plan *plan) {
 void plan_record(Arena *arena, const Plan *plan, Ledger *ledger) {
         typeof(ledger->instances) recorded = {};
 
+        vec_reserve(arena, &recorded, plan->n_instances);
         ARRAY_FOREACH(instance, plan->instances, plan->n_instances) {
                 const InstanceConfig *config = instance->demand->config;
                 const LedgerInstance *before = ledger_instance(ledger, config->name);
@@ -267,6 +270,7 @@ void plan_record(Arena *arena, const Plan *plan, Ledger *ledger) {
                                      before->page_size_bytes == instance->page_size_bytes &&
                                      before->pages_wanted == instance->pages_wanted,
                 };
+                vec_reserve(arena, &after->grants, instance->n_grants);
                 ARRAY_FOREACH(grant, instance->grants, instance->n_grants)
                         *vec_push(arena, &after->grants) = *grant;
         }

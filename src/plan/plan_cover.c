@@ -99,37 +99,45 @@ static bool can_wait(const Planner *planner, const Starter *starter) {
                !(starter && starter->is_now);
 }
 
-/* Who starts later must find its pages even if those that run take theirs in the worst order. */
-static bool cover_starters(Planner *planner, size_t k, bool is_last) {
+/* Who starts later, and what it lacks. */
+typedef struct Starters {
+        PlanInstance **instances;
+        Starter *starters;
+        Lack *lacks;
+        size_t n;
+} Starters;
+
+static Starters find_starters(const Planner *planner, size_t k) {
+        Arena *arena = planner->arena;
         Plan *plan = planner->plan;
-        PlanInstance **instances = ARENA_ARRAY(planner->arena, PlanInstance *, plan->n_instances);
-        const Index *started = plan_index_started(planner->arena, planner->input);
+        const Index *started = plan_index_started(arena, planner->input);
+        Starters found = {.instances = ARENA_ARRAY(arena, PlanInstance *, plan->n_instances)};
         uint64_t page_size_bytes = planner_topology(planner)->page_sizes[k].bytes;
-        size_t n = 0;
 
         /* Those that do not run yet, the most important ones first. */
         ARRAY_FOREACH(instance, plan->instances, plan->n_instances)
                 if (instance->pages_granted > 0 && instance->page_size_bytes == page_size_bytes &&
                     !plan_is_running(planner->input, started, instance->demand->config,
                                      instance->hold))
-                        instances[n++] = instance;
-        qsort(instances, n, sizeof(*instances), plan_compare_instances);
-        Starter *starters = ARENA_ARRAY(planner->arena, Starter, n);
-        Lack *lacks = ARENA_ARRAY(planner->arena, Lack, n);
-        bool has_raised = false;
+                        found.instances[found.n++] = instance;
+        qsort(found.instances, found.n, sizeof(*found.instances), plan_compare_instances);
+        found.starters = ARENA_ARRAY(arena, Starter, found.n);
+        found.lacks = ARENA_ARRAY(arena, Lack, found.n);
+        for (size_t i = 0; i < found.n; i++)
+                found.starters[i] =
+                        plan_starter(planner->input, &planner->promises[k], found.instances[i]);
+        promises_admit(arena, &planner->promises[k], free_then(planner, k), found.starters, found.n,
+                       found.lacks);
+        return found;
+}
 
-        for (size_t i = 0; i < n; i++)
-                starters[i] = plan_starter(planner->input, &planner->promises[k], instances[i]);
-        promises_admit(planner->arena, &planner->promises[k], free_then(planner, k), starters, n,
-                       lacks);
-        for (size_t i = 0; i < n && !has_raised; i++) {
-                if (lacks[i].pages > 0 && is_last)
-                        instances[i]->exposed =
-                                plan_explain_lack(planner->arena, instances[i], &lacks[i]);
-                else if (!can_wait(planner, &starters[i]))
-                        has_raised = raise_in(planner, k, &lacks[i].nodes, lacks[i].pages);
-        }
-        return has_raised;
+/* They must find their pages even if those that run take theirs in the worst order. */
+static bool cover_starters(Planner *planner, size_t k, const Starters *found) {
+        for (size_t i = 0; i < found->n; i++)
+                if (!can_wait(planner, &found->starters[i]) &&
+                    raise_in(planner, k, &found->lacks[i].nodes, found->lacks[i].pages))
+                        return true;
+        return false;
 }
 
 typedef struct Cover {
@@ -164,9 +172,17 @@ void planner_cover(Planner *planner) {
         if (planner->input->is_restarted)
                 return;
         for (size_t k = 0; k < topology->n_page_sizes; k++) {
-                while (cover_units(planner, k) || cover_starters(planner, k, false))
-                        ;
-                cover_starters(planner, k, true);
+                Starters found;
+
+                do {
+                        while (cover_units(planner, k))
+                                ;
+                        found = find_starters(planner, k);
+                } while (cover_starters(planner, k, &found));
+                for (size_t i = 0; i < found.n; i++)
+                        if (found.lacks[i].pages > 0)
+                                found.instances[i]->exposed = plan_explain_lack(
+                                        planner->arena, found.instances[i], &found.lacks[i]);
                 Exposures left = promises_exposures(planner->arena, &planner->promises[k],
                                                     free_then(planner, k));
 

@@ -35,6 +35,53 @@ uint64_t ledger_pages_on(const LedgerInstance *instance, unsigned node) {
         return grant ? grant->pages : 0;
 }
 
+/* ---- comparing ---- */
+
+bool ledger_is_same_grant(const LedgerInstance *a, const LedgerInstance *b) {
+        return a->page_size_bytes == b->page_size_bytes && a->pages_wanted == b->pages_wanted &&
+               a->placement == b->placement && a->grants.n == b->grants.n &&
+               !VEC_ANY(grant, &a->grants, ledger_pages_on(b, grant->node) != grant->pages);
+}
+
+static bool is_same_pool(const LedgerPool *a, const LedgerPool *b) {
+        return a->node == b->node && a->page_size_bytes == b->page_size_bytes &&
+               a->found_pages == b->found_pages && a->set_pages == b->set_pages &&
+               a->others_pages == b->others_pages;
+}
+
+static bool is_same_instance(const LedgerInstance *a, const LedgerInstance *b) {
+        return text_equals(a->name, b->name) && a->is_released == b->is_released &&
+               a->has_stood == b->has_stood && ledger_is_same_grant(a, b);
+}
+
+static bool is_same_hold(const LedgerHold *a, const LedgerHold *b) {
+        return text_equals(a->unit, b->unit) && text_equals(a->run, b->run) &&
+               a->policy.kind == b->policy.kind &&
+               id_set_equals(&a->policy.nodes, &b->policy.nodes) &&
+               a->is_counted == b->is_counted && a->is_assumed == b->is_assumed &&
+               a->is_tentative == b->is_tentative &&
+               text_equals(a->granted.name, b->granted.name) &&
+               ledger_is_same_grant(&a->granted, &b->granted);
+}
+
+static bool is_same_refusal(const LedgerRefusal *a, const LedgerRefusal *b) {
+        return text_equals(a->instance, b->instance) && text_equals(a->run, b->run) &&
+               text_equals(a->text, b->text);
+}
+
+#define IS_SAME(list, is_same)         \
+        ((a)->list.n == (b)->list.n && \
+         !VEC_ANY(one, &a->list, !is_same(one, &b->list.items[one - a->list.items])))
+
+bool ledger_equals(const Ledger *a, const Ledger *b) {
+        return text_equals(a->boot_id, b->boot_id) && a->guard == b->guard && a->restored.n == 0 &&
+               b->restored.n == 0 && IS_SAME(pools, is_same_pool) &&
+               IS_SAME(instances, is_same_instance) && IS_SAME(holds, is_same_hold) &&
+               IS_SAME(refusals, is_same_refusal);
+}
+
+/* ---- what others did ---- */
+
 static LedgerRestored *find_restored(const Ledger *ledger, uint64_t page_size_bytes) {
         return VEC_FIND(restored, &ledger->restored, restored->page_size_bytes == page_size_bytes);
 }
@@ -111,7 +158,7 @@ uint64_t ledger_observe(Arena *arena, Ledger *ledger, const Topology *topology,
         return moved;
 }
 
-static LedgerInstance copy_instance(Arena *arena, const LedgerInstance *instance) {
+LedgerInstance ledger_copy_instance(Arena *arena, const LedgerInstance *instance) {
         LedgerInstance copy = *instance;
 
         copy.name = arena_strdup(arena, instance->name);
@@ -126,15 +173,17 @@ Ledger *ledger_copy(Arena *arena, const Ledger *ledger) {
         copy->guard = ledger->guard;
         vec_push_all(arena, &copy->pools, &ledger->pools);
         vec_push_all(arena, &copy->restored, &ledger->restored);
+        vec_reserve(arena, &copy->instances, ledger->instances.n);
+        vec_reserve(arena, &copy->holds, ledger->holds.n);
         VEC_FOREACH(instance, &ledger->instances)
-                *vec_push(arena, &copy->instances) = copy_instance(arena, instance);
+                *vec_push(arena, &copy->instances) = ledger_copy_instance(arena, instance);
         VEC_FOREACH(hold, &ledger->holds) {
                 LedgerHold *copied = vec_push(arena, &copy->holds);
 
                 *copied = *hold;
                 copied->unit = arena_strdup(arena, hold->unit);
                 copied->run = arena_strdup(arena, hold->run);
-                copied->granted = copy_instance(arena, &hold->granted);
+                copied->granted = ledger_copy_instance(arena, &hold->granted);
         }
         VEC_FOREACH(refusal, &ledger->refusals)
                 ledger_note_refusal(arena, copy, refusal->instance, refusal->run, refusal->text);
@@ -187,7 +236,7 @@ void ledger_start(Arena *arena, Ledger *ledger, const char *instance, const Ledg
         *known = *hold;
         known->unit = arena_strdup(arena, hold->unit);
         known->run = arena_strdup(arena, hold->run);
-        known->granted = copy_instance(arena, granted);
+        known->granted = ledger_copy_instance(arena, granted);
         /* A unit that was started under another policy than was planned keeps its pages where that has it take them. */
         if ((policy->kind != MEMORY_POLICY_BIND && policy->kind != MEMORY_POLICY_INTERLEAVE) ||
             id_set_is_empty(&policy->nodes))

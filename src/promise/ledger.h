@@ -109,6 +109,12 @@ uint64_t ledger_granted_pages(const LedgerInstance *instance);
 /* On one node; INSTANCE may be NULL. */
 uint64_t ledger_pages_on(const LedgerInstance *instance, unsigned node);
 
+/* Whether both are granted the same, and would be placed alike: all but what only the plan's instance has. */
+bool ledger_is_same_grant(const LedgerInstance *a, const LedgerInstance *b);
+
+/* In every detail: then the same plan follows from both, and the same is written to disk. */
+bool ledger_equals(const Ledger *a, const Ledger *b);
+
 /* What UNIT was let start with for INSTANCE; for any of its instances where that is NULL. NULL: nothing,
  * or the unit does not run. */
 LedgerHold *ledger_hold(const Ledger *ledger, const char *unit, const char *instance);
@@ -153,5 +159,6 @@ void ledger_reload(Ledger *ledger);
 json_t *ledger_to_json(const Ledger *ledger);
 Ledger *ledger_from_json(Arena *arena, const json_t *json, const char *boot_id);
 
-/* A copy that lives in ARENA. */
+/* Copies that live in ARENA. */
 Ledger *ledger_copy(Arena *arena, const Ledger *ledger);
+LedgerInstance ledger_copy_instance(Arena *arena, const LedgerInstance *instance);

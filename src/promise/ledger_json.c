@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The ledger as it is kept on disk. */
+/* The ledger as it is kept on disk. With hundreds of instances it is most of what a start reads and writes, so what is
+ * as it mostly is goes without saying: a placement that is `spread`, a policy that is `any`, what is not true, and
+ * what a unit was started with where its instance has the same: then the name of that stands for it. */
 #include "promise/ledger.h"
 
+#include "base/index.h"
 #include "base/json.h"
+#include "base/size.h"
 #include "base/text.h"
 #include "model/name_check.h"
 
-enum { LEDGER_VERSION = 2 };
+enum { LEDGER_VERSION = 3 };
 
 static const char *const guard_names[] = {
         [LEDGER_GUARD_UNDECIDED] = NULL, /* left out */
@@ -21,16 +25,52 @@ static const char *const policy_names[] = {
         [MEMORY_POLICY_INTERLEAVE] = "interleave",
 };
 
-static json_t *instance_to_json(const LedgerInstance *instance) {
-        json_t *grants = VEC_TO_JSON(grant, &instance->grants,
-                                     json_pack("{si so}", "node", (int) grant->node, "pages",
-                                               count_to_json(grant->pages)));
+/* For json_pack()'s "o*", which leaves out what is NULL. */
+static json_t *if_true(bool is_true) {
+        return is_true ? json_true() : NULL;
+}
 
-        return json_pack("{ss so so ss sb sb so}", "name", instance->name, "pageSizeBytes",
+static json_t *grants_to_json(const LedgerInstance *instance) {
+        json_t *nodes = json_object();
+
+        VEC_FOREACH(grant, &instance->grants) {
+                char node[16];
+
+                snprintf(node, sizeof(node), "%u", grant->node);
+                json_object_set_new(nodes, node, count_to_json(grant->pages));
+        }
+        return nodes;
+}
+
+static json_t *instance_to_json(const LedgerInstance *instance) {
+        return json_pack("{ss so so ss* so* so* so}", "name", instance->name, "pageSizeBytes",
                          count_to_json(instance->page_size_bytes), "pagesWanted",
                          count_to_json(instance->pages_wanted), "placement",
-                         placement_name(instance->placement), "released", instance->is_released,
-                         "stood", instance->has_stood, "nodes", grants);
+                         instance->placement == PLACEMENT_SPREAD
+                                 ? NULL
+                                 : placement_name(instance->placement),
+                         "released", if_true(instance->is_released), "stood",
+                         if_true(instance->has_stood), "nodes", grants_to_json(instance));
+}
+
+static json_t *granted_to_json(const Ledger *ledger, const LedgerInstance *granted) {
+        const LedgerInstance *instance = ledger_instance(ledger, granted->name);
+
+        if (instance && ledger_is_same_grant(granted, instance))
+                return json_string(granted->name);
+        return instance_to_json(granted);
+}
+
+static json_t *hold_to_json(Arena *arena, const Ledger *ledger, const LedgerHold *hold) {
+        const MemoryPolicy *policy = &hold->policy;
+
+        return json_pack("{ss ss ss* ss* so* so}", "unit", hold->unit, "run", hold->run, "policy",
+                         policy->kind == MEMORY_POLICY_ANY ? NULL : policy_names[policy->kind],
+                         "policyNodes",
+                         id_set_is_empty(&policy->nodes) ? NULL
+                                                         : id_set_format(arena, &policy->nodes),
+                         "counted", if_true(hold->is_counted), "granted",
+                         granted_to_json(ledger, &hold->granted));
 }
 
 json_t *ledger_to_json(const Ledger *ledger) {
@@ -49,13 +89,7 @@ json_t *ledger_to_json(const Ledger *ledger) {
 
         VEC_FOREACH(hold, &ledger->holds)
                 if (!hold->is_tentative)
-                        json_array_append_new(
-                                holds,
-                                json_pack("{ss ss ss ss sb so}", "unit", hold->unit, "run",
-                                          hold->run, "policy", policy_names[hold->policy.kind],
-                                          "policyNodes", id_set_format(arena, &hold->policy.nodes),
-                                          "counted", hold->is_counted, "granted",
-                                          instance_to_json(&hold->granted)));
+                        json_array_append_new(holds, hold_to_json(arena, ledger, hold));
         return json_pack("{si ss ss* so so so so}", "version", LEDGER_VERSION, "bootId",
                          ledger->boot_id, "bootGuard", guard_names[ledger->guard], "pools", pools,
                          "instances", instances, "holds", holds, "refusals", refusals);
@@ -92,19 +126,37 @@ static bool read_pool(Arena *arena, Ledger *ledger, const json_t *json) {
         return true;
 }
 
-static bool read_granted(Arena *arena, const json_t *json, LedgerInstance *ret) {
-        const char *name, *placement;
-        json_int_t size, wanted, pages;
-        json_t *grants, *grant;
-        size_t i;
-        int released, stood, node;
+static bool read_grants(Arena *arena, json_t *nodes, LedgerInstance *instance) {
+        const char *key;
+        json_t *value;
 
-        if (json_unpack((json_t *) json, "{ss sI sI ss sb sb so !}", "name", &name, "pageSizeBytes",
-                        &size, "pagesWanted", &wanted, "placement", &placement, "released",
-                        &released, "stood", &stood, "nodes", &grants) < 0)
+        if (!json_is_object(nodes))
+                return false;
+        vec_reserve(arena, &instance->grants, json_object_size(nodes));
+        json_object_foreach(nodes, key, value) {
+                uint64_t node;
+
+                if (parse_u64(key, &node) < 0 || node >= ID_SET_MAX ||
+                    json_integer_value(value) <= 0 ||
+                    VEC_ANY(earlier, &instance->grants, earlier->node == node))
+                        return false;
+                *vec_push(arena, &instance->grants) =
+                        (NodePages){(unsigned) node, (uint64_t) json_integer_value(value)};
+        }
+        return instance->page_size_bytes > 0 || instance->grants.n == 0;
+}
+
+static bool read_granted(Arena *arena, const json_t *json, LedgerInstance *ret) {
+        const char *name, *placement = placement_name(PLACEMENT_SPREAD);
+        json_int_t size, wanted;
+        json_t *nodes;
+        int released = 0, stood = 0;
+
+        if (json_unpack((json_t *) json, "{ss sI sI s?s s?b s?b so !}", "name", &name,
+                        "pageSizeBytes", &size, "pagesWanted", &wanted, "placement", &placement,
+                        "released", &released, "stood", &stood, "nodes", &nodes) < 0)
                 return false;
         if (size < 0 || wanted < 0 || placement_from_name(placement) < 0 ||
-            !json_is_array(grants) || (size == 0 && json_array_size(grants) > 0) ||
             name_check_instance(name))
                 return false;
         *ret = (LedgerInstance){
@@ -115,39 +167,43 @@ static bool read_granted(Arena *arena, const json_t *json, LedgerInstance *ret) 
                 .is_released = released,
                 .has_stood = stood,
         };
-        json_array_foreach(grants, i, grant) {
-                if (json_unpack(grant, "{si sI !}", "node", &node, "pages", &pages) < 0 ||
-                    !is_node(node) || pages <= 0 ||
-                    VEC_ANY(earlier, &ret->grants, earlier->node == (unsigned) node))
-                        return false;
-                *vec_push(arena, &ret->grants) = (NodePages){(unsigned) node, (uint64_t) pages};
-        }
-        return true;
+        return read_grants(arena, nodes, ret);
 }
 
 static bool read_instance(Arena *arena, Ledger *ledger, const json_t *json) {
         LedgerInstance instance;
 
-        if (!read_granted(arena, json, &instance) || ledger_instance(ledger, instance.name))
+        if (!read_granted(arena, json, &instance))
                 return false;
         *vec_push(arena, &ledger->instances) = instance;
         return true;
 }
 
+/* By the name of an instance, or as it was. */
+static bool read_held(Arena *arena, const Ledger *ledger, const json_t *json, LedgerInstance *ret) {
+        if (!json_is_string(json))
+                return read_granted(arena, json, ret);
+        const LedgerInstance *instance = ledger_instance(ledger, json_string_value(json));
+
+        if (!instance)
+                return false;
+        *ret = ledger_copy_instance(arena, instance);
+        return true;
+}
+
 static bool read_hold(Arena *arena, Ledger *ledger, const json_t *json) {
-        const char *unit, *run, *policy, *nodes;
+        const char *unit, *run, *policy = policy_names[MEMORY_POLICY_ANY], *nodes = "";
         LedgerHold hold = {};
         json_t *granted;
-        int counted, kind;
+        int counted = 0, kind;
 
-        if (json_unpack((json_t *) json, "{ss ss ss ss sb so !}", "unit", &unit, "run", &run,
+        if (json_unpack((json_t *) json, "{ss ss s?s s?s s?b so !}", "unit", &unit, "run", &run,
                         "policy", &policy, "policyNodes", &nodes, "counted", &counted, "granted",
                         &granted) < 0 ||
             name_check_unit(unit) ||
             (kind = text_index(policy_names, ARRAY_LEN(policy_names), policy)) < 0 ||
             id_set_parse(nodes, &hold.policy.nodes) < 0 ||
-            !read_granted(arena, granted, &hold.granted) ||
-            ledger_hold(ledger, unit, hold.granted.name))
+            !read_held(arena, ledger, granted, &hold.granted))
                 return false;
         hold.unit = arena_strdup(arena, unit);
         hold.run = arena_strdup(arena, run);
@@ -180,6 +236,23 @@ static bool read_all(Arena *arena, Ledger *ledger, const json_t *list,
         return true;
 }
 
+/* An instance, or what a unit was started with for one. */
+static bool is_any_twice(const Ledger *ledger) {
+        CLEANUP(arena_freep) Arena *arena = arena_new();
+        Index *names = INDEX_OF(arena, instance, ledger->instances.items, ledger->instances.n,
+                                instance->name);
+        Index *units = INDEX_OF(arena, hold, ledger->holds.items, ledger->holds.n, hold->unit);
+
+        VEC_FOREACH(hold, &ledger->holds)
+                INDEX_FOREACH(entry, units, hold->unit) {
+                        const LedgerHold *other = entry->value;
+
+                        if (other != hold && text_equals(other->granted.name, hold->granted.name))
+                                return true;
+                }
+        return VEC_ANY(instance, &ledger->instances, index_entry(names, instance->name)->next);
+}
+
 Ledger *ledger_from_json(Arena *arena, const json_t *json, const char *boot_id) {
         Ledger *ledger = ledger_new(arena, boot_id);
         json_t *pools, *instances, *holds, *refusals;
@@ -194,7 +267,7 @@ Ledger *ledger_from_json(Arena *arena, const json_t *json, const char *boot_id) 
             !read_all(arena, ledger, pools, read_pool) ||
             !read_all(arena, ledger, instances, read_instance) ||
             !read_all(arena, ledger, holds, read_hold) ||
-            !read_all(arena, ledger, refusals, read_refusal))
+            !read_all(arena, ledger, refusals, read_refusal) || is_any_twice(ledger))
                 return NULL;
         ledger->guard = (LedgerGuard) guard;
         return ledger;

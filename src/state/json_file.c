@@ -22,7 +22,7 @@ int json_file_read(const Root *root, Arena *arena, const char *path, json_t **re
 
 static int write_with(const Root *root, const char *path, json_t *json, unsigned mode,
                       int (*write)(const Root *, const char *, const char *, unsigned)) {
-        char *text = json_dumps(json, JSON_INDENT(1) | JSON_PRESERVE_ORDER);
+        char *text = json_dumps(json, JSON_COMPACT | JSON_PRESERVE_ORDER);
         int r = text ? write(root, path, text, mode) : -ENOMEM;
 
         memory_free(text);

@@ -109,7 +109,7 @@ def start_instances(root: Path, hugeplanctl: str) -> None:
         put(node_directory(root / "sys", node) / "meminfo", meminfo(node, NODE_KIB - count * PAGE_SIZES_KIB[0]))
         write_counts(node_directory(root / "sys", node) / f"hugepages/hugepages-{PAGE_SIZES_KIB[0]}kB",
                      count, count - used[node])
-    put(root / "run/hugeplan/state.json", json.dumps(ledger(root, planned, pages)))
+    put(root / "run/hugeplan/state.json", json.dumps(ledger(root, planned, pages), separators=(",", ":")))
 
 
 def write_group(group: Path, pages: int, used: dict[int, int]) -> None:
@@ -122,15 +122,16 @@ def write_group(group: Path, pages: int, used: dict[int, int]) -> None:
 
 def ledger(root: Path, planned: list[dict[str, Any]], pages: Counter[int]) -> dict[str, Any]:
     granted = [{"name": row["name"], "pageSizeBytes": row["pageSizeBytes"], "pagesWanted": row["pagesWanted"],
-                "placement": config_value(root, row["file"], "Placement"), "released": False,
-                "stood": True, "nodes": row["nodes"]} for row in planned]
-    pools = [{"node": node, "pageSizeBytes": PAGE_BYTES, "found": 0, "set": count, "others": 0}
-             for node, count in pages.items()]
+                "placement": config_value(root, row["file"], "Placement"), "stood": True,
+                "nodes": {str(grant["node"]): grant["pages"] for grant in row["nodes"]}} for row in planned]
+    pools = [{"node": node, "pageSizeBytes": kib << 10, "found": 0, "others": 0,
+              "set": count if kib << 10 == PAGE_BYTES else 0}
+             for node, count in pages.items() for kib in PAGE_SIZES_KIB]
     policies = {"bind": "bind", "interleave": "interleave"}
     holds = [{"unit": row["unit"], "run": "", "policy": policies.get(instance["placement"], "any"),
               "policyNodes": ",".join(str(grant["node"]) for grant in row["nodes"]),
-              "counted": True, "granted": instance} for row, instance in zip(planned, granted)]
-    return {"version": 2, "bootId": BOOT_ID, "bootGuard": "open", "pools": pools,
+              "counted": True, "granted": instance["name"]} for row, instance in zip(planned, granted)]
+    return {"version": 3, "bootId": BOOT_ID, "bootGuard": "open", "pools": pools,
             "instances": granted, "holds": holds, "refusals": []}
 
 

@@ -424,6 +424,23 @@ static void assert_same(const Ledger *a, const Ledger *b) {
         json_decref(second);
 }
 
+/* Written, read and written again. */
+static char *instances_and_holds(Arena *arena, const Ledger *ledger) {
+        json_t *first = ledger_to_json(ledger);
+        const Ledger *read = ledger_from_json(arena, first, boot);
+
+        assert_non_null(read);
+        assert_same(ledger, read);
+        char *instances = json_dumps(json_object_get(first, "instances"), JSON_COMPACT);
+        char *holds = json_dumps(json_object_get(first, "holds"), JSON_COMPACT);
+        char *text = arena_printf(arena, "%s%s", instances, holds);
+
+        free(instances);
+        free(holds);
+        json_decref(first);
+        return text;
+}
+
 /* What was decided about the boot is read as it was written. */
 static void test_round_trip_of_guard(void **state) {
         for (int guard = LEDGER_GUARD_UNDECIDED; guard <= LEDGER_GUARD_OPEN; guard++) {
@@ -466,6 +483,29 @@ static void test_round_trip(void **state) {
         assert_int_equal(ledger_hold(read, "my.service", NULL)->policy.kind, MEMORY_POLICY_UNKNOWN);
         assert_int_equal(ledger_hold(read, "any.service", NULL)->policy.kind, MEMORY_POLICY_ANY);
         json_decref(json);
+}
+
+/* What a unit was started with is told by the name of its instance where that has the same still. */
+static void test_what_goes_without_saying(void **state) {
+        Ledger *ledger = ledger_new(*state, boot);
+        LedgerInstance *instance = vec_push(*state, &ledger->instances);
+
+        *instance = (LedgerInstance){.name = "pg", .page_size_bytes = 2 * MIB, .pages_wanted = 20};
+        *vec_push(*state, &instance->grants) = (NodePages){0, 20};
+        ledger_start(
+                *state, ledger, "pg",
+                &(LedgerHold){.unit = "pg.service", .run = "a1", .policy.kind = MEMORY_POLICY_ANY});
+        ledger_note_standing(ledger);
+        assert_text(instances_and_holds(*state, ledger),
+                    "[{\"name\":\"pg\",\"pageSizeBytes\":2097152,\"pagesWanted\":20,\"stood\":true,"
+                    "\"nodes\":{\"0\":20}}]"
+                    "[{\"unit\":\"pg.service\",\"run\":\"a1\",\"granted\":\"pg\"}]");
+        instance->pages_wanted = instance->grants.items[0].pages = 30;
+        assert_text(instances_and_holds(*state, ledger),
+                    "[{\"name\":\"pg\",\"pageSizeBytes\":2097152,\"pagesWanted\":30,\"stood\":true,"
+                    "\"nodes\":{\"0\":30}}]"
+                    "[{\"unit\":\"pg.service\",\"run\":\"a1\",\"granted\":{\"name\":\"pg\","
+                    "\"pageSizeBytes\":2097152,\"pagesWanted\":20,\"nodes\":{\"0\":20}}}]");
 }
 
 /* A reload under way may yet be taken back, and a daemon that is killed meanwhile has not made it. */
@@ -540,6 +580,38 @@ static void test_copy(void **state) {
         arena_free(arena);
 }
 
+/* Any detail that is another makes another ledger, whether it is kept on disk or not. */
+static void test_equals(void **state) {
+        const Ledger *ledger = full_ledger(*state);
+        Ledger *others[17];
+
+        for (size_t i = 0; i < ARRAY_LEN(others); i++) {
+                others[i] = ledger_copy(*state, ledger);
+                ledger_note_refusal(*state, others[i], "pg-main", "a1", "no room");
+        }
+        assert_true(ledger_equals(others[0], others[1]));
+        assert_false(ledger_equals(ledger, others[0]));
+        others[1]->boot_id = "another boot";
+        others[2]->guard = LEDGER_GUARD_OPEN;
+        others[3]->pools.items[0].set_pages++;
+        others[4]->pools.items[1].others_pages++;
+        others[5]->instances.items[0].name = "pg";
+        others[6]->instances.items[0].is_released = true;
+        others[7]->instances.items[0].has_stood = true;
+        others[8]->instances.items[0].grants.items[0].pages++;
+        others[9]->instances.n--;
+        others[10]->holds.items[0].run = "a2";
+        others[11]->holds.items[0].is_counted = false;
+        others[12]->holds.items[0].is_tentative = true;
+        others[13]->holds.items[0].granted.pages_wanted++;
+        id_set_add(&others[14]->holds.items[0].policy.nodes, 5);
+        others[15]->refusals.items[0].text = "none";
+        ledger_restore(*state, others[16], 2 * MIB, 1);
+        for (size_t i = 1; i < ARRAY_LEN(others); i++)
+                if (ledger_equals(others[0], others[i]))
+                        fail_msg("other %zu is the same", i);
+}
+
 /* A value for PATH ("pools.0.node") in an otherwise good ledger; NULL takes the field away. */
 static void assert_rejected(Arena *arena, const char *path, const char *value_text) {
         json_t *json = ledger_to_json(full_ledger(arena)), *at = json;
@@ -569,8 +641,8 @@ static void test_broken(void **state) {
                 const char *path, *value;
         } cases[] = {
                 {"version", "1"}, /* of an earlier hugeplan, without holds */
-                {"version", "3"},
-                {"version", "\"2\""},
+                {"version", "2"},
+                {"version", "\"3\""},
                 {"version", NULL},
                 {"bootId", "\"other\""},
                 {"bootId", "7"},
@@ -609,19 +681,21 @@ static void test_broken(void **state) {
                 {"instances.0.pagesWanted", "-1"},
                 {"instances.0.pagesWanted", "1.0"},
                 {"instances.0.placement", "\"interleaved\""},
-                {"instances.0.placement", NULL},
                 {"instances.0.held", "true"}, /* of an earlier version */
                 {"instances.0.released", "1"},
-                {"instances.0.released", NULL},
-                {"instances.0.nodes", "{}"},
+                {"instances.0.released", "null"},
+                {"instances.0.stood", "1"},
+                {"instances.0.nodes", "[]"}, /* of an earlier version */
                 {"instances.0.nodes", NULL},
-                {"instances.0.nodes.0", "[0,15]"},
-                {"instances.0.nodes.0.node", "-1"},
-                {"instances.0.nodes.0.node", "1024"},
-                {"instances.0.nodes.0.pages", "0"},
-                {"instances.0.nodes.0.pages", "-5"},
-                {"instances.0.nodes.0.more", "5"},
-                {"instances.0.nodes.1.node", "0"}, /* a node twice */
+                {"instances.0.nodes.-1", "5"},
+                {"instances.0.nodes.1024", "5"},
+                {"instances.0.nodes.18446744073709551616", "5"},
+                {"instances.0.nodes.x", "5"},
+                {"instances.0.nodes.00", "5"}, /* a node twice */
+                {"instances.0.nodes.0", "0"},
+                {"instances.0.nodes.0", "-5"},
+                {"instances.0.nodes.0", "1.0"},
+                {"instances.0.nodes.0", "[15]"},
                 {"holds", NULL},
                 {"holds", "{}"},
                 {"holds.0", "\"pg.service\""},
@@ -633,19 +707,19 @@ static void test_broken(void **state) {
                 {"holds.0.run", "null"},
                 {"holds.0.run", NULL},
                 {"holds.0.policy", "\"preferred\""},
-                {"holds.0.policy", NULL},
+                {"holds.0.policy", "null"},
                 {"holds.0.policyNodes", "\"0-\""},
                 {"holds.0.policyNodes", "\"1024\""},
                 {"holds.0.policyNodes", "[0]"},
-                {"holds.0.policyNodes", NULL},
                 {"holds.0.counted", "1"},
-                {"holds.0.counted", NULL},
                 {"holds.0.assumed", "true"}, /* never written */
                 {"holds.0.granted", NULL},
+                {"holds.0.granted", "\"gone\""},    /* an instance that is not there */
+                {"holds.1.granted", "\"pg-main\""}, /* a unit and an instance twice */
                 {"holds.0.granted.name", "\"../etc\""},
                 {"holds.0.granted.name", "\"pg-old\""}, /* a unit and an instance twice */
-                {"holds.0.granted.nodes.0.pages", "0"},
-                {"holds.0.granted.nodes.1.node", "0"},
+                {"holds.0.granted.nodes.0", "0"},
+                {"holds.0.granted.nodes.02", "1"},
         };
 
         for (size_t i = 0; i < ARRAY_LEN(cases); i++)
@@ -684,12 +758,14 @@ TEST_FILE(ledger) {
                 TEST(test_end),
                 TEST(test_release),
                 TEST(test_round_trip),
+                TEST(test_what_goes_without_saying),
                 TEST(test_round_trip_of_guard),
                 TEST(test_tentative_is_not_written),
                 TEST(test_released_round_trip),
                 TEST(test_empty_round_trip),
                 TEST(test_lowered_pool_round_trip),
                 TEST(test_copy),
+                TEST(test_equals),
                 TEST(test_broken),
                 TEST(test_not_an_object),
         };
