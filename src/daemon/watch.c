@@ -241,11 +241,11 @@ static void unwatch_files(Watch *watch) {
 }
 
 /* Every file through which a pool or the policy can be changed: a write to one does not show on
- * the others. */
+ * the others. Transparent huge pages have directories with little else in them, and a watch takes longer
+ * than all else that is done for a file. */
 static void watch_files(Watch *watch, const Topology *topology) {
         static const char *const others[] = {
-                PATH_SHMMAX,    PATH_SHMALL,     PATH_HUGETLB_SHM_GROUP, PATH_THP_ENABLED,
-                PATH_THP_SHMEM, PATH_THP_DEFRAG, PATH_THP_MAX_PTES_NONE,
+                PATH_SHMMAX, PATH_SHMALL, PATH_HUGETLB_SHM_GROUP, PATH_THP, PATH_THP "/khugepaged",
         };
         CLEANUP(arena_freep) Arena *arena = arena_new();
 
@@ -263,11 +263,8 @@ static void watch_files(Watch *watch, const Topology *topology) {
         }
         ARRAY_FOREACH(path, others, ARRAY_LEN(others))
                 watch_file(watch, *path, false);
-        VEC_FOREACH(size, &topology->thp_sizes) {
-                watch_file(watch, page_size_path(arena, PATH_THP, size->bytes, "enabled"), false);
-                watch_file(watch, page_size_path(arena, PATH_THP, size->bytes, "shmem_enabled"),
-                           false);
-        }
+        VEC_FOREACH(size, &topology->thp_sizes)
+                watch_file(watch, page_size_path(arena, PATH_THP, size->bytes, ""), false);
 }
 
 /* ---- units that run ---- */

@@ -338,7 +338,10 @@ static int sync_directory(int directory) {
 
 static int make_directories(const Root *root, const char *path, Lasting lasting) {
         CLEANUP(arena_freep) Arena *arena = arena_new();
+        CLEANUP(close_fd) int fd = root_open_below(root, path, O_PATH | O_DIRECTORY, 0);
 
+        if (fd >= 0) /* mostly it is there */
+                return 0;
         for (const char *slash = strchr(path + 1, '/');; slash = strchr(slash + 1, '/')) {
                 char *part = arena_strdup_to(arena, path, slash);
                 const char *name;

@@ -110,10 +110,11 @@ def install_peers(is_with_guests: bool) -> None:
 
 
 def build() -> None:
-    commands = [["ninja", "-C", str(BUILD)]]
+    """A directory that is there may have been set up for something else."""
+    how = ["configure", *BUILD_OPTIONS, str(BUILD)]
     if not (BUILD / "build.ninja").exists():
-        commands.insert(0, ["meson", "setup", *BUILD_OPTIONS, str(BUILD), str(CHECKOUT)])
-    for command in commands:
+        how = ["setup", *BUILD_OPTIONS, str(BUILD), str(CHECKOUT)]
+    for command in ["meson", *how], ["ninja", "-C", str(BUILD)]:
         try:
             done = subprocess.run(command, capture_output=True, text=True, check=False)
         except FileNotFoundError:
