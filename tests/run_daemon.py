@@ -804,6 +804,10 @@ def test_transparent_huge_pages(host: Host, fixture: str = "one-node") -> None:
           "one that does not is left alone")
     check(host.path("proc/sys/vm/min_free_kbytes").read_text() == before,
           "vm.min_free_kbytes is as it was")
+    for name in "hugepages-64kB/enabled", "enabled":  # others write, and are heard at once
+        host.write(f"{THP}/{name}", "[always] inherit madvise never\n" if "/" in name
+                   else "[always] madvise never\n")
+        wait_until(f"{name} is put back", lambda: "[never]" in host.path(f"{THP}/{name}").read_text())
     host.stop(daemon)
 
 
