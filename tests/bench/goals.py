@@ -61,7 +61,7 @@ def rows() -> dict[str, Goal]:
     add("status", "start-300", "Start with 300 instances, nothing to write: exec to READY=1", 6, "ms")
     add("status", "start-calls", "Start with 300 instances, nothing to write: system calls", 300, "")
     add("boot", "boot-wall", "All units in a boot, against the boot without: time until multi-user.target", 1.02)
-    add("boot", "boot-cpu", "All units in a boot, against the boot without: CPU until then", 1.02)
+    add("boot", "boot-cpu", "All units in a boot, against the boot without: instructions until then", 1.02)
     for name, group, beside in (("plain", "status", ""), ("sleepers", "status", " beside 1,000 sleeping processes"),
                                 ("100", "postgresql", " beside 100 PostgreSQL sessions"),
                                 ("400", "postgresql", " beside 400 PostgreSQL sessions")):
