@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* hugepland's Varlink server alone, without limits, with one reply for every request: what the
- * protocol costs, as against what the daemon has to find out for an answer.
+/* hugepland's Varlink server alone, without limits, with one reply for every request, whose text is made
+ * once, as the daemon's is for all who ask at the same time: what the protocol costs, as against what the
+ * daemon has to find out for an answer.
  *
  *     bench-server-varlink SOCKET REPLY-FILE */
 #include "ipc/manager_interface.h"
@@ -14,7 +15,7 @@
 enum { FD_MAX = 16384, CALLS_MAX = 4096 };
 
 typedef struct Replier {
-        json_t *parameters;
+        VarlinkText *last, *more;
         VarlinkCall *subscribers[CALLS_MAX];
         size_t n_subscribers;
 } Replier;
@@ -32,12 +33,12 @@ static void method_describe(VarlinkCall *call, json_t *parameters, void *userdat
 
         (void) parameters;
         if (!varlink_call_wants_more(call) || replier->n_subscribers == CALLS_MAX) {
-                varlink_call_reply(call, json_incref(replier->parameters));
+                varlink_call_reply_text(call, replier->last);
                 return;
         }
         replier->subscribers[replier->n_subscribers++] = call;
         varlink_call_set_closed_handler(call, on_closed, replier);
-        varlink_call_reply_continues(call, json_incref(replier->parameters));
+        varlink_call_reply_text_continues(call, replier->more);
 }
 
 static void method_reload(VarlinkCall *call, json_t *parameters, void *userdata) {
@@ -45,8 +46,7 @@ static void method_reload(VarlinkCall *call, json_t *parameters, void *userdata)
 
         (void) parameters;
         for (size_t i = 0; i < replier->n_subscribers; i++)
-                varlink_call_reply_continues(replier->subscribers[i],
-                                             json_incref(replier->parameters));
+                varlink_call_reply_text_continues(replier->subscribers[i], replier->more);
         varlink_call_reply(call, NULL);
 }
 
@@ -67,8 +67,12 @@ int main(int argc, char **argv) {
         int fd;
 
         setrlimit(RLIMIT_NOFILE, &files);
-        replier.parameters = json_object_get(message, "parameters");
-        if (!server || !replier.parameters || (fd = varlink_bind_socket(argv[1], 0666)) < 0)
+        json_t *reply = json_object_get(message, "parameters");
+
+        replier.last = varlink_text_new(json_incref(reply), true);
+        replier.more = varlink_text_new(json_incref(reply), false);
+        if (!server || !replier.last || !replier.more ||
+            (fd = varlink_bind_socket(argv[1], 0666)) < 0)
                 return 1;
         limits.connections = limits.per_uid = FD_MAX;
         varlink_server_set_limits(server, &limits);
