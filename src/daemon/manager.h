@@ -32,6 +32,7 @@ struct Manager {
         ManagerListener listener;
         Client *clients;   /* the listener's */
         LoopTimer due;     /* likewise: some of them are to be tried, or told */
+        size_t n_due;      /* so many */
         Relearn *relearns; /* likewise */
         Keeper *keeper;
         WriteWorker *worker;

@@ -5,16 +5,14 @@
 #include "ipc/manager_interface.h"
 #include "runtime/clock.h"
 
-/* While more and more come, those who are there do not wait for longer. */
+/* While more and more come, those who are there do not wait for longer; nor who comes then for more than so many. */
 static const uint64_t hearing_usec = 2 * USEC_PER_MSEC;
+enum { DUE_MAX = 32 };
 
 void client_end(Client *client) {
-        Client **at = &client->manager->clients;
-
-        while (*at && *at != client)
-                at = &(*at)->next;
-        if (*at)
-                *at = client->next;
+        *(client->previous ? &client->previous->next : &client->manager->clients) = client->next;
+        if (client->next)
+                client->next->previous = client->previous;
         if (client->on_end)
                 client->on_end(client);
         json_decref(client->answer);
@@ -26,6 +24,7 @@ void client_end(Client *client) {
 static void on_due(void *userdata) {
         Manager *manager = userdata;
 
+        manager->n_due = 0;
         manager->listener(manager, MANAGER_DUE);
 }
 
@@ -33,9 +32,12 @@ void client_make_due(Client *client) {
         Manager *manager = client->manager;
 
         client->is_due = true;
+        manager->n_due++;
         if (!loop_is_set(&manager->due))
                 loop_set_after_all(manager->loop, &manager->due, clock_now_usec() + hearing_usec,
                                    on_due, manager);
+        else if (manager->n_due == DUE_MAX)
+                loop_set(manager->loop, &manager->due, 0, on_due, manager);
 }
 
 static void on_closed(VarlinkCall *call UNUSED, void *userdata) {
@@ -50,6 +52,8 @@ Client *client_new(Manager *manager, VarlinkCall *call, const char *instance) {
         client->manager = manager;
         client->call = call;
         client->next = manager->clients;
+        if (client->next)
+                client->next->previous = client;
         manager->clients = client;
         varlink_call_set_closed_handler(call, on_closed, client);
         return client;

@@ -8,7 +8,7 @@
 
 /* A client that waits for an answer: a gate, a reload, or one that wants every change. */
 struct Client {
-        Client *next;
+        Client *previous, *next;
         Manager *manager;
         Arena *arena;
         VarlinkCall *call;
