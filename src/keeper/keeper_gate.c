@@ -58,9 +58,11 @@ static Look *see(const Keeper *keeper, GateView *view) {
         LookInput input = keeper_look_input(keeper);
         Look *seen = view->seen;
 
+        root_forget_fault(keeper->root);
         if (seen &&
             host_use_is_current(keeper->root, seen->use, seen->topology,
-                                probe_topology_again(keeper->root, scratch, seen->topology)))
+                                probe_topology_again(keeper->root, scratch, seen->topology)) &&
+            root_fault(keeper->root, scratch).error == 0)
                 return seen;
         view_forget(view);
         Arena *arena = arena_new();
@@ -413,5 +415,4 @@ void keeper_end_gates(Keeper *keeper, GateView *view) {
         view->arena = arena_free(view->arena);
         if (keeper->is_gate_unsaved)
                 keeper_save(keeper);
-        keeper->is_gate_unsaved = false;
 }
