@@ -15,23 +15,7 @@
                 size_t capacity; \
         }
 
-/* Appends a zeroed element and gives its address, valid until the next push. */
-#define vec_push(arena, vec)                                                                      \
-        ({                                                                                        \
-                typeof(vec) push_vec_ = (vec);                                                    \
-                if (push_vec_->n == push_vec_->capacity) {                                        \
-                        size_t capacity_ = push_vec_->capacity ? push_vec_->capacity * 2 : 8;     \
-                        typeof(push_vec_->items) items_ =                                         \
-                                arena_alloc_array((arena), capacity_, sizeof(*push_vec_->items)); \
-                        if (push_vec_->n > 0)                                                     \
-                                memcpy(items_, push_vec_->items, push_vec_->n * sizeof(*items_)); \
-                        push_vec_->items = items_;                                                \
-                        push_vec_->capacity = capacity_;                                          \
-                }                                                                                 \
-                &push_vec_->items[push_vec_->n++];                                                \
-        })
-
-/* Room for N elements more, so that pushing them leaves no smaller arrays behind in the arena. */
+/* Room for so many elements MORE, so that pushing them leaves no smaller arrays behind in the arena. */
 #define vec_reserve(arena, vec, more)                                               \
         ({                                                                          \
                 typeof(vec) reserve_vec_ = (vec);                                   \
@@ -45,6 +29,15 @@
                         reserve_vec_->items = items_;                               \
                         reserve_vec_->capacity = room_;                             \
                 }                                                                   \
+        })
+
+/* Appends a zeroed element and gives its address, valid until the next push. */
+#define vec_push(arena, vec)                                                               \
+        ({                                                                                 \
+                typeof(vec) push_vec_ = (vec);                                             \
+                if (push_vec_->n == push_vec_->capacity)                                   \
+                        vec_reserve((arena), push_vec_, push_vec_->n ? push_vec_->n : 8U); \
+                &push_vec_->items[push_vec_->n++];                                         \
         })
 
 /* Puts copies of all elements of MORE behind those of VEC. */
