@@ -793,10 +793,15 @@ def test_started_with_a_mistake(host: Host, fixture: str = "one-node") -> None:
 
 
 def test_transparent_huge_pages(host: Host, fixture: str = "one-node") -> None:
-    host.config("20-pg.conf", PG)
     host.write(f"{THP}/hugepages-64kB/enabled", "[always] inherit madvise never\n")
     before = host.path("proc/sys/vm/min_free_kbytes").read_text()
     daemon = host.start()
+    check("[always]" in host.path(f"{THP}/enabled").read_text(), "nothing is described, nothing is set")
+    host.config("20-pg.conf", PG)
+    done = host.ctl("reload")
+    for name in "enabled", "hugepages-64kB/enabled":
+        check(f"/{THP}/{name}: always -> never\n" in done.stdout, f"what the first reload sets is said: {done.stdout}")
+    check("drift" not in host.log(daemon), f"and is no drift: {host.log(daemon)}")
     wait_until("the host's policy", lambda: "[never]" in host.path(f"{THP}/enabled").read_text())
     wait_until("a size that says otherwise",
                lambda: "[never]" in host.path(f"{THP}/hugepages-64kB/enabled").read_text())

@@ -8,6 +8,7 @@
 #include "model/exit_code.h"
 #include "model/names.h"
 #include "plan/changes.h"
+#include "plan/host_plan.h"
 #include "render/render_status.h"
 #include "render/status_json.h"
 #include "runtime/log.h"
@@ -25,6 +26,19 @@ static void print_pools(Command *command, const json_t *pools) {
                         puts(pool_change_format(command->arena, &change));
 }
 
+static void print_writes(Command *command, const json_t *writes) {
+        for (size_t i = 0; i < json_array_size(writes); i++) {
+                json_t *item = json_array_get(writes, i), *before;
+                HostWrite write;
+
+                if (json_unpack(item, "{ss so ss}", "path", &write.path, "before", &before, "value",
+                                &write.value) < 0)
+                        continue;
+                write.before = json_string_value(before);
+                puts(text_printable(command->arena, host_write_format(command->arena, &write)));
+        }
+}
+
 static int print_reload(Command *command, json_t *reply) {
         const json_t *instances = json_object_get(reply, "instances"), *item;
         const json_t *changes = json_object_get(reply, "changes");
@@ -39,6 +53,7 @@ static int print_reload(Command *command, json_t *reply) {
                 if (change_from_json(command->arena, item, &change) == 0)
                         puts(change_format(command->arena, &change));
         print_pools(command, json_object_get(reply, "pools"));
+        print_writes(command, json_object_get(reply, "writes"));
         json_array_foreach(instances, i, item) {
                 StatusInstance instance;
 

@@ -116,6 +116,7 @@ typedef struct KeeperReloadResult {
         Diags problems;    /* mistakes, or who would fall and why */
         Changes changes;   /* of instances */
         PoolChanges pools; /* as they were read before and after */
+        HostWrites writes; /* what the new plan set besides the pools */
 } KeeperReloadResult;
 
 /* Reads the configuration anew. A reload is a transaction: either all of it comes into effect, or

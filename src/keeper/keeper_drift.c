@@ -58,8 +58,11 @@ void keeper_begin_repair(Keeper *keeper) {
 
 size_t keeper_note_drift(Keeper *keeper, const Look *look) {
         CLEANUP(arena_freep) Arena *scratch = arena_new();
+        const HostPlan nothing = {};
+        /* What a reload is about to set differs from the host because the plan is new. */
+        bool is_new_plan = keeper->reload.stage == RELOAD_TRYING;
         Drifts drifts = drift_find(scratch, keeper->look->plan, keeper->look->ledger,
-                                   look->topology, &look->host);
+                                   look->topology, is_new_plan ? &nothing : &look->host);
         size_t n = tell_drifts(keeper, &drifts, look->topology) + (look->moved_pages > 0);
 
         VEC_FOREACH(drift, &drifts) {

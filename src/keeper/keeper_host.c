@@ -33,7 +33,8 @@ static void note_for_undo(Keeper *keeper, const HostWrites *writes) {
                     !VEC_ANY(known, &reload->undo, text_equals(known->path, write->path)))
                         *vec_push(reload->arena, &reload->undo) =
                                 (HostWrite){.path = arena_strdup(reload->arena, write->path),
-                                            .value = arena_strdup(reload->arena, write->before)};
+                                            .value = arena_strdup(reload->arena, write->before),
+                                            .before = arena_strdup(reload->arena, write->value)};
 }
 
 void keeper_undo_host(Keeper *keeper) {

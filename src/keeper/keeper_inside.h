@@ -31,7 +31,7 @@ typedef struct Reload {
         const Ledger *ledger; /* as it was then */
         const Status *status;
         const Topology *topology;
-        HostWrites undo; /* what was set besides the pools, as it was before */
+        HostWrites undo; /* sets back what was set besides the pools; `before`: what it was set to */
         Diags problems;
         Arena *unread_arena; /* of the problem where the host could not be read */
 } Reload;

@@ -313,6 +313,9 @@ KeeperReloadResult keeper_reload_result(const Keeper *keeper) {
         if (reload->topology)
                 result.pools = pool_changes_between(reload->arena, reload->topology,
                                                     keeper->look->topology);
+        VEC_FOREACH(undo, &reload->undo)
+                *vec_push(reload->arena, &result.writes) = (HostWrite){
+                        .path = undo->path, .value = undo->before, .before = undo->value};
         if (reload->state == KEEPER_RELOAD_APPLIED)
                 result.changes = changes_between(reload->arena, reload->ledger,
                                                  keeper->look->ledger, keeper->look->plan);

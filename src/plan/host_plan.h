@@ -22,5 +22,8 @@ typedef struct HostPlanInput {
 /* What stays unsolved is added to PROBLEMS. */
 HostPlan host_plan_make(Arena *arena, const HostPlanInput *input, Diags *problems);
 
+/* "/sys/kernel/mm/transparent_hugepage/enabled: always -> never" */
+char *host_write_format(Arena *arena, const HostWrite *write);
+
 /* How many files are to be written. */
 size_t host_plan_count(const HostPlan *plan);

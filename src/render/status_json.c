@@ -130,14 +130,18 @@ static json_t *steps_to_json(const Plan *plan) {
                                              : json_null()));
 }
 
-json_t *plan_to_json(const Plan *plan, const Plan *after_reload, const HostPlan *host) {
-        const HostWrites *const lists[] = {&host->thp.writes, &host->limits.writes};
-        json_t *writes = json_array(), *reloaded = json_null();
+json_t *host_writes_to_json(const HostWrites *writes) {
+        return VEC_TO_JSON(write, writes,
+                           json_pack("{ss ss? ss}", "path", write->path, "before", write->before,
+                                     "value", write->value));
+}
 
-        ARRAY_FOREACH(list, lists, ARRAY_LEN(lists))
-                VEC_FOREACH(write, *list)
-                        json_array_append_new(writes, json_pack("{ss ss}", "path", write->path,
-                                                                "value", write->value));
+json_t *plan_to_json(const Plan *plan, const Plan *after_reload, const HostPlan *host) {
+        json_t *writes = host_writes_to_json(&host->thp.writes), *reloaded = json_null();
+        json_t *limits = host_writes_to_json(&host->limits.writes);
+
+        json_array_extend(writes, limits);
+        json_decref(limits);
         if (after_reload)
                 reloaded = json_pack("{so so}", "instances",
                                      ARRAY_TO_JSON(planned, after_reload->instances,

@@ -3,13 +3,18 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "check/migrate/import.h"
+#include "config/config_parse.h"
 #include "ctl/verbs.h"
+#include "host/config_dirs.h"
 #include "host/host_sources.h"
+#include "host/probe.h"
 #include "inspect/pages/page_users.h"
 #include "inspect/setting_sources.h"
 #include "model/exit_code.h"
+#include "plan/host_plan.h"
 
 #include <stdio.h>
+#include <string.h>
 
 static Import find_import(Command *command) {
         Arena *arena = command->arena;
@@ -30,7 +35,35 @@ static Import find_import(Command *command) {
         return import_make(arena, &input);
 }
 
+/* What the host's transparent huge pages become with the files of IMPORT in place. */
+static ThpPlan plan_thp(Command *command, const Import *import) {
+        Arena *arena = command->arena;
+        Diags problems = diags_in(arena);
+        ConfigTrace trace = {};
+        ConfigFiles *files =
+                config_dirs_read(command->root, arena, command->draft, &problems, &trace);
+
+        VEC_FOREACH(file, &import->files)
+                *vec_push(arena, files) = (ConfigFile){.path = file->path,
+                                                       .name = text_base_name(file->path),
+                                                       .text = file->text,
+                                                       .size = strlen(file->text)};
+        return thp_plan_make(arena, config_parse(arena, files),
+                             probe_topology(command->root, arena), 0, &problems);
+}
+
 /* ---- what people read ---- */
+
+static void print_thp(Command *command, const Import *import) {
+        const ThpPlan thp = plan_thp(command, import);
+
+        if (import->files.n == 0 || thp.writes.n == 0)
+                return;
+        puts("# With them hugeplan sets transparent huge pages for the whole host (TransparentHugePages=keep in\n"
+             "# [Host] leaves them as they are):");
+        VEC_FOREACH(write, &thp.writes)
+                printf("#   %s\n", host_write_format(command->arena, write));
+}
 
 static void print_pages(Command *command, const Import *import) {
         Arena *arena = command->arena;
@@ -65,6 +98,7 @@ static void print_import(Command *command, const Import *import) {
                 if (!command->is_writing)
                         printf("# ---- %s ----\n%s\n", file->path, file->text);
         print_pages(command, import);
+        print_thp(command, import);
         print_lines(command, import, IMPORT_REMOVE,
                     "# To be removed, once 'hugeplanctl status' says ready:\n");
         print_lines(command, import, IMPORT_LOOK, "# To be looked at:\n");

@@ -91,11 +91,12 @@ static void answer_reload(Client *client) {
                 return;
         }
         json = status_to_json(status);
-        varlink_call_reply(call, json_pack("{sO sO so so}", "instances",
+        varlink_call_reply(call, json_pack("{sO sO so so so}", "instances",
                                            json_object_get(json, "instances"), "problems",
                                            json_object_get(json, "problems"), "changes",
                                            changes_to_json(&result.changes), "pools",
-                                           pool_changes_to_json(&result.pools)));
+                                           pool_changes_to_json(&result.pools), "writes",
+                                           host_writes_to_json(&result.writes)));
         json_decref(json);
 }
 
