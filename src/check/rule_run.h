@@ -64,9 +64,13 @@ const Setting *rule_setting(const RuleInstance *instance, const char *name);
 /* Whether a switch of the product's own is set, and on. */
 bool rule_is_on(const RuleInstance *instance, const char *name);
 
-static inline char *rule_planned_pages(Arena *arena, const RuleInstance *instance) {
-        return format_page_count_and_size(arena, instance->planned->pages_wanted,
-                                          instance->planned->page_size_bytes);
+/* "1,081 pages of 2M (2.1G)"; "huge pages" where its size is not known. */
+static inline const char *rule_planned_pages(Arena *arena, const RuleInstance *instance) {
+        const PlanInstance *planned = instance->planned;
+
+        return planned->pages_wanted > 0 ? format_page_count_and_size(arena, planned->pages_wanted,
+                                                                      planned->page_size_bytes)
+                                         : "huge pages";
 }
 
 static inline uint64_t rule_planned_bytes(const RuleInstance *instance) {

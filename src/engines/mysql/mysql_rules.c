@@ -34,7 +34,7 @@ static bool is_large(const RuleInstance *instance) {
 static void find_off(RuleRun *run, const RuleInstance *instance) {
         const Setting *setting = rule_setting(instance, "large_pages");
 
-        if (!instance->gathered || is_large(instance))
+        if (!instance->gathered || is_large(instance) || instance->planned->pages_wanted == 0)
                 return;
         rule_tell(
                 run, rule_at_name(run, instance, "large_pages"),
@@ -113,7 +113,8 @@ static void find_1g(RuleRun *run, const RuleInstance *instance) {
         int i = topology_page_size_index(run->input->topology, GIB);
         uint64_t pool = buffer_pool_bytes(instance), found;
 
-        if (!is_large(instance) || i < 0 || pool < GIB || instance->planned->page_size_bytes == GIB)
+        if (!is_large(instance) || i < 0 || pool < GIB || instance->planned->pages_wanted == 0 ||
+            instance->planned->page_size_bytes == GIB)
                 return;
         found = run->input->topology->page_sizes[i].total_pages;
         for (size_t k = 0; k < run->n_instances && found == 0; k++)

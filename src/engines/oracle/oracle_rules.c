@@ -99,7 +99,7 @@ static const char write_only[] =
 static void find_false_of(RuleRun *run, const RuleInstance *instance, const Sga *sga) {
         const Setting *setting = large_pages(run, instance, sga);
 
-        if (!is_large_pages(setting, "false"))
+        if (!is_large_pages(setting, "false") || instance->planned->pages_wanted == 0)
                 return;
         rule_tell(
                 run, at_large_pages(run, instance, setting), write_only,

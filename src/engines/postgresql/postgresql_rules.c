@@ -40,7 +40,7 @@ static void find_try(RuleRun *run, const RuleInstance *instance) {
 }
 
 static void find_off(RuleRun *run, const RuleInstance *instance) {
-        if (!takes_none(instance))
+        if (!takes_none(instance) || instance->planned->pages_wanted == 0)
                 return;
         rule_tell(
                 run, rule_at_name(run, instance, "huge_pages"),

@@ -81,10 +81,12 @@ static const Case cases[] = {
         /* ---- PostgreSQL ---- */
         {"pg-try", PG_PAGES, .settings = "huge_pages=try", .expects = "1,081 pages of 2M (2.1G)"},
         {"pg-try", PG_PAGES, .settings = "port=5432", .expects = "which is the default"},
+        {"pg-try", PG, .settings = "huge_pages=try", .expects = "when its huge pages cannot be had"},
         {"pg-try", PG_PAGES, .settings = "huge_pages=on"},
         {"pg-try", PG_PAGES},
         {"pg-off", PG_PAGES, .settings = "huge_pages=off", .expects = "stay empty"},
         {"pg-off", PG_PAGES, .settings = "huge_pages=on"},
+        {"pg-off", PG, .settings = "huge_pages=off"},
         {"pg-naive", PG "Pages=1024\n", .settings = "shared_buffers=2GB\nhuge_pages=on",
          .expects = "db plans 1,024 pages of 2M (2G), which is shared_buffers divided by"},
         {"pg-naive", PG_PAGES, .settings = "shared_buffers=2GB\nhuge_pages=on"},
