@@ -195,7 +195,7 @@ def wrong_message(_program: Program, text: str) -> list[str]:
 def judge(program: Program, text: str) -> list[str]:
     kinds: list[tuple[str, Callable[[Program, str], list[str]]]] = [
         (r"\{", wrong_json), (r"# \S+[/.]\S+\n", wrong_files), (r"\$ ", wrong_output),
-        (r"(error|warning|notice)( \[[a-z-]+\])?: |reserving: |pg-main: ready", wrong_message),
+        (r"(error|warning|notice)( \[[a-z-]+\]( \(hurts\))?)?: |reserving: |pg-main: ready", wrong_message),
         (r" +[A-Z][a-z]+: |USED BY ", wrong_output),
         (r"\[(Host|Instance)\]\n", lambda program, text: wrong_files(program, "# /etc/hugeplan.d/00-host.conf\n" + text)),
         (r"\[Unit\]\n|postgresql:\n", lambda _program, _text: []),

@@ -20,7 +20,7 @@ typedef struct Reader {
         Diags *problems;
         const char *at, *end;
         unsigned line;
-        bool section_is_known; /* keys before the first section belong nowhere */
+        bool section_is_known; /* or that it is missing has been reported, once for all keys before the first */
 } Reader;
 
 void config_file_refuse(ParsedFile *parsed, Diags *problems, ProblemKind kind, unsigned line,
@@ -115,6 +115,7 @@ static const char *check_assignment(Reader *reader, const char *line, const char
         if (!**ret_key || strpbrk(*ret_key, ":; \t"))
                 return "this is no key";
         if (!reader->section_is_known) {
+                reader->section_is_known = true;
                 *ret_remedy = "begin the file with [Host] or [Instance]";
                 return "the key stands before the first section";
         }

@@ -85,6 +85,9 @@ static const char *set_words(KeyTarget *target, const ConfigKey *key, const char
         return add_words(target, value, key->add);
 }
 
+/* The smallest huge page of any kernel, arm64's with 4K base pages. Less is a size without its suffix. */
+enum { SIZE_MIN = 64 * 1024 };
+
 static const char *parse_size(KeyTarget *target, const char *value, uint64_t *ret) {
         uint64_t bytes;
         int r = parse_size_bytes(value, &bytes);
@@ -93,8 +96,10 @@ static const char *parse_size(KeyTarget *target, const char *value, uint64_t *re
                 return arena_printf(target->arena, "'%s' is more than can be counted", value);
         if (r < 0)
                 return refuse(target, value);
-        if (bytes == 0)
-                return "nothing is asked for";
+        if (bytes < SIZE_MIN)
+                return arena_printf(target->arena,
+                                    "'%s' is %" PRIu64 " byte%s, less than any huge page has",
+                                    value, bytes, bytes == 1 ? "" : "s");
         *ret = bytes;
         return NULL;
 }

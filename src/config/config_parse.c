@@ -360,24 +360,6 @@ static int compare_instances(const void *a, const void *b) {
         return strcmp(((const InstanceConfig *) a)->name, ((const InstanceConfig *) b)->name);
 }
 
-/* What we have found out about an instance stays when that is removed, as a package's configuration does: it holds
- * again should the instance come back, and to remove it is the administrator's, who need not. */
-static void tell_orphan(Diags *problems, const ConfigFile *file) {
-        if (is_learned(file))
-                problem_add(
-                        problems, SEVERITY_NOTICE, PROBLEM_CONFIG_ORPHAN, file->path,
-                        arena_printf(problems->arena,
-                                     "is what was found out about an instance that was removed: it "
-                                     "holds again when %s comes back, and may be removed, too",
-                                     file->extends),
-                        NULL);
-        else
-                problem_add(problems, SEVERITY_WARNING, PROBLEM_CONFIG_ORPHAN, file->path,
-                            arena_printf(problems->arena, "extends %s, which is not there",
-                                         file->extends),
-                            "create that file, or remove this one");
-}
-
 Config *config_parse(Arena *arena, const ConfigFiles *files) {
         Config *config = ARENA_NEW(arena, Config);
         Assembler assembler = {
@@ -407,8 +389,13 @@ Config *config_parse(Arena *arena, const ConfigFiles *files) {
                         assemble_instance(&assembler, *item);
         assemble_host(&assembler, &(Diags){.arena = arena});
         VEC_FOREACH(file, files)
-                if (file->extends && !index_find(names, file->extends))
-                        tell_orphan(&config->problems, file);
+                /* What was learned of an instance stays when that is removed, as a package's configuration does. */
+                if (file->extends && !index_find(names, file->extends) && !is_learned(file))
+                        problem_add(&config->problems, SEVERITY_WARNING, PROBLEM_CONFIG_ORPHAN,
+                                    file->path,
+                                    arena_printf(arena, "extends %s, which is not there",
+                                                 file->extends),
+                                    "create that file, or remove this one");
         vec_sort(&assembler.instances, compare_instances);
         config->instances = assembler.instances.items;
         config->n_instances = assembler.instances.n;

@@ -27,5 +27,5 @@ int verb_cat_config(Command *command) {
         }
         if (problems.list.n > 0)
                 fputs(render_problems(command->arena, &problems, &command->render), stderr);
-        return problems.list.n > 0 ? EXIT_FAILED : EXIT_DONE;
+        return diags_count(&problems, SEVERITY_ERROR) > 0 ? EXIT_FAILED : EXIT_DONE;
 }

@@ -138,6 +138,14 @@ const char *demand_add_version(Arena *arena, const InstanceConfig *config, Setti
         return version;
 }
 
+/* "Memory= in /etc/hugeplan.d/20-pg.conf:4" */
+static const char *memory_origin(Arena *arena, const InstanceConfig *config) {
+        const char *key = config->n_node_memory > 0 ? "NodeMemory" : "Memory";
+        const ConfigOrigin *origin = config_find_origin(config, key);
+
+        return origin ? arena_printf(arena, "%s= in %s:%u", key, origin->file, origin->line) : key;
+}
+
 static Reason fill_sized(const Context *context, const InstanceConfig *config,
                          DemandOption *option) {
         Arena *arena = context->arena;
@@ -148,7 +156,7 @@ static Reason fill_sized(const Context *context, const InstanceConfig *config,
         /* The setting that Memory= stands for, in plain bytes, which every engine's parser takes. */
         settings_add(arena, &settings, name ? name : "memory",
                      arena_printf(arena, "%" PRIu64 "%s", memory_bytes, name ? "B" : ""),
-                     "Memory=");
+                     memory_origin(arena, config));
         settings_add_cpus(arena, &settings, context->topology->n_cpus);
         const char *version = demand_add_version(arena, config, &settings);
         const char *wrong = engine_size(config->engine, arena, &settings, option->page_size_bytes,

@@ -8,6 +8,7 @@
 #include "read/source.h"
 
 #include <string.h>
+#include <strings.h>
 
 enum { CONFIG_BYTES_MAX = 64 * 1024 };
 
@@ -40,6 +41,12 @@ static void trace_path(const Finder *finder, const char *path) {
 }
 
 /* ---- directories ---- */
+
+/* What an administrator has surely not meant to be read: "README", "20-pg.conf.dpkg-old", "20-pg.conf~". */
+static bool is_put_aside(const char *name) {
+        return strncasecmp(name, "README", strlen("README")) == 0 ||
+               strstr(name, NAME_CONFIG_SUFFIX);
+}
 
 static void list_directory(Finder *finder, const char *directory, size_t rank,
                            Candidates *candidates, Index *known, bool is_top) {
@@ -74,6 +81,10 @@ static void list_directory(Finder *finder, const char *directory, size_t rank,
                 } else if (text_ends_with(name, NAME_CONFIG_SUFFIX) && !index_find(known, name)) {
                         *vec_push(finder->arena, candidates) = found;
                         index_add(known, name, name);
+                } else if (!is_put_aside(name)) {
+                        problem_add(finder->problems, SEVERITY_NOTICE, PROBLEM_CONFIG_ORPHAN,
+                                    found.path, "is not read: its name does not end in .conf",
+                                    arena_printf(finder->arena, "rename it to %s.conf", name));
                 }
         }
 }

@@ -66,7 +66,9 @@ char *render_findings(Arena *arena, const Findings *findings, const RenderOption
         VEC_FOREACH(finding, &findings->list) {
                 text_add(&text, "\n");
                 render_problem(&text, &finding->diag,
-                               arena_printf(arena, " [%s]: ", finding->diag.id), options);
+                               arena_printf(arena, " [%s]%s: ", finding->diag.id,
+                                            finding->hurts ? " (hurts)" : ""),
+                               options);
                 has_rule = has_rule || rule_may_be_silenced(finding->diag.id);
         }
         if (has_rule)

@@ -81,7 +81,8 @@ static const Case cases[] = {
         /* ---- PostgreSQL ---- */
         {"pg-try", PG_PAGES, .settings = "huge_pages=try", .expects = "1,081 pages of 2M (2.1G)"},
         {"pg-try", PG_PAGES, .settings = "port=5432", .expects = "which is the default"},
-        {"pg-try", PG, .settings = "huge_pages=try", .expects = "when its huge pages cannot be had"},
+        {"pg-try", PG, .settings = "huge_pages=try",
+         .expects = "when its huge pages cannot be had"},
         {"pg-try", PG_PAGES, .settings = "huge_pages=on"},
         {"pg-try", PG_PAGES},
         {"pg-off", PG_PAGES, .settings = "huge_pages=off", .expects = "stay empty"},

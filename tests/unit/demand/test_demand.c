@@ -36,7 +36,7 @@ static void test_memory(void **state) {
         /* Rounded up to whole pages. */
         demand = demand_of(*state, two_nodes, "Memory=3M");
         assert_true(demand->options[0].pages == 2);
-        demand = demand_of(*state, two_nodes, "Memory=1");
+        demand = demand_of(*state, two_nodes, "Memory=64K");
         assert_true(demand->options[0].pages == 1);
 }
 
@@ -343,8 +343,9 @@ static void test_engine_that_reserves_nothing(void **state) {
 
 /* PostgreSQL cannot be sized below a minimum of its own; the reason is the engine's. */
 static void test_engine_refuses(void **state) {
-        assert_reason(demand_of(*state, two_nodes, "Engine=postgresql\nMemory=1K"),
-                      REASON_ENGINE_SIZE, "shared_buffers");
+        assert_reason(
+                demand_of(*state, two_nodes, "Engine=postgresql\nMemory=64K"), REASON_ENGINE_SIZE,
+                "shared_buffers (Memory= in /etc/hugeplan.d/pg.conf:3): '65536B' is too small");
 }
 
 TEST_FILE(demand) {

@@ -104,13 +104,21 @@ static void test_links_to_files(void **state) {
 
 static void test_other_names(void **state) {
         const Tree *tree = *state;
+        Diags problems;
 
         tree_write(tree, "/etc/hugeplan.d/.hidden.conf", "x");
         tree_write(tree, "/etc/hugeplan.d/a.conf~", "x");
         tree_write(tree, "/etc/hugeplan.d/a.conf.dpkg-old", "x");
         tree_write(tree, "/etc/hugeplan.d/README", "x");
-        tree_write(tree, "/etc/hugeplan.d/conf", "x");
         assert_files(tree, "");
+        /* What was meant to be read, and is not. */
+        tree_write(tree, "/etc/hugeplan.d/pg", "x");
+        tree_write(tree, "/etc/hugeplan.d/a.conf.d/pg.cfg", "x");
+        assert_text(read_all(tree, &problems), "");
+        assert_text(
+                problems_text(tree->arena, &problems),
+                "/etc/hugeplan.d/pg: is not read: its name does not end in .conf; rename it to pg.conf\n"
+                "/etc/hugeplan.d/a.conf.d/pg.cfg: is not read: its name does not end in .conf; rename it to pg.cfg.conf");
 }
 
 static void test_extensions(void **state) {
