@@ -3,8 +3,8 @@
 
 #include "base/size.h"
 #include "base/text.h"
-#include "config/instance_limits.h"
 #include "model/problem.h"
+#include "plan/limits.h"
 
 #include <string.h>
 
@@ -69,28 +69,13 @@ static bool is_reserving(const Plan *plan) {
         return ARRAY_ANY(instance, plan->instances, plan->n_instances, instance->pages_wanted > 0);
 }
 
-/* Bytes of SysV shared memory that the plan stands for: the largest instance's, or all. */
-static uint64_t sysv_bytes(const Plan *plan, bool is_sum) {
-        uint64_t bytes = 0;
-
-        ARRAY_FOREACH(planned, plan->instances, plan->n_instances) {
-                if (!instance_needs_group(planned->demand->config))
-                        continue;
-                uint64_t own = mul_saturated(planned->pages_wanted, planned->page_size_bytes);
-
-                bytes = is_sum ? add_saturated(bytes, own) : MAX(bytes, own);
-        }
-        return bytes;
-}
-
 /* What kernel.shmmax (bytes) or kernel.shmall (base pages) has to be at least. */
 static uint64_t needed_limit(const Conflict *conflict) {
         const ConflictInput *input = conflict->input;
 
         if (conflict->entry->what == SETTING_SOURCE_SHMMAX)
-                return sysv_bytes(input->plan, false);
-        return div_round_up(sysv_bytes(input->plan, true),
-                            MAX(input->topology->base_page_bytes, (uint64_t) 1));
+                return limits_sysv_bytes(input->plan, false);
+        return topology_base_pages(input->topology, limits_sysv_bytes(input->plan, true));
 }
 
 static bool sets_group(const SettingSource *entry, uint64_t gid) {
@@ -116,7 +101,7 @@ static bool is_conflict(const Conflict *conflict) {
         case SETTING_SOURCE_NR_OVERCOMMIT_HUGEPAGES:
                 return is_reserving(conflict->input->plan) && !setting_source_explains(entry, "0");
         case SETTING_SOURCE_HUGETLB_SHM_GROUP:
-                return sysv_bytes(conflict->input->plan, false) > 0 &&
+                return limits_sysv_bytes(conflict->input->plan, false) > 0 &&
                        !sets_group(entry, conflict->input->own_group) &&
                        !sets_group(entry, conflict->input->replaced_group);
         case SETTING_SOURCE_SHMMAX:

@@ -10,6 +10,6 @@
 typedef struct FirstLook {
         const Suggestions *suggestions;
         const SetPagesList *set_pages;
-        uint64_t default_page_size_bytes;
+        const Topology *topology;
         uint64_t tables_bytes; /* page tables of the whole host; 0: not known */
 } FirstLook;

@@ -74,7 +74,7 @@ static inline const char *rule_planned_pages(Arena *arena, const RuleInstance *i
 }
 
 static inline uint64_t rule_planned_bytes(const RuleInstance *instance) {
-        return mul_saturated(instance->planned->pages_wanted, instance->planned->page_size_bytes);
+        return plan_wanted_bytes(instance->planned);
 }
 
 /* The bytes of one step of the instance's derivation; 0 where there is none of that name. */

@@ -89,15 +89,18 @@ static Reason reason_of_memory(Arena *arena, const Topology *now, const Shortfal
                                                    shortfall->n_rounds == 1 ? "round" : "rounds")
                                     : "compaction was switched off, or there was no time for it";
 
-        return (Reason){
-                REASON_FRAGMENTED,
-                arena_printf(
-                        arena,
-                        "%s: %s is free but fragmented (blocks for %s more, largest block %s; %s)",
-                        what, format_size(arena, free_bytes), format_count(arena, ready),
-                        format_size(arena, largest), tried),
-                with_caches(arena, "reboot so that the pages are reserved before memory fragments",
-                            node, shortfall, missing)};
+        const char *blocks = now->base_page_bytes == 0
+                                     ? "how large its blocks are is not known"
+                                     : arena_printf(arena, "blocks for %s more, largest block %s",
+                                                    format_count(arena, ready),
+                                                    format_size(arena, largest));
+
+        return (Reason){REASON_FRAGMENTED,
+                        arena_printf(arena, "%s: %s is free but fragmented (%s; %s)", what,
+                                     format_size(arena, free_bytes), blocks, tried),
+                        with_caches(arena,
+                                    "reboot so that the pages are reserved before memory fragments",
+                                    node, shortfall, missing)};
 }
 
 Reason evidence_of_shortfall(Arena *arena, const Topology *now, const Shortfall *shortfall) {

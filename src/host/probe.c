@@ -257,14 +257,29 @@ static uint64_t read_limit(Probe *probe, const char *path) {
         return root_read_u64(probe->root, path, &limit) < 0 ? UINT64_MAX : limit;
 }
 
+/* A captured host tells it by a mapping of small pages, as any process has one. */
+static uint64_t read_base_page(const Probe *probe) {
+        static const char key[] = "KernelPageSize";
+        uint64_t bytes = (uint64_t) sysconf(_SC_PAGESIZE);
+
+        if (!root_is_host(probe->root)) {
+                const char *smaps = read_text(probe, PATH_SELF_SMAPS);
+
+                bytes = smaps ? probe_meminfo(probe->arena, smaps, key) : 0;
+                return is_power_of_two(bytes) && bytes <= MIB ? bytes : 0;
+        }
+        root_record_text(probe->root, PATH_SELF_SMAPS,
+                         arena_printf(probe->arena, "%s: %8" PRIu64 " kB\n", key, bytes / KIB));
+        return bytes;
+}
+
 Topology *probe_topology(const Root *root, Arena *arena) {
         static const char allowed[] = "Mems_allowed_list:";
         Topology *topology = probe_page_sizes(root, arena);
         Probe probe = {root, arena, topology};
         const char *status = read_text(&probe, PATH_SELF_STATUS), *line;
 
-        /* A captured host does not tell its base page size; only forecasts depend on it. */
-        topology->base_page_bytes = root_is_host(root) ? (uint64_t) sysconf(_SC_PAGESIZE) : 4 * KIB;
+        topology->base_page_bytes = read_base_page(&probe);
         probe_nodes(&probe);
         probe_free_blocks(&probe);
         topology->can_reclaim = root_exists(root, PATH_CGROUP_RECLAIM);

@@ -77,6 +77,10 @@ static void record(const Root *root, RecordedKind kind, const char *path, const 
                 root->recorder->add(root->recorder, kind, path, bytes, size);
 }
 
+void root_record_text(const Root *root, const char *path, const char *text) {
+        record(root, RECORDED_FILE, path, text, strlen(text));
+}
+
 /* That there is something of that name, and what. What the kernel has besides in /proc says nothing. */
 static void record_name(const Root *root, const char *path) {
         CLEANUP(close_fd) int fd = -1;

@@ -34,6 +34,9 @@ char *root_path(Arena *arena, const Root *root, const char *path);
 void root_record(Root *root, Recorder *recorder);
 Recorder *root_recorder(const Root *root); /* NULL: nobody hears of it */
 
+/* RECORDER hears that TEXT stands in the file PATH: for what a captured host tells by a file, and this one by a call. */
+void root_record_text(const Root *root, const char *path, const char *text);
+
 /* ---- reading ---- */
 
 /* Whoever decides by many reads, of which each may find nothing, asks in the end whether one has failed:

@@ -68,6 +68,7 @@
 #define PATH_OSRELEASE              "/proc/sys/kernel/osrelease"
 #define PATH_HOST_NAME              "/proc/sys/kernel/hostname"
 #define PATH_SELF_STATUS            "/proc/self/status"
+#define PATH_SELF_SMAPS             "/proc/self/smaps"
 #define PATH_NR_HUGEPAGES           "/proc/sys/vm/nr_hugepages"
 #define PATH_NR_HUGEPAGES_MEMPOLICY "/proc/sys/vm/nr_hugepages_mempolicy"
 #define PATH_NR_OVERCOMMIT          "/proc/sys/vm/nr_overcommit_hugepages"

@@ -78,7 +78,7 @@ typedef struct Topology {
         PageSize *page_sizes;
         size_t n_page_sizes;
         uint64_t default_page_size_bytes; /* 0: no hugetlb in this kernel */
-        uint64_t base_page_bytes;         /* 4K on x86 */
+        uint64_t base_page_bytes;         /* 0: a captured host that does not tell */
         uint64_t swap_bytes;              /* SwapTotal */
         unsigned n_cpus;                  /* online; 0: not known */
         bool can_reclaim;                 /* the root cgroup's memory.reclaim is there */
@@ -126,6 +126,25 @@ char *page_size_path(Arena *arena, const char *directory, uint64_t page_size_byt
                      const char *file);
 char *topology_pool_path(Arena *arena, const Topology *topology, unsigned node,
                          uint64_t page_size_bytes, const char *file);
+
+/* What a full table of the lowest level maps: one base page of entries of 8 bytes, each for a base page. A PMD maps as
+ * much. 0 where BASE_PAGE_BYTES is. */
+static inline uint64_t page_table_reach_bytes(uint64_t base_page_bytes) {
+        return base_page_bytes / 8 * base_page_bytes;
+}
+
+/* The page tables of one process that has touched BYTES in base pages, in whole tables; 0: not known. */
+static inline uint64_t page_tables_bytes(uint64_t bytes, uint64_t base_page_bytes) {
+        uint64_t reach_bytes = page_table_reach_bytes(base_page_bytes);
+
+        return reach_bytes > 0 ? mul_saturated(div_round_up(bytes, reach_bytes), base_page_bytes)
+                               : 0;
+}
+
+/* BYTES in base pages, as kernel.shmall counts; 0, which no limit is below, where these are not known. */
+static inline uint64_t topology_base_pages(const Topology *topology, uint64_t bytes) {
+        return topology->base_page_bytes > 0 ? div_round_up(bytes, topology->base_page_bytes) : 0;
+}
 
 /* Pages that stay when given back: what a write to nr_hugepages sets. The file reads total with
  * surplus, so that writing back what was read would turn surplus into persistent pages. */

@@ -11,7 +11,7 @@
 static uint64_t instance_bytes(const Plan *plan, const InstanceConfig *instance) {
         const PlanInstance *planned = plan_find(plan, instance->name);
 
-        return planned ? mul_saturated(planned->pages_wanted, planned->page_size_bytes) : 0;
+        return planned ? plan_wanted_bytes(planned) : 0;
 }
 
 /* ---- the kernel's limits ---- */
@@ -25,21 +25,24 @@ static void add_write(Arena *arena, LimitsPlan *plan, const char *path, uint64_t
         };
 }
 
+uint64_t limits_sysv_bytes(const Plan *plan, bool is_sum) {
+        uint64_t bytes = 0;
+
+        ARRAY_FOREACH(planned, plan->instances, plan->n_instances) {
+                uint64_t own = plan_wanted_bytes(planned);
+
+                if (instance_needs_group(planned->demand->config))
+                        bytes = is_sum ? add_saturated(bytes, own) : MAX(bytes, own);
+        }
+        return bytes;
+}
+
 /* One segment may be as large as the largest instance; all together as large as all of them, and an
  * eighth for the small segments that others have. */
 static void add_sizes(Arena *arena, const LimitsInput *input, LimitsPlan *plan) {
-        uint64_t largest = 0, sum = 0;
-
-        ARRAY_FOREACH(instance, input->config->instances, input->config->n_instances) {
-                uint64_t bytes =
-                        instance_needs_group(instance) ? instance_bytes(input->plan, instance) : 0;
-
-                largest = MAX(largest, bytes);
-                sum = add_saturated(sum, bytes);
-        }
-        uint64_t pages = div_round_up(add_saturated(sum, sum / 8),
-                                      MAX(input->topology->base_page_bytes, UINT64_C(4096)));
-
+        uint64_t largest = limits_sysv_bytes(input->plan, false);
+        uint64_t sum = limits_sysv_bytes(input->plan, true);
+        uint64_t pages = topology_base_pages(input->topology, add_saturated(sum, sum / 8));
         const KernelLimits *now = &input->topology->limits;
 
         if (now->shmmax_bytes < largest)
@@ -90,6 +93,14 @@ static void add_group(Arena *arena, const LimitsInput *input, LimitsPlan *plan, 
 LimitsPlan limits_plan_make(Arena *arena, const LimitsInput *input, Diags *problems) {
         LimitsPlan plan = {};
 
+        if (input->topology->base_page_bytes == 0 && limits_sysv_bytes(input->plan, true) > 0)
+                diags_tell(
+                        problems,
+                        (Diag){.severity = SEVERITY_WARNING,
+                               .id = problem_id(PROBLEM_HOST_UNREADABLE),
+                               .file = PATH_SELF_SMAPS,
+                               .remedy = "take the snapshot of the host again"},
+                        "the size of base pages is not known, which kernel.shmall counts: whether it suffices is not judged");
         if (!input->config->host.keep_shared_memory_limits)
                 add_sizes(arena, input, &plan);
         add_group(arena, input, &plan, problems);

@@ -28,6 +28,9 @@ typedef struct LimitsInput {
  * to ours; a group that it takes the place of is named in PROBLEMS, as is a group that is missing. */
 LimitsPlan limits_plan_make(Arena *arena, const LimitsInput *input, Diags *problems);
 
+/* Bytes of the System V segments that PLAN stands for: the largest instance's, or those of all. */
+uint64_t limits_sysv_bytes(const Plan *plan, bool is_sum);
+
 /* "oracle (54321)"; the number alone where no group is known to have it. */
 const char *limits_group_name(Arena *arena, const Accounts *accounts, uint64_t id);
 

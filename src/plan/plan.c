@@ -166,6 +166,7 @@ Plan *plan_make(Arena *arena, const PlanInput *input) {
                 if (node->has_memory)
                         plan->keep_free_bytes += keep_free_bytes(input->host, node);
         }
+        plan->base_page_bytes = topology->base_page_bytes;
         planner_add_pools(&planner);
         planner_serve(&planner);
         planner_set_targets(&planner);
@@ -214,10 +215,6 @@ bool plan_is_short(const Plan *plan) {
         return ARRAY_ANY(instance, plan->instances, plan->n_instances,
                          instance->pages_granted < instance->pages_wanted &&
                                  !planner_is_left_out(instance));
-}
-
-uint64_t plan_page_tables_bytes(const PlanInstance *instance) {
-        return mul_saturated(instance->pages_wanted, instance->page_size_bytes) / 512;
 }
 
 size_t plan_count_changed(const Plan *plan) {

@@ -93,6 +93,7 @@ typedef struct Plan {
         PlanPool *pools; /* every pool of the host: largest page size first, then by node */
         size_t n_pools;
         uint64_t keep_free_bytes; /* over all nodes, for the record */
+        uint64_t base_page_bytes; /* the host's, likewise */
         /* Of instances that are described no longer, or by another unit: kept until the unit stops. */
         VEC(const LedgerHold *) left_holds;
         Exposures exposures; /* of units that run, once this is applied */
@@ -155,9 +156,9 @@ Promises *plan_promises(Arena *arena, const PlanInput *input);
 /* Whether an instance has less than it wants, and might have more another time. */
 bool plan_is_short(const Plan *plan);
 
-/* Page tables that one session needs to touch all of the instance's memory in 4 KiB pages: 8 bytes
- * for each, 1/512 of the segment. What huge pages save, per session, in the worst case. */
-uint64_t plan_page_tables_bytes(const PlanInstance *instance);
+static inline uint64_t plan_wanted_bytes(const PlanInstance *instance) {
+        return mul_saturated(instance->pages_wanted, instance->page_size_bytes);
+}
 
 /* How many pools have to be changed. */
 size_t plan_count_changed(const Plan *plan);

@@ -512,12 +512,12 @@ uint64_t kernel_phrase_size_bytes(const char *phrase) {
 uint64_t kernel_line_pmd_bytes(const Topology *topology) {
         CLEANUP(arena_freep) Arena *arena = arena_new();
         KernelArguments present = parse_arguments(arena, topology->kernel_command_line);
-        uint64_t base = topology->base_page_bytes ? topology->base_page_bytes : 4 * KIB;
+        bool is_default = topology->default_page_size_bytes > 0 &&
+                          !kernel_argument_find(&present, "default_hugepagesz");
 
-        if (topology->default_page_size_bytes > 0 &&
-            !kernel_argument_find(&present, "default_hugepagesz"))
-                return topology->default_page_size_bytes;
-        return base / 8 * base; /* a page table holds base / 8 entries */
+        return is_default || topology->base_page_bytes == 0
+                       ? topology->default_page_size_bytes
+                       : page_table_reach_bytes(topology->base_page_bytes);
 }
 
 KernelLine *kernel_line_read(Arena *arena, const char *line, const char *file,

@@ -57,8 +57,8 @@ KernelLine *kernel_line_read(Arena *arena, const char *line, const char *file,
 /* The argument of that name ("_" for "-"); NULL where there is none. */
 const KernelArgument *kernel_argument_find(const KernelArguments *arguments, const char *name);
 
-/* What one PMD maps, and what the kernel takes for the default size unless it is told otherwise: 2M
- * on x86. Pages larger than this are gigantic. */
+/* What one PMD maps, and what the kernel takes for the default size unless it is told otherwise; 0: not known. Pages
+ * larger than this are gigantic. Where the base page is not known it is taken to be the default size of this boot. */
 uint64_t kernel_line_pmd_bytes(const Topology *topology);
 
 /* The size that a phrase names by hugepagesz=; 0 where it names none. */

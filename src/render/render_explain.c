@@ -5,6 +5,7 @@
 #include "base/table.h"
 #include "base/text.h"
 #include "demand/seen.h"
+#include "model/names.h"
 #include "plan/thp_plan.h"
 
 enum { VALUE_COLUMNS_MAX = 60 };
@@ -228,6 +229,21 @@ static void add_lesson(Text *text, const Lesson *lesson, const Seen *now,
 
 /* ---- an instance ---- */
 
+static void add_tables(Text *text, const PlanInstance *planned, uint64_t base_page_bytes) {
+        if (base_page_bytes == 0)
+                text_add(
+                        text,
+                        "Page tables: not known, as the size of base pages is not (" PATH_SELF_SMAPS
+                        ")\n");
+        else
+                text_printf(text,
+                            "Page tables: up to %s per session with pages of %s, next to nothing "
+                            "with huge pages\n",
+                            format_size(text->arena, page_tables_bytes(plan_wanted_bytes(planned),
+                                                                       base_page_bytes)),
+                            format_page_size(text->arena, base_page_bytes));
+}
+
 /* Without its comments, which say where it comes from. */
 static void add_generated(Text *text, const GeneratedFile *file) {
         const char *rest = file->text;
@@ -270,11 +286,7 @@ char *render_explain(Arena *arena, const PlanInstance *planned, const Topology *
                             planned->n_grants > 0
                                     ? render_nodes(arena, planned->grants, planned->n_grants)
                                     : "nothing");
-                text_printf(
-                        &text,
-                        "Page tables: up to %s per session with pages of %s, next to nothing with huge pages\n",
-                        format_size(arena, plan_page_tables_bytes(planned)),
-                        format_size(arena, topology->base_page_bytes));
+                add_tables(&text, planned, topology->base_page_bytes);
         }
         add_thp_preference(&text, config);
         if (reason->text)

@@ -4,9 +4,6 @@
 #include "base/json.h"
 #include "base/size.h"
 
-/* A page table entry of 8 bytes for each small page of 4K that a session touches. */
-enum { BYTES_PER_TABLE_BYTE = 512 };
-
 /* How the processes of a unit have mapped their memory. */
 typedef struct UnitMemory {
         bool is_running;
@@ -40,11 +37,18 @@ static const char *runs_on(Arena *arena, const Suggestion *suggestion, const Uni
                        : "runs";
 }
 
-/* Each session that touches all of the segment has page tables of its own for it. */
+static uint64_t needed_bytes(const FirstLook *look, const Suggestion *suggestion) {
+        return mul_saturated(suggestion->pages, look->topology->default_page_size_bytes);
+}
+
+/* Each session that touches all of the segment has page tables of its own for it; 0: not known. */
+static uint64_t tables_of_session(const FirstLook *look, const Suggestion *suggestion) {
+        return page_tables_bytes(needed_bytes(look, suggestion), look->topology->base_page_bytes);
+}
+
 static const char *tables_at_worst(Arena *arena, const FirstLook *look,
                                    const Suggestion *suggestion) {
-        uint64_t bytes = mul_saturated(suggestion->pages, look->default_page_size_bytes) /
-                         BYTES_PER_TABLE_BYTE;
+        uint64_t bytes = tables_of_session(look, suggestion);
 
         if (bytes == 0)
                 return "-";
@@ -59,7 +63,8 @@ FirstLookRow first_look_row(Arena *arena, const FirstLook *look, const Suggestio
         const UnitMemory memory = memory_of(look, suggestion->unit);
 
         return (FirstLookRow){
-                .needs = render_size(arena, suggestion->pages, look->default_page_size_bytes),
+                .needs = render_size(arena, suggestion->pages,
+                                     look->topology->default_page_size_bytes),
                 .memory = runs_on(arena, suggestion, &memory),
                 .tables = memory.is_running ? format_size(arena, memory.tables_bytes) : "-",
                 .tables_at_worst = tables_at_worst(arena, look, suggestion),
@@ -103,8 +108,8 @@ static void add_databases(Text *text, const FirstLook *look, const RenderOptions
         table_print(table, text, "", options->is_colored);
         text_add(
                 text,
-                "\nTABLES: page tables, which huge pages make 512 times smaller; at worst, where every\n"
-                "session touches all of the memory that the database shares.\n");
+                "\nTABLES: page tables, next to nothing with huge pages; at worst, where every session\n"
+                "touches all of the memory that the database shares.\n");
         if (look->tables_bytes > 0)
                 text_printf(text, "All page tables of this host take %s now.\n",
                             format_size(arena, look->tables_bytes));
@@ -142,7 +147,6 @@ static json_t *known(uint64_t n) {
 }
 
 static json_t *database_to_json(const FirstLook *look, const Suggestion *suggestion) {
-        uint64_t bytes = mul_saturated(suggestion->pages, look->default_page_size_bytes);
         const UnitMemory memory = memory_of(look, suggestion->unit);
         json_t *now = json_null();
 
@@ -150,12 +154,13 @@ static json_t *database_to_json(const FirstLook *look, const Suggestion *suggest
                 now = json_pack("{so so so}", "smallBytes", count_to_json(memory.small_bytes),
                                 "hugeBytes", count_to_json(memory.huge_bytes), "pageTableBytes",
                                 count_to_json(memory.tables_bytes));
-        return json_pack("{ss ss ss? so so so so}", "title", suggestion->title, "engine",
-                         suggestion->engine->name, "unit", suggestion->unit, "neededBytes",
-                         known(bytes), "sessionsMax", known(suggestion->sessions),
-                         "worstPageTableBytes",
-                         known(mul_saturated(bytes / BYTES_PER_TABLE_BYTE, suggestion->sessions)),
-                         "now", now);
+        return json_pack(
+                "{ss ss ss? so so so so}", "title", suggestion->title, "engine",
+                suggestion->engine->name, "unit", suggestion->unit, "neededBytes",
+                known(needed_bytes(look, suggestion)), "sessionsMax", known(suggestion->sessions),
+                "worstPageTableBytes",
+                known(mul_saturated(tables_of_session(look, suggestion), suggestion->sessions)),
+                "now", now);
 }
 
 static json_t *set_pages_to_json(Arena *arena, const SetPages *set) {

@@ -67,9 +67,12 @@ static void add_plan_instances(Text *text, const Plan *plan, const RenderOptions
                                     planned->demand->config->name, planned->pages_granted,
                                     planned->pages_wanted, planned->page_size_bytes);
                 table_add(table, render_nodes(arena, planned->grants, planned->n_grants));
-                table_add(table, planned->pages_granted > 0
-                                         ? format_size(arena, plan_page_tables_bytes(planned))
-                                         : "-");
+                uint64_t tables_bytes = planned->pages_granted > 0
+                                                ? page_tables_bytes(plan_wanted_bytes(planned),
+                                                                    plan->base_page_bytes)
+                                                : 0;
+
+                table_add(table, tables_bytes > 0 ? format_size(arena, tables_bytes) : "-");
         }
         if (table_rows(table) > 0)
                 table_print(table, text, "", options->is_colored);

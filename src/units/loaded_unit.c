@@ -223,7 +223,7 @@ static void judge_right(const Need *need, Diags *problems) {
         const Account *group =
                 account_find_group(need->arena, need->input->accounts, NAME_HUGETLB_GROUP);
         bool is_by_limit = topology_kernel_lacks(need->input->topology, KERNEL_SHM_BY_GROUP);
-        uint64_t bytes = mul_saturated(need->planned->pages_wanted, need->planned->page_size_bytes);
+        uint64_t bytes = plan_wanted_bytes(need->planned);
 
         if (!instance_needs_group(need->instance) || unit->may_lock || !group)
                 return;

@@ -26,6 +26,7 @@ static const struct {
         {"/sys/devices/system/node/node0/hugepages/hugepages-2048kB/surplus_hugepages", "1\n"},
         {"/sys/kernel/mm/hugepages/hugepages-2048kB/resv_hugepages", "1\n"},
         {"/sys/kernel/mm/transparent_hugepage/enabled", "always [madvise] never\n"},
+        {"/proc/self/smaps", "KernelPageSize: 4 kB\n"},
 };
 
 static void check_promises(Arena *arena, const Topology *topology) {
@@ -46,6 +47,7 @@ static void check_topology(Arena *arena, const Topology *topology) {
         require(topology->n_nodes == 1 && topology->n_page_sizes == 1);
         require(topology->default_page_size_bytes == 2 * MIB);
         require(topology->boot_id != NULL);
+        require(topology->base_page_bytes == 0 || is_power_of_two(topology->base_page_bytes));
         for (size_t i = 0; i < topology->n_nodes; i++)
                 for (size_t k = 0; k < topology->n_page_sizes; k++) {
                         const Pool *pool = &topology->nodes[i].pools[k];

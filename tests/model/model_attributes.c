@@ -47,6 +47,15 @@ static bool has_demotion(const Where *where) {
         return where->size->demote_to != NULL;
 }
 
+static bool is_self(const Where *where) {
+        return where->process == where->kernel->self;
+}
+
+/* The one field of it that the probe reads. */
+static char *read_smaps(const Where *where) {
+        return arena_printf(where->arena, "KernelPageSize: %8d kB\n", BASE_PAGE / 1024);
+}
+
 static bool has_node_reclaim(const Where *where) {
         const Kernel *kernel = where->kernel;
 
@@ -401,6 +410,7 @@ const Attribute kernel_attributes[] = {
         {PROCESS "/cgroup", read_cgroup},
         {PROCESS "/maps", read_maps},
         {PROCESS "/numa_maps", read_numa_maps},
+        {PROCESS "/smaps", read_smaps, NULL, is_self},
         {PROCESS "/smaps_rollup", read_smaps_rollup},
         {PROCESS "/mountinfo", read_mountinfo},
 };

@@ -24,7 +24,7 @@ const FirstLook *first_look_now(Command *command, const Status *status) {
         *look = (FirstLook){
                 .suggestions = suggestions,
                 .set_pages = set_pages,
-                .default_page_size_bytes = topology->default_page_size_bytes,
+                .topology = topology,
                 .tables_bytes = probe_page_tables(command->root, arena),
         };
         return look;

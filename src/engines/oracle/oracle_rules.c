@@ -360,7 +360,8 @@ static void add_shm(RuleRun *run, const char *file, const char *key, const char 
 
 static void find_shm(RuleRun *run) {
         const HostFacts *facts = run->input->facts;
-        uint64_t page = MAX(run->input->topology->base_page_bytes, (uint64_t) 1);
+        const Topology *topology = run->input->topology;
+        uint64_t page = topology->base_page_bytes, pages;
         uint64_t sum = 0, largest = 0;
         const char *name = NULL;
 
@@ -383,7 +384,8 @@ static void find_shm(RuleRun *run) {
                                      format_size(run->arena, facts->shmmax_bytes), name, largest,
                                      format_size(run->arena, largest)),
                         largest, facts->shmmax_bytes);
-        if (facts->has_shmall && facts->shmall_pages < div_round_up(sum, page))
+        pages = topology_base_pages(topology, sum);
+        if (facts->has_shmall && facts->shmall_pages < pages)
                 add_shm(run, PATH_SHMALL, "kernel.shmall",
                         arena_printf(
                                 run->arena,
@@ -392,7 +394,7 @@ static void find_shm(RuleRun *run) {
                                 format_page_size(run->arena, page),
                                 format_size(run->arena, mul_saturated(facts->shmall_pages, page)),
                                 format_size(run->arena, sum)),
-                        div_round_up(sum, page), facts->shmall_pages);
+                        pages, facts->shmall_pages);
 }
 
 /* ---- the host's other instances ---- */

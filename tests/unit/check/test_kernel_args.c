@@ -233,6 +233,11 @@ static void test_pmd(void **state) {
         topology->default_page_size_bytes = 0;
         topology->base_page_bytes = 16 * KIB;
         assert_int_equal(kernel_line_pmd_bytes(topology), 32 * MIB);
+        topology->base_page_bytes = 0;
+        assert_int_equal(kernel_line_pmd_bytes(topology), 0);
+        topology->default_page_size_bytes = GIB;
+        topology->kernel_command_line = "default_hugepagesz=1G";
+        assert_int_equal(kernel_line_pmd_bytes(topology), GIB);
 }
 
 static void test_numbers(void **state) {

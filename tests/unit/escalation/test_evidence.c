@@ -30,8 +30,8 @@ static void test_largest_block(void **state) {
 
 /* Pages that could be had at once are those in blocks that are large enough. */
 static void test_ready_pages(void **state) {
-        const Topology *now =
-                host_make(*state, "sizes 2M\nnode 0 total=4G free=3G\nnode 1 total=4G free=3G\n"
+        Topology *now = host_make(*state,
+                                  "sizes 2M\nnode 0 total=4G free=3G\nnode 1 total=4G free=3G\n"
                                   "blocks 0 0=7 8=5 9=2 10=3\n");
 
         assert_int_equal(evidence_ready_pages(now, 0, 2 * MIB), 2 + 2 * 3);
@@ -40,10 +40,15 @@ static void test_ready_pages(void **state) {
                          7 + 5 * 256 + 2 * 512 + 3 * 1024);
         assert_int_equal(evidence_ready_pages(now, 1, 2 * MIB), 0);
         assert_int_equal(evidence_ready_pages(now, 7, 2 * MIB), 0);
+        now->base_page_bytes = 64 * KIB; /* 2M are a block of order 5 */
+        assert_int_equal(evidence_ready_pages(now, 0, 2 * MIB), 5 * 8 + 2 * 16 + 3 * 32);
+        assert_int_equal(evidence_largest_block_bytes(now, 0), 64 * MIB);
+        now->base_page_bytes = 0;
+        assert_int_equal(evidence_ready_pages(now, 0, 2 * MIB), 0);
 }
 
 static void test_fragmented(void **state) {
-        const Topology *now = host_make(*state, host);
+        Topology *now = host_make(*state, host);
         Shortfall shortfall = shortfall_of(1);
         Reason reason = evidence_of_shortfall(*state, now, &shortfall);
 
@@ -57,6 +62,9 @@ static void test_fragmented(void **state) {
         shortfall.n_rounds = 0;
         assert_contains(evidence_of_shortfall(*state, now, &shortfall).text,
                         "compaction was switched off, or there was no time for it");
+        now->base_page_bytes = 0;
+        reason = evidence_of_shortfall(*state, now, &shortfall);
+        assert_contains(reason.text, "fragmented (how large its blocks are is not known; comp");
 }
 
 /* What is missing is what was wanted beyond what was reached: with as much free, and with as much in the page

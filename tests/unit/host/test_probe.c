@@ -7,6 +7,8 @@
 #include "support/testing.h"
 #include "support/tree.h"
 
+#include <unistd.h>
+
 static const char node_meminfo[] = "Node %u MemTotal:       16777216 kB\n"
                                    "Node %u MemFree:        %u kB\n"
                                    "Node %u Active(anon):       4096 kB\n"
@@ -246,6 +248,35 @@ static void test_cpuset(void **state) {
         assert_text(id_set_format(tree->arena, &topology->allowed_nodes), "0,2");
 }
 
+/* Of a captured host, by any mapping of small pages; of this one, as the kernel says. */
+static void test_base_page(void **state) {
+        static const struct {
+                const char *smaps;
+                uint64_t bytes;
+        } cases[] = {
+                {"KernelPageSize:       64 kB\n", 64 * KIB},
+                {"aaaac8c90000-aaaac8d2d000 r-xp 00000000 fe:01 1048622    /usr/bin/hugeplanctl\n"
+                 "Size:                628 kB\nKernelPageSize:       16 kB\n"
+                 "MMUPageSize:          16 kB\nVmFlags: rd ex mr mw me\n",
+                 16 * KIB},
+                {"KernelPageSize:        3 kB\n", 0},
+                {"KernelPageSize:  2097152 kB\n", 0},
+                {"", 0},
+        };
+        const Tree *tree = *state;
+        Root *root;
+
+        assert_int_equal(probe_topology(tree->root, tree->arena)->base_page_bytes, 0);
+        for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+                tree_write(tree, "/proc/self/smaps", cases[i].smaps);
+                assert_int_equal(probe_topology(tree->root, tree->arena)->base_page_bytes,
+                                 cases[i].bytes);
+        }
+        assert_int_equal(root_open("/", &root), 0);
+        assert_int_equal(probe_topology(root, tree->arena)->base_page_bytes, getpagesize());
+        root_free(root);
+}
+
 static void test_command_line(void **state) {
         const Tree *tree = *state;
 
@@ -313,6 +344,7 @@ TEST_FILE(probe) {
                 TREE_TEST(test_long_buddyinfo),
                 TREE_TEST(test_thp),
                 TREE_TEST(test_cpuset),
+                TREE_TEST(test_base_page),
                 TREE_TEST(test_command_line),
                 TREE_TEST(test_fresh_counts),
                 TREE_TEST(test_rubbish_counts),

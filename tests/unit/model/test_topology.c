@@ -131,10 +131,41 @@ static void test_finding(void **state) {
         assert_int_equal(topology_free_pages(*state, topology, 1)[1], 7);
 }
 
+/* What kernels with each base page have shown for 64M and 288M that were touched. */
+static void test_page_tables(void **state) {
+        static const struct {
+                uint64_t bytes, base_page_bytes, tables_bytes;
+        } cases[] = {
+                {64 * MIB, 4 * KIB, 128 * KIB},
+                {64 * MIB, 16 * KIB, 32 * KIB},
+                {288 * MIB, 4 * KIB, 576 * KIB},
+                {288 * MIB, 16 * KIB, 144 * KIB},
+                {64 * MIB, 64 * KIB, 64 * KIB}, /* a table of these maps 512M */
+                {16 * GIB, 64 * KIB, 2 * MIB},
+                {512 * MIB + 1, 64 * KIB, 128 * KIB},
+                {2 * MIB + 1, 4 * KIB, 8 * KIB},
+                {1, 4 * KIB, 4 * KIB},
+                {0, 4 * KIB, 0},
+                {GIB, 0, 0},
+                {UINT64_MAX, 4 * KIB, UINT64_MAX / 512 / 4096 * 4096 + 4096},
+        };
+
+        (void) state;
+        for (size_t i = 0; i < ARRAY_LEN(cases); i++)
+                assert_int_equal(page_tables_bytes(cases[i].bytes, cases[i].base_page_bytes),
+                                 cases[i].tables_bytes);
+        assert_int_equal(page_table_reach_bytes(4 * KIB), 2 * MIB);
+        assert_int_equal(page_table_reach_bytes(16 * KIB), 32 * MIB);
+        assert_int_equal(page_table_reach_bytes(64 * KIB), 512 * MIB);
+        assert_int_equal(topology_base_pages(&(Topology){.base_page_bytes = 64 * KIB}, GIB + 1),
+                         16385);
+        assert_int_equal(topology_base_pages(&(Topology){}, GIB), 0);
+}
+
 TEST_FILE(topology) {
-        const struct CMUnitTest tests[] = {TEST(test_rescue), TEST(test_older_kernels),
+        const struct CMUnitTest tests[] = {TEST(test_rescue),        TEST(test_older_kernels),
                                            TEST(test_kernel_skills), TEST(test_finding),
-                                           TEST(test_format_nodes)};
+                                           TEST(test_format_nodes),  TEST(test_page_tables)};
 
         return RUN_TESTS(tests);
 }

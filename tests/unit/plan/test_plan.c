@@ -1720,12 +1720,6 @@ static void test_shortage_names_earlier_claims(void **state) {
         assert_contains(c->remedy, "allow more nodes, raise its Priority=, or add memory");
 }
 
-static void test_page_tables(void **state) {
-        const Plan *plan = plan_one(*state, even, "Pages=512");
-
-        assert_true(plan_page_tables_bytes(plan_find(plan, "a")) == 2 * MIB);
-}
-
 static void test_room(void **state) {
         const Topology *topology =
                 host_make(*state, "sizes 2M\nnode 0 total=10G free=2G cache=1G\nnode 1\n");
@@ -1827,7 +1821,6 @@ TEST_FILE(plan) {
                 TEST(test_nothing_asked),
                 TEST(test_absurd_demand),
                 TEST(test_shortage_names_earlier_claims),
-                TEST(test_page_tables),
                 TEST(test_room),
         };
 
