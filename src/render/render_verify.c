@@ -175,22 +175,22 @@ static void add_tables(Text *text, const Proof *proof, const RenderOptions *opti
                                                   tables_of(arena, look->page_table_bytes,
                                                             look->n_processes)));
         if (seen)
-                text_add_item(&line, arena_printf(arena, "%s with pages of 4K (seen %s)",
+                text_add_item(&line, arena_printf(arena, "%s with small pages (seen %s)",
                                                   tables_of(arena, seen->bytes, seen->n_processes),
                                                   seen_day(arena, seen)));
         if (line.length > 0)
                 field(text, options, "Tables", "%s", line.string);
         line = text_in(arena);
-        if (look->page_table_bytes > 0)
+        if (look->page_table_bytes > 0 && proof->small_tables_bytes > 0)
                 text_add_item(&line, arena_printf(arena, "up to %s",
                                                   tables_of(arena, proof->small_tables_bytes,
                                                             look->n_processes)));
-        if (proof->n_sessions_max > 0)
+        if (proof->worst_tables_bytes > 0)
                 text_add_item(&line, arena_printf(arena, "%s for %s sessions",
                                                   format_size(arena, proof->worst_tables_bytes),
                                                   format_count(arena, proof->n_sessions_max)));
         if (line.length > 0)
-                field(text, options, "Reckoned", "%s, with pages of 4K", line.string);
+                field(text, options, "Reckoned", "%s, with small pages", line.string);
 }
 
 /* Bytes, or "unlimited". */
@@ -317,10 +317,11 @@ json_t *proof_to_json(const Proof *proof) {
                 "remedy", proof->remedy, "deviations",
                 texts_to_json(proof->deviations.items, proof->deviations.n), "seenPageTables",
                 tables_to_json(proof->seen_tables), "smallPageTableBytes",
-                known_count(look->is_running, proof->small_tables_bytes), "sessionsMax",
-                known_count(proof->n_sessions_max > 0, proof->n_sessions_max),
+                known_count(look->is_running && proof->small_tables_bytes > 0,
+                            proof->small_tables_bytes),
+                "sessionsMax", known_count(proof->n_sessions_max > 0, proof->n_sessions_max),
                 "worstPageTableBytes",
-                known_count(proof->n_sessions_max > 0, proof->worst_tables_bytes), "server",
+                known_count(proof->worst_tables_bytes > 0, proof->worst_tables_bytes), "server",
                 look->is_running ? look_to_json(look) : json_null());
 }
 

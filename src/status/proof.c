@@ -145,15 +145,22 @@ static uint64_t count_sessions(const ProofInput *input) {
         return setting && parse_u64(setting->value, &n) < 0 ? 0 : n;
 }
 
-/* 8 bytes for each page of 4K that a process has touched: 1/512. */
+/* What a process has besides its database's memory, heap and libraries, is in the tables of now. */
 static void reckon_tables(const ProofInput *input, Proof *proof) {
-        uint64_t bytes = mul_saturated(MAX(proof->mapped_pages, proof->wanted_pages),
-                                       proof->page_size_bytes);
+        const ServerLook *look = proof->look;
+        uint64_t base = input->base_page_bytes, page_size = proof->page_size_bytes;
+        uint64_t wanted = mul_saturated(proof->wanted_pages, page_size);
+        uint64_t huge = MAX(huge_bytes(proof), mul_saturated(proof->mapped_pages, page_size));
+        uint64_t each =
+                page_tables_bytes(MAX(wanted, add_saturated(huge, proof->small_bytes)), base);
+        uint64_t beside_now = mul_saturated(page_tables_bytes(huge, base), look->n_processes);
 
         proof->seen_tables = input->small_tables;
-        proof->small_tables_bytes = mul_saturated(bytes / 512, proof->look->n_processes);
         proof->n_sessions_max = count_sessions(input);
-        proof->worst_tables_bytes = mul_saturated(bytes / 512, proof->n_sessions_max);
+        proof->worst_tables_bytes = mul_saturated(each, proof->n_sessions_max);
+        if (base > 0)
+                proof->small_tables_bytes = MAX(mul_saturated(each, look->n_processes),
+                                                add_saturated(look->page_table_bytes, beside_now));
 }
 
 /* ---- beside the plan ---- */

@@ -51,6 +51,7 @@ typedef struct ProofInput {
         const Settings *settings; /* the database's own, by its files; NULL: they are not known */
         const char *wrong;        /* what is wrong with its files, as a sentence; NULL: nothing */
         const SmallTables *small_tables; /* seen with small pages; NULL: it was not */
+        uint64_t base_page_bytes;        /* 0: not known */
 } ProofInput;
 
 typedef struct Proof {
@@ -68,9 +69,9 @@ typedef struct Proof {
         const char *why, *remedy;             /* of a fall back; or why it is not known */
         VEC(const char *) deviations; /* pages of another size, on other nodes, more than planned */
         const SmallTables
-                *seen_tables; /* what page tables came to with pages of 4K; NULL: not known */
-        /* What they would come to, reckoned, if all processes touched all of it: as many as now, and as many
-         * as the database allows (0: not known). */
+                *seen_tables; /* what page tables came to with small pages; NULL: not known */
+        /* What they would come to with small pages, reckoned, if all processes touched all of it: as many as now, and
+         * as many as the database allows. 0: not known. */
         uint64_t small_tables_bytes;
         uint64_t n_sessions_max;
         uint64_t worst_tables_bytes;

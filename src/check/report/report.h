@@ -72,7 +72,7 @@ typedef struct ReportInstance {
 typedef struct ReportTables {
         size_t n;             /* databases */
         uint64_t bytes;       /* now */
-        uint64_t small_bytes; /* at most, with pages of 4K */
+        uint64_t small_bytes; /* at most, with small pages; 0: not known */
         uint64_t worst_bytes; /* likewise, with as many sessions as they allow */
         uint64_t saved_bytes; /* by those that use huge pages: at most */
 } ReportTables;

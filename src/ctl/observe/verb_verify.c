@@ -71,7 +71,8 @@ static void verify_instance(Verification *verification, const StatusInstance *in
         ServerLook *look = ARENA_NEW(arena, ServerLook);
         ProofInput input = {.instance = instance,
                             .look = look,
-                            .small_tables = config ? seen_small_tables(config) : NULL};
+                            .small_tables = config ? seen_small_tables(config) : NULL,
+                            .base_page_bytes = verification->topology->base_page_bytes};
         UnitStart start = UNIT_START_WANTED;
 
         *look = server_look(verification->command->root, arena, verification->topology,

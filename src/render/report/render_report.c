@@ -87,8 +87,10 @@ static void add_figures(Arena *arena, Document *document, const Report *report) 
                    report->wasted_bytes > 0 ? "huge pages that serve nobody" : NULL);
         if (tables->n > 0)
                 add_figure(arena, document, "Page tables of databases", tables->bytes,
-                           arena_printf(arena, "with pages of 4K up to %s",
-                                        format_size(arena, tables->small_bytes)));
+                           tables->small_bytes == 0
+                                   ? NULL
+                                   : arena_printf(arena, "with small pages up to %s",
+                                                  format_size(arena, tables->small_bytes)));
         else if (input->tables_bytes > 0)
                 add_figure(arena, document, "Page tables", input->tables_bytes,
                            "of the whole host");

@@ -133,10 +133,16 @@ void report_add_instances(Arena *arena, Document *document, const Report *report
 /* ---- page tables ---- */
 
 static void add_cost(Arena *arena, DocBars *bars, const char *name, uint64_t bytes) {
+        if (bytes == 0) /* not known */
+                return;
         DocBar *bar = vec_push(arena, &bars->list);
 
         *bar = (DocBar){.group = "", .name = name, .text = format_size(arena, bytes)};
         *vec_push(arena, &bar->parts) = (DocPart){bytes, DOC_COST};
+}
+
+static char *size_or_nothing(Arena *arena, uint64_t bytes) {
+        return bytes > 0 ? format_size(arena, bytes) : NULL;
 }
 
 static void add_tables_of(Arena *arena, DocTable *table, const Proof *proof) {
@@ -145,10 +151,8 @@ static void add_tables_of(Arena *arena, DocTable *table, const Proof *proof) {
         doc_table_add(arena, table, proof->instance->name);
         doc_table_add(arena, table, format_count(arena, look->n_processes));
         doc_table_add(arena, table, format_size(arena, look->page_table_bytes));
-        doc_table_add(arena, table, format_size(arena, proof->small_tables_bytes));
-        doc_table_add(arena, table,
-                      proof->n_sessions_max > 0 ? format_size(arena, proof->worst_tables_bytes)
-                                                : NULL);
+        doc_table_add(arena, table, size_or_nothing(arena, proof->small_tables_bytes));
+        doc_table_add(arena, table, size_or_nothing(arena, proof->worst_tables_bytes));
         doc_table_add(arena, table,
                       proof->n_sessions_max > 0 ? format_count(arena, proof->n_sessions_max)
                                                 : NULL);
@@ -165,17 +169,17 @@ void report_add_tables(Arena *arena, Document *document, const Report *report) {
 
         section_add_paragraph(
                 arena, section,
-                "With pages of 4K: what page tables come to once every process has touched all of the "
+                "With small pages: what page tables come to once every process has touched all of the "
                 "memory that its database shares; with all sessions: as many as the database allows.");
         DocBars *bars =
                 section_add_bars(arena, section, &(DocBars){.name = "Page tables of all that run"});
 
         add_cost(arena, bars, "now", tables->bytes);
-        add_cost(arena, bars, "with pages of 4K, up to", tables->small_bytes);
+        add_cost(arena, bars, "with small pages, up to", tables->small_bytes);
         add_cost(arena, bars, "likewise, with all sessions", tables->worst_bytes);
         DocTable *table = section_add_table(
                 arena, section, "Page tables by instance",
-                "Instance|>Processes|>Now|>With pages of 4K|>With all sessions|>Sessions");
+                "Instance|>Processes|>Now|>With small pages|>With all sessions|>Sessions");
 
         VEC_FOREACH(proof, &report->input->proofs->list)
                 if (proof->look->page_table_bytes > 0 && n++ < TABLES_MAX)
@@ -298,8 +302,8 @@ void report_add_first_look(Arena *arena, Document *document, const Report *repor
         }
         section_add_paragraph(
                 arena, section,
-                table ? "Tables: page tables, which huge pages make 512 times smaller; at worst, where "
-                        "every session touches all of the memory that the database shares."
+                table ? "Tables: page tables, next to nothing with huge pages; at worst, where every "
+                        "session touches all of the memory that the database shares."
                       : "No databases were found that take huge pages and that hugeplan knows.");
         add_set_pages(arena, section, look);
         section_add_paragraph(

@@ -46,7 +46,8 @@ static Case *make(Arena *arena, uint64_t mapped, uint64_t touched) {
                                                               .mapped_pages = mapped,
                                                               .nodes = &node0,
                                                               .n_nodes = 1};
-        c->input = (ProofInput){.instance = &c->instance, .look = &c->look};
+        c->input = (ProofInput){
+                .instance = &c->instance, .look = &c->look, .base_page_bytes = 4 * KIB};
         return c;
 }
 
@@ -234,6 +235,40 @@ static void test_tables(void **state) {
         assert_int_equal(judge(*state, c).n_sessions_max, 0);
 }
 
+/* No bound is below what was measured, nor below what there would be besides, were the huge pages small ones. */
+static void test_tables_are_a_bound(void **state) {
+        static const struct {
+                uint64_t base_page_bytes, mapped_pages, wanted_pages, small_bytes, tables_bytes;
+                uint64_t up_to_bytes; /* of one process */
+        } cases[] = {
+                {4 * KIB, 50, 50, 0, 952 * KIB, 1152 * KIB},          /* Java */
+                {4 * KIB, 100, 100, 128 * MIB, 480 * KIB, 880 * KIB}, /* MariaDB */
+                {4 * KIB, 0, 139, 300 * MIB, 100 * KIB, 600 * KIB},   /* it fell back */
+                {4 * KIB, 0, 139, 300 * MIB, 700 * KIB, 700 * KIB},   /* likewise */
+                {4 * KIB, 100, 139, 200 * MIB, 100 * KIB, 800 * KIB}, /* with a part */
+                {4 * KIB, 10, 200, 0, 100 * KIB, 800 * KIB},
+                {16 * KIB, 144, 144, 0, 48 * KIB, (144 + 48) * KIB},
+                {64 * KIB, 144, 144, 0, 0, 64 * KIB},
+                {0, 144, 144, 0, 952 * KIB, 0},
+        };
+
+        for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+                Case *c = make(*state, cases[i].mapped_pages, cases[i].mapped_pages);
+                Settings settings = {};
+
+                c->instance.pages_wanted = cases[i].wanted_pages;
+                c->look.n_processes = 1;
+                c->look.map.shared_bytes = cases[i].small_bytes;
+                c->look.page_table_bytes = cases[i].tables_bytes;
+                c->input.base_page_bytes = cases[i].base_page_bytes;
+                c->input.settings = &settings;
+                const Proof proof = judge(*state, c);
+
+                assert_int_equal(proof.small_tables_bytes, cases[i].up_to_bytes);
+                assert_int_equal(proof.worst_tables_bytes > 0, cases[i].base_page_bytes > 0);
+        }
+}
+
 static WasteList waste_of(Arena *arena, Case *c, const InstanceConfig *config, UnitStart start) {
         const Proof proof = judge(arena, c);
         Proof *kept = arena_memdup(arena, &proof, sizeof(proof));
@@ -321,6 +356,7 @@ TEST_FILE(proof) {
                 TEST(test_deviations),
                 TEST(test_until_restart),
                 TEST(test_tables),
+                TEST(test_tables_are_a_bound),
                 TEST(test_waste),
                 TEST(test_waste_of_absent),
                 TEST(test_waste_of_segments),
