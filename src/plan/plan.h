@@ -97,6 +97,7 @@ typedef struct Plan {
         /* Of instances that are described no longer, or by another unit: kept until the unit stops. */
         VEC(const LedgerHold *) left_holds;
         Exposures exposures; /* of units that run, once this is applied */
+        Exposures covers;    /* whom the cover protects from whom, once this is applied */
 } Plan;
 
 Plan *plan_make(Arena *arena, const PlanInput *input);

@@ -70,6 +70,7 @@ Starter plan_starter(const PlanInput *input, const Promises *promises,
         const char *name = instance->demand->config->name;
         Starter starter = {
                 .instance = name,
+                .unit = instance->demand->config->unit,
                 .policy = instance->demand->policy,
                 .grants = instance->grants,
                 .n_grants = instance->n_grants,
@@ -166,6 +167,25 @@ static bool cover_units(Planner *planner, size_t k) {
                               raise_for_unit, &cover);
 }
 
+static void add_covers(Planner *planner, size_t k, const Starters *found) {
+        Arena *arena = planner->arena;
+        uint64_t *cover_pages = ARENA_ARRAY(arena, uint64_t, planner_topology(planner)->n_nodes);
+        bool has_cover = false;
+
+        ARRAY_FOREACH(pool, planner->plan->pools, planner->plan->n_pools)
+                if (planner_size_index(planner, pool) == k && pool->cover_pages > 0) {
+                        cover_pages[planner_node_index(planner, pool)] = pool->cover_pages;
+                        has_cover = true;
+                }
+        if (!has_cover)
+                return;
+        const Exposures covers = promises_covered(arena, &planner->promises[k],
+                                                  free_then(planner, k), cover_pages,
+                                                  found->starters, found->n);
+
+        vec_push_all(arena, &planner->plan->covers, &covers);
+}
+
 void planner_cover(Planner *planner) {
         const Topology *topology = planner_topology(planner);
 
@@ -187,5 +207,6 @@ void planner_cover(Planner *planner) {
                                                     free_then(planner, k));
 
                 vec_push_all(planner->arena, &planner->plan->exposures, &left);
+                add_covers(planner, k, &found);
         }
 }

@@ -378,6 +378,7 @@ void planner_set_targets(Planner *planner) {
                                  pool->gained_pages;
                 uint64_t present = plan_pool_present_pages(pool);
                 size_t node = planner_node_index(planner, pool);
+                uint64_t fewer;
 
                 pool->to_pages = pool->granted_pages > 0
                                          ? MAX(found, persistent_pages(planner, pool))
@@ -386,8 +387,11 @@ void planner_set_targets(Planner *planner) {
                         pool->to_pages = MAX(pool->to_pages, present);
                 if (pool->to_pages >= present)
                         continue;
-                uint64_t fewer = MIN(present - pool->to_pages, balance_spare_pages(balance, node));
-
+                fewer = MIN(present - pool->to_pages, balance_spare_pages(balance, node));
+                /* What others have of it is there whether or not it is wanted. */
+                pool->cover_pages =
+                        sub_floored(present - fewer,
+                                    MAX(pool->to_pages, MIN(present, taken_pages(planner, pool))));
                 pool->to_pages = present - fewer;
                 balance_remove(balance, node, fewer);
         }

@@ -299,6 +299,68 @@ Exposures promises_coming_exposures(Arena *arena, const Promises *promises,
         return find_exposures(arena, promises, free_pages, true);
 }
 
+static uint64_t pages_of(const Exposures *exposures, const char *unit) {
+        const Exposure *exposure = VEC_FIND(each, exposures, text_equals(each->unit, unit));
+
+        return exposure ? exposure->pages : 0;
+}
+
+static void add_covered(Arena *arena, Exposures *covers, const Promises *promises,
+                        const uint64_t *cover_pages, Exposure cover) {
+        cover.page_size_bytes = promises->topology->page_sizes[promises->size].bytes;
+        cover.pages = MIN(cover.pages, reach_sum_in(promises, cover_pages, &cover.nodes));
+        if (cover.pages > 0)
+                *vec_push(arena, covers) = cover;
+}
+
+static void add_covered_starters(Arena *arena, Exposures *covers, const Promises *promises,
+                                 const uint64_t *free_pages, const uint64_t *bare_pages,
+                                 const uint64_t *cover_pages, const Starter *starters, size_t n) {
+        Lack *covered = ARENA_ARRAY(arena, Lack, n), *bare = ARENA_ARRAY(arena, Lack, n);
+
+        promises_admit(arena, promises, free_pages, starters, n, covered);
+        promises_admit(arena, promises, bare_pages, starters, n, bare);
+        for (size_t i = 0; i < n; i++)
+                add_covered(arena, covers, promises, cover_pages,
+                            (Exposure){.unit = starters[i].unit ? starters[i].unit
+                                                                : starters[i].instance,
+                                       .nodes = bare[i].nodes,
+                                       .pages = sub_floored(bare[i].pages, covered[i].pages),
+                                       .taker = bare[i].taker,
+                                       .taker_pages = bare[i].taker_pages});
+}
+
+Exposures promises_covered(Arena *arena, const Promises *promises, const uint64_t *free_pages,
+                           const uint64_t *cover_pages, const Starter *starters, size_t n) {
+        const Topology *topology = promises->topology;
+        uint64_t *bare_pages = ARENA_ARRAY(arena, uint64_t, topology->n_nodes);
+        Exposures covers = {};
+        IdSet nodes = {};
+
+        for (size_t i = 0; i < topology->n_nodes; i++) {
+                bare_pages[i] = sub_floored(free_pages[i], cover_pages[i]);
+                if (cover_pages[i] > 0)
+                        id_set_add(&nodes, topology->nodes[i].id);
+        }
+        if (id_set_is_empty(&nodes))
+                return covers;
+        const Exposures left = promises_coming_exposures(arena, promises, free_pages);
+        const Exposures bare = promises_coming_exposures(arena, promises, bare_pages);
+
+        VEC_FOREACH(exposure, &bare) {
+                Exposure cover = *exposure;
+
+                cover.pages = sub_floored(cover.pages, pages_of(&left, cover.unit));
+                add_covered(arena, &covers, promises, cover_pages, cover);
+        }
+        add_covered_starters(arena, &covers, promises, free_pages, bare_pages, cover_pages,
+                             starters, n);
+        if (covers.n == 0)
+                add_covered(arena, &covers, promises, cover_pages,
+                            (Exposure){.nodes = nodes, .pages = UINT64_MAX});
+        return covers;
+}
+
 bool promises_cover(Arena *arena, const Promises *promises, uint64_t *free_pages,
                     PromisesRaise raise, void *userdata) {
         Reach reach = reach_new(arena, promises, free_pages, true);

@@ -8,6 +8,7 @@
 /* Somebody who wants pages, or is to have them without being there yet. */
 typedef struct Starter {
         const char *instance;
+        const char *unit; /* NULL: none waits for it */
         MemoryPolicy policy;
         const NodePages *grants; /* where they are planned */
         size_t n_grants;
@@ -48,6 +49,12 @@ Exposures promises_exposures(Arena *arena, const Promises *promises, const uint6
  * the unknown promises is likely theirs: they will be exposed if nothing is done. */
 Exposures promises_coming_exposures(Arena *arena, const Promises *promises,
                                     const uint64_t *free_pages);
+
+/* For whom COVER_PAGES of FREE_PAGES are there: what would be exposed, or lacked by the starters, without them. The
+ * starters' rows have the unit that is to start, or the instance where that has none; a row without a unit is for
+ * all of which nobody knows. */
+Exposures promises_covered(Arena *arena, const Promises *promises, const uint64_t *free_pages,
+                           const uint64_t *cover_pages, const Starter *starters, size_t n);
 
 /* Makes NODES have as many of PAGES more free ones as can be had, and notes them in FREE_PAGES; false: none. */
 typedef bool (*PromisesRaise)(void *userdata, const IdSet *nodes, uint64_t pages,

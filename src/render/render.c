@@ -125,6 +125,22 @@ char *render_problems(Arena *arena, const Diags *problems, const RenderOptions *
         return arena_strdup(arena, text_string(&text));
 }
 
+char *render_cover(Arena *arena, const Exposure *cover) {
+        const char *pages = arena_printf(
+                arena, "%s on %s",
+                format_page_count_and_size(arena, cover->pages, cover->page_size_bytes),
+                topology_format_nodes(arena, &cover->nodes));
+
+        if (!cover->unit)
+                return arena_printf(arena, "%s, for what processes of no known unit have reserved.",
+                                    pages);
+        return arena_printf(arena, "%s, so that %s takes %s that %s needs there.", pages,
+                            cover->taker             ? cover->taker
+                            : cover->taker_pages > 0 ? "no process of an unknown unit"
+                                                     : "nobody",
+                            cover->taker ? "none" : "any", cover->unit);
+}
+
 char *render_verdict(Arena *arena, const StatusInstance *instance) {
         Text text = text_in(arena);
 

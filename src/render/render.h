@@ -53,6 +53,9 @@ char *render_granted(Arena *arena, uint64_t granted, uint64_t wanted);
 void render_add_instance(Table *table, Arena *arena, Verdict verdict, const char *name,
                          uint64_t granted, uint64_t wanted, uint64_t page_size_bytes);
 
+/* "125 pages of 2M (250M) on node 1, so that a.service takes none that b.service needs there." */
+char *render_cover(Arena *arena, const Exposure *cover);
+
 /* "error" SEPARATOR "FILE:LINE: KEY: text", and what to do. */
 void render_problem(Text *text, const Diag *problem, const char *separator,
                     const RenderOptions *options);

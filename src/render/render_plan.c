@@ -24,7 +24,10 @@ static const char *format_pool_steps(Arena *arena, const PlanSteps *steps, const
 
 static void add_plan_steps(Text *text, const Plan *plan, const RenderOptions *options) {
         Arena *arena = text->arena;
-        Table *table = table_new(arena, ">NODE|>PAGE|>EXISTING|>TAKEN|>WANTED|>FROM|>TO|>STEP");
+        bool has_cover = plan->covers.n > 0;
+        Table *table = table_new(
+                arena, has_cover ? ">NODE|>PAGE|>EXISTING|>TAKEN|>WANTED|>COVER|>FROM|>TO|>STEP"
+                                 : ">NODE|>PAGE|>EXISTING|>TAKEN|>WANTED|>FROM|>TO|>STEP");
         PlanSteps steps = plan_steps(arena, plan);
 
         ARRAY_FOREACH(pool, plan->pools, plan->n_pools) {
@@ -35,6 +38,8 @@ static void add_plan_steps(Text *text, const Plan *plan, const RenderOptions *op
                 table_add(table, format_count(arena, pool->found_pages));
                 table_add(table, format_count(arena, pool->others_pages));
                 table_add(table, format_count(arena, pool->granted_pages));
+                if (has_cover)
+                        table_add(table, format_count(arena, pool->cover_pages));
                 table_add(table, format_count(arena, pool->from_pages));
                 table_add(table, format_count(arena, pool->to_pages));
                 table_add(table, format_pool_steps(arena, &steps, pool));
@@ -44,6 +49,9 @@ static void add_plan_steps(Text *text, const Plan *plan, const RenderOptions *op
                 text_add(text, "No pool has or gets any pages.\n");
         else
                 table_print(table, text, "", options->is_colored);
+        VEC_FOREACH(cover, &plan->covers)
+                text_add_wrapped(text, "Cover: ", "       ", render_cover(arena, cover),
+                                 render_width(options));
         VEC_FOREACH(step, &steps) {
                 uint64_t pages = step->from_pages - step->to_pages;
 

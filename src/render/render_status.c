@@ -52,7 +52,10 @@ static void add_instances(Text *text, const Status *status, const RenderOptions 
 
 static void add_pools(Text *text, const Status *status, const RenderOptions *options) {
         Arena *arena = text->arena;
-        Table *table = table_new(arena, ">NODE|>PAGE|>TOTAL|>FREE|>OURS|>OTHERS|>SURPLUS|>MEMORY");
+        bool has_cover = status->covers.n > 0;
+        Table *table = table_new(
+                arena, has_cover ? ">NODE|>PAGE|>TOTAL|>FREE|>OURS|>COVER|>OTHERS|>SURPLUS|>MEMORY"
+                                 : ">NODE|>PAGE|>TOTAL|>FREE|>OURS|>OTHERS|>SURPLUS|>MEMORY");
 
         ARRAY_FOREACH(pool, status->pools, status->n_pools) {
                 bool is_used_size = ARRAY_ANY(
@@ -66,6 +69,8 @@ static void add_pools(Text *text, const Status *status, const RenderOptions *opt
                 table_add(table, format_count(arena, pool->total_pages));
                 table_add(table, format_count(arena, pool->free_pages));
                 table_add(table, format_count(arena, pool->owned_pages));
+                if (has_cover)
+                        table_add(table, format_count(arena, pool->cover_pages));
                 table_add(table, format_count(arena, pool->foreign_pages));
                 table_add(table, format_count(arena, pool->surplus_pages));
                 table_add(table, render_size(arena, pool->total_pages, pool->page_size_bytes));
@@ -138,6 +143,11 @@ char *render_status(Arena *arena, const Status *status, const RenderOptions *opt
         add_instances(&text, status, options);
         add_pools(&text, status, options);
         add_reserved(&text, status);
+        if (status->covers.n > 0)
+                text_add(&text, "\n");
+        VEC_FOREACH(cover, &status->covers)
+                text_add_wrapped(&text, "Cover: ", "       ", render_cover(arena, cover),
+                                 render_width(options));
         add_page_users(&text, status, options);
         if (status->problems.list.n > 0) {
                 text_add(&text, "\n");

@@ -17,23 +17,39 @@ static bool hold_from_json(Arena *arena, const json_t *json, StatusHold *ret) {
         return ret->instance && ret->unit;
 }
 
-static StatusReserved reserved_from_json(Arena *arena, const json_t *json) {
+static IdSet nodes_from_json(const json_t *json) {
         const json_t *nodes = json_object_get(json, "nodes");
-        StatusReserved reserved = {
-                .unit = text_from_json(arena, json, "unit"),
-                .instance = text_from_json(arena, json, "instance"),
-                .page_size_bytes = count_from_json(json, "pageSizeBytes"),
-                .pages = count_from_json(json, "pages"),
-                .is_likely = json_is_true(json_object_get(json, "likely")),
-        };
+        IdSet set = {};
 
         for (size_t i = 0; i < json_array_size(nodes); i++) {
                 json_int_t node = json_integer_value(json_array_get(nodes, i));
 
                 if (node >= 0 && node < ID_SET_MAX)
-                        id_set_add(&reserved.nodes, (unsigned) node);
+                        id_set_add(&set, (unsigned) node);
         }
-        return reserved;
+        return set;
+}
+
+static Exposure cover_from_json(Arena *arena, const json_t *json) {
+        return (Exposure){
+                .unit = text_from_json(arena, json, "unit"),
+                .page_size_bytes = count_from_json(json, "pageSizeBytes"),
+                .nodes = nodes_from_json(json),
+                .pages = count_from_json(json, "pages"),
+                .taker = text_from_json(arena, json, "taker"),
+                .taker_pages = count_from_json(json, "takerPages"),
+        };
+}
+
+static StatusReserved reserved_from_json(Arena *arena, const json_t *json) {
+        return (StatusReserved){
+                .unit = text_from_json(arena, json, "unit"),
+                .instance = text_from_json(arena, json, "instance"),
+                .page_size_bytes = count_from_json(json, "pageSizeBytes"),
+                .pages = count_from_json(json, "pages"),
+                .nodes = nodes_from_json(json),
+                .is_likely = json_is_true(json_object_get(json, "likely")),
+        };
 }
 
 int status_instance_from_json(Arena *arena, const json_t *json, StatusInstance *ret) {
@@ -79,6 +95,7 @@ static StatusPool pool_from_json(const json_t *json) {
                 .surplus_pages = count_from_json(json, "surplus"),
                 .foreign_pages = count_from_json(json, "foreign"),
                 .owned_pages = count_from_json(json, "owned"),
+                .cover_pages = count_from_json(json, "cover"),
         };
 }
 
@@ -135,6 +152,8 @@ Status *status_from_json(Arena *arena, const json_t *json) {
         status->problems = problems_from_json(arena, problems);
         json_array_foreach(json_object_get(json, "reserved"), i, item)
                 *vec_push(arena, &status->reserved) = reserved_from_json(arena, item);
+        json_array_foreach(json_object_get(json, "covers"), i, item)
+                *vec_push(arena, &status->covers) = cover_from_json(arena, item);
         json_array_foreach(json_object_get(json, "kept"), i, item)
                 if (hold_from_json(arena, item, &hold))
                         *vec_push(arena, &status->left) = hold;

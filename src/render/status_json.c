@@ -50,15 +50,25 @@ json_t *problems_to_json(const Diags *problems) {
         return VEC_TO_JSON(problem, &problems->list, problem_to_json(problem));
 }
 
+static json_t *exposures_to_json(const Exposures *exposures) {
+        return VEC_TO_JSON(exposure, exposures,
+                           json_pack("{ss? so so so ss? so}", "unit", exposure->unit,
+                                     "pageSizeBytes", count_to_json(exposure->page_size_bytes),
+                                     "pages", count_to_json(exposure->pages), "nodes",
+                                     ids_to_json(&exposure->nodes), "taker", exposure->taker,
+                                     "takerPages", count_to_json(exposure->taker_pages)));
+}
+
 json_t *status_to_json(const Status *status) {
         json_t *pools = ARRAY_TO_JSON(
                 pool, status->pools, status->n_pools,
-                json_pack("{si so so so so so so}", "node", (int) pool->node, "pageSizeBytes",
+                json_pack("{si so so so so so so so}", "node", (int) pool->node, "pageSizeBytes",
                           count_to_json(pool->page_size_bytes), "total",
                           count_to_json(pool->total_pages), "free", count_to_json(pool->free_pages),
                           "surplus", count_to_json(pool->surplus_pages), "foreign",
                           count_to_json(pool->foreign_pages), "owned",
-                          count_to_json(pool->owned_pages)));
+                          count_to_json(pool->owned_pages), "cover",
+                          count_to_json(pool->cover_pages)));
         json_t *reserved = VEC_TO_JSON(
                 part, &status->reserved,
                 json_pack("{ss? ss? so so so sb}", "unit", part->unit, "instance", part->instance,
@@ -66,17 +76,17 @@ json_t *status_to_json(const Status *status) {
                           count_to_json(part->pages), "nodes",
                           id_set_is_empty(&part->nodes) ? json_null() : ids_to_json(&part->nodes),
                           "likely", part->is_likely));
-        json_t *json =
-                json_pack("{s{ss ss? ss? ss? ss ss*} so so so so so so}", "host", "verdict",
-                          verdict_name(status->verdict), "transparentHugePages", status->thp,
-                          "bootId", status->boot_id && *status->boot_id ? status->boot_id : NULL,
-                          "phase", status->phase, "version", HUGEPLAN_VERSION, "configuration",
-                          status->fingerprint, "pools", pools, "reserved", reserved, "kept",
-                          VEC_TO_JSON(hold, &status->left, hold_to_json(hold)), "instances",
-                          ARRAY_TO_JSON(instance, status->instances, status->n_instances,
-                                        status_instance_to_json(instance)),
-                          "problems", problems_to_json(&status->problems), "attempts",
-                          VEC_TO_JSON(attempt, &status->attempts, attempt_to_json(attempt)));
+        json_t *json = json_pack(
+                "{s{ss ss? ss? ss? ss ss*} so so so so so so so}", "host", "verdict",
+                verdict_name(status->verdict), "transparentHugePages", status->thp, "bootId",
+                status->boot_id && *status->boot_id ? status->boot_id : NULL, "phase",
+                status->phase, "version", HUGEPLAN_VERSION, "configuration", status->fingerprint,
+                "pools", pools, "reserved", reserved, "covers", exposures_to_json(&status->covers),
+                "kept", VEC_TO_JSON(hold, &status->left, hold_to_json(hold)), "instances",
+                ARRAY_TO_JSON(instance, status->instances, status->n_instances,
+                              status_instance_to_json(instance)),
+                "problems", problems_to_json(&status->problems), "attempts",
+                VEC_TO_JSON(attempt, &status->attempts, attempt_to_json(attempt)));
 
         if (!status->page_users)
                 return json;
@@ -148,17 +158,10 @@ json_t *plan_to_json(const Plan *plan, const Plan *after_reload, const HostPlan 
                                                    after_reload->n_instances,
                                                    planned_to_json(planned)),
                                      "steps", steps_to_json(after_reload));
-        json_t *exposures =
-                VEC_TO_JSON(exposure, &plan->exposures,
-                            json_pack("{ss so so so ss? so}", "unit", exposure->unit,
-                                      "pageSizeBytes", count_to_json(exposure->page_size_bytes),
-                                      "pages", count_to_json(exposure->pages), "nodes",
-                                      ids_to_json(&exposure->nodes), "taker", exposure->taker,
-                                      "takerPages", count_to_json(exposure->taker_pages)));
-
-        return json_pack("{so so so so so}", "instances",
+        return json_pack("{so so so so so so}", "instances",
                          ARRAY_TO_JSON(planned, plan->instances, plan->n_instances,
                                        planned_to_json(planned)),
-                         "steps", steps_to_json(plan), "writes", writes, "exposures", exposures,
-                         "afterReload", reloaded);
+                         "steps", steps_to_json(plan), "writes", writes, "exposures",
+                         exposures_to_json(&plan->exposures), "covers",
+                         exposures_to_json(&plan->covers), "afterReload", reloaded);
 }

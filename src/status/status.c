@@ -70,6 +70,16 @@ static PlanInput plan_input_of(const StatusInput *input) {
 
 /* ---- pools ---- */
 
+/* What is there of it; the plan without it comes first. */
+static uint64_t cover_pages(const Judge *judge, unsigned node, const Pool *now) {
+        const PlanPool *planned = plan_pool(judge->input->plan, node, now->page_size_bytes);
+
+        return planned ? MIN(planned->cover_pages,
+                             sub_floored(pool_persistent_pages(now),
+                                         planned->to_pages - planned->cover_pages))
+                       : 0;
+}
+
 /* What nobody who is known uses is not there for instances. */
 static void judge_pools(Judge *judge) {
         const Topology *topology = judge->input->topology;
@@ -91,6 +101,7 @@ static void judge_pools(Judge *judge) {
                                 .total_pages = now->total_pages,
                                 .free_pages = now->free_pages,
                                 .surplus_pages = now->surplus_pages,
+                                .cover_pages = cover_pages(judge, topology->nodes[i].id, now),
                         };
                 }
 }
@@ -358,11 +369,26 @@ static const PlanInstance **in_order(Arena *arena, const Plan *plan) {
         return order;
 }
 
+/* Those that are granted pages of the size of index K and do not run, and their places in ORDER; how many. */
+static size_t find_starters(const Judge *judge, const PlanInstance *const *order, size_t k,
+                            Starter *starters, size_t *places) {
+        const PlanInput input = plan_input_of(judge->input);
+        size_t n = 0;
+
+        for (size_t i = 0; i < judge->input->plan->n_instances; i++) {
+                if (order[i]->page_size_bytes != input.topology->page_sizes[k].bytes ||
+                    order[i]->pages_granted == 0 || is_running(judge, order[i]))
+                        continue;
+                starters[n] = plan_starter(&input, &judge->promises[k], order[i]);
+                places[n++] = i;
+        }
+        return n;
+}
+
 /* By place in ORDER. */
 static Lack *find_lacks(const Judge *judge, const PlanInstance *const *order) {
         size_t n_instances = judge->input->plan->n_instances;
         const Topology *topology = judge->input->topology;
-        const PlanInput input = plan_input_of(judge->input);
         Lack *lacks = ARENA_ARRAY(judge->arena, Lack, n_instances);
         Lack *found = ARENA_ARRAY(judge->arena, Lack, n_instances);
         Starter *starters = ARENA_ARRAY(judge->arena, Starter, n_instances);
@@ -373,22 +399,37 @@ static Lack *find_lacks(const Judge *judge, const PlanInstance *const *order) {
                 if (topology_page_size_index(topology, order[i]->page_size_bytes) < 0)
                         lacks[i].pages = order[i]->pages_granted;
         for (size_t k = 0; k < topology->n_page_sizes; k++) {
-                size_t n = 0;
+                size_t n = find_starters(judge, order, k, starters, places);
 
-                /* Those that are granted something and do not run. */
-                for (size_t i = 0; i < n_instances; i++) {
-                        if (order[i]->page_size_bytes != topology->page_sizes[k].bytes ||
-                            order[i]->pages_granted == 0 || is_running(judge, order[i]))
-                                continue;
-                        starters[n] = plan_starter(&input, &judge->promises[k], order[i]);
-                        places[n++] = i;
-                }
                 promises_admit(judge->arena, &judge->promises[k],
                                topology_free_pages(judge->arena, topology, k), starters, n, found);
                 for (size_t i = 0; i < n; i++)
                         lacks[places[i]] = found[i];
         }
         return lacks;
+}
+
+static void judge_covers(Judge *judge, const PlanInstance *const *order) {
+        Status *status = judge->status;
+        const Topology *topology = judge->input->topology;
+        size_t n_instances = judge->input->plan->n_instances;
+        Starter *starters = ARENA_ARRAY(judge->arena, Starter, n_instances);
+        size_t *places = ARENA_ARRAY(judge->arena, size_t, n_instances);
+
+        for (size_t k = 0; k < topology->n_page_sizes; k++) {
+                uint64_t *pages = ARENA_ARRAY(judge->arena, uint64_t, topology->n_nodes);
+
+                ARRAY_FOREACH(pool, status->pools, status->n_pools)
+                        if (pool->page_size_bytes == topology->page_sizes[k].bytes)
+                                pages[topology_node_index(topology, pool->node)] =
+                                        pool->cover_pages;
+                const Exposures covers = promises_covered(
+                        judge->arena, &judge->promises[k],
+                        topology_free_pages(judge->arena, topology, k), pages, starters,
+                        find_starters(judge, order, k, starters, places));
+
+                vec_push_all(judge->arena, &status->covers, &covers);
+        }
 }
 
 Lack status_lack_for_start(Arena *arena, const StatusInput *input, const PlanInstance *instance) {
@@ -553,7 +594,10 @@ Status *status_judge(Arena *arena, const StatusInput *input) {
                                &status->instances[order[i] - plan->instances]);
         add_left(&judge);
         ARRAY_FOREACH(pool, status->pools, status->n_pools)
-                pool->foreign_pages = sub_floored(pool->total_pages, pool->owned_pages);
+                pool->foreign_pages =
+                        sub_floored(pool->total_pages, pool->owned_pages + pool->cover_pages);
+        if (ARRAY_ANY(pool, status->pools, status->n_pools, pool->cover_pages > 0))
+                judge_covers(&judge, order);
         add_problems(&judge);
         status->verdict = status_worst_verdict(status);
         if (input->attempts)

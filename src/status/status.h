@@ -28,6 +28,7 @@ typedef struct StatusPool {
         uint64_t surplus_pages;
         uint64_t foreign_pages; /* in the pool, but not for instances */
         uint64_t owned_pages;   /* for instances, and there */
+        uint64_t cover_pages;   /* beyond the plan, so that nobody takes what another depends on */
 } StatusPool;
 
 /* Pages that are reserved and not touched yet; HugePages_Rsvd of the kernel, taken apart. */
@@ -87,6 +88,7 @@ typedef struct Status {
         StatusInstance *instances;
         size_t n_instances;
         VEC(StatusReserved) reserved;
+        Exposures covers;     /* whom the cover of the pools protects from whom */
         VEC(StatusHold) left; /* by units of instances that are described no longer */
         Diags problems;
         Attempts attempts; /* what was done for the pools last, in this order */

@@ -44,8 +44,8 @@ static void add_pool(Arena *arena, Report *report, const StatusPool *pool) {
         if (!node) /* it has come since */
                 return;
         node->before_bytes = add_saturated(node->before_bytes, mul_saturated(before.value, size));
-        node->instances_bytes =
-                add_saturated(node->instances_bytes, mul_saturated(pool->owned_pages, size));
+        node->instances_bytes = add_saturated(
+                node->instances_bytes, mul_saturated(pool->owned_pages + pool->cover_pages, size));
         node->others_bytes =
                 add_saturated(node->others_bytes, mul_saturated(pool->foreign_pages, size));
         node->used_bytes = add_saturated(

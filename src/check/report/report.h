@@ -55,7 +55,7 @@ typedef struct ReportNode {
         unsigned id;
         uint64_t memory_bytes; /* 0: not known */
         uint64_t before_bytes;
-        uint64_t instances_bytes, others_bytes; /* now, for whom */
+        uint64_t instances_bytes, others_bytes; /* now, for whom: a cover is for instances */
         uint64_t used_bytes;                    /* of both */
 } ReportNode;
 

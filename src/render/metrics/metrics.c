@@ -62,6 +62,9 @@ static void add_pools(Maker *maker, const Status *status) {
                  offsetof(StatusPool, surplus_pages)},
                 {"pool_owned_bytes", "Of the pool, for instances.",
                  offsetof(StatusPool, owned_pages)},
+                {"pool_cover_bytes",
+                 "Of the pool, beyond the plan, so that nobody takes what a bound unit depends on.",
+                 offsetof(StatusPool, cover_pages)},
                 {"pool_foreign_bytes", "Of the pool, for no instance.",
                  offsetof(StatusPool, foreign_pages)},
         };

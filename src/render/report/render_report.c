@@ -172,9 +172,13 @@ static char *change_of(Arena *arena, HistoryNumber before, uint64_t now) {
 }
 
 static void add_pools(Arena *arena, DocSection *section, const Report *report) {
+        const Exposures *covers = &report->input->status->covers;
         DocTable *table = section_add_table(
                 arena, section, "Pools by node and page size, before and now",
-                "Node|>Page|>Before|>Now|>Change|>For instances|>For others|>Free|>Surplus|>Memory");
+                covers->n > 0 ? "Node|>Page|>Before|>Now|>Change|>For instances|>Cover|>For others|"
+                                ">Free|>Surplus|>Memory"
+                              : "Node|>Page|>Before|>Now|>Change|>For instances|>For others|>Free|"
+                                ">Surplus|>Memory");
 
         VEC_FOREACH(row, &report->pools) {
                 const StatusPool *pool = row->now;
@@ -188,12 +192,17 @@ static void add_pools(Arena *arena, DocSection *section, const Report *report) {
                 doc_table_add(arena, table, format_count(arena, pool->total_pages));
                 doc_table_add(arena, table, change_of(arena, row->before_pages, pool->total_pages));
                 doc_table_add(arena, table, format_count(arena, pool->owned_pages));
+                if (covers->n > 0)
+                        doc_table_add(arena, table, format_count(arena, pool->cover_pages));
                 doc_table_add(arena, table, format_count(arena, pool->foreign_pages));
                 doc_table_add(arena, table, format_count(arena, pool->free_pages));
                 doc_table_add(arena, table, format_count(arena, pool->surplus_pages));
                 doc_table_add(arena, table,
                               render_size(arena, pool->total_pages, pool->page_size_bytes));
         }
+        VEC_FOREACH(cover, covers)
+                section_add_paragraph(arena, section,
+                                      arena_printf(arena, "Cover: %s", render_cover(arena, cover)));
 }
 
 static void add_before_after(Arena *arena, Document *document, const Report *report) {

@@ -188,6 +188,11 @@ static void test_holds(void **state) {
 
 static void test_round_trip(void **state) {
         Status *status = some_status(*state);
+
+        *vec_push((Arena *) *state, &status->covers) = (Exposure){
+                .unit = "b.service", .page_size_bytes = 2 * MIB, .pages = 7, .taker_pages = 9};
+        id_set_add(&status->covers.items[0].nodes, 1);
+        status->pools[0].cover_pages = 7;
         json_t *json = status_to_json(status);
         Status *read = status_from_json(*state, json);
 
@@ -196,6 +201,7 @@ static void test_round_trip(void **state) {
 
         assert_int_equal(read->reserved.n, 3);
         assert_int_equal(read->left.n, 1);
+        assert_int_equal(read->covers.n, 1);
         assert_non_null(read->instances[0].until_restart);
         assert_true(json_equal(json, again));
         json_decref(json);

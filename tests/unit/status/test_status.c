@@ -595,6 +595,42 @@ static void test_exposure(void **state) {
         assert_int_equal(diags_count(&scene.status->problems, SEVERITY_WARNING), 1);
 }
 
+#define HOST_OF_C \
+        "sizes 2M\nnode 0 total=20G free=4G 2M=40\nnode 1 total=20G free=4G 2M=60\nreserved 2M="
+
+/* What the pool has on top once the plan is applied is nobody's but a cover, whether a runs or is to start. */
+static void test_cover(void **state) {
+        static const char *const running[] = {
+                "hold a.service a 2M=1:60 bind=1 counted\nunit a.service 2M=60\n"
+                "hold c.service c 2M=0:40 counted\nunit c.service 2M=40\n",
+                "hold c.service c 2M=0:40 counted\nunit c.service 2M=40\n",
+        };
+
+        for (size_t i = 0; i < ARRAY_LEN(running); i++) {
+                Scene scene = scene_of_unit(*state, "Pages=60\nNodes=1\nPlacement=bind",
+                                            i == 0 ? HOST_OF_C "100\n" : HOST_OF_C "40\n",
+                                            running[i]);
+
+                assert_int_equal(scene.status->covers.n, 0);
+                apply_all(&scene);
+                judge(&scene, false);
+                assert_verdict(&scene, "a", "ready");
+                assert_int_equal(scene.status->pools[1].total_pages, 100);
+                assert_int_equal(scene.status->pools[1].owned_pages, 60);
+                assert_int_equal(scene.status->pools[1].cover_pages, 40);
+                assert_int_equal(scene.status->pools[1].foreign_pages, 0);
+                assert_int_equal(scene.status->covers.n, 1);
+                const Exposure *cover = scene.status->covers.items;
+
+                assert_text(cover->unit, "a.service");
+                assert_text(cover->taker, "c.service");
+                assert_int_equal(cover->pages, 40);
+                assert_text(id_set_format(*state, &cover->nodes), "1");
+                assert_int_equal(scene.plan->covers.n, 1);
+                assert_text(scene.plan->covers.items[0].unit, "a.service");
+        }
+}
+
 /* ---- who comes before ---- */
 
 /* Its pages stand, and those that run may take some of them. */
@@ -838,6 +874,7 @@ TEST_FILE(status) {
                 TEST(test_running_and_not_known_to_be_lost),
                 TEST(test_left),
                 TEST(test_exposure),
+                TEST(test_cover),
                 TEST(test_lack),
                 TEST(test_lack_for_start),
                 TEST(test_lack_with_mount),
