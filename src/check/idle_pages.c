@@ -5,71 +5,92 @@
 #include "check/boot/kernel_args.h"
 #include "model/names.h"
 
-typedef struct Idler {
-        Arena *arena;
-        const IdleInput *input;
-} Idler;
+/* ---- what units have, by their mappings ---- */
 
-static bool is_of_instance(const Idler *idler, const PageUser *user) {
-        const Config *config = idler->input->config;
+static UnitUse *unit_of(Arena *arena, HostUse *use, const char *name) {
+        UnitUse *unit = VEC_FIND(each, &use->units, text_equals(each->unit, name));
 
-        return user->unit &&
-               ARRAY_ANY(instance, config->instances, config->n_instances,
-                         !instance->refusal && text_equals(instance->unit, user->unit));
+        if (!unit) {
+                unit = vec_push(arena, &use->units);
+                *unit = (UnitUse){.unit = name, .is_running = true};
+        }
+        return unit;
 }
 
-/* Of what is in use on a node, what surely is instances' own. */
-static uint64_t own_used_pages(const Idler *idler, unsigned node, uint64_t page_size_bytes) {
-        uint64_t pages = 0;
+/* Who was not let start is in the ledger with what its instance wants. */
+static LedgerHold *hold_of(Arena *arena, Ledger *ledger, const DemandInstance *demand) {
+        LedgerHold *hold = ledger_hold(ledger, demand->config->unit, NULL);
 
-        if (idler->input->page_users)
-                VEC_FOREACH(user, &idler->input->page_users->list) {
-                        if (user->page_size_bytes != page_size_bytes ||
-                            !is_of_instance(idler, user))
-                                continue;
-                        pages += ARRAY_SUM(each, user->nodes, user->n_nodes,
-                                           each->node == node ? each->pages : 0);
-                        if (user->n_nodes == 0 && idler->input->topology->n_nodes == 1)
-                                pages += user->pages;
-                }
-        return pages;
+        if (!hold) {
+                hold = vec_push(arena, &ledger->holds);
+                *hold = (LedgerHold){
+                        .unit = demand->config->unit,
+                        .run = "",
+                        .policy = demand->policy,
+                        .is_assumed = true,
+                        .granted = {.name = demand->config->name,
+                                    .page_size_bytes = demand->options[0].page_size_bytes,
+                                    .pages_wanted = demand->options[0].pages},
+                };
+        }
+        return hold;
 }
 
-/* On one node: a lower bound, for what is not known counts as somebody's. */
-static uint64_t idle_on(const Idler *idler, const PlanPool *planned) {
-        const Topology *topology = idler->input->topology;
-        uint64_t bytes = planned->page_size_bytes;
-        const Pool *now = topology_pool(topology, planned->node, bytes);
+/* Where the kernel does not count for a unit, its mappings do. */
+static void count_mappings(Arena *arena, const IdleInput *input, Ledger *ledger, HostUse *use) {
+        const Demand *demand = input->plan->demand;
 
-        if (!now)
-                return 0;
-        uint64_t used = pool_used_pages(now),
-                 own = MIN(used, own_used_pages(idler, planned->node, bytes));
-        uint64_t promised =
-                topology->page_sizes[topology_page_size_index(topology, bytes)].reserved_pages;
+        VEC_FOREACH(user, &input->page_users->list) {
+                const DemandInstance *instance =
+                        user->unit ? ARRAY_FIND(each, demand->instances, demand->n_instances,
+                                                each->n_options > 0 &&
+                                                        text_equals(each->config->unit, user->unit))
+                                   : NULL;
+                bool is_one_node = input->topology->n_nodes == 1;
 
-        /* Promised to anybody who may be no instance; on which node, nobody knows. */
-        if (idler->input->page_users)
-                VEC_FOREACH(user, &idler->input->page_users->list)
-                        if (user->page_size_bytes == bytes && is_of_instance(idler, user))
-                                promised = sub_floored(
-                                        promised, sub_floored(user->mapped_pages, user->pages));
-        uint64_t needed = add_saturated(MAX(planned->granted_pages, own),
-                                        add_saturated(used - own, promised));
+                if (!instance || (user->n_nodes == 0 && !is_one_node && user->pages > 0))
+                        continue;
+                LedgerHold *hold = hold_of(arena, ledger, instance);
+                UnitUse *unit = unit_of(arena, use, user->unit);
 
-        return MIN(sub_floored(planned->to_pages, needed), now->free_pages);
+                if (hold->is_counted && unit_use_charge(unit, user->page_size_bytes))
+                        continue;
+                const NodePages all = {input->topology->nodes[0].id, user->pages};
+
+                hold->is_counted = true;
+                *vec_push(arena, &unit->charges) = (UnitCharge){
+                        .page_size_bytes = user->page_size_bytes,
+                        .reserved_pages = page_user_kept_pages(user),
+                        .used = user->n_nodes > 0 ? user->nodes
+                                                  : arena_memdup(arena, &all, sizeof(all)),
+                        .n_used = user->n_nodes > 0 ? user->n_nodes : 1,
+                };
+        }
 }
 
 IdlePages idle_pages_find(Arena *arena, const IdleInput *input, uint64_t page_size_bytes) {
-        const Idler idler = {arena, input};
+        Ledger *ledger = ledger_copy(arena, input->ledger);
+        HostUse use = *input->use;
+
+        use.units.items = arena_memdup(arena, use.units.items, use.units.n * sizeof(UnitUse));
+        use.units.capacity = use.units.n;
+        if (input->page_users)
+                count_mappings(arena, input, ledger, &use);
+        const PlanInput plan_input = {
+                .host = &input->config->host,
+                .demand = input->plan->demand,
+                .topology = input->topology,
+                .ledger = ledger,
+                .use = &use,
+                .is_incomplete = input->config->is_incomplete,
+        };
+        const IdlePools pools = idle_pools_find(arena, &plan_input, input->plan);
         Text where = text_in(arena), command = text_in(arena);
         /* The pools as they were before hugeplan added to them. */
         Topology *found = kernel_args_boot_topology(arena, input->topology);
         const Plan *plan = input->plan;
         IdlePages idle = {};
 
-        if (input->config->host.existing_pages != EXISTING_USE)
-                return idle;
         ARRAY_FOREACH(pool, plan->pools, plan->n_pools) {
                 int k = topology_page_size_index(found, pool->page_size_bytes);
                 size_t n = topology_node_index(found, pool->node);
@@ -77,11 +98,11 @@ IdlePages idle_pages_find(Arena *arena, const IdleInput *input, uint64_t page_si
                 if (k >= 0 && n < found->n_nodes)
                         found->nodes[n].pools[k].total_pages = pool->found_pages;
         }
-        ARRAY_FOREACH(planned, plan->pools, plan->n_pools) {
-                uint64_t pages =
-                        planned->page_size_bytes == page_size_bytes ? idle_on(&idler, planned) : 0;
+        VEC_FOREACH(each, &pools) {
+                const PlanPool *planned = each->planned;
+                uint64_t pages = each->pages;
 
-                if (pages == 0)
+                if (planned->page_size_bytes != page_size_bytes)
                         continue;
                 idle.pages += pages;
                 text_add_item(&where, arena_printf(arena, "%s on node %u",

@@ -29,6 +29,8 @@ typedef struct RuleInput {
         const Config *config;
         const Topology *topology;
         const Plan *plan;
+        const Ledger *ledger; /* by which PLAN was made, as is USE */
+        const HostUse *use;
         const ThpPlan *thp;
         const Figures *figures;      /* of all instances that can be asked */
         const HostFacts *facts;      /* of the same configuration, as it will be once applied */

@@ -24,6 +24,8 @@ static IdlePages find_idle(const RuleRun *run, uint64_t page_size_bytes) {
                 .config = run->input->config,
                 .topology = run->input->topology,
                 .plan = run->input->plan,
+                .ledger = run->input->ledger,
+                .use = run->input->use,
                 .page_users = run->input->page_users,
                 .setting_sources = run->input->setting_sources,
         };

@@ -302,6 +302,8 @@ Findings findings_now(Command *command, const Look **ret_look) {
                 .config = look->config,
                 .topology = look->topology,
                 .plan = look->plan,
+                .ledger = look->ledger,
+                .use = look->use,
                 .thp = &look->host.thp,
                 .figures = &check.figures,
                 .facts = check.facts,

@@ -51,6 +51,8 @@ typedef struct Host {
         const Config *config;
         const Topology *topology;
         const Plan *plan;
+        Ledger *ledger;
+        HostUse use;
 } Host;
 
 static Arena *lasting;
@@ -75,7 +77,8 @@ static const Host *find_host(size_t which) {
 
         topology->limits = (KernelLimits){32 * MIB, 8192, 54322};
         *host = (Host){.config = make_config(lasting, which), .topology = topology};
-        host->plan = plan_simple(lasting, host->config, topology);
+        host->ledger = ledger_new(lasting, topology->boot_id);
+        host->plan = plan_with(lasting, host->config, topology, host->ledger, NULL);
         return host;
 }
 
@@ -196,6 +199,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
                 .config = config,
                 .topology = topology,
                 .plan = plan,
+                .ledger = host->ledger,
+                .use = &host->use,
                 .thp = &thp,
                 .figures = &figures,
                 .facts = facts,

@@ -13,6 +13,7 @@
 
 #include "keeper/keeper.h"
 #include "model/model_root.h"
+#include "plan/idle.h"
 #include "property/random.h"
 
 enum { NODES = 4, UNITS = 5, STRANGERS = 4, DESCRIBED = 6, CLAIMS = 4, MOUNTS = 8, STEPS_MAX = 64 };
@@ -208,6 +209,8 @@ bool somebody_touches(History *history, Actor *ret_actor);
 bool stranger_comes(History *history);
 bool stranger_goes(History *history);
 void stranger_writes(History *history);
+/* Whoever does as `check` says: all pages that lie idle are taken out of the pools. False: there are none. */
+bool stranger_gives_back(History *history);
 void strangers_take_memory(History *history);
 
 KernelPolicy kernel_policy(const History *history, const MemoryPolicy *policy);

@@ -487,6 +487,35 @@ void stranger_writes(History *history) {
         note_found(history);
 }
 
+bool stranger_gives_back(History *history) {
+        CLEANUP(arena_freep) Arena *arena = arena_new();
+        const Look *look = keeper_look(history->keeper);
+        const PlanInput input = {
+                .host = &look->config->host,
+                .demand = look->plan->demand,
+                .topology = look->topology,
+                .ledger = look->ledger,
+                .use = look->use,
+                .is_incomplete = look->config->is_incomplete,
+        };
+        const IdlePools idle = idle_pools_find(arena, &input, look->plan);
+
+        VEC_FOREACH(pool, &idle) {
+                int node = (int) pool->planned->node;
+                uint64_t bytes = pool->planned->page_size_bytes;
+                KernelPool now = kernel_pool(history->kernel, node, bytes);
+                uint64_t persistent = now.total_pages - now.surplus_pages;
+
+                say(history, "      node %d: %" PRIu64 " idle pages of %" PRIu64 "M go", node,
+                    pool->pages, bytes / MIB);
+                kernel_set_pool(history->kernel, NULL, node, bytes,
+                                MIN(persistent, pool->planned->to_pages - pool->pages));
+        }
+        history->is_settled = history->is_settled && idle.n == 0;
+        note_found(history);
+        return idle.n > 0;
+}
+
 void strangers_take_memory(History *history) {
         unsigned node = (unsigned) draw(history, 0, history->n_nodes - 1);
         uint64_t bytes = draw(history, 1, 200) * MIB;

@@ -151,6 +151,25 @@ static bool step_write(History *history) {
         return true;
 }
 
+/* It hurts nobody, as nothing does that hugeplan does itself, and nothing is reserved again for anybody. */
+static bool step_give_back(History *history) {
+        daemon_verify(history, false);
+        check_after(history, ACTOR_HUGEPLAN);
+        if (history->broken || history->is_over || !stranger_gives_back(history))
+                return false;
+        check_after(history, ACTOR_HUGEPLAN);
+        PoolCounts before = pool_counts(history);
+        bool was_edited = history->is_edited; /* it may be killed, and read that */
+
+        daemon_verify(history, false);
+        check_after(history, ACTOR_HUGEPLAN);
+        PoolCounts after = pool_counts(history);
+
+        if (!has_strangers(history) && !was_edited && memcmp(&before, &after, sizeof(after)) != 0)
+                break_off(history, "idle", "pages were called idle, and are reserved again");
+        return true;
+}
+
 static bool step_memory(History *history) {
         strangers_take_memory(history);
         check_after(history, ACTOR_STRANGER);
@@ -193,7 +212,7 @@ static const StepKind kinds[] = {
         {8, step_restart},    {14, step_edit},         {3, step_reload}, {4, step_release},
         {5, step_stranger},   {5, step_stranger_goes}, {4, step_write},  {3, step_memory},
         {2, step_kill},       {3, step_kill_soon},     {6, step_look},   {4, step_claim},
-        {6, step_start_many},
+        {6, step_start_many}, {4, step_give_back},
 };
 
 static const StepKind *draw_kind(History *history) {

@@ -97,6 +97,8 @@ static void find_ownerless(Verification *verification) {
                 .config = look->config,
                 .topology = look->topology,
                 .plan = look->plan,
+                .ledger = look->ledger,
+                .use = look->use,
                 .page_users = page_users,
                 .setting_sources =
                         setting_sources_find(verification->command->root, arena, look->topology),

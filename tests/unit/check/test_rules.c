@@ -23,6 +23,7 @@ typedef struct Case {
         const char *sysctl;  /* /etc/sysctl.d/99.conf */
         const char *thp;     /* what the kernel has */
         const char *held;    /* "UNIT PAGES" of 2M; by a segment: "- PAGES" */
+        const char *running; /* as running_make() has it */
         const char *alert;   /* the end of the alert log of DB */
         const char *expects; /* part of what is said; NULL: nothing is */
         TestFile files[FILES_MAX];
@@ -31,6 +32,11 @@ typedef struct Case {
 #define TWO_NODES                                        \
         "sizes 2M\nnode 0 total=64G free=62G 2M=0/0/0\n" \
         "node 1 total=64G free=62G 2M=0/0/0\n"
+/* Bound to node 1; and another, which may take its pages anywhere, and has taken none yet. */
+#define BOUND "[Instance]\nUnit=b.service\nPages=139\nNodes=1\nPlacement=bind\n"
+#define UNTOUCHED                                                            \
+        "hold b.service db 2M=1:139 bind=1 counted\nunit b.service 2M=139\n" \
+        "hold a.service a 2M=0:164 counted\nunit a.service 2M=0\n"
 #define FOUND_FREE "sizes 1G 2M\nnode 0 total=64G free=58G 1G=0/0/0 2M=2000/2000/0\n"
 /* Whatever is planned stands already. */
 #define RESERVED "sizes 1G 2M\nnode 0 total=64G free=50G 1G=0/0/0 2M=5000/5000/0\n"
@@ -425,8 +431,19 @@ static const Case cases[] = {
         {"idle-pages", PG_PAGES, .held = "postgresql@15-main.service 1081",
          .topology = "sizes 2M\nnode 0 total=64G free=58G 2M=2000/919/0\n",
          .expects = "919 pages of 2M (1.8G) lie idle"},
-        {"idle-pages", PG_PAGES, .held = "other.service 910",
+        {"idle-pages", PG_PAGES,
          .topology = "sizes 2M\nnode 0 total=64G free=58G 2M=2000/1090/0\n"},
+        /* A cover is there for somebody, and so are existing pages that serve as one. */
+        {"idle-pages", BOUND, .running = UNTOUCHED,
+         .topology = "sizes 2M\nnode 0 total=8G free=6G 2M=164\n"
+                     "node 1 total=8G free=6G 2M=303/303\nreserved 2M=139\n"},
+        {"idle-pages", BOUND, .running = UNTOUCHED,
+         .topology = "sizes 2M\nnode 0 total=8G free=6G 2M=164\n"
+                     "node 1 total=8G free=6G 2M=300/300\nreserved 2M=139\n"},
+        {"idle-pages", BOUND, .running = UNTOUCHED,
+         .topology = "sizes 2M\nnode 0 total=8G free=6G 2M=164\n"
+                     "node 1 total=8G free=6G 2M=339/339\nreserved 2M=139\n",
+         .expects = "nobody uses: 36 on node 1; give them back: echo 303 > "},
         {"idle-pages", PG_PAGES,
          .topology = "sizes 2M\nnode 0 total=64G free=58G 2M=1090/1090/0\n"},
         {"idle-pages", PG_PAGES, .topology = FOUND_FREE, .host = "ExistingPages=keep"},
@@ -781,7 +798,9 @@ static Findings judge(Arena *arena, const Case *c) {
         topology->thp_exists = true;
         topology->base_page_bytes = 4 * KIB;
         assert_text(problems_text(arena, &config->problems), "");
-        Plan *plan = plan_simple(arena, config, topology);
+        Ledger *ledger = ledger_new(arena, topology->boot_id);
+        Running running = running_make(arena, c->running ? c->running : "");
+        Plan *plan = plan_beside(arena, config, topology, ledger, &running);
         ThpPlan thp = thp_plan_make(arena, config, topology, 0, &problems);
         Figures figures = case_figures(arena, c, config, plan);
         const Sources *sources = case_sources(arena, c);
@@ -800,6 +819,8 @@ static Findings judge(Arena *arena, const Case *c) {
                 .config = config,
                 .topology = topology,
                 .plan = plan,
+                .ledger = ledger,
+                .use = &running.use,
                 .thp = &thp,
                 .figures = &figures,
                 .facts = facts,

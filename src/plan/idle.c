@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "plan/idle.h"
+
+#include "base/size.h"
+
+/* As if nothing had been in the pools before hugeplan, and all that is used were others' but for what is counted:
+ * who has had nothing before has taken nothing unseen (promise/promise.c). */
+static const Plan *plan_as_own(Arena *arena, const PlanInput *input) {
+        Ledger *ledger = ledger_copy(arena, input->ledger);
+        PlanInput own = *input;
+
+        VEC_FOREACH(pool, &ledger->pools) {
+                pool->found_pages = 0;
+                pool->others_pages = UINT64_MAX;
+        }
+        ARRAY_FOREACH(instance, input->demand->instances, input->demand->n_instances)
+                if (!ledger_instance(ledger, instance->config->name))
+                        *vec_push(arena, &ledger->instances) =
+                                (LedgerInstance){.name = instance->config->name};
+        own.ledger = ledger;
+        return plan_make(arena, &own);
+}
+
+IdlePools idle_pools_find(Arena *arena, const PlanInput *input, const Plan *plan) {
+        IdlePools idle = {};
+
+        if (input->host->existing_pages != EXISTING_USE)
+                return idle;
+        const Plan *own = plan_as_own(arena, input);
+
+        ARRAY_FOREACH(planned, plan->pools, plan->n_pools) {
+                const PlanPool *kept = plan_pool(own, planned->node, planned->page_size_bytes);
+                const Pool *now =
+                        topology_pool(input->topology, planned->node, planned->page_size_bytes);
+                uint64_t pages =
+                        MIN(sub_floored(planned->to_pages, kept->to_pages), now->free_pages);
+
+                if (pages > 0)
+                        *vec_push(arena, &idle) = (IdlePool){planned, pages};
+        }
+        return idle;
+}
