@@ -242,7 +242,7 @@ const char manager_interface_description[] =
         "\n"
         "# Pages on nodes that a unit is bound to, and that it has not touched yet.\n"
         "type Exposure (\n"
-        "        # The unit; null: processes of no unit that is known\n"
+        "        # The unit; null: what is reserved and not planned\n"
         "        unit: ?string,\n"
         "        # The size of a page in bytes\n"
         "        pageSizeBytes: int,\n"

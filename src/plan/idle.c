@@ -3,10 +3,15 @@
 
 #include "base/size.h"
 
+static int compare_names(const void *a, const void *b) {
+        return strcmp(((const LedgerInstance *) a)->name, ((const LedgerInstance *) b)->name);
+}
+
 /* As if nothing had been in the pools before hugeplan, and all that is used were others' but for what is counted:
  * who has had nothing before has taken nothing unseen (promise/promise.c). */
 static const Plan *plan_as_own(Arena *arena, const PlanInput *input) {
         Ledger *ledger = ledger_copy(arena, input->ledger);
+        typeof(ledger->instances) missing = {};
         PlanInput own = *input;
 
         VEC_FOREACH(pool, &ledger->pools) {
@@ -15,8 +20,11 @@ static const Plan *plan_as_own(Arena *arena, const PlanInput *input) {
         }
         ARRAY_FOREACH(instance, input->demand->instances, input->demand->n_instances)
                 if (!ledger_instance(ledger, instance->config->name))
-                        *vec_push(arena, &ledger->instances) =
+                        *vec_push(arena, &missing) =
                                 (LedgerInstance){.name = instance->config->name};
+        VEC_FOREACH(instance, &missing)
+                *vec_push(arena, &ledger->instances) = *instance;
+        vec_sort(&ledger->instances, compare_names);
         own.ledger = ledger;
         return plan_make(arena, &own);
 }

@@ -52,7 +52,7 @@ Exposures promises_coming_exposures(Arena *arena, const Promises *promises,
 
 /* For whom COVER_PAGES of FREE_PAGES are there: what would be exposed, or lacked by the starters, without them. The
  * starters' rows have the unit that is to start, or the instance where that has none; a row without a unit is for
- * all of which nobody knows. */
+ * what is reserved and not planned. */
 Exposures promises_covered(Arena *arena, const Promises *promises, const uint64_t *free_pages,
                            const uint64_t *cover_pages, const Starter *starters, size_t n);
 

@@ -48,6 +48,7 @@ typedef struct World {
         /* As the oracle has it. */
         NaivePromises promises[SIZES_MAX];
         uint64_t others[NODES_MAX][SIZES_MAX]; /* in use by, or promised to, nobody who is known */
+        uint64_t *kept; /* by index of the pool: beyond the plan, for it could not be lowered to that */
 } World;
 
 /* ---- showing a world ---- */
@@ -1114,12 +1115,12 @@ static void check_targets_of_size(const World *world, size_t k) {
                 const Pool *now = &world->topology->nodes[i].pools[k];
                 const PlanPool *pool =
                         plan_pool(world->plan, world->topology->nodes[i].id, now->page_size_bytes);
-                uint64_t persistent = persistent_of(now), found, needed, to_pages;
+                uint64_t persistent = persistent_of(now), found, needed, to_pages, taken, cover = 0;
 
                 if (!now->exists)
                         continue;
                 found = found_in(world, i, k);
-                needed = naive_base(world, i, k) + pool->granted_pages;
+                needed = taken = naive_base(world, i, k) + pool->granted_pages;
                 /* Pages are there, as persistent ones or others' surplus: what is persistent may stay
                  * fewer by the latter, but is not made so. */
                 if (needed <= now->total_pages)
@@ -1133,10 +1134,15 @@ static void check_targets_of_size(const World *world, size_t k) {
                                              naive_spare(&world->promises[k], &balance, free, i));
 
                         free[i] -= fewer;
-                        to_pages = persistent - fewer;
+                        cover = sub_floored(persistent - fewer,
+                                            MAX(to_pages, MIN(persistent, taken)));
+                        to_pages = persistent - fewer - cover;
                 }
                 REQUIRE(world, pool->to_pages == to_pages + pool->cover_pages,
                         "pool %u: %" PRIu64 " and cover", pool->node, to_pages);
+                REQUIRE(world, pool->cover_pages >= cover, "pool %u: %" PRIu64 " are kept",
+                        pool->node, cover);
+                world->kept[pool - world->plan->pools] = cover;
                 REQUIRE(world, pool->to_pages >= found, "pool %u", pool->node);
                 REQUIRE(world, sub_floored(persistent, pool->to_pages) <= now->free_pages,
                         "pool %u", pool->node);
@@ -1160,7 +1166,8 @@ static void check_spare_of_size(const World *world, size_t k) {
         }
 }
 
-static void check_targets(const World *world) {
+static void check_targets(World *world) {
+        world->kept = ARENA_ARRAY(world->arena, uint64_t, world->plan->n_pools);
         for (size_t k = 0; k < world->topology->n_page_sizes; k++) {
                 check_spare_of_size(world, k);
                 check_targets_of_size(world, k);
@@ -1227,6 +1234,11 @@ static bool is_worth_covering(const Wrongs *wrongs) {
         return false;
 }
 
+/* Those of the cover that are there for somebody's sake: others were not given back, as they may be promised. */
+static uint64_t raised_pages(const World *world, const PlanPool *pool) {
+        return pool->cover_pages - world->kept[pool - world->plan->pools];
+}
+
 /* Free pages when the plan is applied, without those that are there for cover. */
 static void find_free_then(const World *world, size_t k, bool is_with_cover, uint64_t *ret) {
         find_free(world, k, ret);
@@ -1238,7 +1250,7 @@ static void find_free_then(const World *world, size_t k, bool is_with_cover, uin
 
                 if (!now->exists)
                         continue;
-                to_pages = pool->to_pages - (is_with_cover ? 0 : pool->cover_pages);
+                to_pages = pool->to_pages - (is_with_cover ? 0 : raised_pages(world, pool));
                 ret[i] = to_pages < persistent_of(now)
                                  ? ret[i] - (persistent_of(now) - to_pages)
                                  : ret[i] + sub_floored(to_pages, now->total_pages);
@@ -1272,7 +1284,7 @@ static void check_cover_of_size(const World *world, size_t k, size_t *n_exposure
 
         for (size_t p = 0; p < world->plan->n_pools; p++)
                 if (size_at(world, world->plan->pools[p].page_size_bytes) == k)
-                        cover += world->plan->pools[p].cover_pages;
+                        cover += raised_pages(world, &world->plan->pools[p]);
         find_free_then(world, k, true, free);
         const Wrongs left = find_wrongs(world, k, free);
 
@@ -1319,7 +1331,7 @@ static void check_cover(const World *world) {
                 check_cover_of_size(world, k, &n_exposures);
         REQUIRE(world, world->plan->exposures.n == n_exposures, "%zu exposures", n_exposures);
         for (size_t p = 0; world->is_restarted && p < world->plan->n_pools; p++)
-                REQUIRE(world, world->plan->pools[p].cover_pages == 0, "pool %u",
+                REQUIRE(world, raised_pages(world, &world->plan->pools[p]) == 0, "pool %u",
                         world->plan->pools[p].node);
 }
 
