@@ -99,10 +99,7 @@ static const char *add_size(const Maker *maker, Candidate *candidate, Text *text
                 comment(text, "Its unit does not tell: %s. But process %" PRIu64 " does.", wrong,
                         candidate->process->pid);
         add_figure(maker, candidate, &figure, text);
-        const Setting *sessions = settings_find(&figure.gathered->settings, "max_connections");
-
-        if (sessions)
-                parse_u64(sessions->value, &suggestion->sessions);
+        suggestion->sessions = engine_sessions(candidate->engine, figure.gathered);
         suggestion->pages = figure.sizing.pages;
         suggestion->data_directory = figure.gathered->data_directory;
         return NULL;

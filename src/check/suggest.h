@@ -31,7 +31,7 @@ typedef struct Suggestion {
         uint64_t pages;        /* of the default size, by today's settings; 0: not known */
         const char *data_directory; /* NULL: not known */
         bool is_running;            /* as far as was seen */
-        uint64_t sessions;          /* at most, by max_connections; 0: not known */
+        uint64_t sessions;          /* at most; as for engine_sessions() */
 } Suggestion;
 
 typedef struct Suggestions {

@@ -64,7 +64,7 @@ json_t *figures_to_json(Arena *arena, const Figures *figures) {
         json_t *found = json_null();
 
         if (gathered)
-                found = json_pack("{so so so so so so so so so}", "settings",
+                found = json_pack("{so so so so so so so so so so}", "settings",
                                   settings_to_json(arena, &gathered->settings), "problems",
                                   diags_to_json(arena, &gathered->problems), "version",
                                   figure_string_to_json(arena, gathered->version), "dataDirectory",
@@ -73,7 +73,8 @@ json_t *figures_to_json(Arena *arena, const Figures *figures) {
                                   "user", figure_string_to_json(arena, gathered->user), "options",
                                   settings_to_json(arena, &gathered->options), "program",
                                   figure_string_to_json(arena, gathered->program), "untrusted",
-                                  figure_string_to_json(arena, gathered->untrusted));
+                                  figure_string_to_json(arena, gathered->untrusted), "incomplete",
+                                  figure_string_to_json(arena, gathered->incomplete));
         return json_pack("{so so}", "gathered", found, "figures",
                          VEC_TO_JSON(figure, figures, figure_to_json(arena, figure)));
 }
@@ -160,13 +161,14 @@ static int take_step(Arena *arena, const json_t *row, void *ret) {
 
 static int take_gathered(Arena *arena, const json_t *json, Gathered *ret) {
         const json_t *settings, *problems, *version, *data, *config, *user, *options, *program,
-                *untrusted;
+                *untrusted, *incomplete;
 
         ret->problems = diags_in(arena);
-        if (json_unpack((json_t *) json, "{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o !}",
+        if (json_unpack((json_t *) json, "{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o !}",
                         "settings", &settings, "problems", &problems, "version", &version,
                         "dataDirectory", &data, "configFile", &config, "user", &user, "options",
-                        &options, "program", &program, "untrusted", &untrusted) < 0 ||
+                        &options, "program", &program, "untrusted", &untrusted, "incomplete",
+                        &incomplete) < 0 ||
             take_list(arena, settings, SETTINGS_MAX, take_setting, &ret->settings) < 0 ||
             take_list(arena, problems, PROBLEMS_MAX, take_diag, &ret->problems) < 0 ||
             figure_string_from_json(arena, version, &ret->version) < 0 ||
@@ -175,7 +177,8 @@ static int take_gathered(Arena *arena, const json_t *json, Gathered *ret) {
             figure_string_from_json(arena, user, &ret->user) < 0 ||
             take_list(arena, options, SETTINGS_MAX, take_setting, &ret->options) < 0 ||
             figure_string_from_json(arena, program, &ret->program) < 0 ||
-            figure_string_from_json(arena, untrusted, &ret->untrusted) < 0)
+            figure_string_from_json(arena, untrusted, &ret->untrusted) < 0 ||
+            figure_string_from_json(arena, incomplete, &ret->incomplete) < 0)
                 return -EINVAL;
         return 0;
 }

@@ -12,6 +12,7 @@ void figures_gather(Arena *arena, const Engine *engine, const EngineTarget *targ
         gathered->problems = diags_in(arena);
         const char *wrong = engine_reader(engine)->gather(arena, target, sources, gathered);
 
+        gathered->incomplete = wrong;
         settings_add_cpus(arena, &gathered->settings, target->n_cpus);
 
         for (size_t i = 0; i < n_page_sizes && !wrong; i++) {

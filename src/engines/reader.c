@@ -14,6 +14,17 @@ const EngineReader *engine_reader(const Engine *engine) {
         return &none;
 }
 
+uint64_t engine_sessions(const Engine *engine, const Gathered *gathered) {
+        const EngineReader *reader = engine_reader(engine);
+
+        if (!reader->sessions_setting || gathered->incomplete)
+                return 0;
+        const Setting *setting = settings_find(&gathered->settings, reader->sessions_setting);
+        uint64_t n = reader->sessions_initial;
+
+        return setting && parse_u64(setting->value, &n) < 0 ? 0 : n;
+}
+
 bool engine_is_fixed(const Engine *engine, const Settings *settings) {
         const EngineReader *reader = engine_reader(engine);
 

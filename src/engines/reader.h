@@ -22,6 +22,7 @@ typedef struct Gathered {
         Settings options;
         const char *program;   /* the server's, where the unit names it; NULL: not known */
         const char *untrusted; /* why no program is to be asked with these options; NULL: it may be */
+        const char *incomplete; /* why there may be other settings than these; NULL: all was read */
 } Gathered;
 
 /* Asked as whom it does not matter: it needs no rights. */
@@ -76,6 +77,9 @@ typedef struct EngineReader {
 
 /* Never NULL: of an engine without one all members are. */
 const EngineReader *engine_reader(const Engine *engine);
+
+/* How many processes may attach the memory of a server with what was GATHERED; 0: not known, or there is but one. */
+uint64_t engine_sessions(const Engine *engine, const Gathered *gathered);
 
 /* Whether a server with SETTINGS, for which its formula has a size, maps all that it will ever take of huge pages when
  * it starts, and as much at each start: then what it was seen to have is what it takes. True of all settings where

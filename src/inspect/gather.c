@@ -108,6 +108,7 @@ static void gather_there(const Gatherer *gatherer, Arena *arena, const Engine *e
                 Gathered *nothing = ARENA_NEW(arena, Gathered);
 
                 nothing->problems = diags_in(arena);
+                nothing->incomplete = wrong;
                 *vec_push(arena, ret) =
                         (Figure){.instance = target->instance, .gathered = nothing, .wrong = wrong};
         }

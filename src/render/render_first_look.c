@@ -3,6 +3,7 @@
 
 #include "base/json.h"
 #include "base/size.h"
+#include "engines/reader.h"
 
 /* How the processes of a unit have mapped their memory. */
 typedef struct UnitMemory {
@@ -46,12 +47,19 @@ static uint64_t tables_of_session(const FirstLook *look, const Suggestion *sugge
         return page_tables_bytes(needed_bytes(look, suggestion), look->topology->base_page_bytes);
 }
 
+/* Threads share theirs. */
+static bool has_one_table(const Suggestion *suggestion) {
+        return !engine_reader(suggestion->engine)->sessions_setting;
+}
+
 static const char *tables_at_worst(Arena *arena, const FirstLook *look,
                                    const Suggestion *suggestion) {
         uint64_t bytes = tables_of_session(look, suggestion);
 
         if (bytes == 0)
                 return "-";
+        if (has_one_table(suggestion))
+                return format_size(arena, bytes);
         if (suggestion->sessions == 0)
                 return arena_printf(arena, "%s a session", format_size(arena, bytes));
         return arena_printf(arena, "%s (%s sessions)",
@@ -154,13 +162,13 @@ static json_t *database_to_json(const FirstLook *look, const Suggestion *suggest
                 now = json_pack("{so so so}", "smallBytes", count_to_json(memory.small_bytes),
                                 "hugeBytes", count_to_json(memory.huge_bytes), "pageTableBytes",
                                 count_to_json(memory.tables_bytes));
-        return json_pack(
-                "{ss ss ss? so so so so}", "title", suggestion->title, "engine",
-                suggestion->engine->name, "unit", suggestion->unit, "neededBytes",
-                known(needed_bytes(look, suggestion)), "sessionsMax", known(suggestion->sessions),
-                "worstPageTableBytes",
-                known(mul_saturated(tables_of_session(look, suggestion), suggestion->sessions)),
-                "now", now);
+        return json_pack("{ss ss ss? so so so so}", "title", suggestion->title, "engine",
+                         suggestion->engine->name, "unit", suggestion->unit, "neededBytes",
+                         known(needed_bytes(look, suggestion)), "sessionsMax",
+                         known(suggestion->sessions), "worstPageTableBytes",
+                         known(mul_saturated(tables_of_session(look, suggestion),
+                                             has_one_table(suggestion) ? 1 : suggestion->sessions)),
+                         "now", now);
 }
 
 static json_t *set_pages_to_json(Arena *arena, const SetPages *set) {

@@ -134,17 +134,6 @@ static Outcome judge_outcome(const ProofInput *input, const Proof *proof) {
 
 /* ---- page tables ---- */
 
-static uint64_t count_sessions(const ProofInput *input) {
-        const EngineReader *reader = reader_of(input);
-
-        if (!reader->sessions_setting || !input->settings)
-                return 0;
-        const Setting *setting = settings_find(input->settings, reader->sessions_setting);
-        uint64_t n = reader->sessions_initial;
-
-        return setting && parse_u64(setting->value, &n) < 0 ? 0 : n;
-}
-
 /* What a process has besides its database's memory, heap and libraries, is in the tables of now. */
 static void reckon_tables(const ProofInput *input, Proof *proof) {
         const ServerLook *look = proof->look;
@@ -156,7 +145,7 @@ static void reckon_tables(const ProofInput *input, Proof *proof) {
         uint64_t beside_now = mul_saturated(page_tables_bytes(huge, base), look->n_processes);
 
         proof->seen_tables = input->small_tables;
-        proof->n_sessions_max = count_sessions(input);
+        proof->n_sessions_max = input->n_sessions_max;
         proof->worst_tables_bytes = mul_saturated(each, proof->n_sessions_max);
         if (base > 0)
                 proof->small_tables_bytes = MAX(mul_saturated(each, look->n_processes),

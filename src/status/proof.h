@@ -50,6 +50,7 @@ typedef struct ProofInput {
         const ServerLook *look;
         const Settings *settings; /* the database's own, by its files; NULL: they are not known */
         const char *wrong;        /* what is wrong with its files, as a sentence; NULL: nothing */
+        uint64_t n_sessions_max;  /* that the database allows; 0: not known */
         const SmallTables *small_tables; /* seen with small pages; NULL: it was not */
         uint64_t base_page_bytes;        /* 0: not known */
 } ProofInput;

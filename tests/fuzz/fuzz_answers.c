@@ -49,6 +49,7 @@ static void check_gathered(Arena *arena, const Gathered *gathered) {
         require_printable(gathered->user);
         require_printable(gathered->program);
         require_printable(gathered->untrusted);
+        require_printable(gathered->incomplete);
         VEC_FOREACH(problem, &gathered->problems.list)
                 require_printable(diag_format(arena, problem));
 }

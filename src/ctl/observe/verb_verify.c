@@ -32,7 +32,7 @@ typedef struct Verification {
 /* The database's own settings, which explain a fall back and bound its sessions; and why it takes no huge
  * pages by them. */
 static void read_settings(const Verification *verification, const InstanceConfig *config,
-                          ProofInput *input) {
+                          ProofInput *input, ServerLook *look) {
         OwnerGatherer owner = gather_as_owner(verification->command->root);
         EngineTarget target;
         Figures figures = {};
@@ -44,8 +44,15 @@ static void read_settings(const Verification *verification, const InstanceConfig
                               0, &figures);
         if (figures.n == 0)
                 return;
-        input->settings = &figures.items[0].gathered->settings;
+        const Gathered *gathered = figures.items[0].gathered;
+
+        input->settings = &gathered->settings;
         input->wrong = figures.items[0].wrong;
+        input->n_sessions_max = engine_sessions(config->engine, gathered);
+        if (gathered->incomplete && engine_reader(config->engine)->sessions_setting)
+                *vec_push(verification->arena, &look->missing) = arena_printf(
+                        verification->arena, "sessions (%s): %s",
+                        engine_reader(config->engine)->sessions_setting, gathered->incomplete);
 }
 
 static UnitStart find_start(const Verification *verification, const char *unit) {
@@ -78,7 +85,7 @@ static void verify_instance(Verification *verification, const StatusInstance *in
         *look = server_look(verification->command->root, arena, verification->topology,
                             instance->unit);
         if (look->is_running)
-                read_settings(verification, config, &input);
+                read_settings(verification, config, &input, look);
         else if (instance->unit)
                 start = find_start(verification, instance->unit);
         Proof *proof = vec_push(arena, &verification->proofs.list);

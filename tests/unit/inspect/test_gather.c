@@ -61,6 +61,23 @@ static void test_own_files(void **state) {
         assert_true(figure->sizing.steps.n > 0);
 }
 
+/* What stands behind a file that cannot be read may be other: no number of sessions is known then, not even the
+ * server's own default. */
+static void test_sessions(void **state) {
+        const Tree *tree = *state;
+        const Engine *engine = engine_find("postgresql");
+        const Figure *figure = gather(tree, "max_connections = 400\n");
+
+        assert_int_equal(engine_sessions(engine, figure->gathered), 400);
+        assert_int_equal(engine_sessions(engine, gather(tree, "port = 1\n")->gathered), 100);
+        assert_int_equal(engine_sessions(engine_find("mariadb"), figure->gathered), 0);
+        assert_int_equal(mkfifo(tree_path(tree, "/fifo"), 0666), 0);
+        figure = gather(tree, arena_printf(tree->arena, "max_connections = 400\ninclude '%s'\n",
+                                           tree_path(tree, "/fifo")));
+        assert_contains(figure->gathered->incomplete, "/fifo");
+        assert_int_equal(engine_sessions(engine, figure->gathered), 0);
+}
+
 /* The watchdog, the kernel's log, what would never end. */
 static void test_no_regular_files(void **state) {
         const Tree *tree = *state;
@@ -145,7 +162,7 @@ static int take(Arena *arena, const char *text, Figures *ret) {
 
 #define GATHERED                                                                    \
         "{\"settings\":[],\"problems\":[],\"version\":null,\"dataDirectory\":null," \
-        "\"configFile\":null,\"user\":null,\"options\":[],\"program\":null,\"untrusted\":null}"
+        "\"configFile\":null,\"user\":null,\"options\":[],\"program\":null,\"untrusted\":null,\"incomplete\":null}"
 
 static char *answer(Arena *arena, const char *gathered, const char *page_size_bytes,
                     const char *pages, const char *bytes, const char *rest) {
@@ -184,8 +201,11 @@ static void test_answers(void **state) {
 
 TEST_FILE(gather) {
         const struct CMUnitTest tests[] = {
-                TREE_TEST(test_own_files), TREE_TEST(test_no_regular_files),
-                TREE_TEST(test_not_his),   TREE_TEST(test_whose),
+                TREE_TEST(test_own_files),
+                TREE_TEST(test_sessions),
+                TREE_TEST(test_no_regular_files),
+                TREE_TEST(test_not_his),
+                TREE_TEST(test_whose),
                 TREE_TEST(test_answers),
         };
 

@@ -221,18 +221,13 @@ static void test_until_restart(void **state) {
 }
 
 static void test_tables(void **state) {
-        Settings settings = {};
         Case *c = make(*state, 139, 139);
 
-        c->input.settings = &settings;
-        assert_int_equal(judge(*state, c).n_sessions_max, 100);
-        set(*state, &settings, "max_connections", "400");
+        c->input.n_sessions_max = 400;
         const Proof proof = judge(*state, c);
 
         assert_int_equal(proof.small_tables_bytes, 278 * MIB / 512 * 10);
         assert_int_equal(proof.worst_tables_bytes, 278 * MIB / 512 * 400);
-        c->input.settings = NULL;
-        assert_int_equal(judge(*state, c).n_sessions_max, 0);
 }
 
 /* No bound is below what was measured, nor below what there would be besides, were the huge pages small ones. */
@@ -254,14 +249,12 @@ static void test_tables_are_a_bound(void **state) {
 
         for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
                 Case *c = make(*state, cases[i].mapped_pages, cases[i].mapped_pages);
-                Settings settings = {};
-
                 c->instance.pages_wanted = cases[i].wanted_pages;
                 c->look.n_processes = 1;
                 c->look.map.shared_bytes = cases[i].small_bytes;
                 c->look.page_table_bytes = cases[i].tables_bytes;
                 c->input.base_page_bytes = cases[i].base_page_bytes;
-                c->input.settings = &settings;
+                c->input.n_sessions_max = 100;
                 const Proof proof = judge(*state, c);
 
                 assert_int_equal(proof.small_tables_bytes, cases[i].up_to_bytes);
