@@ -29,12 +29,11 @@ static void comment(Text *text, const char *format, ...) {
 /* ---- how large it is today ---- */
 
 static Figure gather(const Maker *maker, const Engine *engine, const EngineTarget *target) {
-        uint64_t page_size_bytes = maker->input->topology->default_page_size_bytes;
+        uint64_t page_size_bytes = topology_usual_page_size(maker->input->topology);
         Figures figures = {};
 
-        page_size_bytes = page_size_bytes ? page_size_bytes : 2 * MIB;
         maker->input->gatherer->gather(maker->input->gatherer, maker->arena, engine, target,
-                                       &page_size_bytes, 1, &figures);
+                                       &page_size_bytes, page_size_bytes > 0, &figures);
         return figures.items[figures.n - 1];
 }
 
@@ -75,6 +74,8 @@ static void add_figure(const Maker *maker, const Candidate *candidate, const Fig
                         setting->origin ? " in " : "", setting->origin ? setting->origin : "");
         VEC_FOREACH(problem, &gathered->problems.list)
                 comment(text, "%s", diag_format(text->arena, problem));
+        if (figure->sizing.page_size_bytes == 0)
+                return;
         comment(text, "Today: %s%s; %s.", figure->sizing.is_exact ? "" : "at most ",
                 format_page_count_and_size(maker->arena, figure->sizing.pages,
                                            figure->sizing.page_size_bytes),

@@ -7,6 +7,7 @@
 #include "config/mount_config.h"
 #include "model/name_check.h"
 #include "model/rule.h"
+#include "model/topology.h"
 
 #include <string.h>
 
@@ -85,9 +86,6 @@ static const char *set_words(KeyTarget *target, const ConfigKey *key, const char
         return add_words(target, value, key->add);
 }
 
-/* The smallest huge page of any kernel, arm64's with 4K base pages. Less is a size without its suffix. */
-enum { SIZE_MIN = 64 * 1024 };
-
 static const char *parse_size(KeyTarget *target, const char *value, uint64_t *ret) {
         uint64_t bytes;
         int r = parse_size_bytes(value, &bytes);
@@ -96,7 +94,7 @@ static const char *parse_size(KeyTarget *target, const char *value, uint64_t *re
                 return arena_printf(target->arena, "'%s' is more than can be counted", value);
         if (r < 0)
                 return refuse(target, value);
-        if (bytes < SIZE_MIN)
+        if (bytes < HUGE_PAGE_BYTES_MIN) /* a size without its suffix */
                 return arena_printf(target->arena,
                                     "'%s' is %" PRIu64 " byte%s, less than any huge page has",
                                     value, bytes, bytes == 1 ? "" : "s");
@@ -167,22 +165,12 @@ static const char *set_memory(KeyTarget *target, const ConfigKey *key UNUSED, co
         return wrong;
 }
 
-static int parse_page_size(const char *word, uint64_t *ret_bytes) {
-        uint64_t bytes;
-        int r = parse_size_bytes(word, &bytes);
-
-        if (r < 0 || bytes < 4 * KIB || !is_power_of_two(bytes))
-                return -EINVAL;
-        *ret_bytes = bytes;
-        return 0;
-}
-
 /* "1081", or "2M:1081". */
 static const char *add_count(KeyTarget *target, PageCounts *counts, const char *word) {
         const char *colon = strchr(word, ':');
         PageCount count = {};
 
-        if (colon && parse_page_size(arena_strdup_to(target->arena, word, colon),
+        if (colon && page_size_parse(arena_strdup_to(target->arena, word, colon),
                                      &count.page_size_bytes) < 0)
                 return refuse(target, word);
         if (parse_u64(colon ? colon + 1 : word, &count.pages) < 0)
@@ -219,7 +207,7 @@ static const char *add_page_size(KeyTarget *target, const char *word) {
         InstanceConfig *instance = target->instance;
         uint64_t bytes = 0;
 
-        if (!text_equals(word, "default") && parse_page_size(word, &bytes) < 0)
+        if (!text_equals(word, "default") && page_size_parse(word, &bytes) < 0)
                 return arena_printf(target->arena, "'%s' is no page size", word);
         if (instance->n_page_sizes == PAGE_SIZES_MAX)
                 return "there are too many page sizes";

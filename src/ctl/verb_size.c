@@ -13,18 +13,19 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The page size to reckon with: as asked, else the host's own default, else 2M. */
+/* The page size to reckon with: as asked, else the host's. */
 static int size_page_size(const Command *command, const Topology *topology, uint64_t *ret) {
-        uint64_t bytes = topology->default_page_size_bytes;
-
-        if (command->page_size && (parse_size_bytes(command->page_size, &bytes) < 0 ||
-                                   bytes < 4 * KIB || !is_power_of_two(bytes))) {
+        *ret = topology_usual_page_size(topology);
+        if (!command->page_size && *ret == 0) {
+                log_line(LOG_ERR, "this host does not tell a page size; name one with --page-size");
+                return -EINVAL;
+        }
+        if (command->page_size && page_size_parse(command->page_size, ret) < 0) {
                 log_line(LOG_ERR,
                          "--page-size: '%s' is no page size; write a size such as 2M or 1G",
                          command->page_size);
                 return -EINVAL;
         }
-        *ret = bytes > 0 ? bytes : 2 * MIB;
         return 0;
 }
 

@@ -5,6 +5,18 @@
 #include "base/text.h"
 #include "model/names.h"
 
+#include <errno.h>
+
+int page_size_parse(const char *string, uint64_t *ret_bytes) {
+        uint64_t bytes;
+
+        if (parse_size_bytes(string, &bytes) < 0 || bytes < HUGE_PAGE_BYTES_MIN ||
+            !is_power_of_two(bytes))
+                return -EINVAL;
+        *ret_bytes = bytes;
+        return 0;
+}
+
 size_t topology_node_index(const Topology *topology, unsigned id) {
         const Node *node = topology_node(topology, id);
 

@@ -16,6 +16,12 @@
 
 enum { BUDDY_ORDERS = 32 };
 
+/* No kernel that a database runs on has smaller huge pages: arm64's contiguous ones. */
+#define HUGE_PAGE_BYTES_MIN ((uint64_t) 64 * KIB)
+
+/* A size that huge pages may have: a power of two, and not too small. 0 or -EINVAL. */
+int page_size_parse(const char *string, uint64_t *ret_bytes);
+
 /* So many pages of one node; of which size, the context says. */
 typedef struct NodePages {
         unsigned node;
@@ -139,6 +145,14 @@ static inline uint64_t page_tables_bytes(uint64_t bytes, uint64_t base_page_byte
 
         return reach_bytes > 0 ? mul_saturated(div_round_up(bytes, reach_bytes), base_page_bytes)
                                : 0;
+}
+
+/* The page size to reckon with unless another is named: the default one, or where this kernel has no huge pages what
+ * would be; 0: not known. */
+static inline uint64_t topology_usual_page_size(const Topology *topology) {
+        return topology->default_page_size_bytes > 0
+                       ? topology->default_page_size_bytes
+                       : page_table_reach_bytes(topology->base_page_bytes);
 }
 
 /* BYTES in base pages, as kernel.shmall counts; 0, which no limit is below, where these are not known. */

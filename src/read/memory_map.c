@@ -5,9 +5,6 @@
 
 #include <stdlib.h>
 
-/* No kernel has smaller huge pages, of which mappings are a multiple. */
-static const uint64_t huge_bytes_min = 64 * KIB;
-
 /* Smaller mappings are libraries' and threads' own. */
 static const uint64_t main_bytes_min = 16 * MIB;
 
@@ -59,7 +56,7 @@ MemoryMap memory_map_parse(Arena *arena, const char *maps, const char *numa_maps
 
         while (process_next_map(arena, &maps, &line)) {
                 MapsPages pages = process_map_pages(&line, hugetlbfs);
-                bool is_aligned = (line.start | line.end) % huge_bytes_min == 0;
+                bool is_aligned = (line.start | line.end) % HUGE_PAGE_BYTES_MIN == 0;
 
                 map.n_mappings++;
                 if (pages == MAPS_HUGE || is_listed(&huge, line.start))

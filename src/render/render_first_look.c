@@ -39,7 +39,7 @@ static const char *runs_on(Arena *arena, const Suggestion *suggestion, const Uni
 }
 
 static uint64_t needed_bytes(const FirstLook *look, const Suggestion *suggestion) {
-        return mul_saturated(suggestion->pages, look->topology->default_page_size_bytes);
+        return mul_saturated(suggestion->pages, topology_usual_page_size(look->topology));
 }
 
 /* Each session that touches all of the segment has page tables of its own for it; 0: not known. */
@@ -72,7 +72,7 @@ FirstLookRow first_look_row(Arena *arena, const FirstLook *look, const Suggestio
 
         return (FirstLookRow){
                 .needs = render_size(arena, suggestion->pages,
-                                     look->topology->default_page_size_bytes),
+                                     topology_usual_page_size(look->topology)),
                 .memory = runs_on(arena, suggestion, &memory),
                 .tables = memory.is_running ? format_size(arena, memory.tables_bytes) : "-",
                 .tables_at_worst = tables_at_worst(arena, look, suggestion),

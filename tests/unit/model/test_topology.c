@@ -162,10 +162,29 @@ static void test_page_tables(void **state) {
         assert_int_equal(topology_base_pages(&(Topology){}, GIB), 0);
 }
 
+/* What is reckoned with where the kernel has no huge pages follows from its base page, as its PMD does. */
+static void test_usual_page_size(void **state) {
+        uint64_t bytes = 7;
+
+        (void) state;
+        assert_int_equal(topology_usual_page_size(&(Topology){.base_page_bytes = 64 * KIB}),
+                         512 * MIB);
+        assert_int_equal(topology_usual_page_size(&(Topology){}), 0);
+        assert_int_equal(topology_usual_page_size(&(Topology){.default_page_size_bytes = GIB,
+                                                              .base_page_bytes = 4 * KIB}),
+                         GIB);
+        assert_true(page_size_parse("4K", &bytes) < 0 && page_size_parse("3M", &bytes) < 0);
+        assert_true(page_size_parse("2", &bytes) < 0 && page_size_parse("x", &bytes) < 0);
+        assert_int_equal(bytes, 7);
+        assert_int_equal(page_size_parse("64K", &bytes), 0);
+        assert_int_equal(bytes, 64 * KIB);
+}
+
 TEST_FILE(topology) {
-        const struct CMUnitTest tests[] = {TEST(test_rescue),        TEST(test_older_kernels),
-                                           TEST(test_kernel_skills), TEST(test_finding),
-                                           TEST(test_format_nodes),  TEST(test_page_tables)};
+        const struct CMUnitTest tests[] = {TEST(test_rescue),         TEST(test_older_kernels),
+                                           TEST(test_kernel_skills),  TEST(test_finding),
+                                           TEST(test_format_nodes),   TEST(test_page_tables),
+                                           TEST(test_usual_page_size)};
 
         return RUN_TESTS(tests);
 }

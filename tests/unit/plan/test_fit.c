@@ -181,7 +181,7 @@ static void test_demand_is_not_changed(void **state) {
 /* Of the size that was asked for, whatever the instance can be served by today: by another size, or by none. */
 static void test_pages_of_another_size(void **state) {
         const Topology *host = host_make(*state, "sizes 1G 2M\nnode 0 total=10G free=8G\n");
-        static const char *const lines[] = {"Memory=1G\nPageSize=1G,2M", "Memory=1G\nPageSize=16K"};
+        static const char *const lines[] = {"Memory=1G\nPageSize=1G,2M", "Memory=1G\nPageSize=64K"};
 
         for (size_t i = 0; i < ARRAY_LEN(lines); i++) {
                 const Config *config = config_make(

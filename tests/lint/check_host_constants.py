@@ -1,0 +1,61 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""No constant of src/ stands for something of the host: its base page, what a page table maps, its default size of huge
+pages. These are asked of the topology, where they may be unknown. What looks like one, and is none, is a row here.
+
+usage: check_host_constants.py SOURCE-DIR
+"""
+
+from __future__ import annotations
+
+import pathlib
+import re
+import sys
+
+SUSPECT = re.compile(
+    r"\b4 ?\* ?(?:KIB|1024\b(?! ?\*))|(?<!\d )\b2 ?\* ?MIB|\b4 ?(?:K|KiB|kB)\b|/ ?512\b|(?:<<|>>) ?(?:12|21)\b|_SC_PAGE_?SIZE|getpagesize"
+    r"|\bPAGE_S(?:IZE|HIFT)\b|(?i:page).*\b4096\b|\b4096\b.*(?i:page)")
+# File, what stands in the line, and what it is instead.
+ALLOWED = [
+    ("host/probe.c", "sysconf(_SC_PAGESIZE)", "the one place that asks"),
+    ("ipc/varlink_server.c", "others_message_bytes", "a message"),
+    ("ipc/varlink_server.h", "of others than root 4 KiB", "a message"),
+    ("engines/generic/generic_finder.c", "segment->size_bytes >=", "smaller segments are not looked at"),
+    ("engines/jvm/jvm_fixed.c", "segmented_bytes", "CodeCache's own"),
+    ("engines/jvm/jvm_formula.c", "minimum = 2 * MIB", "the least that Java takes"),
+    ("engines/jvm/jvm_formula.c", "GC_ZGC", "ZGranuleSize"),
+    ("engines/jvm/jvm_formula.c", "return 4 * KIB;", "bytes for a card of CMS"),
+    ("engines/mysql/mariadb_formula.c", "LOG_BUFFER_MIN_BYTES", "the least that MariaDB takes"),
+    ("engines/mysql/mariadb_formula.c", "minimum = 2 * MIB", "the least that MariaDB takes"),
+    ("engines/mysql/mariadb_formula.c", "RECOVERY_BUFFER_BYTES", "MariaDB's own"),
+    ("engines/mysql/mysql_formula.c", "bytes < 4 * KIB", "innodb_page_size"),
+    ("engines/mysql/mysql_formula.c", "write 4K, 8K", "innodb_page_size"),
+    ("engines/postgresql/postgresql_segment.c", "1/512 of the buffers", "SLRU buffers for shared buffers"),
+    ("engines/postgresql/postgresql_segment.c", "s->buffers / 512", "SLRU buffers for shared buffers"),
+    ("engines/postgresql/postgresql_segment.c", "RING_PAGE_BYTES = 4096", "of liburing, on hosts with such pages"),
+    ("engines/postgresql/postgresql_value.c", "longer than 4K", "a line's length"),
+]
+
+
+def main() -> int:
+    source = pathlib.Path(sys.argv[1]) / "src"
+    problems, used = [], set()
+    for path in sorted(source.rglob("*.[ch]")):
+        name = str(path.relative_to(source))
+        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+            if not SUSPECT.search(line):
+                continue
+            rows = {row for row in ALLOWED if row[0] == name and row[1] in line}
+            used |= rows
+            if not rows:
+                problems.append(f"{path}:{number}: a constant for something of the host? {line.strip()}")
+    problems += [f"{__file__}: nobody needs the row {row[:2]}" for row in ALLOWED if row not in used]
+    for line in ("x = 4 * KIB;", "MAX(page, UINT64_C(4096))", "with pages of 4K", "bytes / 512", "else 2 * MIB"):
+        if not SUSPECT.search(line):
+            problems.append(f"{__file__}: it would not notice '{line}'")
+    print("\n".join(problems))
+    return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
