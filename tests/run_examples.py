@@ -17,6 +17,7 @@ import os
 import pathlib
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -59,9 +60,9 @@ class Host:
         for name, text in texts.items():
             (directory / name).write_text(text, encoding="utf-8")
 
-    def run(self, *arguments: str) -> tuple[int, dict[str, list[dict[str, object]]]]:
+    def run(self, *arguments: str, user: int | None = None) -> tuple[int, dict[str, list[dict[str, object]]]]:
         done = subprocess.run([*WRAPPER, str(self.program), f"--root={self.root}", "--json=short",
-                               *arguments], check=False, capture_output=True, text=True,
+                               *arguments], check=False, capture_output=True, text=True, user=user,
                               timeout=60, env=ENVIRONMENT, stdin=subprocess.DEVNULL)
         if done.stderr:
             raise RuntimeError(f"{arguments}: {done.stderr}")
@@ -150,6 +151,28 @@ def test_obstacles(host: Host, examples: Texts) -> list[str]:
     return faults
 
 
+def test_others(host: Host, examples: Texts) -> list[str]:
+    """Whoever may not read a database's files is not told that all is fine, nor what only its owner can do."""
+    closed = [host.root / "var/lib/postgresql/15/main", host.root / "etc/mysql"]
+    program, user = host.program, 65534 if os.geteuid() == 0 else None
+    host.install(examples)
+    host.root.chmod(0o755)
+    host.program = host.root / "hugeplanctl"  # where everybody may run it
+    shutil.copy(program, host.program)
+    for path in closed:
+        path.chmod(0)
+    _, answer = host.run("check", user=user)
+    for path in closed:
+        path.chmod(0o755)
+    host.program = program
+    denied = [problem for problem in answer["problems"] if "Permission denied" in problem["text"]]
+    faults = [f"what to do is no more than '{problem['remedy']}'" for problem in denied
+              if "run this as root" not in (problem["remedy"] or "") or "start the server" in problem["text"]]
+    if not denied or answer["complete"]:
+        faults.append(f"what could not be read is not told: {answer}")
+    return faults
+
+
 def test_engines(host: Host, examples: Texts) -> list[str]:
     """`size` lists each engine that an example, or a folder of src/engines, is of."""
     _, answer = host.run("size")
@@ -172,7 +195,7 @@ def main() -> int:
     for fixture in ("eight-nodes", "arm64"):
         with tempfile.TemporaryDirectory(prefix="hugeplan-examples-") as name:
             host = Host(arguments.hugeplanctl.resolve(), pathlib.Path(name).resolve(), fixture)
-            for test in (test_sets, test_defaults, test_obstacles, test_engines):
+            for test in (test_sets, test_defaults, test_obstacles, test_others, test_engines):
                 faults = test(host, examples)
                 n_failed += bool(faults)
                 print(f"{'FAIL' if faults else 'ok  '} {test.__name__} on {fixture}")

@@ -53,6 +53,7 @@ typedef VEC(Finding) FindingList;
 typedef struct Findings {
         FindingList list;     /* the most severe first, those that hurt before those that do not */
         FindingList silenced; /* by SilenceRules= */
+        bool is_incomplete;   /* not all that the rules judge could be read */
 } Findings;
 
 /* More findings of one kind about instances than these are one, the first, that names the others. */

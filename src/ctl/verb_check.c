@@ -26,6 +26,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 /* ---- files ---- */
 
@@ -314,7 +315,12 @@ Findings findings_now(Command *command, const Look **ret_look) {
                 .problems = &problems,
         };
         *ret_look = look;
-        return rules_judge(arena, &input);
+        Findings findings = rules_judge(arena, &input);
+
+        /* Whoever is not root sees neither others' processes nor the files of their databases. */
+        findings.is_incomplete = (root_is_host(command->root) && geteuid() != 0) ||
+                                 gather_was_denied(&check.figures);
+        return findings;
 }
 
 static int check_host(Command *command) {

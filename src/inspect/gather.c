@@ -5,6 +5,7 @@
 #include "inspect/reader.h"
 
 #include <string.h>
+#include <unistd.h>
 
 /* What is to be found out. */
 typedef struct Errand {
@@ -38,6 +39,18 @@ static json_t *run_errand(void *userdata, Arena *arena, HostSources *sources) {
 
 /* ---- for who asked ---- */
 
+static bool is_denied(const char *text) {
+        return text && strstr(text, strerror(EACCES));
+}
+
+bool gather_was_denied(const Figures *figures) {
+        return VEC_ANY(
+                figure, figures,
+                is_denied(figure->wrong) ||
+                        (figure->gathered && VEC_ANY(problem, &figure->gathered->problems.list,
+                                                     is_denied(problem->text))));
+}
+
 static const char *send_reader(const Root *root, Arena *arena, Errand *errand, Figures *ret) {
         json_t *json = NULL;
         const char *wrong = reader_ask(root, arena, errand->person, run_errand, errand, &json);
@@ -48,15 +61,27 @@ static const char *send_reader(const Root *root, Arena *arena, Errand *errand, F
                                   errand->n_page_sizes, ret);
 
         json_decref(json);
-        if (r < 0)
-                return READER_NO_ANSWER;
-        VEC_FOREACH(figure, ret)
-                if (figure->wrong && strstr(figure->wrong, strerror(EACCES)))
-                        figure->remedy = arena_printf(
-                                arena,
-                                "its files are read as %s: let that user read them, or name the database's owner in User=",
-                                errand->person->name);
-        return NULL;
+        return r < 0 ? READER_NO_ANSWER : NULL;
+}
+
+/* Who has to do what so that the files of FIGURES can be read; PERSON: as whom they were. */
+static void explain_denied(Arena *arena, const Person *person, Figures *figures) {
+        const char *remedy =
+                geteuid() != 0
+                        ? "run this as root: the database's files are read as their owner then"
+                        : arena_printf(
+                                  arena,
+                                  "its files are read as %s: let that user read them, or name the database's owner in User=",
+                                  person->name);
+
+        VEC_FOREACH(figure, figures) {
+                if (is_denied(figure->wrong))
+                        figure->remedy = remedy;
+                if (figure->gathered)
+                        VEC_FOREACH(problem, &figure->gathered->problems.list)
+                                if (is_denied(problem->text))
+                                        problem->remedy = remedy;
+        }
 }
 
 /* What was found by a guess says whose it is: whoever owns the configuration. */
@@ -84,16 +109,19 @@ static void gather_there(const Gatherer *gatherer, Arena *arena, const Engine *e
         const Root *root = ((const OwnerGatherer *) gatherer)->root;
         Person person = {}, better = {};
         Errand errand = {engine, target, &person, page_sizes, n_page_sizes};
+        Figures found = {};
 
         if (!root_is_host(root)) {
                 HostSources sources = host_sources(root);
 
+                owner_ourselves(arena, &person);
                 figures_gather(arena, engine, target, &sources.sources, page_sizes, n_page_sizes,
-                               ret);
+                               &found);
+                explain_denied(arena, &person, &found);
+                vec_push_all(arena, ret, &found);
                 return;
         }
         bool is_guess;
-        Figures found = {};
         const char *wrong = owner_of_target(root, arena, engine, target, &person, &is_guess);
 
         if (!wrong)
@@ -103,6 +131,7 @@ static void gather_there(const Gatherer *gatherer, Arena *arena, const Engine *e
                 found = (Figures){};
                 wrong = send_reader(root, arena, &errand, &found);
         }
+        explain_denied(arena, errand.person, &found);
         vec_push_all(arena, ret, &found);
         if (wrong) {
                 Gathered *nothing = ARENA_NEW(arena, Gathered);

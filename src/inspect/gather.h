@@ -15,6 +15,9 @@ typedef struct OwnerGatherer {
 /* ROOT must outlive it. */
 OwnerGatherer gather_as_owner(const Root *root);
 
+/* Whether files of the databases could not be read for want of permission. */
+bool gather_was_denied(const Figures *figures);
+
 /* Where we read as who was a guess (owner_why_not_us()), and what we found says that it is another's: a
  * sentence; else NULL. */
 const char *gather_whose(Arena *arena, const Gathered *gathered);

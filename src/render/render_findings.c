@@ -27,12 +27,21 @@ static void add_headline(Text *text, const Findings *findings, const RenderOptio
                             n_hurting == 1 ? "1 finding hurts"
                                            : arena_printf(arena, "%zu findings hurt", n_hurting));
         if (is_fine)
-                text_add(&line, "nothing hurts at the next start");
+                text_printf(&line, "nothing%s hurts at the next start",
+                            findings->is_incomplete ? " seen" : "");
         if (n_rest > 0)
                 text_printf(&line, "; %s",
                             count_of(arena, n_rest, is_fine ? "finding" : "more finding"));
-        render_add_marked(text, options, is_fine ? RENDER_GREEN : RENDER_RED,
-                          is_fine ? RENDER_FULL : RENDER_CROSS, is_fine ? "fine" : "not fine");
+        if (findings->is_incomplete)
+                text_add(&line, "; root sees more");
+        render_add_marked(text, options,
+                          !is_fine                  ? RENDER_RED
+                          : findings->is_incomplete ? RENDER_YELLOW
+                                                    : RENDER_GREEN,
+                          is_fine ? RENDER_FULL : RENDER_CROSS,
+                          !is_fine                  ? "not fine"
+                          : findings->is_incomplete ? "incomplete"
+                                                    : "fine");
         text_printf(text, "  %s\n", text_string(&line));
 }
 
@@ -59,7 +68,7 @@ char *render_findings(Arena *arena, const Findings *findings, const RenderOption
         Text text = text_in(arena);
         bool has_rule = false;
 
-        if (findings->list.n == 0)
+        if (findings->list.n == 0 && !findings->is_incomplete)
                 text_add(&text, "No problems found.\n");
         else
                 add_headline(&text, findings, options);
@@ -98,7 +107,7 @@ json_t *findings_to_json(const Findings *findings) {
         CLEANUP(arena_freep) Arena *arena = arena_new();
         json_t *problems = VEC_TO_JSON(finding, &findings->list, finding_to_json(arena, finding));
 
-        return json_pack(
-                "{so so}", "problems", problems, "silenced",
-                VEC_TO_JSON(finding, &findings->silenced, finding_to_json(arena, finding)));
+        return json_pack("{so so sb}", "problems", problems, "silenced",
+                         VEC_TO_JSON(finding, &findings->silenced, finding_to_json(arena, finding)),
+                         "complete", !findings->is_incomplete);
 }
