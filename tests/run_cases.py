@@ -45,6 +45,8 @@ ENVIRONMENT = {"PATH": "/usr/bin:/bin", "LC_ALL": "C.UTF-8", "TERM": "dumb",
                "ASAN_OPTIONS": os.environ.get("ASAN_OPTIONS", ""),
                "UBSAN_OPTIONS": os.environ.get("UBSAN_OPTIONS", "print_stacktrace=1")}
 WIDTHS = (80, 200)
+# What a text says that was made of a value which is not there.
+NO_VALUE = re.compile(r"pages? of 0\b|\(null\)")
 # What runs the programs where they were built for another machine; set by `meson test`.
 WRAPPER = shlex.split(os.environ.get("MESON_EXE_WRAPPER", ""))
 
@@ -185,6 +187,8 @@ def run_case(programs: Programs, case: pathlib.Path, is_updating: bool) -> list[
             problems += compare_trees(name, before, snapshot(root))
             if "AddressSanitizer" in actual or "runtime error:" in actual:
                 problems.append(f"{name}: a sanitizer complains\n{actual}")
+            elif NO_VALUE.search(actual):
+                problems.append(f"{name}: what is not known is said as if it were\n{actual}")
             elif is_updating:
                 file.write_text(actual, encoding="utf-8")
             else:

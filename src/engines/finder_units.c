@@ -247,6 +247,8 @@ void find_in_units(Finder *finder) {
                 find_services(finder, engines[i]);
         unit_file_templates(finder->arena, finder->sources, "*.service", &templates, &names);
         add_running(finder, &names);
+        /* Our own units are named after the databases that they are for. */
+        VEC_KEEP(name, &names, !text_starts_with(*name, "hugeplan-"));
         VEC_FOREACH(name, &names) {
                 const UnitFile *unit = find_unit(finder, *name);
 
