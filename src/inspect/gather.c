@@ -64,16 +64,15 @@ static const char *send_reader(const Root *root, Arena *arena, Errand *errand, F
         return r < 0 ? READER_NO_ANSWER : NULL;
 }
 
-/* Who has to do what so that the files of FIGURES can be read; PERSON: as whom they were. */
+/* Who has to do what so that the files of FIGURES can be read; PERSON: as whom they were, NULL: as ourselves. */
 static void explain_denied(Arena *arena, const Person *person, Figures *figures) {
-        const char *remedy =
-                geteuid() != 0
-                        ? "run this as root: the database's files are read as their owner then"
-                        : arena_printf(
-                                  arena,
-                                  "its files are read as %s: let that user read them, or name the database's owner in User=",
-                                  person->name);
+        const char *remedy = "run this as root: the database's files are read as their owner then";
 
+        if (person && geteuid() == 0)
+                remedy = arena_printf(
+                        arena,
+                        "its files are read as %s: let that user read them, or name the database's owner in User=",
+                        person->name);
         VEC_FOREACH(figure, figures) {
                 if (is_denied(figure->wrong))
                         figure->remedy = remedy;
@@ -114,10 +113,9 @@ static void gather_there(const Gatherer *gatherer, Arena *arena, const Engine *e
         if (!root_is_host(root)) {
                 HostSources sources = host_sources(root);
 
-                owner_ourselves(arena, &person);
                 figures_gather(arena, engine, target, &sources.sources, page_sizes, n_page_sizes,
                                &found);
-                explain_denied(arena, &person, &found);
+                explain_denied(arena, NULL, &found);
                 vec_push_all(arena, ret, &found);
                 return;
         }
