@@ -85,6 +85,9 @@ static Status *judge(Manager *manager, Arena *arena, bool is_end, const Config *
         Status *status = is_end ? keeper_judge_round(manager->keeper, arena, is_retrying)
                                 : keeper_judge(manager->keeper, arena, is_retrying);
         size_t n = status->problems.list.n;
+
+        if (status->wants_round)
+                watch_look_soon(&manager->watch);
         /* Systemd's generator goes by the files as they are now. */
         const DropinInput input = dropin_input(manager->root, arena, files, HUGEPLANCTL);
         Dropins dropins = dropins_make(arena, &input);

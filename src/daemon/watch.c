@@ -133,13 +133,15 @@ void watch_tell(void *userdata, const KeeperEvent *event) {
 static void arm_settle(Watch *watch, uint64_t delay_usec);
 static void arm_units(Watch *watch, uint64_t delay_usec);
 
+/* After something for whose end there is no event. */
+static const uint64_t pauses_usec[] = {
+        100 * USEC_PER_MSEC, 200 * USEC_PER_MSEC, 500 * USEC_PER_MSEC, USEC_PER_SEC,
+        2 * USEC_PER_SEC,    5 * USEC_PER_SEC,    10 * USEC_PER_SEC,   30 * USEC_PER_SEC,
+};
+
 /* A group is empty between two commands of a unit, too; when the unit has stopped systemd removes it, and
  * the kernel does not tell. */
 static void look_at_units_again(Watch *watch) {
-        static const uint64_t pauses_usec[] = {
-                100 * USEC_PER_MSEC, 200 * USEC_PER_MSEC, 500 * USEC_PER_MSEC, USEC_PER_SEC,
-                2 * USEC_PER_SEC,    5 * USEC_PER_SEC,    10 * USEC_PER_SEC,   30 * USEC_PER_SEC,
-        };
         CLEANUP(arena_freep) Arena *arena = arena_new();
         SourceNames units = keeper_units(watch->keeper, arena);
 
@@ -149,14 +151,32 @@ static void look_at_units_again(Watch *watch) {
                 arm_units(watch, pauses_usec[watch->n_unit_looks++]);
 }
 
-/* The kernel does not tell when units touch their pages, nor so when a pool need not be larger for them
- * any more. */
+/* Somebody is bound to nodes, and there are pages that he or others have reserved and not touched yet, or will. */
+static bool is_cover_needed(const Watch *watch, const Look *look) {
+        const Plan *plan = look->plan;
+        bool is_any_bound =
+                VEC_ANY(hold, &look->ledger->holds, hold->policy.kind == MEMORY_POLICY_BIND) ||
+                ARRAY_ANY(instance, plan->instances, plan->n_instances,
+                          instance->pages_granted > 0 &&
+                                  instance->demand->policy.kind == MEMORY_POLICY_BIND);
+
+        return is_any_bound && (watch->n_start_looks < ARRAY_LEN(pauses_usec) ||
+                                ARRAY_ANY(size, look->topology->page_sizes,
+                                          look->topology->n_page_sizes, size->reserved_pages > 0));
+}
+
+/* The kernel does not tell when units map and touch their pages, nor so when a pool has to be larger for them, or
+ * need not be any more. */
 static void look_at_promises_again(Watch *watch) {
         const Look *look = keeper_look(watch->keeper);
 
-        if (look->use->is_moving)
+        if (look->use->is_moving || keeper_waits_for_end(watch->keeper))
                 arm_units(watch, moving_usec);
-        else if (ARRAY_FIND(pool, look->plan->pools, look->plan->n_pools, pool->cover_pages > 0))
+        if (is_cover_needed(watch, look))
+                arm_units(watch, watch->n_start_looks < ARRAY_LEN(pauses_usec)
+                                         ? pauses_usec[watch->n_start_looks]
+                                         : cover_usec);
+        else if (ARRAY_ANY(pool, look->plan->pools, look->plan->n_pools, pool->cover_pages > 0))
                 arm_units(watch, cover_usec);
 }
 
@@ -168,6 +188,7 @@ static void verify(Watch *watch) {
                 return;
         }
         watch->has_hotplug = false;
+        watch->n_start_looks += watch->n_start_looks < ARRAY_LEN(pauses_usec);
         uint64_t now = clock_now_usec();
         bool has_begun = keeper_verify(watch->keeper, has_memory, false, now, &wants_repair);
 
@@ -205,6 +226,15 @@ static void arm_units(Watch *watch, uint64_t delay_usec) {
 
         if (!loop_is_set(&watch->looks) || at < watch->looks.at_usec)
                 loop_set(watch->loop, &watch->looks, at, on_due, watch);
+}
+
+void watch_look_soon(Watch *watch) {
+        arm_units(watch, 0);
+}
+
+void watch_note_start(Watch *watch) {
+        watch->n_start_looks = 0;
+        look_at_promises_again(watch);
 }
 
 /* Later than it is set already, never sooner: a pause between two repairs is not cut short. */
@@ -444,6 +474,7 @@ static void on_slow(void *userdata) {
 void watch_start(Watch *watch) {
         const struct sockaddr_nl address = {.nl_family = AF_NETLINK, .nl_groups = 1};
 
+        watch->n_start_looks = ARRAY_LEN(pauses_usec);
         loop_set(watch->loop, &watch->slow, clock_now_usec() + slow_usec, on_slow, watch);
         watch->inotify_fd = watch_fd(watch, &watch->inotify,
                                      inotify_init1(IN_CLOEXEC | IN_NONBLOCK), on_inotify);

@@ -40,6 +40,7 @@ typedef struct Watch {
         WatchedUnit *units;
         size_t n_units;
         unsigned n_unit_looks; /* at units that have ended, as far as one can see, and are not gone */
+        unsigned n_start_looks; /* at units that have started */
         LoopTimer settle, looks, slow;
         uint64_t settle_latest_usec; /* a burst of events is not waited for beyond it */
         bool has_hotplug;
@@ -57,6 +58,13 @@ void watch_refresh(Watch *watch);
 void watch_forget_unit(Watch *watch, const char *unit);
 /* Watches the units that are let start by now, and no others. */
 void watch_refresh_units(Watch *watch);
+
+/* Looks at the host as soon as nothing else is ready. */
+void watch_look_soon(Watch *watch);
+
+/* A unit was let start, or was not: looks until it has come to rest, where what it takes may be what another depends
+ * on. */
+void watch_note_start(Watch *watch);
 
 /* Whether the host will be looked at soon, because something has happened there. */
 bool watch_is_settling(const Watch *watch);

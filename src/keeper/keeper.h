@@ -75,6 +75,9 @@ bool keeper_wants_retry(const Keeper *keeper, uint64_t now_usec);
 bool keeper_verify(Keeper *keeper, bool has_memory, bool may_repair, uint64_t now_usec,
                    bool *ret_wants_repair);
 
+/* Whether it is to be looked at again soon whether a start that was refused has ended. */
+bool keeper_waits_for_end(const Keeper *keeper);
+
 /* Others have just written to the pool of all nodes at once; what is put back may turn up elsewhere. */
 void keeper_note_host_written(Keeper *keeper, uint64_t now_usec);
 

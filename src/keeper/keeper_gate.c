@@ -24,13 +24,43 @@ enum { ROUNDS_MAX = 8 };
 
 /* ---- starting ---- */
 
-static void forget_starting(Keeper *keeper, const char *instance) {
-        VEC_KEEP(starting, &keeper->starting, !text_equals(starting->instance, instance));
+/* How long the processes of a start that was refused may take to end. */
+static const uint64_t refused_usec = 5 * USEC_PER_SEC;
+
+static void free_starting(Keeper *keeper) {
         if (keeper->starting.n > 0)
                 return;
         arena_free(keeper->starting_arena);
         keeper->starting_arena = arena_new();
         keeper->starting = (PlanStartings){};
+}
+
+static void forget_starting(Keeper *keeper, const char *instance) {
+        VEC_KEEP(starting, &keeper->starting, !text_equals(starting->instance, instance));
+        free_starting(keeper);
+}
+
+/* Its group is still there, for a moment: it does not run for that. Where it is there for longer, systemd goes on
+ * though the gate has failed. */
+static void note_refused(Keeper *keeper, const char *instance) {
+        VEC_FOREACH(starting, &keeper->starting)
+                starting->is_refused |= text_equals(starting->instance, instance);
+        keeper->refused_usec = 0;
+}
+
+bool keeper_waits_for_end(const Keeper *keeper) {
+        return VEC_ANY(starting, &keeper->starting, starting->is_refused);
+}
+
+void keeper_forget_refused(Keeper *keeper, uint64_t now_usec) {
+        if (!keeper_waits_for_end(keeper))
+                return;
+        if (keeper->refused_usec == 0)
+                keeper->refused_usec = now_usec;
+        if (now_usec - keeper->refused_usec < refused_usec)
+                return;
+        VEC_KEEP(starting, &keeper->starting, !starting->is_refused);
+        free_starting(keeper);
 }
 
 static void view_forget(GateView *view) {
@@ -93,10 +123,10 @@ static void begin_start(Keeper *keeper, const InstanceConfig *config, Gate *gate
         ledger_end(keeper->look->ledger, config->unit, gate->run, config->name);
         ledger_want_again(keeper->look->ledger, config->name);
         forget_starting(keeper, config->name);
-        *vec_push(keeper->starting_arena, &keeper->starting) =
-                (PlanStarting){arena_strdup(keeper->starting_arena, config->name),
-                               arena_strdup(keeper->starting_arena, config->unit),
-                               arena_strdup(keeper->starting_arena, gate->run), gate->policy};
+        *vec_push(keeper->starting_arena, &keeper->starting) = (PlanStarting){
+                arena_strdup(keeper->starting_arena, config->name),
+                arena_strdup(keeper->starting_arena, config->unit),
+                arena_strdup(keeper->starting_arena, gate->run), gate->policy, false};
 }
 
 void keeper_begin_gate(Keeper *keeper, Gate *gate) {
@@ -233,7 +263,7 @@ static bool may_try_again(const Keeper *keeper, Gate *gate, bool may_try, uint64
 /* Who starts. Who only asks ends nothing for him. */
 static GateAnswer refuse(Keeper *keeper, GateView *view, const Gate *gate, const Reason *reason) {
         view->status = NULL;
-        forget_starting(keeper, gate->instance);
+        note_refused(keeper, gate->instance);
         if (!keeper_was_refused(keeper, gate->instance, gate->run))
                 keeper_tell_start(keeper, plan_find(keeper->look->plan, gate->instance), reason);
         ledger_note_refusal(keeper->look_arena, keeper->look->ledger, gate->instance, gate->run,
@@ -320,7 +350,7 @@ static Lack find_restart_lack(Keeper *keeper, GateView *view, const PlanInstance
 
         vec_push_all(arena, &starting, &keeper->starting);
         *vec_push(arena, &starting) =
-                (PlanStarting){config->name, config->unit, hold->run, hold->policy};
+                (PlanStarting){config->name, config->unit, hold->run, hold->policy, false};
         look_input.starting = &starting;
         look_input.seen = see(keeper, view);
         const Look *now = look_at_host(arena, &look_input);

@@ -92,6 +92,7 @@ struct Keeper {
         const Diags *rejected;
         Arena *starting_arena;
         PlanStartings starting;
+        uint64_t refused_usec; /* when those of them that were refused were looked at first; 0: not yet */
         bool is_start_unplanned; /* some of them have begun since the last plan was made */
         bool is_gate_unsaved;    /* the ledger has what gates were answered, and the disk has not */
         Arena *told_arena;       /* drifts that were told, and are so still */
@@ -103,6 +104,9 @@ struct Keeper {
         Arena *moves_arena;
         VEC(PoolMove) moves; /* each pool that was ever written to, once */
 };
+
+/* Who was refused a while ago, and runs all the same, does not start any more: keeper_gate.c. */
+void keeper_forget_refused(Keeper *keeper, uint64_t now_usec);
 
 void keeper_tell(const Keeper *keeper, int level, const char *id, const char *text);
 void keeper_tell_diag(const Keeper *keeper, const Diag *diag);

@@ -37,6 +37,40 @@ static void add_refusals(const Keeper *keeper, Status *status, Arena *arena) {
         }
 }
 
+/* Its pages stand, as the plan that it was made from has them, and others may take them. */
+static bool is_lacking(const Status *status, const PlanInstance *planned) {
+        const StatusInstance *instance = status_find(status, planned->demand->config->name);
+
+        return plan_verdict(planned) == VERDICT_READY && instance->verdict != VERDICT_READY &&
+               instance->lack.pages > 0 && instance->pages_granted == planned->pages_granted;
+}
+
+/* By counts that the plan has not seen. */
+static bool is_overtaken(const Plan *plan, const Status *status) {
+        const char *exposed = problem_id(PROBLEM_PAGES_EXPOSED);
+
+        return VEC_ANY(problem, &status->problems.list, text_equals(problem->id, exposed)) ||
+               ARRAY_ANY(planned, plan->instances, plan->n_instances, is_lacking(status, planned));
+}
+
+/* Judged and planned from the same counts: what a plan made from NOW has written is not lost, but to be had as soon as
+ * the round is over that is wanted. */
+static Status *judge_overtaken(const Keeper *keeper, Arena *arena, Look *now,
+                               const LookInput *input, StatusInput *judged, Status *status) {
+        /* What others have lowered is restored when they have done. */
+        if (keeper->is_drift_left || keeper_is_anything_lost(keeper))
+                return status;
+        look_complete(arena, input, now);
+        if (now->fault.error < 0 || plan_count_changed(now->plan) == 0)
+                return status;
+        judged->plan = now->plan;
+        judged->is_working = true;
+        judged->phase = "reserving";
+        status = status_judge(arena, judged);
+        status->wants_round = true;
+        return status;
+}
+
 static Status *judge(const Keeper *keeper, Arena *arena, bool is_retrying, HostUse *used,
                      const Look *seen) {
         LookInput look_input = keeper_look_input(keeper);
@@ -44,12 +78,10 @@ static Status *judge(const Keeper *keeper, Arena *arena, bool is_retrying, HostU
         look_input.known = keeper->look->topology;
         look_input.used = used;
         look_input.seen = seen;
-        const Look *now = look_at_host(arena, &look_input);
-        const ReadFault *fault = now->fault.error < 0 ? &now->fault : &keeper->fault;
-
+        Look *look = look_at_host(arena, &look_input);
+        const ReadFault *fault = look->fault.error < 0 ? &look->fault : &keeper->fault;
         /* The last that is known, and that it is no more than that. */
-        if (now->fault.error < 0)
-                now = keeper->look;
+        const Look *now = look->fault.error < 0 ? keeper->look : look;
         StatusInput input = look_status_input(now, keeper->look->plan);
 
         input.is_working = keeper->apply || is_retrying;
@@ -60,6 +92,9 @@ static Status *judge(const Keeper *keeper, Arena *arena, bool is_retrying, HostU
         input.attempts = &keeper->attempts;
         Status *status = status_judge(arena, &input);
 
+        if (now == look && !seen && !input.is_working && !keeper->is_held_back &&
+            is_overtaken(input.plan, status))
+                status = judge_overtaken(keeper, arena, look, &look_input, &input, status);
         diags_add_all(&status->problems, &keeper->look->host_problems);
         diags_add_all(&status->problems, &keeper->look->guard_problems);
         if (fault->error < 0) {

@@ -40,6 +40,7 @@ typedef struct PlanStarting {
         const char *unit;
         const char *run; /* systemd's id of this start; "": not known */
         MemoryPolicy policy;
+        bool is_refused; /* it ends: what is left of its processes maps nothing */
 } PlanStarting;
 
 typedef VEC(PlanStarting) PlanStartings;

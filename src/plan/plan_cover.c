@@ -89,7 +89,7 @@ Starter plan_starter(const PlanInput *input, const Promises *promises,
                 VEC_FOREACH(starting, input->starting)
                         if (text_equals(starting->instance, name)) {
                                 starter.policy = starting->policy;
-                                starter.is_now = true;
+                                starter.is_now = !starting->is_refused;
                         }
         return starter;
 }

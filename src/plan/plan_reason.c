@@ -169,7 +169,7 @@ static const char *describe_lack(Arena *arena, const PlanInstance *instance, con
 
 Reason plan_explain_lack(Arena *arena, const PlanInstance *instance, const Lack *lack) {
         const char *remedy =
-                lack->taker_pages > 0
+                lack->taker_pages > 0 && !lack->taker
                         ? "see who uses huge pages in 'hugeplanctl status --all', and describe "
                           "that program in /etc/hugeplan.d too"
                         : "free memory there and run 'hugeplanctl reload'";
@@ -190,7 +190,7 @@ Reason plan_explain_lack(Arena *arena, const PlanInstance *instance, const Lack 
                         : arena_printf(arena, "others may take %s, %s %s of them", taken, most,
                                        format_count(arena, lack->taker_pages));
 
-        if (lack->taker)
+        if (lack->taker && !lack->is_taker_kept)
                 remedy = arena_printf(
                         arena,
                         "restart %s, which then keeps to its own nodes; or free memory "

@@ -120,10 +120,12 @@ static Takers find_takers(const Reach *reach, const IdSet *nodes) {
 
 /* The one that may take most, SELF apart, and how many pages; NULL: nobody who is known may take more than PAGES. */
 static uint64_t pick_taker(const Takers *takers, const Promise *self, uint64_t pages,
-                           const char **ret_unit) {
+                           const char **ret_unit, bool *ret_is_kept) {
         const struct Taker *taker = takers->first.row == self ? &takers->second : &takers->first;
 
         *ret_unit = taker->pages > pages ? taker->row->unit : NULL;
+        *ret_is_kept = *ret_unit && (taker->row->policy.kind == MEMORY_POLICY_BIND ||
+                                     taker->row->policy.kind == MEMORY_POLICY_INTERLEAVE);
         return MAX(taker->pages, pages);
 }
 
@@ -165,7 +167,8 @@ static Lack find_lack(const Admission *admission, const Starter *starter) {
                 const Takers takers = find_takers(&admission->reach, &worst.nodes);
 
                 worst.taker_pages =
-                        MIN(worst.taken_pages, pick_taker(&takers, NULL, unknown, &worst.taker));
+                        MIN(worst.taken_pages,
+                            pick_taker(&takers, NULL, unknown, &worst.taker, &worst.is_taker_kept));
         }
         return worst;
 }
@@ -283,8 +286,8 @@ static Exposures find_exposures(Arena *arena, const Promises *promises, const ui
 
                 if (exposure.pages == 0)
                         continue;
-                exposure.taker_pages =
-                        pick_taker(&set->takers, row, reach_unknown(&reach), &exposure.taker);
+                exposure.taker_pages = pick_taker(&set->takers, row, reach_unknown(&reach),
+                                                  &exposure.taker, &exposure.is_taker_kept);
                 *vec_push(arena, &exposures) = exposure;
         }
         return exposures;

@@ -25,6 +25,7 @@ typedef struct Lack {
         uint64_t taken_pages; /* and what of that others may take */
         const char *taker;    /* who may take most of it; NULL: nobody who is known and runs */
         uint64_t taker_pages; /* how many; without TAKER, processes of no unit that is known */
+        bool is_taker_kept; /* it runs with a memory policy: a restart would not keep it elsewhere */
 } Lack;
 
 /* What the starters lack, each after those before it: RET_LACKS has N entries. */
@@ -39,6 +40,7 @@ typedef struct Exposure {
         uint64_t pages;    /* so many */
         const char *taker; /* who may take most of them; NULL: processes of no unit that is known */
         uint64_t taker_pages;
+        bool is_taker_kept; /* see Lack */
 } Exposure;
 
 typedef VEC(Exposure) Exposures;

@@ -15,7 +15,9 @@ void status_add_exposure(const Exposure *exposure, Diags *problems) {
                 (Diag){.severity = SEVERITY_WARNING,
                        .id = problem_id(PROBLEM_PAGES_EXPOSED),
                        .remedy =
-                               exposure->taker
+                               exposure->is_taker_kept
+                                       ? "free memory there and run 'hugeplanctl reload'"
+                               : exposure->taker
                                        ? arena_printf(
                                                  arena,
                                                  "restart %s, which then keeps to its own nodes; see RESERVED PAGES in hugeplan.d(5)",

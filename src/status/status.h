@@ -83,6 +83,7 @@ typedef struct Status {
         const char *phase; /* "idle", "reserving", "retrying", "no daemon", "switched off", ... */
         const char *boot_id;
         const char *fingerprint; /* of the [Host] sections; NULL: not known */
+        bool wants_round; /* by a plan that was made from the counts that this was judged by */
         StatusPool *pools;
         size_t n_pools;
         StatusInstance *instances;

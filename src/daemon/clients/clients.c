@@ -257,7 +257,7 @@ static bool try_gates(Manager *manager, ManagerNews news, unsigned kinds, GateVi
  * each write there may be a thousand. *RET_WANTS_ROUND: whether one is wanted; the other, whether a unit starts. */
 static bool notify_gates(Manager *manager, ManagerNews news, bool *ret_wants_round) {
         GateView view = {};
-        bool is_any_starting = false;
+        bool is_any_starting = false, is_any_answered = false;
 
         for (Client *client = manager->clients; client; client = client->next)
                 if (is_meant(client, news, GATES))
@@ -267,11 +267,15 @@ static bool notify_gates(Manager *manager, ManagerNews news, bool *ret_wants_rou
         keeper_end_gates(manager->keeper, &view);
         for (Client *client = manager->clients, *next; client; client = next) {
                 next = client->next;
-                if (client->is_answered)
-                        is_any_starting |= gate_answer(client);
+                if (!client->is_answered)
+                        continue;
+                is_any_answered |= client->gate.is_starting;
+                is_any_starting |= gate_answer(client);
         }
         if (is_any_starting)
                 watch_refresh_units(&manager->watch);
+        if (is_any_starting || is_any_answered)
+                watch_note_start(&manager->watch);
         return is_any_starting;
 }
 

@@ -294,7 +294,18 @@ static void test_refused_after_run(void **state) {
         assert_null(strstr(state_text(play), "hold"));
 }
 
-/* Who was refused starts no more: if his unit is there all the same, it runs. */
+/* Looks twice, with so much time in between that what was refused has ended, or goes on all the same. */
+static void wait_for_end(Play *play) {
+        for (size_t i = 0; i < 2; i++) {
+                bool wants_repair;
+
+                if (keeper_verify(play->keeper, false, true, play->now_usec, &wants_repair))
+                        run(play);
+                play->now_usec += 6 * USEC_PER_SEC;
+        }
+}
+
+/* Who was refused does not run, though its group is there for a moment longer: if that stays, it runs. */
 static void test_refused_is_over(void **state) {
         Play *play = begin(state, hundred, NULL);
         Gate gate = starting("a", "a.service", play->tree->arena);
@@ -306,7 +317,46 @@ static void test_refused_is_over(void **state) {
         assert_text(try_gate(play, &gate, true), "wait");
         assert_false(status_of(play, "a")->is_running);
         assert_contains(pass_gate(play, &gate, &n_rounds), "refuse: ");
+        assert_false(status_of(play, "a")->is_running);
+        assert_true(keeper_waits_for_end(play->keeper));
+        wait_for_end(play);
+        assert_false(keeper_waits_for_end(play->keeper));
         assert_true(status_of(play, "a")->is_running);
+}
+
+/* A refused start takes nothing of anybody, and no sentence names it. */
+static void test_refused_takes_nothing(void **state) {
+        Play *play = begin(state, "Pages=100\nNodes=1\nPlacement=bind\nUnit=a.service",
+                           "Pages=150\nNodes=0\nUnit=b.service\nPlacement=pack");
+        Gate gate = starting("b", "b.service", play->tree->arena);
+        size_t n_rounds;
+
+        play->pools[0].most = 60;
+        round_of(play);
+        start_unit(play, "b.service", 0, 0);
+        assert_contains(pass_gate(play, &gate, &n_rounds), "refuse: ");
+        assert_verdict(play, "a", "ready");
+        assert_null(strstr(problems_of(play), "may take"));
+        assert_int_equal(play->pools[1].total, 100);
+}
+
+/* Who maps more than was known when the plan was made is covered before anybody is said to have lost something: what
+ * is judged is planned from the same counts. */
+static void test_judged_as_planned(void **state) {
+        Play *play = begin(state, "Pages=100\nNodes=1\nPlacement=bind\nUnit=a.service",
+                           "Pages=30\nNodes=0\nUnit=b.service\nPlacement=pack");
+        const Status *status;
+
+        round_of(play);
+        assert_int_equal(play->pools[1].total, 100);
+        start_unit(play, "b.service", 0, 0); /* without its gate */
+        assert_verdict(play, "a", "pending");
+        status = keeper_judge(play->keeper, play->tree->arena, false);
+        assert_true(status->wants_round);
+        assert_text(status->phase, "reserving");
+        assert_contains(round_of(play), "1:130");
+        assert_verdict(play, "a", "ready");
+        assert_false(keeper_judge(play->keeper, play->tree->arena, false)->wants_round);
 }
 
 /* Who is answered after it, by the same view, is judged beside what has become of it. */
@@ -332,7 +382,7 @@ static void test_one_view(void **state) {
                         keeper_try_gate(play->keeper, &view, &gate, false, &instance, &reason),
                         cases[i].answer);
                 keeper_try_gate(play->keeper, &view, &asking, false, &instance, &reason);
-                assert_true(instance.is_running);
+                assert_int_equal(instance.is_running, cases[i].answer == GATE_PASS);
                 keeper_end_gates(play->keeper, &view);
                 stop_unit(play, "a.service", 0, 0);
         }
@@ -486,6 +536,7 @@ static void test_refusal_of_who_runs_or_is_gone(void **state) {
         assert_contains(pass_gate(play, &gate, &n_rounds), "refuse: ");
         play->pools[0].most = UINT64_MAX;
         round_of(play);
+        wait_for_end(play);
         assert_verdict(play, "a", "ready");
         assert_true(status_of(play, "a")->is_running);
         assert_null(strstr(problems_of(play), "the last start of"));
@@ -628,6 +679,8 @@ TEST_FILE(keeper_gate) {
                 PLAY_TEST(test_rounds_for_who_asks),
                 PLAY_TEST(test_two_starts),
                 PLAY_TEST(test_refused_is_over),
+                PLAY_TEST(test_refused_takes_nothing),
+                PLAY_TEST(test_judged_as_planned),
                 PLAY_TEST(test_refusal_is_on_disk),
                 PLAY_TEST(test_refusal_of_who_runs_or_is_gone),
                 PLAY_TEST(test_start_after_refusal_is_on_disk),
