@@ -57,9 +57,11 @@ void keeper_forget_refused(Keeper *keeper, uint64_t now_usec) {
                 return;
         if (keeper->refused_usec == 0)
                 keeper->refused_usec = now_usec;
-        if (now_usec - keeper->refused_usec < refused_usec)
-                return;
-        VEC_KEEP(starting, &keeper->starting, !starting->is_refused);
+        bool is_over = now_usec - keeper->refused_usec >= refused_usec;
+
+        VEC_KEEP(starting, &keeper->starting,
+                 !starting->is_refused ||
+                         (!is_over && unit_use_is_running(keeper->look->use, starting->unit)));
         free_starting(keeper);
 }
 

@@ -42,7 +42,9 @@ static Look *look_once(Arena *arena, const LookInput *input) {
         /* Who starts has ended before. */
         if (input->starting)
                 VEC_FOREACH(starting, input->starting)
-                        ledger_end(look->ledger, starting->unit, starting->run, starting->instance);
+                        if (!starting->is_refused)
+                                ledger_end(look->ledger, starting->unit, starting->run,
+                                           starting->instance);
         look->starting = input->starting;
         look->use = read_use(arena, input, look);
         look->moved_pages = ledger_observe(arena, look->ledger, look->topology, look->use);

@@ -29,6 +29,14 @@ static const Plan *plan_as_own(Arena *arena, const PlanInput *input) {
         return plan_make(arena, &own);
 }
 
+/* Without existing pages of that size some pool would have to be larger: they serve as a cover. */
+static bool is_raised(const Plan *plan, const Plan *own, uint64_t page_size_bytes) {
+        return ARRAY_ANY(pool, own->pools, own->n_pools,
+                         pool->page_size_bytes == page_size_bytes &&
+                                 pool->to_pages >
+                                         plan_pool(plan, pool->node, page_size_bytes)->to_pages);
+}
+
 IdlePools idle_pools_find(Arena *arena, const PlanInput *input, const Plan *plan) {
         IdlePools idle = {};
 
@@ -43,7 +51,7 @@ IdlePools idle_pools_find(Arena *arena, const PlanInput *input, const Plan *plan
                 uint64_t pages =
                         MIN(sub_floored(planned->to_pages, kept->to_pages), now->free_pages);
 
-                if (pages > 0)
+                if (pages > 0 && !is_raised(plan, own, planned->page_size_bytes))
                         *vec_push(arena, &idle) = (IdlePool){planned, pages};
         }
         return idle;

@@ -87,9 +87,9 @@ Starter plan_starter(const PlanInput *input, const Promises *promises,
                         MIN(starter.pages, sub_floored(instance->pages_granted, row->used_pages));
         if (input->starting)
                 VEC_FOREACH(starting, input->starting)
-                        if (text_equals(starting->instance, name)) {
+                        if (!starting->is_refused && text_equals(starting->instance, name)) {
                                 starter.policy = starting->policy;
-                                starter.is_now = !starting->is_refused;
+                                starter.is_now = true;
                         }
         return starter;
 }
