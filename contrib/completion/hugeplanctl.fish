@@ -45,7 +45,7 @@ complete -c hugeplanctl -n $no_verb -a wait -d 'wait until an instance has its p
 complete -c hugeplanctl -n $no_verb -a reload -d 'read the configuration anew and apply the difference'
 complete -c hugeplanctl -n $no_verb -a learn -d 'find out what an instance needs, before its database starts'
 complete -c hugeplanctl -n $no_verb -a release -d 'give back the free pages of an instance'
-complete -c hugeplanctl -n $no_verb -a snapshot -d 'all that hugeplan reads of this host, as an archive without secrets'
+complete -c hugeplanctl -n $no_verb -a snapshot -d 'what hugeplan uses of this host, as an archive'
 complete -c hugeplanctl -n $no_verb -a cat-config -d 'print the configuration files that count'
 
 complete -c hugeplanctl -n '__fish_seen_subcommand_from status verify log explain fit wait learn release' -a '(__hugeplanctl_instances)'

@@ -282,6 +282,8 @@ static void take_sid(Facts *facts, const char *line, FactOrigin origin) {
                         arena_strndup(facts->arena, colon + 1, strcspn(colon + 1, ":")), origin};
 }
 
+static const char alert_head[] = "EXPECTED_PAGES";
+
 /* "2048K  1765  9665  0  NONE"; of base pages, "Configured" stands for the number available. */
 static bool parse_alert_row(Arena *arena, const char *line, OracleAlert *ret) {
         const char *size = text_next_word(arena, &line, " \t");
@@ -301,6 +303,10 @@ static bool parse_alert_row(Arena *arena, const char *line, OracleAlert *ret) {
         return true;
 }
 
+bool host_facts_is_alert(Arena *arena, const char *line) {
+        return strstr(line, alert_head) || parse_alert_row(arena, line, &(OracleAlert){});
+}
+
 void host_facts_add_alert(Arena *arena, HostFacts *facts, const char *sid, const char *file,
                           const SourceText *text) {
         SourceLines lines = source_lines(text);
@@ -309,7 +315,7 @@ void host_facts_add_alert(Arena *arena, HostFacts *facts, const char *sid, const
         const char *line;
 
         while ((line = source_line(arena, &lines))) {
-                if (strstr(line, "EXPECTED_PAGES"))
+                if (strstr(line, alert_head))
                         is_table = true;
                 else if (is_table && parse_alert_row(arena, line, &row) && row.expected_pages > 0) {
                         alert = row;

@@ -120,6 +120,9 @@ HostFacts *host_facts_read(Arena *arena, const Sources *sources, const Config *c
 void host_facts_add_alert(Arena *arena, HostFacts *facts, const char *sid, const char *file,
                           const SourceText *text);
 
+/* Whether a line of an alert log is of such a table. */
+bool host_facts_is_alert(Arena *arena, const char *line);
+
 /* "system-postgresql.slice" is in "/system.slice/system-postgresql.slice": the control group of a
  * slice. systemd.slice(5). */
 char *slice_group_path(Arena *arena, const char *slice);

@@ -42,7 +42,7 @@ const Verb verbs[] = {
         {"release", "NAME", 1, 1, verb_release,
          "Give back an instance's own free pages until the next reload or start"},
         {"snapshot", "FILE", 1, 1, verb_snapshot,
-         "All that hugeplan reads of this host as an archive, without secrets; for --root="},
+         "What hugeplan uses of all that it reads of this host, as an archive for --root="},
         /* For our own units. */
         {"ask", "NAME", 1, 1, verb_ask, NULL},
         {"listen", "NAME", 1, 1, verb_listen, NULL},

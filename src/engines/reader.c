@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "engines/reader.h"
 
+#include "base/text.h"
 #include "engines/engine_rows.h"
+#include "engines/parameters.h"
+
+#include <fnmatch.h>
 
 const EngineReader *engine_reader(const Engine *engine) {
         static const EngineReader none = {};
@@ -23,6 +27,58 @@ uint64_t engine_sessions(const Engine *engine, const Gathered *gathered) {
         uint64_t n = reader->sessions_initial;
 
         return setting && parse_u64(setting->value, &n) < 0 ? 0 : n;
+}
+
+/* "*mysqld* !*export*" */
+static bool is_program(const char *patterns, const char *name) {
+        CLEANUP(arena_freep) Arena *arena = arena_new();
+        const char *pattern;
+
+        while (patterns && (pattern = text_next_word(arena, &patterns, " ")))
+                if (fnmatch(pattern, name, 0) == 0)
+                        return true;
+        return false;
+}
+
+static Reads reads_of(const Engine *engine, const char *word) {
+        const ParameterTable *table = engine_formula(engine)->parameters;
+        const EngineReader *reader = engine_reader(engine);
+        const char *dot = strrchr(word, '.'), *base = text_base_name(word);
+        Reads reads = reader->reads ? reader->reads(word) : READS_NOT;
+
+        if (reads != READS_NOT)
+                return reads;
+        if (table && parameters_have(table, dot ? dot + 1 : word))
+                return READS_VALUE;
+        if ((engine->servers && text_has_word(engine->servers, base)) ||
+            (engine->supervisors && text_has_word(engine->supervisors, base)))
+                return READS_SERVER;
+        return is_program(engine->programs, base) || is_program(engine->images, base) ? READS_WORD
+                                                                                      : READS_NOT;
+}
+
+Reads engine_reads(const char *word) {
+        Reads reads = READS_NOT;
+
+        for (size_t i = 0; i < n_engines && reads == READS_NOT; i++)
+                reads = reads_of(engines[i], word);
+        return reads;
+}
+
+bool engines_read_whole(const char *base_name) {
+        for (size_t i = 0; i < n_engines; i++) {
+                const char *files = engine_reader(engines[i])->whole_files;
+
+                if (files && text_has_word(files, base_name))
+                        return true;
+        }
+        return false;
+}
+
+void engines_read_pieces(Arena *arena, const SourceText *file, Pieces *ret) {
+        for (size_t i = 0; i < n_engines; i++)
+                if (engine_reader(engines[i])->pieces)
+                        engine_reader(engines[i])->pieces(arena, file, ret);
 }
 
 bool engine_is_fixed(const Engine *engine, const Settings *settings) {

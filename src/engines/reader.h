@@ -47,6 +47,26 @@ typedef struct EngineFallback {
         bool is_refusal; /* it takes none, whatever there is */
 } EngineFallback;
 
+/* What of a text an engine uses. */
+typedef enum Reads {
+        READS_NOT,
+        READS_WORD,    /* the word itself */
+        READS_SERVER,  /* a program of a database, whose options follow */
+        READS_VALUE,   /* a name, with what is given to it */
+        READS_NEXT,    /* that, or the next word of a command line */
+        READS_REST,    /* with the rest of the line */
+        READS_PATH,    /* a command, with the file that it reads */
+        READS_COMMAND, /* a name, with the programs that it starts */
+} Reads;
+
+/* Bytes of a file. */
+typedef struct Piece {
+        size_t at, size;
+        bool is_text; /* with all others of the file that are text one that is read by words */
+} Piece;
+
+typedef VEC(Piece) Pieces;
+
 typedef struct EngineReader {
         /* Memory=auto: finds and reads the product's own configuration. NULL where the engine has none.
          * Returns NULL, or a sentence (with file and line) on what keeps it from knowing. The
@@ -66,6 +86,12 @@ typedef struct EngineReader {
                             Question *ret);
         /* The version ("8.0.4", in ARENA) in what the program has printed. NULL, or a sentence. */
         const char *(*answer_version)(Arena *arena, const char *output, const char **ret_version);
+        /* What it uses of WORD, beside the settings of its formula and the programs of its traits: in its own files, in
+         * command lines and variables, without what stands before the word ("--", "+"). NULL: nothing. */
+        Reads (*reads)(const char *word);
+        const char *whole_files; /* base names of files that it reads whole; NULL: none */
+        /* The bytes of a binary file that it reads. NULL: it reads none. */
+        void (*pieces)(Arena *arena, const SourceText *file, Pieces *ret);
         /* For engine_is_fixed(). NULL: never. */
         bool (*is_fixed)(const Settings *settings);
         const EngineFallback *fallbacks; /* the first that fits counts */
@@ -80,6 +106,11 @@ const EngineReader *engine_reader(const Engine *engine);
 
 /* How many processes may attach the memory of a server with what was GATHERED; 0: not known, or there is but one. */
 uint64_t engine_sessions(const Engine *engine, const Gathered *gathered);
+
+/* What any engine uses of WORD, which stands in whatever text: what nobody reads is left out of what leaves the host. */
+Reads engine_reads(const char *word);
+bool engines_read_whole(const char *base_name);
+void engines_read_pieces(Arena *arena, const SourceText *file, Pieces *ret);
 
 /* Whether a server with SETTINGS, for which its formula has a size, maps all that it will ever take of huge pages when
  * it starts, and as much at each start: then what it was seen to have is what it takes. True of all settings where

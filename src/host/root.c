@@ -88,8 +88,8 @@ static void record_name(const Root *root, const char *path) {
         char target[4096];
         ssize_t n = 0;
 
-        if (!root->recorder || (fd = root_open_below(root, path, O_PATH | O_NOFOLLOW, 0)) < 0 ||
-            fstat(fd, &st) < 0)
+        if (!root->recorder || root->recorder->has_name(root->recorder, path) ||
+            (fd = root_open_below(root, path, O_PATH | O_NOFOLLOW, 0)) < 0 || fstat(fd, &st) < 0)
                 return;
         RecordedKind kind = S_ISDIR(st.st_mode)   ? RECORDED_DIRECTORY
                             : S_ISLNK(st.st_mode) ? RECORDED_LINK

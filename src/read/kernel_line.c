@@ -455,6 +455,11 @@ static const char *meant_by(Arena *arena, const KernelArgument *argument) {
         return best;
 }
 
+bool kernel_line_has(Arena *arena, const char *name) {
+        return ARRAY_ANY(each, known, ARRAY_LEN(known), text_equals(name, each->name)) ||
+               meant_by(arena, &(KernelArgument){.name = name});
+}
+
 static void take_argument(Reader *reader, const KernelArgument *argument) {
         const typeof(known[0]) *row =
                 ARRAY_FIND(each, known, ARRAY_LEN(known), text_equals(argument->name, each->name));

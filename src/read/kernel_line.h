@@ -67,3 +67,6 @@ uint64_t kernel_phrase_size_bytes(const char *phrase);
 /* A number as the kernel and its sysctls read it (base 0: decimal, octal, hexadecimal), followed by
  * anything; -EINVAL where there is none, -ERANGE where it does not fit. */
 int kernel_number_parse(const char *string, uint64_t *ret, const char **ret_rest);
+
+/* Whether an argument of that name is read, or looks like one that is. */
+bool kernel_line_has(Arena *arena, const char *name);

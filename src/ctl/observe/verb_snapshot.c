@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* `snapshot`: all that the looks of hugeplanctl read of this host, as an archive for --root=. What is in it is what
- * was read, by construction: every look is taken, and the root tells what it reads. */
+/* `snapshot`: what the looks of hugeplanctl read of this host, as an archive for --root=. What is in it is what
+ * was read, by construction: every look is taken, and the root tells what it reads; and of that what is used. */
 #include "ctl/verbs.h"
-#include "host/record/recording.h"
+#include "inspect/kept/kept.h"
 #include "model/exit_code.h"
 #include "runtime/log.h"
 
@@ -102,6 +102,8 @@ int verb_snapshot(Command *command) {
 
         root_record(command->root, NULL);
         const RecordedTree tree = recording_tree(command->arena, &recording);
+
+        kept_tree(command->arena, &tree);
         size_t size;
         const char *archive = recording_archive(command->arena, &tree, &size);
 
@@ -118,12 +120,11 @@ int verb_snapshot(Command *command) {
         const char *files = format_count(command->arena, tree.n);
 
         if (command->json == JSON_OFF)
-                printf("%s: %s names and files, %s; secrets left out in %zu places. Look through it before you "
-                       "give it away.\n",
-                       path, files, format_size(command->arena, size), recording.n_masked);
+                printf("%s: %s names and files, %s. Of the files it has what hugeplan uses, and no more. Look through it "
+                       "before you give it away.\n",
+                       path, files, format_size(command->arena, size));
         else
-                print_json(command,
-                           json_pack("{ss si si sb}", "file", path, "files", (int) tree.n, "masked",
-                                     (int) recording.n_masked, "complete", !recording.is_full));
+                print_json(command, json_pack("{ss si sb}", "file", path, "files", (int) tree.n,
+                                              "complete", !recording.is_full));
         return EXIT_DONE;
 }

@@ -228,6 +228,19 @@ void jvm_options_settings(Arena *arena, const JvmOptions *options, Settings *ret
         }
 }
 
+Reads jvm_option_reads(const char *option) {
+        ARRAY_FOREACH(each, known, ARRAY_LEN(known)) {
+                const char *name = each->option + strspn(each->option, "-XX:+");
+
+                if (text_starts_with(each->option, "-XX:")
+                            ? strncmp(option, name, strcspn(name, "=")) == 0 &&
+                                      !option[strcspn(name, "=")]
+                            : text_starts_with(option, each->option + 1))
+                        return READS_VALUE;
+        }
+        return text_index(flags, ARRAY_LEN(flags), option) >= 0 ? READS_VALUE : READS_NOT;
+}
+
 uint64_t jvm_major_version(const char *version) {
         size_t n = strspn(version, "0123456789");
         char digits[24] = {};

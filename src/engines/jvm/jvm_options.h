@@ -40,3 +40,6 @@ uint64_t jvm_major_version(const char *version);
 
 /* Whether a machine with these SETTINGS takes all of its huge pages at its start (engine_is_fixed()). */
 bool jvm_is_fixed(const Settings *settings);
+
+/* What is read of an option without what stands before it: "Xmx4g", "UseLargePages". */
+Reads jvm_option_reads(const char *option);

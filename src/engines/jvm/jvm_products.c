@@ -111,3 +111,20 @@ JvmStart jvm_start_of_unit(Arena *arena, const UnitFile *unit, const Sources *so
         }
         return (JvmStart){};
 }
+
+Reads jvm_variable_reads(const char *name) {
+        ARRAY_FOREACH(product, products, ARRAY_LEN(products)) {
+                if ((product->variables && text_has_word(product->variables, name)) ||
+                    text_equals(product->before, name))
+                        return READS_WORD;
+                if (text_equals(product->java_variable, name) ||
+                    text_equals(product->directory_variable, name) ||
+                    text_equals(product->heap_variable, name))
+                        return READS_VALUE;
+        }
+        return text_has_word("JAVA_OPTS CATALINA_OPTS JVM_OPTS JAVA_TOOL_OPTIONS JDK_JAVA_OPTIONS "
+                             "_JAVA_OPTIONS",
+                             name)
+                       ? READS_WORD
+                       : READS_NOT;
+}

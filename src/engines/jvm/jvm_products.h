@@ -3,6 +3,7 @@
 
 /* Products that start Java by scripts of their own: where those have the virtual machine's options. */
 
+#include "engines/reader.h"
 #include "read/unit_file.h"
 
 typedef struct JvmProduct {
@@ -34,3 +35,6 @@ typedef struct JvmStart {
 const JvmProduct *jvm_product_of_names(const char *unit, const char *program);
 
 JvmStart jvm_start_of_unit(Arena *arena, const UnitFile *unit, const Sources *sources);
+
+/* What is read of a variable of this name, of any product's. */
+Reads jvm_variable_reads(const char *name);

@@ -352,15 +352,13 @@ static void add_variable(Search *search, const char *variable) {
 }
 
 /* Options of the launcher whose value is a word of its own. */
-static bool takes_next(const char *word) {
-        return TEXT_IS_ANY(word, "-cp", "-classpath", "--class-path", "-p", "--module-path",
-                           "--upgrade-module-path", "--add-modules", "--limit-modules",
-                           "--add-reads", "--add-exports", "--add-opens", "--patch-module",
-                           "--enable-native-access", "--source");
-}
+static const char takes_next[] =
+        "-cp -classpath --class-path -p --module-path --upgrade-module-path --add-modules --limit-modules "
+        "--add-reads --add-exports --add-opens --patch-module --enable-native-access --source";
+static const char ends[] = "-jar -m --module";
 
 static bool ends_options(const char *word) {
-        return *word != '-' || TEXT_IS_ANY(word, "-jar", "-m", "--module");
+        return *word != '-' || text_has_word(ends, word);
 }
 
 /* "@FILE" below the unit's working directory. "@@" begins what is no file. */
@@ -389,7 +387,7 @@ static const char *add_java_words(Search *search, const SourceNames *words, cons
                         wrong = add_argument_file(search, word, origin);
                 else if (ends_options(word))
                         break;
-                else if (takes_next(word))
+                else if (text_has_word(takes_next, word))
                         i++;
                 else
                         *vec_push(search->arena, &search->options) = (JvmOption){word, origin};
@@ -531,5 +529,24 @@ static const EngineFallback fallback = {
         "where the heap's pages cannot be had at its start, Java goes on with small ones; its log has the warning 'Failed to reserve and commit memory'",
         "restart it, so that it starts when its pages are there"};
 
-const EngineReader reader_jvm = {
-        .gather = gather_jvm, .is_fixed = jvm_is_fixed, .fallbacks = &fallback, .n_fallbacks = 1};
+static Reads reads(const char *word) {
+        CLEANUP(arena_freep) Arena *arena = arena_new();
+        const char *const options[] = {arena_printf(arena, "-%s", word),
+                                       arena_printf(arena, "--%s", word)};
+        Reads reads = jvm_variable_reads(word);
+
+        for (size_t i = 0; i < ARRAY_LEN(options); i++)
+                if (text_has_word(takes_next, options[i]) || text_has_word(ends, options[i]))
+                        return READS_WORD;
+        if (text_equals(word, "XX"))
+                return READS_WORD;
+        if (text_equals(word, "JAVA_VERSION"))
+                return READS_VALUE;
+        return reads != READS_NOT ? reads : jvm_option_reads(word);
+}
+
+const EngineReader reader_jvm = {.gather = gather_jvm,
+                                 .reads = reads,
+                                 .is_fixed = jvm_is_fixed,
+                                 .fallbacks = &fallback,
+                                 .n_fallbacks = 1};

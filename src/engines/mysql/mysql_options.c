@@ -203,6 +203,19 @@ bool mysql_option_set(Arena *arena, const MysqlOption *option, const MysqlNames 
         return true;
 }
 
+Reads mysql_option_reads(const MysqlNames *names, const char *given) {
+        const char *point = strchr(given, '.');
+        Prefix prefix;
+        const MysqlName *name = find_prefixed(names, point ? point + 1 : given, &prefix);
+
+        if (!name)
+                name = ARRAY_FIND(each, names->items, names->n,
+                                  each->letter && each->letter == given[0] && !given[1]);
+        if (!name || (point && !name->of_key_cache))
+                return READS_NOT;
+        return name->kind == MYSQL_SWITCH ? READS_VALUE : READS_NEXT;
+}
+
 /* ---- command lines ---- */
 
 /* "--name", "--name=value"; false for other words. */

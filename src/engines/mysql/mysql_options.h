@@ -43,6 +43,9 @@ typedef struct MysqlNames {
 bool mysql_option_set(Arena *arena, const MysqlOption *option, const MysqlNames *names,
                       Settings *settings);
 
+/* What is read of an option that is written as GIVEN, or of a letter. */
+Reads mysql_option_reads(const MysqlNames *names, const char *given);
+
 /* The options among the N WORDS of a command line, without the program. NAMES tells which take the
  * next word as their value. */
 MysqlOptions mysql_options_of_words(Arena *arena, const char *const *words, size_t n,

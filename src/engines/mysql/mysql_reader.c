@@ -2,7 +2,28 @@
 
 /* The servers of the MySQL family: their settings, and where else they are. */
 
+#include "base/text.h"
 #include "engines/mysql/mysql_server.h"
+
+/* Of option files and command lines of both. */
+static Reads reads(const MysqlDialect *dialect, const char *word) {
+        const char *const *groups = dialect->product->groups;
+
+        for (; *groups; groups++) { /* "mysqld.reports", "mysqld-10.11", "mysqld1" */
+                const char *rest = word + strlen(*groups);
+
+                if (text_starts_with(word, *groups) && (!*rest || strchr("-.0123456789", *rest)))
+                        return READS_WORD;
+        }
+        if (text_has_word("include includedir memlock innodb_buffer_pool_size_max", word))
+                return READS_VALUE;
+        if (text_has_word("defaults-file defaults-extra-file defaults-group-suffix", word) ||
+            text_equals(word, dialect->product->title))
+                return READS_NEXT;
+        if (text_has_word("no-defaults MYSQL_GROUP_SUFFIX MYSQL_HOME", word))
+                return READS_WORD;
+        return mysql_option_reads(&dialect->names, word);
+}
 
 /* ---- MariaDB ---- */
 
@@ -33,13 +54,22 @@ static const char *gather_mariadb(Arena *arena, const EngineTarget *target, cons
         return mysql_server_gather(arena, &mariadb_dialect, target, sources, ret);
 }
 
+static Reads reads_mariadb(const char *word) {
+        return reads(&mariadb_dialect, word);
+}
+
 static const EngineFallback mariadb_fallback = {
         "large_pages", NULL,
         "large_pages falls back silently: the key caches come first, and what its buffer pool could not have at its start it took in small pages",
         "restart it, so that it starts when its pages are there"};
 
 const EngineReader reader_mariadb = {
-        .gather = gather_mariadb, .fallbacks = &mariadb_fallback, .n_fallbacks = 1};
+        .gather = gather_mariadb,
+        .reads = reads_mariadb,
+        .whole_files = "mariadb_upgrade_info mysql_upgrade_info",
+        .fallbacks = &mariadb_fallback,
+        .n_fallbacks = 1,
+};
 
 /* ---- MySQL ---- */
 
@@ -69,10 +99,19 @@ static const char *gather_mysql(Arena *arena, const EngineTarget *target, const 
         return mysql_server_gather(arena, &mysql_dialect, target, sources, ret);
 }
 
+static Reads reads_mysql(const char *word) {
+        return reads(&mysql_dialect, word);
+}
+
 static const EngineFallback mysql_fallback = {
         "large_pages", NULL,
         "large_pages falls back chunk by chunk; its log has a warning for each (MY-012681)",
         "restart it, so that it starts when its pages are there"};
 
 const EngineReader reader_mysql = {
-        .gather = gather_mysql, .fallbacks = &mysql_fallback, .n_fallbacks = 1};
+        .gather = gather_mysql,
+        .reads = reads_mysql,
+        .whole_files = "mysql_upgrade_history mysql_upgrade_info",
+        .fallbacks = &mysql_fallback,
+        .n_fallbacks = 1,
+};

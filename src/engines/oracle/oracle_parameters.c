@@ -70,6 +70,17 @@ static char *spfile_text(Arena *arena, const SourceText *file, size_t *ret_size)
         return has_end || (size > 0 && text[size - 1] == '\n') ? text : NULL;
 }
 
+void oracle_spfile_pieces(Arena *arena, const SourceText *file, Pieces *ret) {
+        if (file->size < SPFILE_HEAD || !has_mark(file->text))
+                return;
+        for (size_t at = 0; at + SPFILE_BLOCK <= file->size; at += SPFILE_BLOCK) {
+                *vec_push(arena, ret) = (Piece){at, sizeof(spfile_mark), false};
+                for (size_t i = at + SPFILE_HEAD; i < at + SPFILE_BLOCK - SPFILE_TAIL; i++)
+                        if (file->text[i])
+                                *vec_push(arena, ret) = (Piece){i, 1, true};
+        }
+}
+
 /* ---- words ---- */
 
 typedef enum TokenKind {

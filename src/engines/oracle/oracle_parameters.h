@@ -9,7 +9,7 @@
  * format of a server parameter file is not documented; what is known of it stands beside its reader.
  * Nothing is ever written. */
 
-#include "read/source.h"
+#include "engines/reader.h"
 
 #include "base/diag.h"
 
@@ -42,3 +42,6 @@ const char *oracle_parameters_read(Arena *arena, const Sources *sources, const O
  * last of all instances; NULL where there is none. */
 const OracleParameter *oracle_parameter_find(const OracleParameters *parameters, const char *sid,
                                              const char *name);
+
+/* Of a server parameter file: its text, of which lines run on from one block into the next. */
+void oracle_spfile_pieces(Arena *arena, const SourceText *file, Pieces *ret);

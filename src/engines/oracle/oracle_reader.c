@@ -294,7 +294,15 @@ static const EngineFallback fallback = {
         "its segments were made without SHM_HUGETLB, as USE_LARGE_PAGES=TRUE does when the pages, or the right to them, are missing",
         "hugeplanctl check tells what is missing (ora-true, ora-group, ora-memlock); restart it then"};
 
+static Reads reads(const char *word) {
+        if (text_starts_with(word, "ora_pmon_")) /* a process */
+                return READS_WORD;
+        return TEXT_IS_ANY(word, "ifile", "IFILE", "spfile", "SPFILE") ? READS_VALUE : READS_NOT;
+}
+
 const EngineReader reader_oracle = {.gather = gather_oracle,
+                                    .reads = reads,
+                                    .pieces = oracle_spfile_pieces,
                                     .fallbacks = &fallback,
                                     .n_fallbacks = 1,
                                     .sessions_setting = "processes"};

@@ -13,6 +13,20 @@ static bool is_wanted(const char *name) {
                strcasecmp(name, "data_directory") == 0 || strcasecmp(name, "config_file") == 0;
 }
 
+/* Of its files, Patroni's, its launchers', and of command lines. */
+static Reads reads(const char *word) {
+        static const char values[] =
+                "include include_if_exists include_dir data_dir config_dir bin_dir PGDATA "
+                "PATRONI_POSTGRESQL_DATA_DIR PATRONI_POSTGRESQL_CONFIG_DIR PATRONI_POSTGRESQL_BIN_DIR";
+
+        if (text_has_word("D B N pgdata patroni", word))
+                return READS_NEXT;
+        if (text_has_word("postgresql pg_ctl_options pg_ctlcluster auto manual disabled", word) ||
+            text_starts_with(word, "D/"))
+                return READS_WORD;
+        return text_has_word(values, word) || is_wanted(word) ? READS_VALUE : READS_NOT;
+}
+
 static const char *gather_postgresql(Arena *arena, const EngineTarget *target,
                                      const Sources *sources, Gathered *ret) {
         return postgresql_gather(arena, target, sources, is_wanted, ret);
@@ -77,6 +91,9 @@ const EngineReader reader_postgresql = {
         .answer = answer_postgresql,
         .fallbacks = fallbacks,
         .n_fallbacks = ARRAY_LEN(fallbacks),
+        .reads = reads,
+        .whole_files = "PG_VERSION",
+        .pieces = postgresql_control_pieces,
         .sessions_setting = "max_connections",
         .sessions_initial = 100,
 };

@@ -265,6 +265,14 @@ static bool find_control_sizes(const SourceText *text, ControlSizes *ret) {
         return false;
 }
 
+void postgresql_control_pieces(Arena *arena, const SourceText *file, Pieces *ret) {
+        const char *found = memmem(file->text, file->size, &float_format, sizeof(float_format));
+
+        if (find_control_sizes(file, &(ControlSizes){}))
+                *vec_push(arena, ret) = (Piece){(size_t) (found - file->text),
+                                                sizeof(float_format) + sizeof(ControlSizes), false};
+}
+
 /* Both were settled by who built the server and made the directory (initdb --wal-segsize). */
 static void learn_control_sizes(const Server *server) {
         const char *path =

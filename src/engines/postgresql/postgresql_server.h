@@ -21,3 +21,6 @@ const char *postgresql_gather(Arena *arena, const EngineTarget *target, const So
 /* Engine.ask. */
 bool postgresql_ask(Arena *arena, const Gathered *gathered, uint64_t page_size_bytes,
                     Question *ret);
+
+/* Those of pg_control that hold its sizes. */
+void postgresql_control_pieces(Arena *arena, const SourceText *file, Pieces *ret);

@@ -2,7 +2,6 @@
 #include "host/record/recording.h"
 
 #include "base/text.h"
-#include "read/secret/secret.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -15,44 +14,42 @@ enum {
 static void add(Recorder *recorder, RecordedKind kind, const char *path, const char *bytes,
                 size_t size) {
         Recording *recording = (Recording *) recorder; /* the recorder is the first member */
-        const MaskedText text = kind == RECORDED_FILE
-                                        ? secret_mask(recording->arena, path, bytes, size)
-                                        : (MaskedText){bytes, size, 0};
+        Index *index = kind == RECORDED_FILE ? recording->files : recording->names;
 
-        if (recording->bytes + text.size + strlen(path) > RECORDING_BYTES_MAX) {
+        if (index_find(index, path))
+                return;
+        if (recording->bytes + size + strlen(path) > RECORDING_BYTES_MAX) {
                 recording->is_full = true;
                 return;
         }
-        recording->bytes += text.size + strlen(path);
-        recording->n_masked += text.n_masked;
-        char *copy = arena_alloc(recording->arena, text.size + 1);
+        recording->bytes += size + strlen(path);
+        char *copy = arena_alloc(recording->arena, size + 1);
+        Recorded *recorded = ARENA_NEW(recording->arena, Recorded);
 
-        memcpy(copy, text.size > 0 ? text.bytes : "", text.size);
-        *vec_push(recording->arena, &recording->list) = (Recorded){
-                kind, arena_strdup(recording->arena, path), copy, text.size, recording->list.n};
+        memcpy(copy, size > 0 ? bytes : "", size);
+        *recorded = (Recorded){kind, arena_strdup(recording->arena, path), copy, size,
+                               recording->list.n};
+        *vec_push(recording->arena, &recording->list) = recorded;
+        index_add(index, recorded->path, recorded);
+}
+
+static bool has_name(const Recorder *recorder, const char *path) {
+        return index_find(((const Recording *) recorder)->names, path);
 }
 
 Recording recording_in(Arena *arena) {
-        return (Recording){.recorder = {add}, .arena = arena};
+        return (Recording){.recorder = {add, has_name},
+                           .arena = arena,
+                           .names = index_new(arena),
+                           .files = index_new(arena)};
 }
 
 /* ---- the tree ---- */
 
-typedef VEC(const Recorded *) Links;
+static const Recorded *find_link(const Recording *recording, const char *path) {
+        const Recorded *found = index_find(recording->names, path);
 
-static const Recorded *find_link(const Links *links, const char *path) {
-        const Recorded *const *link = VEC_FIND(each, links, text_equals((*each)->path, path));
-
-        return link ? *link : NULL;
-}
-
-static Links list_links(Arena *arena, const Recording *recording) {
-        Links links = {};
-
-        VEC_FOREACH(each, &recording->list)
-                if (each->kind == RECORDED_LINK && !find_link(&links, each->path))
-                        *vec_push(arena, &links) = each;
-        return links;
+        return found && found->kind == RECORDED_LINK ? found : NULL;
 }
 
 /* "/a/b" of "/a/b/c"; ".." of the top is the top. */
@@ -63,7 +60,8 @@ static char *parent_of(Arena *arena, const char *path) {
 }
 
 /* Where PATH leads, "" for the top; NULL: in circles. The last part is followed where FOLLOWS_LAST. */
-static char *resolve(Arena *arena, const Links *links, const char *path, bool follows_last) {
+static char *resolve(Arena *arena, const Recording *recording, const char *path,
+                     bool follows_last) {
         const char *rest = path, *part;
         char *at = arena_strdup(arena, "");
         unsigned n_links = 0;
@@ -78,7 +76,7 @@ static char *resolve(Arena *arena, const Links *links, const char *path, bool fo
                         continue;
                 }
                 char *next = arena_printf(arena, "%s/%s", at, part);
-                const Recorded *link = !is_last || follows_last ? find_link(links, next) : NULL;
+                const Recorded *link = !is_last || follows_last ? find_link(recording, next) : NULL;
 
                 if (!link) {
                         at = next;
@@ -104,14 +102,13 @@ static int compare(const void *a, const void *b) {
 }
 
 RecordedTree recording_tree(Arena *arena, const Recording *recording) {
-        const Links links = list_links(arena, recording);
         RecordedTree tree = {};
         const char *last = "";
 
         VEC_FOREACH(each, &recording->list) {
-                Recorded entry = *each;
+                Recorded entry = **each;
 
-                entry.path = resolve(arena, &links, each->path, each->kind == RECORDED_FILE);
+                entry.path = resolve(arena, recording, entry.path, entry.kind == RECORDED_FILE);
                 if (entry.path && *entry.path)
                         *vec_push(arena, &tree) = entry;
         }

@@ -4,7 +4,7 @@
 /* A recording: all that was read through a Root, so that a captured host can be made of it that answers the same.
  * What was only listed or looked for is there as a name without contents. */
 
-#include "base/vec.h"
+#include "base/index.h"
 
 typedef enum RecordedKind {
         RECORDED_NAME, /* an empty file: it was there, and nobody read it */
@@ -26,20 +26,22 @@ typedef struct Recorder Recorder;
 struct Recorder {
         void (*add)(Recorder *recorder, RecordedKind kind, const char *path, const char *bytes,
                     size_t size);
+        bool (*has_name)(const Recorder *recorder,
+                         const char *path); /* as one, a directory or link */
 };
 
 typedef struct Recording {
         Recorder recorder; /* give a pointer to this */
         Arena *arena;
-        VEC(Recorded) list; /* in the order of reading; may have a path more than once */
+        VEC(Recorded *)
+        list; /* in the order of reading, each path once as a name and once as a file */
+        Index *names, *files; /* Recorded of the list */
         size_t bytes;
-        size_t n_masked; /* places where a secret was left out: read/secret/secret.h */
-        bool is_full;    /* there was more: RECORDING_BYTES_MAX */
+        bool is_full; /* there was more: RECORDING_BYTES_MAX */
 } Recording;
 
 #define RECORDING_BYTES_MAX ((size_t) 256 << 20)
 
-/* None yet. Secrets never get into it. */
 Recording recording_in(Arena *arena);
 
 /* As a tree: each path once, links on the way to it followed, sorted; what says more of a path goes before what says

@@ -39,9 +39,9 @@ static char *unescaped(Arena *arena, const char *string, size_t *ret_size) {
 
 json_t *recording_to_json(Arena *arena, const Recording *recording) {
         return VEC_TO_JSON(each, &recording->list,
-                           json_pack("[iss]", (int) each->kind,
-                                     escaped(arena, each->path, strlen(each->path)),
-                                     escaped(arena, each->bytes, each->size)));
+                           json_pack("[iss]", (int) (*each)->kind,
+                                     escaped(arena, (*each)->path, strlen((*each)->path)),
+                                     escaped(arena, (*each)->bytes, (*each)->size)));
 }
 
 void recorded_from_json(Recorder *recorder, Arena *arena, const json_t *list) {

@@ -44,10 +44,9 @@ static void test_reads(void **state) {
         root_read_file(tree->root, arena, "/etc/never", 100, &text, NULL);
         assert_text(tree_text(arena, &recording), "d /etc/a \n"
                                                   "f /etc/a/1 one\n\n"
-                                                  "f /etc/a/2 password=REDACTED\n\n"
+                                                  "f /etc/a/2 password=x\n\n"
                                                   "l /etc/b a\n"
                                                   "d /proc \n");
-        assert_int_equal(recording.n_masked, 1);
 }
 
 static void add(Recording *recording, RecordedKind kind, const char *path, const char *bytes) {

@@ -1,0 +1,409 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "inspect/kept/kept_line.h"
+
+#include "base/text.h"
+#include "engines/reader.h"
+#include "model/names.h"
+#include "read/kernel_line.h"
+
+#include <ctype.h>
+#include <fnmatch.h>
+#include <string.h>
+
+/* What is read of files that are no product's own. FILES is a pattern of paths. */
+static const struct {
+        const char *files;
+        Reads reads;
+        const char *names;
+} rows[] = {
+        {"*/systemd/*", READS_REST,
+         "User Group SupplementaryGroups Slice NUMAPolicy NUMAMask AllowedMemoryNodes "
+         "AmbientCapabilities WorkingDirectory ConditionPathExists ConditionPathIsDirectory "
+         "AssertPathExists EnvironmentFile LimitMEMLOCK MemoryMax MemoryHigh RemoveIPC Image "
+         "ServiceName"},
+        {"*/systemd/*", READS_COMMAND, "ExecStart ExecStartPre ExecStartPost"},
+        {"*/systemd/*", READS_WORD, "Unit Service Slice Login Container Description Environment"},
+        {"*/cron*", READS_COMMAND, "reboot"},
+        {"*/nsswitch.conf", READS_REST, "passwd group"},
+        {"*/tuned/*", READS_REST, "type enabled replace include"},
+        {"*/tuned/*", READS_WORD, "main sysctl sysfs vm bootloader"},
+        {"/proc/*/status", READS_REST,
+         "Name PPid Uid VmPeak VmSize VmRSS VmPTE RssShmem HugetlbPages THP_enabled Mems_allowed "
+         "Mems_allowed_list"},
+        {"*", READS_SERVER, "hugeadm"},
+        {"*", READS_NEXT, "pool-pages-min pool-pages-max set-shm-group"},
+        {"*", READS_PATH, ". source"},
+        /* What begins a command, and what goes around commands. */
+        {"*", READS_WORD,
+         "if then else elif fi case esac for while until do done function export local readonly "
+         "declare exec nohup command test echo tee read sysctl thp-always thp-madvise thp-never sudo numactl taskset nice "
+         "ionice chrt prlimit setpriv env stdbuf runuser su gosu chpst sh bash dash ksh zsh docker "
+         "podman nerdctl"},
+};
+
+typedef struct Line {
+        const Reading *reading;
+        const char *begin, *end;
+        const char *command_end; /* ";" or "&" */
+        unsigned n_commands; /* so many of the next words may be programs: their paths are read */
+        bool is_about;       /* the command sets what hugeplan sets */
+        bool is_writing;     /* by what it writes into a file */
+        bool is_container;   /* what it starts is in an image */
+        bool is_server;      /* a database's program was named: its options follow */
+} Line;
+
+typedef struct Word {
+        const char *begin, *end;
+        const char *name; /* without what stands before it: "--", "+", "*." */
+} Word;
+
+bool kept_is_comment(const char *at, const char *end) {
+        return at < end && (*at == '#' || *at == ';' || text_starts_with(at, "-- ") ||
+                            text_starts_with(at, "//"));
+}
+
+static bool is_letter(char c) {
+        return isalnum((unsigned char) c) || (unsigned char) c >= 0x80;
+}
+
+bool kept_is_word_byte(char c) {
+        return is_letter(c) || (c && strchr("_-./+*%~!?^", c));
+}
+
+static bool is_blank(char c) {
+        return c == '\0' || strchr(" \t\r", c);
+}
+
+static bool is_quote(char c) {
+        return c == '"' || c == '\'';
+}
+
+/* "10", "-1", "2048kB", "1.5" */
+static bool is_number(const char *from, const char *to) {
+        from += from < to && strchr("+-", *from);
+        if (from == to || !text_is_digit(*from))
+                return false;
+        while (from < to && (text_is_digit(*from) || *from == '.'))
+                from++;
+        return to - from <= 2;
+}
+
+/* How a word begins says what it is, and a number stays one. */
+static void leave_out(const Reading *reading, const Word *word) {
+        const char *from = word->begin;
+        bool is_one = is_number(word->begin, word->end);
+
+        while (from < word->end && !is_letter(*from))
+                from++;
+        kept_keep(reading, word->begin, from);
+        for (; is_one && from < word->end; from++)
+                reading->out[from - reading->bytes] = *from == '.'           ? '.'
+                                                      : text_is_digit(*from) ? '0'
+                                                                             : 'x';
+}
+
+/* ---- names ---- */
+
+unsigned kept_rows(const char *path) {
+        unsigned found = 0;
+
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++)
+                if (fnmatch(rows[i].files, path, 0) == 0)
+                        found |= 1U << i;
+        return found;
+}
+
+static void add_name(Kept *kept, Index *names, const char *from, const char *to) {
+        const char *name = arena_strdup_to(kept->arena, from, to);
+
+        if (from == to || index_find(names, name))
+                return;
+        index_add(names, name, name);
+        kept->n_names++;
+}
+
+/* "$NAME", "${NAME}" between FROM and TO. */
+static void add_variables(Kept *kept, Index *names, const char *from, const char *to) {
+        while (from < to && (from = memchr(from, '$', (size_t) (to - from)))) {
+                const char *end = from += 1 + (from + 1 < to && from[1] == '{');
+
+                while (end < to && (isalnum((unsigned char) *end) || *end == '_'))
+                        end++;
+                add_name(kept, names, from, end);
+        }
+}
+
+static bool is_about(const char *word) {
+        static const char *const parts[] = {"huge",   "shmmax", "shmall",
+                                            "vm.nr_", "vm/nr_", "EXPECTED_PAGES"};
+
+        return ARRAY_ANY(part, parts, ARRAY_LEN(parts), strstr(word, *part) != NULL);
+}
+
+/* What is said of transparent huge pages, and behind hugeadm. */
+static bool is_state(const char *word) {
+        return TEXT_IS_ANY(word, "always", "never", "madvise", "defer", "advise", "within_size",
+                           "inherit", "DEFAULT", "on", "off", "yes", "no", "true", "false");
+}
+
+static Reads reads_here(const Reading *reading, const char *name) {
+        bool is_tuned = text_starts_with(reading->path, "/etc/tuned/") ||
+                        text_starts_with(reading->path, "/usr/lib/tuned/");
+
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++)
+                if (reading->rows & 1U << i && text_has_word(rows[i].names, name))
+                        return rows[i].reads;
+        if (!is_tuned && !text_equals(reading->path, PATH_CMDLINE))
+                return READS_NOT;
+        return text_starts_with(name, "cmdline")         ? READS_WORD
+               : kernel_line_has(reading->scratch, name) ? READS_VALUE
+                                                         : READS_NOT;
+}
+
+/* What stands before WORD. */
+static char before_blanks(const Line *line, const Word *word) {
+        const char *at = word->begin;
+
+        while (at > line->begin && is_blank(at[-1]))
+                at--;
+        return at > line->begin ? at[-1] : ' ';
+}
+
+static char after_blanks(const Line *line, const Word *word) {
+        const char *at = word->end;
+
+        while (at < line->end && is_blank(*at))
+                at++;
+        return at < line->end ? *at : ' ';
+}
+
+/* "8-13:-Xmx4g" */
+static bool is_range(const Line *line, const Word *word) {
+        return word->begin == line->begin && text_starts_with(word->end, ":-") &&
+               word->begin + strspn(word->begin, "0123456789-") == word->end;
+}
+
+/* A letter or digit of its own, versions before an option, what is about huge pages and what is written there, a variable, a path that an
+ * instance's name is put into. */
+static bool is_kept_word(const Line *line, const Word *word) {
+        size_t n_letters = 0;
+
+        for (const char *c = word->begin; c < word->end; c++)
+                n_letters += is_letter(*c);
+        return n_letters <= 1 || is_range(line, word) || is_about(word->name) ||
+               index_find(line->reading->kept->words, word->name) ||
+               (line->is_writing && (is_state(word->name) || is_number(word->begin, word->end))) ||
+               (*word->begin == '/' && strcasestr(word->name, "%i"));
+}
+
+static Reads reads_of(const Line *line, const Word *word) {
+        const Reading *reading = line->reading;
+        const char *name = word->name;
+        bool is_first = word->begin == line->begin;
+        Reads reads = reads_here(reading, name);
+
+        if (reads == READS_PATH && !is_first && !strchr("&;", before_blanks(line, word)))
+                reads = READS_WORD;
+        if (reads == READS_NOT &&
+            (strlen(name) > 1 || *word->begin == '-')) /* "-D", but not "u:x" */
+                reads = engine_reads(name);
+        if (reads == READS_NOT && index_find(reading->kept->functions, name))
+                reads = READS_REST;
+        if (reads == READS_NOT && ((index_find(reading->kept->values, name) && *word->end == '=') ||
+                                   (is_about(name) && after_blanks(line, word) == '=')))
+                reads = READS_VALUE;
+        if (reads == READS_NOT && is_kept_word(line, word))
+                reads = READS_WORD;
+        return reads;
+}
+
+/* ---- values ---- */
+
+/* The end of what stands in quotes, or of the line. */
+static const char *find_quote(const char *at, const char *end, char quote) {
+        while (at < end && *at != quote)
+                at += *at == '\\' && at + 1 < end ? 2 : 1;
+        return MIN(at, end);
+}
+
+static const char *value_end(const Line *line, const Word *word, const char *at, bool is_rest) {
+        bool is_quoted = word->begin > line->begin && is_quote(word->begin[-1]) &&
+                         !is_quote(*word->end); /* "NAME=VALUE" */
+
+        if (at < line->end && is_quote(*at))
+                return find_quote(at + 1, line->end, *at);
+        if (is_quoted)
+                return find_quote(at, line->end, word->begin[-1]);
+        if (at < line->end && *at == '{')
+                return find_quote(at, line->end, '}');
+        while (at < line->end && *at != '#' && *at != ';' &&
+               (is_rest || (!is_blank(*at) && !is_quote(*at))))
+                at++;
+        return at;
+}
+
+/* Whether WORD can be the name of a value: it stands by itself, and is no part of an address. */
+static bool may_have_value(const Line *line, const Word *word) {
+        const char *before = word->begin - 1;
+
+        return word->begin == line->begin || is_blank(*before) || is_quote(*before) ||
+               strchr("{[(,=", *before) || (*before == ':' && strchr("-+", *word->begin)) ||
+               (before - line->begin >= 4 && strncmp(before - 3, "-XX:", 4) == 0);
+}
+
+/* Where the value of WORD begins; NULL: it has none. */
+static const char *find_value(const Line *line, const Word *word, Reads reads) {
+        const char *at = word->end;
+        bool is_first = word->begin == line->begin, is_quoted = at < line->end && is_quote(*at);
+        bool is_letter = word->end - word->begin == 2 && *word->begin == '-';
+
+        if (!may_have_value(line, word))
+                return NULL;
+        at += is_quoted; /* "name": value */
+        while (at < line->end && is_blank(*at))
+                at++;
+        /* "name: value" begins a line, for else it is "user:password". */
+        if (at < line->end && !is_letter &&
+            (*at == '=' || (*at == ':' && (is_first || is_quoted || line->is_container)))) {
+                at++;
+                while (at < line->end && is_blank(*at))
+                        at++;
+                return at;
+        }
+        if (at == word->end || at == line->end || *at == '-')
+                return NULL;
+        at += is_quote(*at);
+        if (reads == READS_NEXT)
+                return line->is_server || *at == '/' || text_is_digit(*at) ? at : NULL;
+        return is_first || reads == READS_PATH ? at : NULL;
+}
+
+static const char *keep_value(const Line *line, const Word *word, Reads reads) {
+        const char *from = find_value(line, word, reads);
+
+        if (!from)
+                return word->end;
+        const char *to = value_end(line, word, from, reads == READS_REST);
+
+        kept_keep(line->reading, from, to);
+        add_variables(line->reading->kept, line->reading->kept->values, from, to);
+        return to;
+}
+
+/* ---- lines ---- */
+
+/* The next word from AT on, and what stands behind a "$". */
+static bool take_word(const Line *line, const char *at, Word *ret) {
+        Arena *arena = line->reading->scratch;
+
+        while (at < line->end && !kept_is_word_byte(*at))
+                at++;
+        *ret = (Word){.begin = at};
+        while (at < line->end && kept_is_word_byte(*at))
+                at++;
+        ret->end = at;
+        for (at = ret->begin; at < ret->end && strchr("-+!*", *at);)
+                at++;
+        ret->name = arena_strdup_to(
+                arena, at + (at > ret->begin && at < ret->end && *at == '.' && at[-1] == '*'),
+                ret->end);
+        return ret->begin < ret->end;
+}
+
+static const char *keep_word(Line *line, const Word *word) {
+        Reads reads = reads_of(line, word);
+        bool is_command = line->n_commands > 0;
+        const char *path = word->begin + strspn(word->begin, "-@:+!|");
+
+        line->n_commands -= is_command;
+        if (reads == READS_WORD && line->begin == word->begin - 1 && *line->begin == '[') {
+                const char *to = find_quote(word->end, line->end, ']'); /* "[mysqld@reports]" */
+
+                kept_keep(line->reading, word->begin, to);
+                return to;
+        }
+        if (reads == READS_NOT && is_command && *path == '/')
+                reads = READS_WORD;
+        if (reads == READS_NOT && word->begin > line->begin &&
+            (word->begin[-1] == '$' || word->begin[-1] == '{'))
+                reads = READS_WORD;
+        if (reads == READS_NOT) {
+                leave_out(line->reading, word);
+                return word->end;
+        }
+        kept_keep(line->reading, word->begin, word->end);
+        line->is_container = line->is_container ||
+                             text_has_word("docker podman nerdctl", text_base_name(word->name));
+        line->is_server = line->is_server || reads == READS_SERVER;
+        if (reads == READS_COMMAND)
+                line->n_commands = 2;
+        if (line->is_container && *word->end == ':') /* an image, with its version */
+                reads = READS_VALUE;
+        if (*word->end == '$') /* -Xmx$HEAP */
+                add_variables(line->reading->kept, line->reading->kept->values, word->end,
+                              word->end + strcspn(word->end, " \t\n\"'"));
+        if (reads == READS_WORD || reads == READS_SERVER || reads == READS_COMMAND)
+                return word->end;
+        return keep_value(line, word, reads);
+}
+
+/* Where the comment of LINE begins, or it ends. */
+static const char *find_comment(const Line *line) {
+        char quote = '\0';
+
+        for (const char *at = line->begin; at < line->end; at++) {
+                if (quote ? *at == quote : is_quote(*at))
+                        quote = quote ? '\0' : *at;
+                else if (!quote && *at == '#' && at > line->begin && is_blank(at[-1]))
+                        return at;
+        }
+        return line->end;
+}
+
+/* What a function that sets what hugeplan sets is called with, counts; so do variables there. */
+static void begin_command(Line *line, const char *at) {
+        const Reading *reading = line->reading;
+        Kept *kept = reading->kept;
+
+        line->command_end = at;
+        while (line->command_end < line->end && !strchr(";&", *line->command_end))
+                line->command_end++;
+        const char *command = arena_strdup_to(reading->scratch, at, line->command_end);
+
+        line->is_about = is_about(command);
+        line->is_writing = line->is_about && (strstr(command, "echo ") ||
+                                              fnmatch("*/tmpfiles.d/*", reading->path, 0) == 0);
+        add_variables(kept, line->is_about ? kept->values : kept->words, at, line->command_end);
+        if (line->is_about && reading->function)
+                add_name(kept, kept->functions, reading->function,
+                         reading->function + strlen(reading->function));
+}
+
+/* "name() {" */
+static void take_function(Reading *reading, const Line *line) {
+        const char *at = line->begin;
+
+        while (at < line->end && (isalnum((unsigned char) *at) || *at == '_'))
+                at++;
+        if (at > line->begin && text_starts_with(at, "()"))
+                reading->function = arena_strdup_to(reading->scratch, line->begin, at);
+}
+
+void kept_line(Reading *reading, const char *begin, const char *end) {
+        while (begin < end && (is_blank(*begin) || is_quote(*begin)))
+                begin++;
+        if (kept_is_comment(begin, end))
+                return;
+        Line line = {.reading = reading, .begin = begin, .command_end = begin, .end = end};
+        Word word;
+
+        line.end = find_comment(&line);
+        take_function(reading, &line);
+        for (const char *at = begin; take_word(&line, at, &word);) {
+                if (word.begin >= line.command_end)
+                        begin_command(&line, word.begin);
+                at = keep_word(&line, &word);
+        }
+        if (end > begin && end[-1] == '}')
+                reading->function = NULL;
+}
