@@ -435,8 +435,8 @@ int root_read_kernel_file(const Root *root, Arena *arena, const char *path, size
 /* All of it is root's. */
 int root_read_judged(const Root *root, Arena *arena, const char *path, size_t max,
                      RootJudge judge UNUSED, void *userdata UNUSED, char **ret, size_t *ret_size) {
-        size_t size;
-        char *text;
+        size_t size = 0;
+        char *text = NULL;
         int r = read_whole(root, arena, path, &text, &size);
 
         if (r == 0 && size > max)
@@ -451,8 +451,8 @@ int root_read_judged(const Root *root, Arena *arena, const char *path, size_t ma
 
 int root_read_end(const Root *root, Arena *arena, const char *path, size_t max, char **ret,
                   size_t *ret_size) {
-        size_t size;
-        char *text;
+        size_t size = 0;
+        char *text = NULL;
         int r = read_whole(root, arena, path, &text, &size);
 
         if (r < 0)

@@ -26,6 +26,7 @@ def measure(report: Report) -> None:
                 if kind == "all running":
                     hosts.start_instances(root, HUGEPLANCTL)
                 command = [HUGEPLANCTL, f"--root={root}", "plan"]
+                # 3: not all instances of such a host fit.
                 found = [run(command, ok=(0, 3)).cpu_msec for _ in range(rounds)]
             goal = GOALS.get(f"plan-{nodes}-{instances}") if kind == "just booted" else None
             rows.append(report.row(f"{nodes:,} nodes, {instances:,} instances, {kind}", found, goal=goal))
