@@ -73,7 +73,7 @@ class Words:
 
     def __call__(self) -> str:
         letters = self.random.choice([string.ascii_lowercase, string.digits, string.ascii_letters + string.digits])
-        parts = ["".join(self.random.choices(letters, k=9)) for _ in range(self.random.randint(1, 2))]
+        parts = ["".join(self.random.choices(letters, k=9)).replace("hu", "uh") for _ in range(self.random.randint(1, 2))]
         self.made += parts
         return self.random.choice("/.:@-_+").join(parts)
 

@@ -337,7 +337,8 @@ static const char *keep_word(Line *line, const Word *word) {
         line->is_server = line->is_server || reads == READS_SERVER;
         if (reads == READS_COMMAND)
                 line->n_commands = 2;
-        if (line->is_container && *word->end == ':') /* an image, with its version */
+        if (line->is_container && *word->end == ':' && engine_reads(word->name) != READS_NOT &&
+            strlen(word->name) > 1) /* an image, with its version */
                 reads = READS_VALUE;
         if (*word->end == '$') /* -Xmx$HEAP */
                 add_variables(line->reading->kept, line->reading->kept->values, word->end,
