@@ -35,8 +35,8 @@ static const struct {
         {"*", READS_PATH, ". source"},
         /* What begins a command, and what goes around commands. */
         {"*", READS_WORD,
-         "if then else elif fi case esac for while until do done function export local readonly "
-         "declare exec nohup command test echo tee read sysctl thp-always thp-madvise thp-never sudo numactl taskset nice "
+         "if then else elif fi case esac for in while until do done function export local readonly "
+         "declare exec nohup command test true false echo tee read sysctl thp-always thp-madvise thp-never sudo numactl taskset nice "
          "ionice chrt prlimit setpriv env stdbuf runuser su gosu chpst sh bash dash ksh zsh docker "
          "podman nerdctl"},
 };
@@ -151,7 +151,9 @@ static Reads reads_here(const Reading *reading, const char *name) {
                         text_starts_with(reading->path, "/usr/lib/tuned/");
 
         for (size_t i = 0; i < ARRAY_LEN(rows); i++)
-                if (reading->rows & 1U << i && text_has_word(rows[i].names, name))
+                if (reading->rows & 1U << i &&
+                    text_has_word(rows[i].names,
+                                  rows[i].reads == READS_WORD ? text_base_name(name) : name))
                         return rows[i].reads;
         if (!is_tuned && !text_equals(reading->path, PATH_CMDLINE))
                 return READS_NOT;
@@ -193,6 +195,7 @@ static bool is_kept_word(const Line *line, const Word *word) {
         return n_letters <= 1 || is_range(line, word) || is_about(word->name) ||
                index_find(line->reading->kept->words, word->name) ||
                (line->is_writing && (is_state(word->name) || is_number(word->begin, word->end))) ||
+               (line->is_about && text_starts_with(word->name, PATH_SYS "/")) ||
                (*word->begin == '/' && strcasestr(word->name, "%i"));
 }
 
