@@ -12,6 +12,7 @@ import concurrent.futures
 import contextlib
 import json
 import os
+import pathlib
 import re
 import resource
 import select
@@ -368,6 +369,112 @@ def test_instances_of_one_unit(host: Host, fixture: str = "one-node") -> None:
             pages.use(i, i // 2)
         check(sorted(holds(host)) == [("a", "1"), ("b", "1")], str(holds(host)))
         host.stop(daemon)
+
+
+# ---- over an upgrade or a downgrade ----
+
+STATES = pathlib.Path(__file__).resolve().parent / "states"
+FOUND, BEFORE = 7, 130  # pages before hugeplan came, and with two instances
+
+
+def set_pool(host: Host, pages: int) -> None:
+    """By somebody else."""
+    replace(host.pool_path(0), f"{pages}\n")
+    wait_until("the pool", lambda: int((host.pool_path(0).parent / "free_hugepages").read_text()) == pages)
+
+
+@contextlib.contextmanager
+def upgraded(host: Host, state: str) -> Iterator[tuple[Pages, str]]:
+    """pg.service and my.service run, the first has mapped 85 of its 100 pages and touched 40; they were
+    let start by a hugeplan that left STATE behind. What the next one tells."""
+    host.config("20-pg.conf", PG)
+    host.config("30-my.conf", "[Instance]\nPages=30\nUnit=my.service\nPlacement=pack\n")
+    with systemd_of(host, "pg.service", "my.service") as systemd:
+        for unit in systemd.units.values():
+            unit.set("active", "running", main_pid=1)
+            host.write(f"{GROUPS}/{unit.group.rpartition('/')[2]}/cgroup.procs", "1\n")
+        set_pool(host, BEFORE)
+        Pages(host, "my.service")
+        pages = Pages(host, "pg.service")
+        pages.use(85, 40)
+        host.write(STATE, state)
+        daemon = host.start()
+        yield pages, host.log(daemon)
+        host.stop(daemon)
+
+
+def left_of_all(host: Host, pages: Pages) -> int:
+    """The pages of the pool when both have stopped and both files are gone."""
+    pages.use(0, 0)
+    for unit in ("pg.service", "my.service"):
+        shutil.rmtree(host.path(f"{GROUPS}/{unit}"))
+    host.path("etc/hugeplan.d/20-pg.conf").unlink()
+    host.path("etc/hugeplan.d/30-my.conf").unlink()
+    check(host.ctl("reload").returncode == 0, "it is reloaded")
+    return host.pool(0)
+
+
+def check_upgraded(host: Host, state: str, text: str, left: int) -> None:
+    """TEXT: what is said to be lost; "": nothing. LEFT: pages that are not known to be hugeplan's own."""
+    with upgraded(host, state) as (pages, log):
+        said = [line for line in log.splitlines() if "state.json" in line]
+        check(not said if not text else len(said) == 1 and text in said[0], f"{text}: {log}")
+        status = host.status()
+        reserved = [(each["unit"], each["pages"], each["likely"]) for each in status["reserved"]]
+        check(reserved == [("pg.service", 45, False)], f"what is counted is exact: {reserved}")
+        check(host.pool(0) == BEFORE, f"{host.pool(0)} pages")
+        check(set(host.verdicts().values()) == {"ready"}, str(host.verdicts()))
+        after = left_of_all(host, pages)
+        check(after == left, f"{after} pages are left")
+
+
+def test_state_of_version_1(host: Host, fixture: str = "one-node") -> None:
+    """As the last tree wrote it that had this version (7f79aa8~1)."""
+    check_upgraded(host, (STATES / "version-1.json").read_text(), "", FOUND)
+
+
+def test_state_of_version_2(host: Host, fixture: str = "one-node") -> None:
+    """As the last tree wrote it that had this version (4e24169~1)."""
+    check_upgraded(host, (STATES / "version-2.json").read_text(), "", FOUND)
+
+
+def test_state_of_version_3(host: Host, fixture: str = "one-node") -> None:
+    """As 3f146ab wrote it."""
+    check_upgraded(host, (STATES / "version-3.json").read_text(), "", FOUND)
+
+
+def of_later_version(**more: object) -> str:
+    state = json.loads((STATES / "version-3.json").read_text())
+    for each in (state, *state["pools"], *state["instances"], *state["holds"]):
+        each["later"] = {"more": [1]}
+    return json.dumps({**state, "version": 9, **more})
+
+
+def test_state_of_later_version(host: Host, fixture: str = "one-node") -> None:
+    """One that says that this hugeplan can read it: what is new in it is ignored."""
+    check_upgraded(host, of_later_version(readableBy=3), "", FOUND)
+
+
+def test_state_of_strange_version(host: Host, fixture: str = "one-node") -> None:
+    """Of one that does not, what the pools had; the rest is found again by what the kernel counts."""
+    check_upgraded(host, of_later_version(), "is of version 9, and this hugeplan reads version 3; only", FOUND)
+
+
+def test_state_is_lost(host: Host, fixture: str = "one-node") -> None:
+    """What nobody knows is left as it is, which is said."""
+    check_upgraded(host, "{", "is broken; the pages that the pools hold now count as existing", BEFORE)
+
+
+def test_state_is_written_for_others(host: Host, fixture: str = "one-node") -> None:
+    """An older hugeplan takes no member that it does not know: what is written is what 3f146ab wrote."""
+    with upgraded(host, (STATES / "version-2.json").read_text()):
+        host.config("40-more.conf", "[Instance]\nPages=5\n")
+        host.ctl("reload")
+        host.path("etc/hugeplan.d/40-more.conf").unlink()
+        host.ctl("reload")
+        written, before = (json.loads(text) for text in
+                           (host.path(STATE).read_text(), (STATES / "version-3.json").read_text()))
+        check(written == before, f"{written}\n{before}")
 
 
 # ---- a supervisor starts its database again ----

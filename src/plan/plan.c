@@ -97,7 +97,7 @@ static int compare_names(const void *a, const void *b) {
 }
 
 /* Units that run, though nobody let them start: hugeplan was not there yet, or has lost its ledger.
- * Pages in use are likely theirs, as many as their instances may have. And instances without a unit,
+ * Beyond what the kernel has counted for them, pages in use are likely theirs, as many as their instances may have. And instances without a unit,
  * which may run or not. By name: whose pages they are must not depend on the order of the files. */
 static void assume_holds(Arena *arena, const PlanInput *input, LedgerHolds *holds) {
         const Index *started = plan_index_started(arena, input);

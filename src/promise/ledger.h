@@ -6,8 +6,9 @@
  * Three facts cannot be read from the kernel: how many pages a pool had before we touched it, which
  * instance each page was reserved for, and what a unit that runs was let start with. They are kept
  * here, on /run, and are valid for one boot. A missing or broken ledger is rebuilt from what is there:
- * the pools as they stand are then what was found, and of the pages in use as many as an instance
- * whose unit runs may have are taken for its own, so that a lost ledger never doubles a pool. */
+ * the pools as they stand are then what was found; what a unit that runs has is what the kernel counts for
+ * it, or, where it does not count, as many of the pages in use as its instance may have, so that a lost
+ * ledger never doubles a pool. */
 
 #include "base/vec.h"
 #include "config/config.h"
@@ -155,9 +156,11 @@ void ledger_want_again(Ledger *ledger, const char *instance);
 /* A reload plans everything again: what was released is wanted, and the boot guard is open. */
 void ledger_reload(Ledger *ledger);
 
-/* As JSON and back. From JSON: NULL unless it is a ledger of BOOT_ID in every detail. */
+/* As JSON and back. From JSON: NULL unless it is a ledger of BOOT_ID, of any version, and nothing in it is wrong.
+ * *RET_LOST says what is not taken from it, and why, behind the name of its file; NULL: all is. */
 json_t *ledger_to_json(const Ledger *ledger);
-Ledger *ledger_from_json(Arena *arena, const json_t *json, const char *boot_id);
+Ledger *ledger_from_json(Arena *arena, const json_t *json, const char *boot_id,
+                         const char **ret_lost);
 
 /* Copies that live in ARENA. */
 Ledger *ledger_copy(Arena *arena, const Ledger *ledger);

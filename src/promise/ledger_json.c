@@ -1,7 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The ledger as it is kept on disk. With hundreds of instances it is most of what a start reads and writes, so what is
  * as it mostly is goes without saying: a placement that is `spread`, a policy that is `any`, what is not true, and
- * what a unit was started with where its instance has the same: then the name of that stands for it. */
+ * what a unit was started with where its instance has the same: then the name of that stands for it.
+ *
+ * A package is upgraded and downgraded while databases run, so each hugeplan reads what others wrote. Unknown members
+ * are ignored. A member that is added needs no new version; a file of a later version that an older hugeplan can still
+ * read says by `readableBy` down to which version (absent: its own). Of any other, the pools are read, whose
+ * members never change their meaning. Version 1 had no holds and no refusals, version 2 had pages by node in a
+ * list. */
 #include "promise/ledger.h"
 
 #include "base/index.h"
@@ -107,11 +113,11 @@ static int placement_from_name(const char *name) {
 }
 
 static bool read_pool(Arena *arena, Ledger *ledger, const json_t *json) {
-        json_int_t size, found, set, others;
+        json_int_t size, found, set, others = INT64_MAX; /* not known: before version 2 */
         int node;
 
-        if (json_unpack((json_t *) json, "{si sI sI sI sI !}", "node", &node, "pageSizeBytes",
-                        &size, "found", &found, "set", &set, "others", &others) < 0)
+        if (json_unpack((json_t *) json, "{si sI sI sI s?I}", "node", &node, "pageSizeBytes", &size,
+                        "found", &found, "set", &set, "others", &others) < 0)
                 return false;
         if (!is_node(node) || size <= 0 || found < 0 || set < found || others < 0 ||
             ledger_pool(ledger, (unsigned) node, (uint64_t) size))
@@ -126,23 +132,36 @@ static bool read_pool(Arena *arena, Ledger *ledger, const json_t *json) {
         return true;
 }
 
+static bool add_grant(Arena *arena, LedgerInstance *instance, uint64_t node, json_int_t pages) {
+        if (node >= ID_SET_MAX || pages <= 0 ||
+            VEC_ANY(earlier, &instance->grants, earlier->node == node))
+                return false;
+        *vec_push(arena, &instance->grants) = (NodePages){(unsigned) node, (uint64_t) pages};
+        return true;
+}
+
+/* An object of counts by node; before version 3, a list. */
 static bool read_grants(Arena *arena, json_t *nodes, LedgerInstance *instance) {
         const char *key;
         json_t *value;
+        json_int_t pages;
+        size_t i;
+        int id;
 
-        if (!json_is_object(nodes))
+        if (!json_is_object(nodes) && !json_is_array(nodes))
                 return false;
         vec_reserve(arena, &instance->grants, json_object_size(nodes));
         json_object_foreach(nodes, key, value) {
                 uint64_t node;
 
-                if (parse_u64(key, &node) < 0 || node >= ID_SET_MAX ||
-                    json_integer_value(value) <= 0 ||
-                    VEC_ANY(earlier, &instance->grants, earlier->node == node))
+                if (parse_u64(key, &node) < 0 ||
+                    !add_grant(arena, instance, node, json_integer_value(value)))
                         return false;
-                *vec_push(arena, &instance->grants) =
-                        (NodePages){(unsigned) node, (uint64_t) json_integer_value(value)};
         }
+        json_array_foreach(nodes, i, value)
+                if (json_unpack(value, "{si sI}", "node", &id, "pages", &pages) < 0 || id < 0 ||
+                    !add_grant(arena, instance, (uint64_t) id, pages))
+                        return false;
         return instance->page_size_bytes > 0 || instance->grants.n == 0;
 }
 
@@ -152,7 +171,7 @@ static bool read_granted(Arena *arena, const json_t *json, LedgerInstance *ret) 
         json_t *nodes;
         int released = 0, stood = 0;
 
-        if (json_unpack((json_t *) json, "{ss sI sI s?s s?b s?b so !}", "name", &name,
+        if (json_unpack((json_t *) json, "{ss sI sI s?s s?b s?b so}", "name", &name,
                         "pageSizeBytes", &size, "pagesWanted", &wanted, "placement", &placement,
                         "released", &released, "stood", &stood, "nodes", &nodes) < 0)
                 return false;
@@ -197,7 +216,7 @@ static bool read_hold(Arena *arena, Ledger *ledger, const json_t *json) {
         json_t *granted;
         int counted = 0, kind;
 
-        if (json_unpack((json_t *) json, "{ss ss s?s s?s s?b so !}", "unit", &unit, "run", &run,
+        if (json_unpack((json_t *) json, "{ss ss s?s s?s s?b so}", "unit", &unit, "run", &run,
                         "policy", &policy, "policyNodes", &nodes, "counted", &counted, "granted",
                         &granted) < 0 ||
             name_check_unit(unit) ||
@@ -216,7 +235,7 @@ static bool read_hold(Arena *arena, Ledger *ledger, const json_t *json) {
 static bool read_refusal(Arena *arena, Ledger *ledger, const json_t *json) {
         const char *instance, *text;
 
-        if (json_unpack((json_t *) json, "{ss ss !}", "instance", &instance, "reason", &text) < 0 ||
+        if (json_unpack((json_t *) json, "{ss ss}", "instance", &instance, "reason", &text) < 0 ||
             name_check_instance(instance))
                 return false;
         ledger_note_refusal(arena, ledger, instance, "", text);
@@ -253,22 +272,55 @@ static bool is_any_twice(const Ledger *ledger) {
         return VEC_ANY(instance, &ledger->instances, index_entry(names, instance->name)->next);
 }
 
-Ledger *ledger_from_json(Arena *arena, const json_t *json, const char *boot_id) {
-        Ledger *ledger = ledger_new(arena, boot_id);
-        json_t *pools, *instances, *holds, *refusals;
-        const char *of_boot, *name = NULL;
-        int version, guard;
+/* All that it says; false where a detail of it is wrong. */
+static bool read_ledger(Arena *arena, Ledger *ledger, const json_t *json, int version) {
+        json_t *instances, *holds = NULL, *refusals = NULL;
+        const char *name = NULL;
+        int guard;
 
-        if (json_unpack((json_t *) json, "{si ss s?s so so so so !}", "version", &version, "bootId",
-                        &of_boot, "bootGuard", &name, "pools", &pools, "instances", &instances,
-                        "holds", &holds, "refusals", &refusals) < 0 ||
-            version != LEDGER_VERSION || !text_equals(of_boot, boot_id) ||
+        if (json_unpack((json_t *) json, version > 1 ? "{s?s so so so}" : "{s?s so}", "bootGuard",
+                        &name, "instances", &instances, "holds", &holds, "refusals",
+                        &refusals) < 0 ||
             (guard = text_index(guard_names, ARRAY_LEN(guard_names), name)) < 0 ||
-            !read_all(arena, ledger, pools, read_pool) ||
             !read_all(arena, ledger, instances, read_instance) ||
-            !read_all(arena, ledger, holds, read_hold) ||
-            !read_all(arena, ledger, refusals, read_refusal) || is_any_twice(ledger))
-                return NULL;
+            (holds && !read_all(arena, ledger, holds, read_hold)) ||
+            (refusals && !read_all(arena, ledger, refusals, read_refusal)))
+                return false;
         ledger->guard = (LedgerGuard) guard;
+        return !is_any_twice(ledger);
+}
+
+Ledger *ledger_from_json(Arena *arena, const json_t *json, const char *boot_id,
+                         const char **ret_lost) {
+        static const char lost_pools[] =
+                "the pages that the pools hold now count as existing: none is given back before "
+                "the next boot, or before nr_hugepages is lowered by hand";
+        Ledger *ledger = ledger_new(arena, boot_id);
+        const json_t *pools = json_object_get(json, "pools");
+        int version = 0, readable_by;
+        const char *of_boot;
+        bool is_ledger = json_unpack((json_t *) json, "{si ss}", "version", &version, "bootId",
+                                     &of_boot) == 0 &&
+                         version > 0;
+
+        *ret_lost = NULL;
+        if (is_ledger && !text_equals(of_boot, boot_id)) {
+                *ret_lost = "is of another boot; a new one is begun";
+                return NULL;
+        }
+        readable_by = version;
+        if (!is_ledger || json_unpack((json_t *) json, "{s?i}", "readableBy", &readable_by) < 0 ||
+            !read_all(arena, ledger, pools, read_pool) ||
+            (readable_by <= LEDGER_VERSION && !read_ledger(arena, ledger, json, version))) {
+                *ret_lost = arena_printf(arena, "is broken; %s", lost_pools);
+                return NULL;
+        }
+        if (readable_by > LEDGER_VERSION)
+                *ret_lost = arena_printf(
+                        arena,
+                        "is of version %d, and this hugeplan reads version %d; only what the pools "
+                        "had before is taken from it: what units were started with is estimated by what "
+                        "the kernel counts for them",
+                        version, LEDGER_VERSION);
         return ledger;
 }

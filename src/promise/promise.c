@@ -65,7 +65,8 @@ static void add_units(Maker *maker) {
                 if (!hold->unit || promises_find(maker->promises, hold->unit))
                         continue;
                 const UnitUse *unit = maker->use ? unit_use_find(maker->use, hold->unit) : NULL;
-                const UnitCharge *charge = unit && hold->is_counted
+                /* What was counted is its own, also where nobody knows whether all of it was. */
+                const UnitCharge *charge = unit && (hold->is_counted || hold->is_assumed)
                                                    ? unit_use_charge(unit, maker->page_size_bytes)
                                                    : NULL;
                 Promise *row = add_row(maker);
@@ -85,7 +86,7 @@ static void add_units(Maker *maker) {
                         if (node < maker->promises->topology->n_nodes)
                                 take_used(maker, row, node, use->pages);
                 }
-                row->is_counted = true;
+                row->is_counted = hold->is_counted;
                 row->pages = sub_floored(charge->reserved_pages, row->used_pages);
                 row->owed_pages = sub_floored(row->granted_pages, row->used_pages + row->pages);
                 maker->unknown_left = sub_floored(maker->unknown_left, row->pages);

@@ -9,20 +9,16 @@
 Ledger *state_load(const Root *root, Arena *arena, const char *boot_id, const char **ret_text) {
         Ledger *ledger = NULL;
         json_t *json = NULL;
+        const char *lost = NULL;
         int r = json_file_read(root, arena, PATH_STATE, &json);
 
-        *ret_text = NULL;
-        if (r == 0)
-                ledger = ledger_from_json(arena, json, boot_id);
-        json_decref(json);
-        if (ledger)
-                return ledger;
         if (r == 0 || r == -EBADMSG)
-                *ret_text = PATH_STATE
-                        " is broken or of another boot; it is rebuilt from what is there";
-        else if (r != -ENOENT)
+                ledger = ledger_from_json(arena, json, boot_id, &lost);
+        json_decref(json);
+        *ret_text = lost ? arena_printf(arena, PATH_STATE " %s", lost) : NULL;
+        if (r < 0 && r != -ENOENT && r != -EBADMSG)
                 *ret_text = arena_printf(arena, "cannot read " PATH_STATE ": %s", strerror(-r));
-        return ledger_new(arena, boot_id);
+        return ledger ? ledger : ledger_new(arena, boot_id);
 }
 
 int state_save(const Root *root, const Ledger *ledger) {

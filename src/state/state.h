@@ -7,8 +7,8 @@
 #include "promise/ledger.h"
 
 /* The ledger of this boot. When there is none, or it is broken or of another boot, a new one is
- * made; *ret_text then says why (NULL where nothing is wrong: it was read, or this is the first
- * start in this boot). */
+ * made; *ret_text says what is lost by that, or by the version of the one that was read (NULL where nothing is: it was
+ * read, or this is the first start in this boot). */
 Ledger *state_load(const Root *root, Arena *arena, const char *boot_id, const char **ret_text);
 
 /* Writes it atomically; negative errno. */

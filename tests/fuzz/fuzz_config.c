@@ -180,8 +180,9 @@ static void check_rest(Arena *arena, const Config *config) {
                                    .phase = "idle"};
         json_t *status = status_to_json(status_judge(arena, &input));
         json_t *planned = plan_to_json(plan, NULL, &host);
+        const char *lost;
 
-        require(saved && ledger_from_json(arena, saved, "boot"));
+        require(saved && ledger_from_json(arena, saved, "boot", &lost) && !lost);
         require(status && status_from_json(arena, status));
         require(planned != NULL);
         json_decref(saved);

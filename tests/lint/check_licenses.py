@@ -26,7 +26,7 @@ HEAD_BYTES = 300
 
 # Inputs and expected outputs, of which every byte counts, and formats without comments.
 WITHOUT_COMMENT = re.compile(
-    r"tests/cases/|tests/fuzz/corpus/|LICENSES?(/|$)|\.reuse/"
+    r"tests/cases/|tests/fuzz/corpus/|tests/states/|LICENSES?(/|$)|\.reuse/"
     r"|(schema|contrib/monitoring)/.*\.json$"
     r"|debian/(changelog|copyright|source/format)$"
 )

@@ -801,11 +801,12 @@ static void test_state(void **state) {
         assert_null(text);
         assert_int_equal(ledger->pools.n, 1);
         ledger = state_load(tree->root, tree->arena, "another", &text);
-        assert_non_null(text);
+        assert_text(text, "/run/hugeplan/state.json is of another boot; a new one is begun");
         assert_int_equal(ledger->pools.n, 0);
         tree_write(tree, "/run/hugeplan/state.json", "{");
         ledger = state_load(tree->root, tree->arena, "boot", &text);
-        assert_contains(text, "state.json is broken");
+        assert_contains(
+                text, "state.json is broken; the pages that the pools hold now count as existing");
         assert_int_equal(ledger->pools.n, 0);
 }
 

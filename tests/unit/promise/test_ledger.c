@@ -424,10 +424,19 @@ static void assert_same(const Ledger *a, const Ledger *b) {
         json_decref(second);
 }
 
+static Ledger *read_ledger(Arena *arena, const json_t *json) {
+        const char *lost = "not set";
+        Ledger *ledger = ledger_from_json(arena, json, boot, &lost);
+
+        /* Where nothing is taken it is said why. */
+        assert_true(ledger ? !lost : lost && strcmp(lost, "not set") != 0);
+        return ledger;
+}
+
 /* Written, read and written again. */
 static char *instances_and_holds(Arena *arena, const Ledger *ledger) {
         json_t *first = ledger_to_json(ledger);
-        const Ledger *read = ledger_from_json(arena, first, boot);
+        const Ledger *read = read_ledger(arena, first);
 
         assert_non_null(read);
         assert_same(ledger, read);
@@ -449,7 +458,7 @@ static void test_round_trip_of_guard(void **state) {
                 ledger->guard = (LedgerGuard) guard;
                 json_t *json = ledger_to_json(ledger);
 
-                assert_int_equal(ledger_from_json(*state, json, boot)->guard, guard);
+                assert_int_equal(read_ledger(*state, json)->guard, guard);
                 json_decref(json);
         }
 }
@@ -457,7 +466,7 @@ static void test_round_trip_of_guard(void **state) {
 static void test_round_trip(void **state) {
         const Ledger *ledger = full_ledger(*state);
         json_t *json = ledger_to_json(ledger);
-        const Ledger *read = ledger_from_json(*state, json, boot);
+        const Ledger *read = read_ledger(*state, json);
 
         assert_non_null(read);
         assert_same(ledger, read);
@@ -518,7 +527,7 @@ static void test_tentative_is_not_written(void **state) {
         json_t *json = ledger_to_json(ledger);
 
         assert_int_equal(ledger_copy(*state, ledger)->holds.n, n + 1);
-        assert_int_equal(ledger_from_json(*state, json, boot)->holds.n, n);
+        assert_int_equal(read_ledger(*state, json)->holds.n, n);
         json_decref(json);
 }
 
@@ -528,25 +537,27 @@ static void test_released_round_trip(void **state) {
 
         ledger_release(*state, ledger, "a");
         json_t *json = ledger_to_json(ledger);
-        const Ledger *read = ledger_from_json(*state, json, boot);
+        const Ledger *read = read_ledger(*state, json);
 
         assert_non_null(read);
         assert_true(ledger_instance(read, "a")->is_released);
         json_decref(json);
         *vec_push(*state, &ledger->instances.items[0].grants) = (NodePages){0, 1};
         json = ledger_to_json(ledger);
-        assert_null(ledger_from_json(*state, json, boot));
+        assert_null(read_ledger(*state, json));
         json_decref(json);
 }
 
 static void test_empty_round_trip(void **state) {
         json_t *json = ledger_to_json(ledger_new(*state, boot));
+        const char *lost;
 
         /* An earlier version knew of no guard. */
         assert_null(json_object_get(json, "bootGuard"));
-        assert_int_equal(ledger_from_json(*state, json, boot)->guard, LEDGER_GUARD_UNDECIDED);
-        assert_null(ledger_from_json(*state, json, "another boot"));
-        assert_null(ledger_from_json(*state, json, ""));
+        assert_int_equal(read_ledger(*state, json)->guard, LEDGER_GUARD_UNDECIDED);
+        assert_null(ledger_from_json(*state, json, "another boot", &lost));
+        assert_text(lost, "is of another boot; a new one is begun");
+        assert_null(ledger_from_json(*state, json, "", &lost));
         json_decref(json);
 }
 
@@ -558,7 +569,7 @@ static void test_lowered_pool_round_trip(void **state) {
         ledger_observe(*state, ledger, host_with_pool(*state, "50"), NULL);
         json_t *json = ledger_to_json(ledger);
 
-        assert_non_null(ledger_from_json(*state, json, boot));
+        assert_non_null(read_ledger(*state, json));
         json_decref(json);
 }
 
@@ -612,8 +623,8 @@ static void test_equals(void **state) {
                         fail_msg("other %zu is the same", i);
 }
 
-/* A value for PATH ("pools.0.node") in an otherwise good ledger; NULL takes the field away. */
-static void assert_rejected(Arena *arena, const char *path, const char *value_text) {
+/* A good ledger but for a value for PATH ("pools.0.node"); NULL takes the field away. */
+static json_t *changed_ledger(Arena *arena, const char *path, const char *value_text) {
         json_t *json = ledger_to_json(full_ledger(arena)), *at = json;
         const char *rest = path, *next;
         char *word = text_next_word(arena, &rest, ".");
@@ -631,7 +642,62 @@ static void assert_rejected(Arena *arena, const char *path, const char *value_te
                 json_object_set_new(at, word, value);
         else
                 json_object_del(at, word);
-        if (ledger_from_json(arena, json, boot))
+        return json;
+}
+
+/* What a later hugeplan adds is ignored, wherever it stands; what an earlier one wrote is understood. */
+static void test_other_versions(void **state) {
+        static const struct {
+                const char *path, *value;
+        } cases[] = {
+                {"version", "2"},
+                {"version", "3"},
+                {"more", "1"},
+                {"pools.0.foreign", "1"},
+                {"pools.0.others", NULL},
+                {"instances.0.held", "true"},
+                {"instances.0.nodes",
+                 "[{\"node\":0,\"pages\":15,\"more\":1},{\"node\":2,\"pages\":5}]"},
+                {"holds.0.more", "[]"},
+                {"holds.0.granted.more", "{}"},
+                {"refusals.0.more", "null"},
+        };
+
+        for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+                json_t *json = changed_ledger(*state, cases[i].path, cases[i].value);
+                const Ledger *read = read_ledger(*state, json);
+
+                if (!read)
+                        fail_msg("not taken with %s = %s", cases[i].path, cases[i].value);
+                assert_int_equal(ledger_granted_pages(ledger_instance(read, "pg-main")), 20);
+                json_decref(json);
+        }
+}
+
+/* By the first version that can read it, which the file says; of another, the pools are known. */
+static void test_later_version(void **state) {
+        json_t *json = changed_ledger(*state, "version", "9");
+        const char *lost;
+        const Ledger *read = ledger_from_json(*state, json, boot, &lost);
+
+        assert_text(
+                lost,
+                "is of version 9, and this hugeplan reads version 3; only what the pools had "
+                "before is taken from it: what units were started with is estimated by what the "
+                "kernel counts for them");
+        assert_int_equal(ledger_pool(read, 0, 2 * MIB)->found_pages, 10);
+        assert_int_equal(read->instances.n + read->holds.n + read->refusals.n, 0);
+        json_object_set_new(json, "readableBy", json_integer(4));
+        assert_int_equal(ledger_from_json(*state, json, boot, &lost)->holds.n, 0);
+        json_object_set_new(json, "readableBy", json_integer(3));
+        assert_same(read_ledger(*state, json), full_ledger(*state));
+        json_decref(json);
+}
+
+static void assert_rejected(Arena *arena, const char *path, const char *value_text) {
+        json_t *json = changed_ledger(arena, path, value_text);
+
+        if (read_ledger(arena, json))
                 fail_msg("taken with %s = %s", path, value_text ? value_text : "(missing)");
         json_decref(json);
 }
@@ -640,8 +706,9 @@ static void test_broken(void **state) {
         static const struct {
                 const char *path, *value;
         } cases[] = {
-                {"version", "1"}, /* of an earlier hugeplan, without holds */
-                {"version", "2"},
+                {"version", "0"},
+                {"version", "-1"},
+                {"readableBy", "\"3\""},
                 {"version", "\"3\""},
                 {"version", NULL},
                 {"bootId", "\"other\""},
@@ -654,7 +721,6 @@ static void test_broken(void **state) {
                 {"pools", "null"},
                 {"instances", NULL},
                 {"instances", "{}"},
-                {"more", "1"}, /* a field we never wrote */
                 {"pools.0", "7"},
                 {"pools.0", "[]"},
                 {"pools.0.node", "-1"},
@@ -668,7 +734,7 @@ static void test_broken(void **state) {
                 {"pools.0.found", "null"},
                 {"pools.0.set", "\"30\""},
                 {"pools.0.set", "-1"},
-                {"pools.0.foreign", "1"}, /* of an earlier version */
+                {"pools.0.others", "-1"},
                 {"pools.1", "{\"node\":0,\"pageSizeBytes\":2097152,\"found\":0,"
                             "\"set\":0}"}, /* the same pool twice */
                 {"instances.0", "\"pg\""},
@@ -681,11 +747,14 @@ static void test_broken(void **state) {
                 {"instances.0.pagesWanted", "-1"},
                 {"instances.0.pagesWanted", "1.0"},
                 {"instances.0.placement", "\"interleaved\""},
-                {"instances.0.held", "true"}, /* of an earlier version */
                 {"instances.0.released", "1"},
                 {"instances.0.released", "null"},
                 {"instances.0.stood", "1"},
-                {"instances.0.nodes", "[]"}, /* of an earlier version */
+                {"instances.0.nodes", "[15]"},
+                {"instances.0.nodes", "[{\"node\":-1,\"pages\":5}]"},
+                {"instances.0.nodes", "[{\"node\":0,\"pages\":0}]"},
+                {"instances.0.nodes",
+                 "[{\"node\":1,\"pages\":1},{\"node\":1,\"pages\":1}]"}, /* a node twice */
                 {"instances.0.nodes", NULL},
                 {"instances.0.nodes.-1", "5"},
                 {"instances.0.nodes.1024", "5"},
@@ -712,7 +781,6 @@ static void test_broken(void **state) {
                 {"holds.0.policyNodes", "\"1024\""},
                 {"holds.0.policyNodes", "[0]"},
                 {"holds.0.counted", "1"},
-                {"holds.0.assumed", "true"}, /* never written */
                 {"holds.0.granted", NULL},
                 {"holds.0.granted", "\"gone\""},    /* an instance that is not there */
                 {"holds.1.granted", "\"pg-main\""}, /* a unit and an instance twice */
@@ -732,7 +800,7 @@ static void test_not_an_object(void **state) {
         for (size_t i = 0; i < ARRAY_LEN(texts); i++) {
                 json_t *json = json_loads(texts[i], JSON_DECODE_ANY, NULL);
 
-                assert_null(ledger_from_json(*state, json, boot));
+                assert_null(read_ledger(*state, json));
                 json_decref(json);
         }
 }
@@ -759,6 +827,8 @@ TEST_FILE(ledger) {
                 TEST(test_release),
                 TEST(test_round_trip),
                 TEST(test_what_goes_without_saying),
+                TEST(test_other_versions),
+                TEST(test_later_version),
                 TEST(test_round_trip_of_guard),
                 TEST(test_tentative_is_not_written),
                 TEST(test_released_round_trip),
