@@ -898,10 +898,12 @@ def test_boot_guard(host: Host, fixture: str = "one-node") -> None:
     check(host.verdicts() == {"pg": "ready", "new": "refused"}, str(host.verdicts()))
     done = host.ctl("wait", "new")
     check(done.returncode == 1 and "3 boots in a row have failed" in done.stderr, done.stderr)
+    held = host.status()["instances"]
+    check([each["reasonId"] for each in held] == ["boot-guard", None], str(held))
     plan = json.loads(host.ctl("--json=short", "plan").stdout)
-    check(plan["steps"] == [], "the plan that holds is applied")
-    check([each["reasonId"] for each in plan["instances"]] == ["boot-guard", None], str(plan))
-    check([each["to"] for each in plan["afterReload"]["steps"]] == [1050], str(plan))
+    check([each["to"] for each in plan["steps"]] == [1050], "a reload would open it")
+    check([each["reasonId"] for each in plan["instances"]] == [None, None], str(plan))
+    check([each["id"] for each in plan["problems"]] == ["boot-guard"], str(plan))
     check(host.call("Plan")["parameters"] == plan, "the daemon says the same")
 
     host.config("30-new.conf", "[Instance]\nPages=fifty\n")
@@ -919,7 +921,7 @@ def test_boot_guard(host: Host, fixture: str = "one-node") -> None:
     daemon = host.start()
     check(host.pool(0) == 1050, "and it stays open")
     plan = json.loads(host.ctl("--json=short", "plan").stdout)
-    check(plan["steps"] == [] and plan["afterReload"] is None, str(plan))
+    check(plan["steps"] == [] and plan["problems"] == [], str(plan))
     host.stop(daemon)
 
 
@@ -1050,6 +1052,49 @@ def test_release(host: Host, fixture: str = "one-node") -> None:
     daemon = host.start()
     check(host.pool(0) == 0, "it stays released over a restart")
     check(host.ctl("reload").returncode == 0 and host.pool(0) == 1000, "until a reload")
+    host.stop(daemon)
+
+
+def test_release_hides_nothing(host: Host, fixture: str = "one-node") -> None:
+    """What a reload would do is planned and checked; that something was released is said besides."""
+    host.config("20-pg.conf", PG)
+    daemon = host.start()
+    host.ctl("release", "pg")
+    plan, check_now = host.ctl("plan"), host.ctl("check")
+    told = "notice: /etc/hugeplan.d/20-pg.conf: pg was given back by 'hugeplanctl release'"
+    check("+1,000" in plan.stdout and told in plan.stdout, plan.stdout)
+    check(check_now.returncode == 0 and "nothing hurts" in check_now.stdout, check_now.stdout)
+    check("notice [released]: /etc/hugeplan.d/20-pg.conf" in check_now.stdout, check_now.stdout)
+    host.config("20-pg.conf", PG.replace("1000", "30720"))  # 60G, on a host that has less
+    plan = host.ctl("plan")
+    lasting = "pg: 30,720 pages of 2M (60G) do not fit"
+    check(lasting in plan.stdout and told in plan.stdout, plan.stdout)
+    check(host.ctl("check").returncode == 3, "that does hurt at the next start")
+    check(lasting.removeprefix("pg: ") in host.ctl("explain", "pg").stdout, "explain tells the same")
+    done = host.ctl("reload")
+    check(done.returncode == 0 and lasting.removeprefix("pg: ") in done.stdout, done.stdout + done.stderr)
+    host.stop(daemon)
+
+
+def test_plan_foresees(host: Host, fixture: str = "one-node") -> None:
+    """A reload is refused for what the plan said, in the same words."""
+    host.config("20-pg.conf", PG)
+    daemon = host.start()
+    host.config("20-pg.conf", PG.replace("1000", "30720"))
+    plan = host.ctl("plan")
+    first = json.loads(host.ctl("--json=short", "plan").stdout)["problems"][0]
+    check(host.call("Plan")["parameters"]["problems"][0] == first, "the daemon says the same")
+    done = host.ctl("reload")
+    words = "pg stands, and would not be let start any more: 30,720 pages of 2M (60G) do not fit"
+    check(plan.returncode == done.returncode == 3, f"{plan.returncode} {done.returncode}")
+    for text in (plan.stdout, done.stderr, first["text"]):
+        check(words in " ".join(text.split()), text)
+    check("A reload would be refused; see 'hugeplanctl reload --force'." in plan.stdout, plan.stdout)
+    host.config("20-pg.conf", PG.replace("1000", "many"))
+    plan = host.ctl("plan")
+    check("A reload would be refused: the configuration has mistakes." in plan.stdout, plan.stdout)
+    host.config("20-pg.conf", PG)
+    check(host.ctl("plan").returncode == 0, "all is as planned")
     host.stop(daemon)
 
 

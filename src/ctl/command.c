@@ -30,11 +30,7 @@ const Config *read_config(Command *command) {
         return config_load(command->root, command->arena, command->draft);
 }
 
-Look *local_load(Command *command) {
-        return local_load_for(command, NULL);
-}
-
-Look *local_load_for(Command *command, const InstanceConfig *starting) {
+static Look *load(Command *command, const InstanceConfig *starting, bool is_reload) {
         OwnerGatherer owner = gather_as_owner(command->root);
         /* What the service manager calls this start: systemd.exec(5). */
         const char *run = getenv("INVOCATION_ID");
@@ -52,6 +48,7 @@ Look *local_load_for(Command *command, const InstanceConfig *starting) {
                 .gatherer = &owner.gatherer,
                 .config = read_config(command),
                 .starting = starting ? now : NULL,
+                .is_reload = is_reload,
         };
         Look *look = look_make(command->arena, &input);
 
@@ -61,6 +58,18 @@ Look *local_load_for(Command *command, const InstanceConfig *starting) {
                 diags_add(&look->guard_problems, &diag);
         }
         return look;
+}
+
+Look *local_load(Command *command) {
+        return load(command, NULL, true);
+}
+
+Look *local_load_now(Command *command) {
+        return load(command, NULL, false);
+}
+
+Look *local_load_for(Command *command, const InstanceConfig *starting) {
+        return load(command, starting, false);
 }
 
 Status *local_status(Command *command, const Look *look, const char *phase) {

@@ -54,8 +54,12 @@ const char *absolute_path(const Command *command, const char *path);
 /* The configuration, with what could not be read among its problems. */
 const Config *read_config(Command *command);
 
-/* What hugeplanctl works out by itself, from the same files and with the same code as the daemon; writes nothing. */
+/* What hugeplanctl works out by itself, from the same files and with the same code as the daemon; writes nothing. As it
+ * will be after a reload: of what was released, or what the boot guard keeps back, its guard_problems tell. */
 Look *local_load(Command *command);
+
+/* As it is before one. */
+Look *local_load_now(Command *command);
 
 /* The same for the gate of an instance whose unit starts at this moment; NULL: it is none. */
 Look *local_load_for(Command *command, const InstanceConfig *starting);

@@ -127,6 +127,17 @@ static GeneratedFiles generated_for(Command *command, const Look *look,
         return files;
 }
 
+/* What keeps it, or all of the host, from being planned before a reload. */
+static void print_withheld(Command *command, const Look *look, const InstanceConfig *config) {
+        Diags withheld = diags_in(command->arena);
+
+        VEC_FOREACH(problem, &look->guard_problems.list)
+                if (!problem->file || text_equals(problem->file, config->file))
+                        diags_add(&withheld, problem);
+        if (withheld.list.n > 0)
+                printf("\n%s", render_problems(command->arena, &withheld, &command->render));
+}
+
 int verb_explain(Command *command) {
         const Look *look = local_load(command);
         const PlanInstance *planned = plan_find(look->plan, command->arguments[0]);
@@ -141,11 +152,13 @@ int verb_explain(Command *command) {
                                       : (Seen){};
         const GeneratedFiles files = generated_for(command, look, config);
 
-        if (command->json != JSON_OFF)
+        if (command->json != JSON_OFF) {
                 print_json(command, explain_to_json(command->arena, planned, found, &now, &files));
-        else
+        } else {
                 fputs(render_explain(command->arena, planned, look->topology, found, &now, &files,
                                      &command->render),
                       stdout);
+                print_withheld(command, look, config);
+        }
         return config->refusal ? EXIT_FAILED : EXIT_DONE;
 }

@@ -317,13 +317,6 @@ const Apply *keeper_apply(const Keeper *keeper) {
         return keeper->apply;
 }
 
-Look *keeper_look_now(const Keeper *keeper, Arena *arena) {
-        LookInput input = keeper_look_input(keeper);
-
-        input.limits = NULL;
-        return look_make(arena, &input);
-}
-
 SourceNames keeper_units(const Keeper *keeper, Arena *arena) {
         SourceNames units = {};
 

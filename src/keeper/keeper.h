@@ -95,8 +95,9 @@ Status *keeper_judge(const Keeper *keeper, Arena *arena, bool is_retrying);
 /* The same right after keeper_next() has ended a round, by what was read for that; another time, as fresh. */
 Status *keeper_judge_round(Keeper *keeper, Arena *arena, bool is_retrying);
 
-/* What would be done now; in ARENA. */
-Look *keeper_look_now(const Keeper *keeper, Arena *arena);
+/* What keeper_reload() would do now, by the configuration on disk, and why that would be refused, which is added to
+ * FALLS. In ARENA. */
+Look *keeper_look_ahead(const Keeper *keeper, Arena *arena, Diags *falls);
 
 /* The units whose control groups are to be watched: when they stop, their pages are free. */
 SourceNames keeper_units(const Keeper *keeper, Arena *arena);

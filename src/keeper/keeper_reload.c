@@ -11,34 +11,9 @@
 #include "host/probe.h"
 #include "keeper/keeper_inside.h"
 #include "model/problem.h"
+#include "status/falls.h"
 
 #include <syslog.h>
-
-/* ---- who would fall ---- */
-
-/* Who had lost his pages already loses nothing by it. */
-static void add_fall(Arena *arena, const StatusInstance *was, const Reason *reason,
-                     Diags *ret_falls) {
-        if ((!was->is_running && !verdict_lets_start(was->verdict)) || was->verdict == VERDICT_LOST)
-                return;
-        problem_add(ret_falls, SEVERITY_ERROR, PROBLEM_RELOAD_REFUSED, was->file,
-                    arena_printf(arena, "%s stands, and would not be let start any more: %s",
-                                 was->name, reason->text),
-                    reason->remedy);
-}
-
-/* By a plan that is to be made. Who is described no longer is not wanted. */
-static Diags find_falls(Arena *arena, const Status *before, const Plan *next) {
-        Diags falls = diags_in(arena);
-
-        ARRAY_FOREACH(was, before->instances, before->n_instances) {
-                const PlanInstance *planned = plan_find(next, was->name);
-
-                if (planned && !verdict_lets_start(plan_verdict(planned)))
-                        add_fall(arena, was, plan_reason(planned), &falls);
-        }
-        return falls;
-}
 
 /* ---- keeping what there is ---- */
 
@@ -120,10 +95,31 @@ static KeeperReload refuse(Keeper *keeper, const Diags *falls) {
         return KEEPER_RELOAD_REFUSED;
 }
 
-/* Notes what is so before, and says who would fall. */
-static Diags try_in_mind(Keeper *keeper, const Asked *asked, ReadFault *ret_fault) {
-        CLEANUP(arena_freep) Arena *scratch = arena_new();
-        Ledger *ledger = ledger_copy(scratch, keeper->look->ledger);
+/* What a reload by ASKED makes of the host as it is now, as far as the attempt does not show more. BEFORE: as it is
+ * without. */
+static Look *try_in_mind(const Keeper *keeper, Arena *arena, const Asked *asked,
+                         const Status *before, Diags *falls) {
+        LookInput input = keeper_look_input(keeper);
+
+        input.config = asked->config;
+        input.found = &asked->found;
+        input.limits = NULL;
+        input.is_reload = true;
+        Look *look = look_make(arena, &input);
+
+        falls_find(before, look_plan_restarted(arena, keeper->root, look), look->plan, falls);
+        return look;
+}
+
+Look *keeper_look_ahead(const Keeper *keeper, Arena *arena, Diags *falls) {
+        Asked asked = {.arena = arena, .config = config_load(keeper->root, arena, NULL)};
+
+        asked.found = keep_found(arena, &keeper->asked.found, asked.config);
+        return try_in_mind(keeper, arena, &asked, keeper_judge(keeper, arena, false), falls);
+}
+
+/* Notes what is so before. */
+static void note_before(Keeper *keeper, ReadFault *ret_fault) {
         LookInput input = keeper_look_input(keeper);
         Reload *reload = &keeper->reload;
         const Look *now = look_at_host(reload->arena, &input);
@@ -131,17 +127,7 @@ static Diags try_in_mind(Keeper *keeper, const Asked *asked, ReadFault *ret_faul
         reload->status = keeper_judge(keeper, reload->arena, false);
         reload->ledger = ledger_copy(reload->arena, keeper->look->ledger);
         reload->topology = now->topology;
-        ledger_reload(ledger);
-        input.config = asked->config;
-        input.ledger = ledger;
-        input.found = &asked->found;
-        input.limits = NULL;
-        input.is_restarted = true;
-        const Look *look = look_make(scratch, &input);
-        const ReadFault *fault = now->fault.error < 0 ? &now->fault : &look->fault;
-
-        *ret_fault = (ReadFault){fault->error, arena_strdup(reload->arena, fault->path)};
-        return find_falls(reload->arena, reload->status, look->plan);
+        *ret_fault = now->fault;
 }
 
 /* What is kept may take memory that the new plan needs: then it is not. False: the host cannot be read. */
@@ -210,14 +196,6 @@ static bool take_over(Keeper *keeper, const Asked *asked) {
         return false;
 }
 
-/* NEXT: what remains to be done for it. */
-static void take_back(Keeper *keeper, const Diags *fallen, ReloadStage next) {
-        refuse(keeper, fallen);
-        restore(keeper);
-        keeper->reload.stage = next;
-        keeper_look_anew(keeper);
-}
-
 void keeper_reload_break_off(Keeper *keeper) {
         if (keeper->reload.stage != RELOAD_TRYING)
                 return;
@@ -249,8 +227,14 @@ KeeperReload keeper_reload(Keeper *keeper, bool is_forced, uint64_t now_usec) {
                 return reject_unread(keeper, &keeper->fault);
         }
         ReadFault fault;
-        Diags falls = try_in_mind(keeper, &asked, &fault);
+        CLEANUP(arena_freep) Arena *scratch = arena_new();
+        Diags falls = diags_in(reload->arena);
 
+        note_before(keeper, &fault);
+        const Look *ahead = try_in_mind(keeper, scratch, &asked, reload->status, &falls);
+
+        if (fault.error == 0)
+                fault = ahead->fault;
         if (fault.error < 0) {
                 arena_free(asked.arena);
                 return reject_unread(keeper, &fault);
@@ -264,12 +248,6 @@ KeeperReload keeper_reload(Keeper *keeper, bool is_forced, uint64_t now_usec) {
                 return reject_unread(keeper, &keeper->fault);
         reload->stage = RELOAD_TRYING;
         reload->state = KEEPER_RELOAD_BEGUN;
-        /* Units that run keep theirs: for what does not fit beside it nobody's pages are moved. */
-        falls = find_falls(reload->arena, reload->status, keeper->look->plan);
-        if (falls.list.n > 0 && !is_forced) {
-                take_back(keeper, &falls, RELOAD_NONE);
-                return KEEPER_RELOAD_REFUSED;
-        }
         keeper_begin(keeper, KEEPER_FRESH, now_usec);
         return KEEPER_RELOAD_BEGUN;
 }
@@ -290,10 +268,13 @@ bool keeper_reload_continue(Keeper *keeper, uint64_t now_usec) {
                 const StatusInstance *is = status_find(now, was->name);
 
                 if (is && !verdict_lets_start(is->verdict))
-                        add_fall(reload->arena, was, &is->reason, &fallen);
+                        falls_add(was, &is->reason, &fallen);
         }
         if (fallen.list.n > 0 && !reload->is_forced) {
-                take_back(keeper, &fallen, RELOAD_TAKING_BACK);
+                refuse(keeper, &fallen);
+                restore(keeper);
+                reload->stage = RELOAD_TAKING_BACK;
+                keeper_look_anew(keeper);
         } else {
                 reload->look_arena = arena_free(reload->look_arena);
                 arena_free(reload->before.arena);

@@ -62,6 +62,19 @@ Look *look_at_host(Arena *arena, const LookInput *input) {
         return look;
 }
 
+static GuardedPlanInput guarded_input(Arena *arena, const Root *root, const Look *look) {
+        return (GuardedPlanInput){
+                .guard = boot_guard_load(root, arena),
+                .config = look->config,
+                .topology = look->topology,
+                .figures = &look->figures,
+                .ledger = look->ledger,
+                .use = look->use,
+                .starting = look->starting,
+                .demand = look->plan ? look->plan->demand : NULL,
+        };
+}
+
 void look_complete(Arena *arena, const LookInput *input, Look *look) {
         Figures derived = {};
 
@@ -78,27 +91,23 @@ void look_complete(Arena *arena, const LookInput *input, Look *look) {
                         *vec_push(arena, &look->figures) = *figure;
         VEC_FOREACH(figure, &derived)
                 *vec_push(arena, &look->figures) = *figure;
-        const GuardedPlanInput plan = {
-                .guard = boot_guard_load(input->root, arena),
-                .config = input->config,
-                .topology = look->topology,
-                .figures = &look->figures,
-                .ledger = look->ledger,
-                .use = look->use,
-                .limits = input->limits,
-                .starting = input->starting,
-                .is_restarted = input->is_restarted,
-                /* The boot guard has limited what it let through. */
-                .demand = look->plan && !look->after_reload ? look->plan->demand : NULL,
-        };
-        GuardedPlan guarded = boot_guard_plan(arena, &plan, &look->guard_problems);
+        GuardedPlanInput plan = guarded_input(arena, input->root, look);
 
-        look->plan = guarded.plan;
-        look->after_reload = guarded.after_reload;
+        plan.limits = input->limits;
+        plan.is_reload = input->is_reload;
+        look->plan = boot_guard_plan(arena, &plan, &look->guard_problems);
         look->host = host_plan_read(input->root, arena, input->config, look->plan, look->topology,
                                     &look->host_problems);
         if (look->fault.error == 0)
                 look->fault = root_fault(input->root, arena);
+}
+
+const Plan *look_plan_restarted(Arena *arena, const Root *root, const Look *look) {
+        GuardedPlanInput input = guarded_input(arena, root, look);
+        Diags problems = diags_in(arena);
+
+        input.is_reload = input.is_restarted = true;
+        return boot_guard_plan(arena, &input, &problems);
 }
 
 static Look *make_once(Arena *arena, const LookInput *input) {
@@ -116,6 +125,14 @@ Look *look_make(Arena *arena, const LookInput *input) {
                 look = make_once(arena, input);
         while (root_try_again(input->root, look->fault.error, &n_tries));
         return look;
+}
+
+void look_add_problems(const Look *look, Diags *problems) {
+        diags_add_all(problems, &look->config->problems);
+        diags_add_all(problems, &look->host_problems);
+        diags_add_all(problems, &look->guard_problems);
+        VEC_FOREACH(exposure, &look->plan->exposures)
+                status_add_exposure(exposure, problems);
 }
 
 Diag look_fault_diag(Arena *arena, const ReadFault *fault) {

@@ -27,7 +27,7 @@ typedef struct LookInput {
         const Gatherer *gatherer; /* of what nobody has found out yet; NULL: that stays unknown */
         const PoolLimits *limits; /* NULL: none known */
         const PlanStartings *starting; /* NULL: none */
-        bool is_restarted;             /* plan as if every unit that runs had been stopped */
+        bool is_reload;                /* plan as a reload does (plan/boot_guard.h) */
         const Topology
                 *known; /* what does not change by itself is as it was then; NULL: all is read */
         HostUse *used; /* with KNOWN, a moment ago: stands where nothing shows otherwise; NULL: is read */
@@ -43,12 +43,11 @@ struct Look {
         Ledger *ledger;       /* observed; a copy */
         const Ledger *stored; /* as its file has it, where that was read; NULL: it is not known */
         const char *state; /* what is wrong with the ledger's file, where it was read; else NULL */
-        uint64_t moved_pages;     /* by others, between nodes */
-        Figures figures;          /* of instances with Memory=auto: found, or not learned yet */
-        const Plan *plan;         /* with the demand */
-        const Plan *after_reload; /* that a reload would make; NULL while the boot guard is open */
+        uint64_t moved_pages; /* by others, between nodes */
+        Figures figures;      /* of instances with Memory=auto: found, or not learned yet */
+        const Plan *plan;     /* with the demand */
         HostPlan host;
-        Diags guard_problems;
+        Diags guard_problems; /* what is not planned until a reload */
         Diags host_problems;
         ReadFault fault; /* error 0: none; else nothing of this may be concluded from */
 };
@@ -62,6 +61,13 @@ Look *look_at_host(Arena *arena, const LookInput *input);
 /* The other half, of a LOOK that was made of the same INPUT, and whose ledger may have changed since; also once more.
  * What cannot be read is not tried again. */
 void look_complete(Arena *arena, const LookInput *input, Look *look);
+
+/* The plan of a LOOK that was made as for a reload, but as if every unit that runs had been stopped: by that, too, a
+ * reload is refused. */
+const Plan *look_plan_restarted(Arena *arena, const Root *root, const Look *look);
+
+/* All that is wrong with what the plan of a LOOK was made from, or by it. */
+void look_add_problems(const Look *look, Diags *problems);
 
 /* What the fault of a look is told as; without a path it is a lack of memory. */
 Diag look_fault_diag(Arena *arena, const ReadFault *fault);

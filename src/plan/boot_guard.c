@@ -92,16 +92,39 @@ bool boot_guard_is_closed(const BootGuard *guard, const Ledger *ledger) {
         return before >= BOOT_GUARD_FAILURES;
 }
 
-/* Gives what is not proven a reason not to be served, and tells PROBLEMS of the guard. */
-static void limit_to_proven(Arena *arena, const BootGuard *guard, Demand *demand, Diags *problems) {
-        diags_tell(
-                problems,
-                (Diag){.severity = SEVERITY_WARNING,
-                       .id = reason_id(REASON_BOOT_GUARD),
-                       .remedy =
-                               "find out why they failed, then run 'hugeplanctl reload' to plan everything again"},
-                "%d boots in a row have failed; only what the last good boot reserved is planned",
-                BOOT_GUARD_FAILURES);
+static void tell_released(const Config *config, const Ledger *ledger, Diags *problems) {
+        ARRAY_FOREACH(instance, config->instances, config->n_instances) {
+                const LedgerInstance *known = ledger_instance(ledger, instance->name);
+
+                if (known && known->is_released)
+                        diags_tell(
+                                problems,
+                                (Diag){.severity = SEVERITY_NOTICE,
+                                       .id = reason_id(REASON_RELEASED),
+                                       .file = instance->file},
+                                "%s was given back by 'hugeplanctl release'; a reload, or the start of "
+                                "its unit, has its pages reserved again",
+                                instance->name);
+        }
+}
+
+static Reason not_proven(Arena *arena, const ProvenInstance *proven) {
+        return (Reason){
+                REASON_BOOT_GUARD,
+                arena_printf(
+                        arena,
+                        "%d boots in a row have failed, and in the last good one it had %s%s",
+                        BOOT_GUARD_FAILURES, proven ? "only " : "no pages",
+                        proven ? format_page_count(arena, proven->pages, proven->page_size_bytes)
+                               : ""),
+                "find out why they failed, then run 'hugeplanctl reload'"};
+}
+
+/* Tells PROBLEMS of the guard, and gives what is not proven a reason not to be served (IS_LIMITED). */
+static void keep_to_proven(Arena *arena, const BootGuard *guard, Demand *demand, bool is_limited,
+                           Diags *problems) {
+        Text names = text_in(arena);
+
         ARRAY_FOREACH(instance, demand->instances, demand->n_instances) {
                 const ProvenInstance *proven = VEC_FIND(
                         known, &guard->proven, text_equals(known->name, instance->config->name));
@@ -110,49 +133,51 @@ static void limit_to_proven(Arena *arena, const BootGuard *guard, Demand *demand
                                 : ARRAY_FIND(each, instance->options, instance->n_options,
                                              each->page_size_bytes == proven->page_size_bytes);
 
-                if (instance->n_options > 0 && !(option && option->pages <= proven->pages))
-                        instance->reason = (Reason){
-                                REASON_BOOT_GUARD,
-                                arena_printf(
-                                        arena,
-                                        "%d boots in a row have failed, and in the last good one it had %s%s",
-                                        BOOT_GUARD_FAILURES, proven ? "only " : "no pages",
-                                        proven ? format_page_count(arena, proven->pages,
-                                                                   proven->page_size_bytes)
-                                               : ""),
-                                "find out why they failed, then run 'hugeplanctl reload'"};
+                if (instance->n_options == 0 || (option && option->pages <= proven->pages))
+                        continue;
+                text_add_item(&names, instance->config->name);
+                if (is_limited)
+                        instance->reason = not_proven(arena, proven);
         }
+        diags_tell(
+                problems,
+                (Diag){.severity = SEVERITY_WARNING,
+                       .id = reason_id(REASON_BOOT_GUARD),
+                       .remedy =
+                               "find out why they failed, then run 'hugeplanctl reload' to plan everything again"},
+                "%d boots in a row have failed; until a reload only what the last good boot reserved is planned%s%s",
+                BOOT_GUARD_FAILURES, names.length > 0 ? ", and nothing for " : "",
+                text_string(&names));
 }
 
-static Plan *make_plan(Arena *arena, const GuardedPlanInput *input, const Ledger *ledger,
-                       const Demand *demand) {
-        return plan_make(arena, &(PlanInput){.host = &input->config->host,
-                                             .demand = demand,
-                                             .topology = input->topology,
-                                             .ledger = ledger,
-                                             .use = input->use,
-                                             .limits = input->limits,
-                                             .starting = input->starting,
-                                             .is_restarted = input->is_restarted,
-                                             .is_incomplete = input->config->is_incomplete});
-}
+const Plan *boot_guard_plan(Arena *arena, const GuardedPlanInput *input, Diags *problems) {
+        bool is_closed = boot_guard_is_closed(input->guard, input->ledger);
+        PlanInput plan = {
+                .host = &input->config->host,
+                .demand = input->demand,
+                .topology = input->topology,
+                .ledger = input->ledger,
+                .use = input->use,
+                .limits = input->limits,
+                .starting = input->starting,
+                .is_restarted = input->is_restarted,
+                .is_incomplete = input->config->is_incomplete,
+        };
 
-GuardedPlan boot_guard_plan(Arena *arena, const GuardedPlanInput *input, Diags *problems) {
-        const Demand *demand = input->demand ? input->demand
-                                             : demand_compute(arena, input->config, input->topology,
-                                                              input->figures);
-        GuardedPlan guarded = {};
-
-        if (boot_guard_is_closed(input->guard, input->ledger)) {
-                Ledger *reloaded = ledger_copy(arena, input->ledger);
-                Demand *limited =
+        if (is_closed || !plan.demand) {
+                Demand *demand =
                         demand_compute(arena, input->config, input->topology, input->figures);
 
-                ledger_reload(reloaded);
-                guarded.after_reload = make_plan(arena, input, reloaded, demand);
-                limit_to_proven(arena, input->guard, limited, problems);
-                demand = limited;
+                if (is_closed)
+                        keep_to_proven(arena, input->guard, demand, !input->is_reload, problems);
+                plan.demand = demand;
         }
-        guarded.plan = make_plan(arena, input, input->ledger, demand);
-        return guarded;
+        if (input->is_reload) {
+                Ledger *reloaded = ledger_copy(arena, input->ledger);
+
+                tell_released(input->config, reloaded, problems);
+                ledger_reload(reloaded);
+                plan.ledger = reloaded;
+        }
+        return plan_make(arena, &plan);
 }

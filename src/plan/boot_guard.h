@@ -45,11 +45,6 @@ bool boot_guard_open(BootGuard *guard);
  * LEDGER failed. */
 bool boot_guard_is_closed(const BootGuard *guard, const Ledger *ledger);
 
-typedef struct GuardedPlan {
-        const Plan *plan;         /* that holds */
-        const Plan *after_reload; /* that a reload would make; NULL while the guard is open */
-} GuardedPlan;
-
 typedef struct GuardedPlanInput {
         const BootGuard *guard;
         const Config *config;
@@ -60,8 +55,9 @@ typedef struct GuardedPlanInput {
         const PoolLimits *limits;      /* NULL: none known */
         const PlanStartings *starting; /* NULL: none */
         bool is_restarted;             /* as PlanInput has it */
+        bool is_reload; /* as a reload plans: what was released is wanted, and the guard is open */
         const Demand *demand; /* as it was computed from the same before; NULL: it was not */
 } GuardedPlanInput;
 
-/* What INPUT refers to must outlive the plans. */
-GuardedPlan boot_guard_plan(Arena *arena, const GuardedPlanInput *input, Diags *problems);
+/* What INPUT refers to must outlive the plan. PROBLEMS is told what keeps, until a reload, from being planned. */
+const Plan *boot_guard_plan(Arena *arena, const GuardedPlanInput *input, Diags *problems);

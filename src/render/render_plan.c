@@ -148,13 +148,3 @@ char *render_plan(Arena *arena, const Plan *plan, const HostPlan *host, const Co
         add_plan_reasons(&text, plan, options);
         return text.string;
 }
-
-char *render_plan_after_reload(Arena *arena, const Plan *plan, const RenderOptions *options) {
-        Text text = text_in(arena);
-
-        text_add(&text, "\nAfter 'hugeplanctl reload', which opens the boot guard:\n\n");
-        add_plan_instances(&text, plan, options);
-        add_plan_steps(&text, plan, options);
-        add_plan_reasons(&text, plan, options);
-        return text.string;
-}

@@ -9,6 +9,3 @@
 /* HOST is what is to be written besides the pools. */
 char *render_plan(Arena *arena, const Plan *plan, const HostPlan *host, const Config *config,
                   const RenderOptions *options);
-
-/* What a reload would make of it, where the boot guard keeps the plan back. */
-char *render_plan_after_reload(Arena *arena, const Plan *plan, const RenderOptions *options);

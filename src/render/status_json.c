@@ -146,22 +146,16 @@ json_t *host_writes_to_json(const HostWrites *writes) {
                                      "value", write->value));
 }
 
-json_t *plan_to_json(const Plan *plan, const Plan *after_reload, const HostPlan *host) {
-        json_t *writes = host_writes_to_json(&host->thp.writes), *reloaded = json_null();
+json_t *plan_to_json(const Plan *plan, const HostPlan *host, const Diags *problems) {
+        json_t *writes = host_writes_to_json(&host->thp.writes);
         json_t *limits = host_writes_to_json(&host->limits.writes);
 
         json_array_extend(writes, limits);
         json_decref(limits);
-        if (after_reload)
-                reloaded = json_pack("{so so}", "instances",
-                                     ARRAY_TO_JSON(planned, after_reload->instances,
-                                                   after_reload->n_instances,
-                                                   planned_to_json(planned)),
-                                     "steps", steps_to_json(after_reload));
         return json_pack("{so so so so so so}", "instances",
                          ARRAY_TO_JSON(planned, plan->instances, plan->n_instances,
                                        planned_to_json(planned)),
                          "steps", steps_to_json(plan), "writes", writes, "exposures",
                          exposures_to_json(&plan->exposures), "covers",
-                         exposures_to_json(&plan->covers), "afterReload", reloaded);
+                         exposures_to_json(&plan->covers), "problems", problems_to_json(problems));
 }

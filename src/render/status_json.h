@@ -15,7 +15,7 @@ json_t *status_instance_to_json(const StatusInstance *instance);
 json_t *problem_to_json(const Diag *problem);
 json_t *problems_to_json(const Diags *problems);
 json_t *host_writes_to_json(const HostWrites *writes);
-json_t *plan_to_json(const Plan *plan, const Plan *after_reload, const HostPlan *host);
+json_t *plan_to_json(const Plan *plan, const HostPlan *host, const Diags *problems);
 
 /* What a daemon has sent, as a value in ARENA; unknown fields are passed over. NULL if it is no
  * status. */

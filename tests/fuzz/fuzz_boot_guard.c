@@ -34,18 +34,23 @@ static void check_plan(Arena *arena, const BootGuard *guard, const Ledger *ledge
                 config_make(arena, "a.conf", "[Instance]\nPages=100\n", "pg.conf",
                             "[Instance]\nPages=300\nPlacement=pack\nShortage=degrade\n", NULL);
         Diags problems = diags_in(arena);
-        const GuardedPlanInput input = {
+        GuardedPlanInput input = {
                 .guard = guard,
                 .config = config,
                 .topology = host_make(arena, host_text),
                 .ledger = ledger,
         };
-        const GuardedPlan plan = boot_guard_plan(arena, &input, &problems);
+        const bool is_closed = boot_guard_is_closed(guard, ledger);
+        const Plan *plan = boot_guard_plan(arena, &input, &problems);
 
-        require((plan.after_reload != NULL) == boot_guard_is_closed(guard, ledger));
-        require((problems.list.n > 0) == boot_guard_is_closed(guard, ledger));
-        for (size_t i = 0; plan.after_reload && i < plan.plan->n_instances; i++) {
-                const PlanInstance *instance = &plan.plan->instances[i];
+        input.is_reload = true;
+        const Plan *reloaded = boot_guard_plan(arena, &input, &problems);
+
+        require((problems.list.n > 0) == is_closed);
+        for (size_t i = 0; is_closed && i < plan->n_instances; i++) {
+                const PlanInstance *instance = &plan->instances[i];
+
+                require(reloaded->instances[i].reason.kind != REASON_BOOT_GUARD);
                 uint64_t pages = 0;
 
                 for (size_t g = 0; g < instance->n_grants; g++)

@@ -156,8 +156,9 @@ const Look *keeper_look(const Keeper *keeper) {
         return keeper->look;
 }
 
-Look *keeper_look_now(const Keeper *keeper, Arena *arena) {
+Look *keeper_look_ahead(const Keeper *keeper, Arena *arena, Diags *falls) {
         (void) arena;
+        (void) falls;
         return keeper->look;
 }
 

@@ -179,7 +179,7 @@ static void check_rest(Arena *arena, const Config *config) {
                                    .ledger = ledger,
                                    .phase = "idle"};
         json_t *status = status_to_json(status_judge(arena, &input));
-        json_t *planned = plan_to_json(plan, NULL, &host);
+        json_t *planned = plan_to_json(plan, &host, &config->problems);
         const char *lost;
 
         require(saved && ledger_from_json(arena, saved, "boot", &lost) && !lost);

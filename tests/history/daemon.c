@@ -4,7 +4,9 @@
 #include "history/history.h"
 
 #include "base/text.h"
+#include "host/config_load.h"
 #include "model/names.h"
+#include "status/falls.h"
 
 enum { ROUNDS_MAX = 20 };
 
@@ -286,6 +288,57 @@ static uint64_t *without_cover(const History *history) {
         return pages;
 }
 
+/* As `hugeplanctl plan` tells it, by what is on disk: what the reload would make, and why it would be refused. */
+static const Look *plan_ahead(const History *history, Diags *falls) {
+        const LookInput input = {
+                .root = history->root,
+                .config = config_load(history->root, history->arena, NULL),
+                .is_reload = true,
+        };
+        const Look *look = look_make(history->arena, &input);
+
+        falls_find(keeper_judge(history->keeper, history->arena, false),
+                   look_plan_restarted(history->arena, history->root, look), look->plan, falls);
+        return look;
+}
+
+static const char *falls_text(Arena *arena, const Diags *falls) {
+        Text text = text_in(arena);
+
+        VEC_FOREACH(fall, &falls->list)
+                text_printf(&text, "%s; ", diag_format(arena, fall));
+        return text_string(&text);
+}
+
+/* It is refused for what the plan says, and for nothing else, else begun by that plan; the attempt may show more. */
+static void check_foreseen(History *history, const Look *ahead, const Diags *falls, bool is_forced,
+                           KeeperReload begun) {
+        const KeeperReloadResult result = keeper_reload_result(history->keeper);
+        bool has_mistakes = diags_count(&ahead->config->problems, SEVERITY_ERROR) > 0;
+        KeeperReload expected = has_mistakes                      ? KEEPER_RELOAD_REJECTED
+                                : falls->list.n > 0 && !is_forced ? KEEPER_RELOAD_REFUSED
+                                                                  : KEEPER_RELOAD_BEGUN;
+        const char *foreseen = falls_text(history->arena, falls);
+
+        if (begun != expected)
+                break_off(history, "not foreseen", "was %d, and the plan said %d: %s", begun,
+                          expected, foreseen);
+        else if (begun == KEEPER_RELOAD_REFUSED &&
+                 !text_equals(foreseen, falls_text(history->arena, &result.problems)))
+                break_off(history, "not foreseen", "was refused for %s, and the plan said %s",
+                          falls_text(history->arena, &result.problems), foreseen);
+        const Plan *plan = keeper_plan(history->keeper);
+
+        /* What instances had is kept while it is tried, so that one or the other may have more. */
+        for (size_t i = 0; begun == KEEPER_RELOAD_BEGUN && i < plan->n_instances; i++)
+                if (plan->instances[i].pages_granted < ahead->plan->instances[i].pages_granted)
+                        break_off(history, "not foreseen",
+                                  "%s is to have %" PRIu64 " pages, and the plan said %" PRIu64,
+                                  plan->instances[i].demand->config->name,
+                                  plan->instances[i].pages_granted,
+                                  ahead->plan->instances[i].pages_granted);
+}
+
 void daemon_reload(History *history, bool is_forced) {
         /* What others have changed is repaired on the way, and no change by the reload. */
         daemon_verify(history, false);
@@ -297,7 +350,12 @@ void daemon_reload(History *history, bool is_forced) {
 
         history->was_overtaken = false;
         memset(history->lowered, 0, sizeof(history->lowered));
-        if (keeper_reload(history->keeper, is_forced, history->now_usec) == KEEPER_RELOAD_BEGUN)
+        Diags falls = diags_in(history->arena);
+        const Look *ahead = plan_ahead(history, &falls);
+        KeeperReload begun = keeper_reload(history->keeper, is_forced, history->now_usec);
+
+        check_foreseen(history, ahead, &falls, is_forced, begun);
+        if (begun == KEEPER_RELOAD_BEGUN)
                 work(history);
         if (model_root_is_dead(history->root)) {
                 daemon_kill(history);

@@ -97,7 +97,7 @@ static void verify_instance(Verification *verification, const StatusInstance *in
 /* Of nobody: what takes a look at the whole host. */
 static void find_ownerless(Verification *verification) {
         Arena *arena = verification->arena;
-        const Look *look = local_load(verification->command);
+        const Look *look = local_load_now(verification->command);
         const PageUsers *page_users =
                 page_users_find(verification->command->root, arena, look->topology);
         const IdleInput input = {

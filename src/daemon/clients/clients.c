@@ -67,9 +67,11 @@ static void tell(Client *client, Description *description) {
 static void method_plan(VarlinkCall *call, json_t *parameters UNUSED, void *userdata) {
         CLEANUP(arena_freep) Arena *arena = arena_new();
         const Manager *manager = userdata;
-        const Look *look = keeper_look_now(manager->keeper, arena);
+        Diags problems = diags_in(arena);
+        const Look *look = keeper_look_ahead(manager->keeper, arena, &problems);
 
-        varlink_call_reply(call, plan_to_json(look->plan, look->after_reload, &look->host));
+        look_add_problems(look, &problems);
+        varlink_call_reply(call, plan_to_json(look->plan, &look->host, &problems));
 }
 
 /* ---- Reload ---- */

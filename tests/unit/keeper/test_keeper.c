@@ -916,14 +916,14 @@ static void test_reload_refused_beside_who_runs(void **state) {
         play->pools[1].total = 7; /* of others, who have come meanwhile */
         show_host(play);
         assert_int_equal(keeper_reload(play->keeper, false, play->now_usec), KEEPER_RELOAD_REFUSED);
-        assert_int_equal(
-                topology_pool(keeper_look(play->keeper)->topology, 1, 2 * MIB)->total_pages, 7);
         assert_text(run(play), "-");
         const KeeperReloadResult result = keeper_reload_result(play->keeper);
 
         assert_contains(problems_text(play->tree->arena, &result.problems),
                         "b stands, and would not be let start any more");
         assert_text(round_of(play), "-");
+        assert_int_equal(
+                topology_pool(keeper_look(play->keeper)->topology, 1, 2 * MIB)->total_pages, 7);
         assert_text(state_text(play), "a 0:600; b 0:300; hold a.service/a 600 any counted run r1");
         /* By force both are laid elsewhere. */
         assert_int_equal(keeper_reload(play->keeper, true, play->now_usec), KEEPER_RELOAD_BEGUN);

@@ -65,16 +65,19 @@ static void test_hurry(void **state) {
         assert_verdict(play, "a", "ready");
 }
 
-/* What would be done now: it would be tried again. */
-static void test_look_now_knows_no_limits(void **state) {
+/* What a reload would do: it would be tried again. */
+static void test_look_ahead_knows_no_limits(void **state) {
         Play *play = begin(state, "Pages=100\nNodes=0", NULL);
+        Diags falls = diags_in(play->tree->arena);
 
         play->pools[0].most = 40;
         round_of(play);
         assert_text(grants_text(play->tree->arena, keeper_plan(play->keeper), "a"), "-");
         assert_text(grants_text(play->tree->arena,
-                                keeper_look_now(play->keeper, play->tree->arena)->plan, "a"),
+                                keeper_look_ahead(play->keeper, play->tree->arena, &falls)->plan,
+                                "a"),
                     "0:100");
+        assert_int_equal(falls.list.n, 0);
 }
 
 /* Only who had all that he wants keeps what is left of it when others have come. */
@@ -627,7 +630,7 @@ TEST_FILE(keeper_rounds) {
                 PLAY_TEST(test_short_claims_no_more),
                 PLAY_TEST(test_nothing_brought_is_learned),
                 PLAY_TEST(test_hurry),
-                PLAY_TEST(test_look_now_knows_no_limits),
+                PLAY_TEST(test_look_ahead_knows_no_limits),
                 PLAY_TEST(test_shortage_is_told_once),
                 PLAY_TEST(test_repair_is_told),
                 PLAY_TEST(test_repairs_are_told),

@@ -13,13 +13,14 @@ static BootGuard *guard_of(Arena *arena, uint64_t failed_boots, const char *boot
         return guard;
 }
 
-static GuardedPlan plan_of(Arena *arena, const BootGuard *guard, const Config *config,
-                           const Ledger *ledger, Diags *problems) {
+static const Plan *plan_of(Arena *arena, const BootGuard *guard, const Config *config,
+                           const Ledger *ledger, bool is_reload, Diags *problems) {
         return boot_guard_plan(arena,
                                &(GuardedPlanInput){.guard = guard,
                                                    .config = config,
                                                    .topology = host_make(arena, host_text),
-                                                   .ledger = ledger},
+                                                   .ledger = ledger,
+                                                   .is_reload = is_reload},
                                problems);
 }
 
@@ -207,10 +208,14 @@ static void test_plan_open(void **state) {
         const Config *config = config_make(*state, "pg.conf", "[Instance]\nPages=200\n", NULL);
         Ledger *ledger = ledger_new(*state, "now");
         Diags problems = diags_in(*state);
-        GuardedPlan guarded = plan_of(*state, guard_of(*state, 0, ""), config, ledger, &problems);
+        const BootGuard *guard = guard_of(*state, 0, "");
 
-        assert_text(grants_text(*state, guarded.plan, "pg"), "0:200");
-        assert_null(guarded.after_reload);
+        for (int is_reload = 0; is_reload <= 1; is_reload++)
+                assert_text(
+                        grants_text(*state,
+                                    plan_of(*state, guard, config, ledger, is_reload, &problems),
+                                    "pg"),
+                        "0:200");
         assert_int_equal(problems.list.n, 0);
 }
 
@@ -225,37 +230,43 @@ static void test_plan_closed(void **state) {
 
         ledger_release(*state, ledger, "gone");
         /* Three have failed, and this one is counted already. */
-        GuardedPlan guarded =
-                plan_of(*state, guard_of(*state, 4, "now"), config, ledger, &problems);
-        const PlanInstance *refused = plan_find(guarded.plan, "new");
+        const BootGuard *guard = guard_of(*state, 4, "now");
+        const Plan *plan = plan_of(*state, guard, config, ledger, false, &problems);
+        const PlanInstance *refused = plan_find(plan, "new");
 
-        assert_text(grants_text(*state, guarded.plan, "pg"), "0:100");
-        assert_text(grants_text(*state, guarded.plan, "new"), "-");
-        assert_text(grants_text(*state, guarded.plan, "part"), "-"); /* not even what is left */
+        assert_text(grants_text(*state, plan, "pg"), "0:100");
+        assert_text(grants_text(*state, plan, "new"), "-");
+        assert_text(grants_text(*state, plan, "part"), "-"); /* not even what is left */
         assert_int_equal(refused->reason.kind, REASON_BOOT_GUARD);
-        /* Of what it would be after a reload nothing is said there. */
-        assert_int_equal(plan_find(guarded.after_reload, "new")->demand->reason.kind, REASON_NONE);
         /* Who reserves nothing has nothing to be proven. */
-        assert_int_equal(plan_find(guarded.plan, "thp")->reason.kind, REASON_NONE);
+        assert_int_equal(plan_find(plan, "thp")->reason.kind, REASON_NONE);
         assert_int_equal(refused->pages_wanted, 50); /* its demand is known all the same */
         assert_contains(refused->reason.text, "3 boots in a row");
         assert_contains(refused->reason.text, "no pages");
-        assert_false(plan_is_short(guarded.plan)); /* trying again would bring nothing */
+        assert_false(plan_is_short(plan)); /* trying again would bring nothing */
         assert_int_equal(problems.list.n, 1);
         assert_text(problems.list.items[0].id, "boot-guard");
-        assert_text(steps_text(*state, guarded.after_reload), "0:2M:0->167");
-        assert_text(grants_text(*state, guarded.after_reload, "gone"), "0:7");
+        /* A reload makes another, and what it changes is said besides. */
+        plan = plan_of(*state, guard, config, ledger, true, &problems);
+        assert_int_equal(plan_find(plan, "new")->demand->reason.kind, REASON_NONE);
+        assert_text(steps_text(*state, plan), "0:2M:0->167");
+        assert_text(grants_text(*state, plan, "gone"), "0:7");
+        assert_int_equal(problems.list.n, 3);
+        assert_text(problems.list.items[1].id, "boot-guard");
+        assert_text(problems.list.items[2].id, "released");
+        assert_text(problems.list.items[2].file, "/etc/hugeplan.d/40-gone.conf");
+        assert_int_equal(problems.list.items[2].severity, SEVERITY_NOTICE);
         assert_true(ledger_instance(ledger, "gone")->is_released); /* asking changes nothing */
 }
 
 static void test_plan_grown(void **state) {
         const Config *config = config_make(*state, "pg.conf", "[Instance]\nPages=101\n", NULL);
         Diags problems = diags_in(*state);
-        GuardedPlan guarded = plan_of(*state, guard_of(*state, 3, "b"), config,
-                                      ledger_new(*state, "now"), &problems);
+        const Plan *plan = plan_of(*state, guard_of(*state, 3, "b"), config,
+                                   ledger_new(*state, "now"), false, &problems);
 
-        assert_text(grants_text(*state, guarded.plan, "pg"), "-");
-        assert_contains(plan_find(guarded.plan, "pg")->reason.text, "only 100 pages of 2M");
+        assert_text(grants_text(*state, plan, "pg"), "-");
+        assert_contains(plan_find(plan, "pg")->reason.text, "only 100 pages of 2M");
 }
 
 /* A page size that the last good boot did not have is as new as an instance. */
@@ -263,10 +274,10 @@ static void test_plan_other_size(void **state) {
         const Config *config =
                 config_make(*state, "pg.conf", "[Instance]\nPages=1\nPageSize=1G\n", NULL);
         Diags problems = diags_in(*state);
-        GuardedPlan guarded = plan_of(*state, guard_of(*state, 3, "b"), config,
-                                      ledger_new(*state, "now"), &problems);
+        const Plan *plan = plan_of(*state, guard_of(*state, 3, "b"), config,
+                                   ledger_new(*state, "now"), false, &problems);
 
-        assert_text(grants_text(*state, guarded.plan, "pg"), "-");
+        assert_text(grants_text(*state, plan, "pg"), "-");
 }
 
 TEST_FILE(boot_guard) {

@@ -314,7 +314,7 @@ static void test_plan(void **state) {
         HostPlan host = {};
 
         *vec_push(*state, &host.thp.writes) = (HostWrite){"/sys/a", "never"};
-        json_t *json = plan_to_json(plan, NULL, &host);
+        json_t *json = plan_to_json(plan, &host, &config->problems);
         const json_t *write = json_array_get(json_object_get(json, "writes"), 0);
         const json_t *step = json_array_get(json_object_get(json, "steps"), 0);
         const json_t *b = json_array_get(json_object_get(json, "instances"), 1);
@@ -349,7 +349,7 @@ static void test_plan_running(void **state) {
         for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
                 const Running running = running_make(*state, cases[i].running);
                 const Plan *plan = plan_beside(*state, config, topology, NULL, &running);
-                json_t *json = plan_to_json(plan, NULL, &(HostPlan){});
+                json_t *json = plan_to_json(plan, &(HostPlan){}, &(Diags){});
                 const json_t *a = json_array_get(json_object_get(json, "instances"), 0);
 
                 assert_int_equal(json_is_true(json_object_get(a, "running")), cases[i].is_running);
