@@ -213,7 +213,7 @@ bool planner_is_left_out(const PlanInstance *instance) {
 
 bool plan_is_short(const Plan *plan) {
         return ARRAY_ANY(instance, plan->instances, plan->n_instances,
-                         instance->pages_granted < instance->pages_wanted &&
+                         (instance->pages_granted < instance->pages_wanted || instance->stood) &&
                                  !planner_is_left_out(instance));
 }
 
@@ -255,17 +255,20 @@ void plan_record(Arena *arena, const Plan *plan, Ledger *ledger) {
                 if (instance->pages_granted == 0 && !was_released)
                         continue;
                 LedgerInstance *after = vec_push(arena, &recorded);
+                /* What stands is for what was wanted before. */
+                uint64_t wanted = instance->stood ? instance->stood->pages_wanted
+                                                  : instance->pages_wanted;
 
                 *after = (LedgerInstance){
                         .name = arena_strdup(arena, config->name),
                         .page_size_bytes = instance->page_size_bytes,
-                        .pages_wanted = instance->pages_wanted,
+                        .pages_wanted = wanted,
                         .placement = config->refusal && before ? before->placement
                                                                : config->placement,
                         .is_released = was_released,
                         .has_stood = before && before->has_stood &&
                                      before->page_size_bytes == instance->page_size_bytes &&
-                                     before->pages_wanted == instance->pages_wanted,
+                                     before->pages_wanted == wanted,
                 };
                 vec_reserve(arena, &after->grants, instance->n_grants);
                 ARRAY_FOREACH(grant, instance->grants, instance->n_grants)

@@ -10,6 +10,7 @@
  *  - instances that hold their pages keep them; then by priority, then by name;
  *  - an instance gets all it wants or nothing, so that what it cannot use whole goes to the next;
  *    only Shortage=degrade takes a part, and only what nobody else could use whole;
+ *  - what stood stays, as far as nobody else needs it, until what the instance wants instead can be had;
  *  - that part stays: it goes to no newcomer that is no more important, and to nobody once the
  *    instance may be using it;
  *  - a unit that runs keeps what it was let start with, whatever its instance wants now; the new
@@ -69,6 +70,8 @@ typedef struct PlanInstance {
         Reason no_hugetlb_limit; /* why it does not start though it has: Isolate=yes, which cannot be done */
         Reason exposed;          /* likewise: others that run may take its pages before it does */
         const LedgerHold *hold; /* what its unit, which runs, was let start with; NULL: it does not */
+        /* Refused, it keeps of its pages what stood for what it wanted before; NULL: it does not. */
+        const LedgerInstance *stood;
 } PlanInstance;
 
 typedef struct PlanPool {

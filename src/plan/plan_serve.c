@@ -218,6 +218,24 @@ static void serve_in_turn(Planner *planner, PlanInstance *instance) {
                 refuse(planner, instance, &demand->options[0]);
 }
 
+/* Its pages stood, and others have come before it, or it wants more than there is: what is left of them stays until
+ * that can be had. Pages that are given back may not be had again. */
+static void keep_standing(Planner *planner, PlanInstance *instance) {
+        const LedgerInstance *before = planner_before(planner, instance);
+        const DemandInstance *demand = instance->demand;
+
+        if (!before || !before->has_stood || instance->pages_granted > 0 ||
+            instance->reason.kind == REASON_NONE || planner_is_left_out(instance))
+                return;
+        const DemandOption *option = ARRAY_FIND(each, demand->options, demand->n_options,
+                                                each->page_size_bytes == before->page_size_bytes);
+        const DemandOption no_longer = {.page_size_bytes = before->page_size_bytes,
+                                        .pages = before->pages_wanted};
+
+        keep(planner, instance, option ? option : &no_longer, false);
+        instance->stood = before;
+}
+
 void planner_serve(Planner *planner) {
         Plan *plan = planner->plan;
         PlanInstance **order = ARENA_ARRAY(planner->arena, PlanInstance *, plan->n_instances);
@@ -246,14 +264,6 @@ void planner_serve(Planner *planner) {
         }
         for (size_t i = 0; i < plan->n_instances; i++)
                 serve_part(planner, order[i]);
-        for (size_t i = 0; i < plan->n_instances; i++) {
-                const DemandOption *option = find_option_before(planner, order[i]);
-
-                /* Its pages stood, and others have come before it: what is left of them stays for when they have
-                 * gone. Pages that are given back may not be had again. */
-                if (option && planner_before(planner, order[i])->has_stood &&
-                    order[i]->pages_granted == 0 && order[i]->reason.kind != REASON_NONE &&
-                    !planner_is_left_out(order[i]))
-                        keep(planner, order[i], option, false);
-        }
+        for (size_t i = 0; i < plan->n_instances; i++)
+                keep_standing(planner, order[i]);
 }

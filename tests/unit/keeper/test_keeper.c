@@ -1113,6 +1113,31 @@ static void test_grow(void **state) {
         assert_text(state_text(play), "a 0:70");
 }
 
+/* A figure beyond the host takes nothing from what stands for the last one: neither at once nor later, and it is taken
+ * up when the figure is as before. */
+static void test_grow_beyond_the_host(void **state) {
+        Play *play = begin(state, "Engine=mariadb\nNodes=0\nUnit=a.service", NULL);
+        const InstanceConfig *config = config_find(keeper_config(play->keeper), "a");
+        PageCounts pages = {};
+
+        *vec_push(play->tree->arena, &pages) = (PageCount){2 * MIB, 323};
+        keeper_grow(play->keeper, config, &pages, play->now_usec);
+        run(play);
+        pages.items[0].pages = 2560;
+        keeper_grow(play->keeper, config, &pages, play->now_usec);
+        assert_text(run(play), "-");
+        for (int i = 0; i < 2; i++) {
+                assert_verdict(play, "a", "refused");
+                assert_int_equal(play->pools[0].total, 323);
+                assert_text(state_text(play), "a 0:323");
+                assert_text(round_of(play), "-");
+        }
+        pages.items[0].pages = 323;
+        keeper_grow(play->keeper, config, &pages, play->now_usec);
+        assert_text(run(play), "-");
+        assert_verdict(play, "a", "ready");
+}
+
 /* As many as its gate has found out: */
 static Play *run_grown(void **state, uint64_t pages) {
         Play *play = begin(state, "Engine=mariadb\nNodes=0\nUnit=a.service", NULL);
@@ -1138,7 +1163,7 @@ static void test_grow_is_forgotten(void **state) {
         write_config(play, "a", "Engine=mariadb\nPages=50\nNodes=0\nUnit=a.service");
         assert_text(reload(play), "a 0:50");
         write_config(play, "a", "Engine=mariadb\nNodes=0\nUnit=a.service");
-        assert_text(reload(play), "-");
+        assert_text(reload(play), "a 0:50"); /* what stood, until it is known */
         assert_int_equal(status_of(play, "a")->reason.kind, REASON_SIZE_UNKNOWN);
         play = run_grown(state, 120);
         assert_text(state_text(play), "a 0:120");
@@ -1299,6 +1324,7 @@ TEST_FILE(keeper) {
                 PLAY_TEST(test_release),
                 PLAY_TEST(test_release_until_reload),
                 PLAY_TEST(test_grow),
+                PLAY_TEST(test_grow_beyond_the_host),
                 PLAY_TEST(test_grow_is_forgotten),
                 PLAY_TEST(test_grow_is_learned),
                 PLAY_TEST(test_reload_beside_who_runs),

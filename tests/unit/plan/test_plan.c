@@ -576,7 +576,9 @@ static void test_what_stood_stays(void **state) {
                 {true, false, 100, "0:70", "-"},
                 {false, false, 100, "-", "0:2M:100->30"},
                 {true, true, 100, "-", "0:2M:100->30"},
-                {true, false, 101, "-", "0:2M:100->30"}, /* another preference */
+                {true, false, 101, "0:70", "-"}, /* it wants more than there is */
+                {true, false, 60000, "0:70", "-"},
+                {false, false, 101, "-", "0:2M:100->30"},
         };
 
         for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
