@@ -31,16 +31,25 @@ char *engine_refuse(Arena *arena, const char *name) {
         return arena_printf(arena, "there is no engine '%s' (did you mean %s?)", name, miss.name);
 }
 
+bool engine_uses_sysv(const Engine *engine, const char *version) {
+        Version known = {};
+
+        if (version)
+                parse_version(version, &known);
+        return engine->uses_sysv ||
+               (engine->sysv_before.n_known > 0 && !version_may_follow(known, engine->sysv_before));
+}
+
 int engine_thp_preference(const Engine *engine, const char *version, ThpPolicy *ret) {
-        uint64_t major, minor;
+        Version parsed;
 
         *ret = engine->thp_preference;
         if (!version || !*version)
                 return 0;
-        if (parse_version(version, &major, &minor) < 0)
+        if (parse_version(version, &parsed) < 0)
                 return -EINVAL;
         if (engine->thp_by_version)
-                *ret = engine->thp_by_version(major, minor);
+                *ret = engine->thp_by_version(parsed.numbers[0], parsed.numbers[1]);
         return 0;
 }
 
@@ -61,16 +70,26 @@ int parse_major_version(const char *value, uint64_t *ret) {
         return parse_u64(digits, ret);
 }
 
-int parse_version(const char *value, uint64_t *ret_major, uint64_t *ret_minor) {
-        const char *dot = strchr(value, '.');
-        uint64_t major, minor = 0;
-        int r = parse_major_version(value, &major);
+int parse_version(const char *value, Version *ret) {
+        Version version = {};
+        int r = 0;
 
-        if (r >= 0 && dot && dot[1] >= '0' && dot[1] <= '9')
-                r = parse_major_version(dot + 1, &minor);
-        if (r < 0)
-                return r;
-        *ret_major = major;
-        *ret_minor = minor;
-        return 0;
+        do {
+                r = parse_major_version(value, &version.numbers[version.n_known++]);
+                value += strspn(value, "0123456789");
+        } while (r >= 0 && version.n_known < ARRAY_LEN(version.numbers) && *value++ == '.' &&
+                 text_is_digit(*value));
+        if (r >= 0)
+                *ret = version;
+        return r;
+}
+
+int version_side(Version version, Version limit) {
+        for (size_t i = 0; i < ARRAY_LEN(version.numbers); i++) {
+                if (i >= version.n_known && limit.numbers[i] > 0)
+                        return 0;
+                if (version.numbers[i] != limit.numbers[i])
+                        return version.numbers[i] < limit.numbers[i] ? -1 : 1;
+        }
+        return 1;
 }

@@ -15,12 +15,19 @@
 #include "base/arena.h"
 #include "model/thp.h"
 
+/* A version as far as it is known: "17.5" has two numbers, "8.0.36-2ubuntu3" three. */
+typedef struct Version {
+        uint64_t numbers[3]; /* 0 where they are not known */
+        unsigned n_known;
+} Version;
+
 typedef struct Engine {
         const char *name;         /* as in Engine= */
         const char *title;        /* "PostgreSQL" */
         const char *default_unit; /* where it is the same everywhere, else NULL */
         const char *default_user; /* who runs it, where nearly everybody has it so; else NULL */
         bool uses_sysv;           /* System V segments (SHM_HUGETLB) rather than mmap(2) */
+        Version sysv_before;      /* it did so before this version; nothing known: in none */
         ThpPolicy thp_preference; /* THP_AUTO: none */
         bool is_thp_dense;        /* with "always", khugepaged must not fill up sparse ranges */
         bool reserves;            /* false: it has a THP preference only */
@@ -69,6 +76,9 @@ const Engine *engine_find(const char *name);
 /* "there is no engine 'postgres' (did you mean postgresql?)": why engine_find() has none. */
 char *engine_refuse(Arena *arena, const char *name);
 
+/* Whether it takes System V segments in this version; of one that is not known (NULL), what its newest do. */
+bool engine_uses_sysv(const Engine *engine, const char *version);
+
 /* What ENGINE wants in this version ("8.0.4"; NULL or empty: not known). -EINVAL, and *ret is its
  * general preference, where that is no version. */
 int engine_thp_preference(const Engine *engine, const char *version, ThpPolicy *ret);
@@ -76,5 +86,20 @@ int engine_thp_preference(const Engine *engine, const char *version, ThpPolicy *
 /* "19.3c" -> 19, "23ai" -> 23, "11.8.6-MariaDB" -> 11; -EINVAL, -ERANGE as in base/size.h. */
 int parse_major_version(const char *value, uint64_t *ret);
 
-/* The first two numbers of a version: "8.0.4" -> 8, 0; "19c" -> 19, 0. */
-int parse_version(const char *value, uint64_t *ret_major, uint64_t *ret_minor);
+/* -EINVAL, -ERANGE as in base/size.h. */
+int parse_version(const char *value, Version *ret);
+
+/* Below 0: VERSION is older than LIMIT, above 0: newer or the same; 0: not enough of VERSION is known to tell. Rules that
+ * differ by version are reckoned by the one that takes more then: VERSION may precede and follow. */
+int version_side(Version version, Version limit);
+
+static inline bool version_may_precede(Version version, Version limit) {
+        return version_side(version, limit) <= 0;
+}
+
+static inline bool version_may_follow(Version version, Version limit) {
+        return version_side(version, limit) >= 0;
+}
+
+/* "17.0.10" as such a limit. */
+#define VERSION(...) ((Version){{__VA_ARGS__}, 3})

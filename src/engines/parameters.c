@@ -159,6 +159,14 @@ const char *parameters_read(Arena *arena, const ParameterTable *table, const Set
         return NULL;
 }
 
+Version parameters_version(const ParameterValue *values) {
+        Version version = {};
+
+        if (values[0].setting)
+                parse_version(values[0].setting->value, &version);
+        return version;
+}
+
 /* ---- values ---- */
 
 int parse_suffixed_bytes(const char *value, const char *suffixes, uint64_t *ret_bytes) {

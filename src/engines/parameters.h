@@ -48,6 +48,9 @@ typedef struct ParameterValue {
 const char *parameters_read(Arena *arena, const ParameterTable *table, const Settings *settings,
                             ParameterValue *ret_values);
 
+/* Of row 0: as much of the version as is known. */
+Version parameters_version(const ParameterValue *values);
+
 /* Whether TABLE has a row of this name. */
 bool parameters_have(const ParameterTable *table, const char *name);
 

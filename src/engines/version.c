@@ -21,11 +21,14 @@ static void add_program_of_unit(Arena *arena, const char *unit_name, const Sourc
 
 void version_ask(Arena *arena, const EngineTarget *target, const Sources *sources, const char *name,
                  Question *ret) {
+        static const char *const directories[] = {"/usr/bin", "/usr/local/bin", "/usr/sbin",
+                                                  "/usr/libexec"};
+
         *ret = (Question){.user = QUESTION_ANYBODY};
         if (target->unit)
                 add_program_of_unit(arena, target->unit, sources, name, &ret->program);
-        *vec_push(arena, &ret->program) = arena_printf(arena, "/usr/bin/%s", name);
-        *vec_push(arena, &ret->program) = arena_printf(arena, "/usr/local/bin/%s", name);
+        ARRAY_FOREACH(directory, directories, ARRAY_LEN(directories))
+                *vec_push(arena, &ret->program) = arena_printf(arena, "%s/%s", *directory, name);
         *vec_push(arena, &ret->arguments) = "--version";
 }
 
@@ -35,10 +38,9 @@ const char *version_answer(Arena *arena, const char *output, const char *mark,
         const char *version = at ? at + strlen(mark) : "";
         size_t length = strspn(version, "0123456789."), n = strspn(version, "0123456789");
         const char *found = arena_strndup(arena, version, length);
-        uint64_t major, minor;
+        Version parsed;
 
-        if (length >= VERSION_LENGTH_MAX || length < n + 2 ||
-            parse_version(found, &major, &minor) < 0)
+        if (length >= VERSION_LENGTH_MAX || length < n + 2 || parse_version(found, &parsed) < 0)
                 return arena_printf(arena, "its answer holds no version ('%sX.Y' is expected)",
                                     mark);
         *ret_version = found;

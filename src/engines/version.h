@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-/* The versions of engines whose preference for transparent huge pages depends on it: their programs tell. */
+/* The versions of engines whose preference for transparent huge pages, or whose size, depends on it: their programs
+ * tell. */
 
 #include "engines/reader.h"
 

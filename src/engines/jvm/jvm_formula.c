@@ -6,7 +6,7 @@
  *
  * Sources: HotSpot, by the functions named below, and what OpenJDK 8, 11, 17, 21, 25 and 26 map on x86-64
  * (tests/sizes). A version between two of these is reckoned by whichever rule of the two gives more, unless
- * the change that divides them is known. */
+ * the change that divides them is known; so is one of which the update is not known. */
 
 #include "engines/parameters.h"
 
@@ -314,14 +314,22 @@ static uint64_t code_cache_bytes(const Machine *m) {
         return n > 0 ? MAX(usual, add_saturated(sum, 16 * MIB)) : usual;
 }
 
-/* From 11 to 17 the cache has to be a multiple of the page. From an update of 25 on its three heaps are each
- * rounded up, unless the cache's size is set; how much that is depends on the number of CPUs. */
+/* From 11 on the cache has to be a multiple of the page, until CodeCache::reserve_heap_memory() was given the page size
+ * that CodeCache::initialize_heaps() had found (JDK-8304954: 17.0.10, and 21.0.1). */
+static bool has_aligned_code_cache(const Machine *m) {
+        Version version = parameters_version(m->v);
+
+        return m->major >= 11 && m->major <= 17 &&
+               (m->major < 17 || !version_may_follow(version, VERSION(17, 0, 10)));
+}
+
+/* From 25 on its three heaps are each rounded up, unless the cache's size is set; how much that is depends on the
+ * number of CPUs. */
 static void add_code_cache(Arena *arena, Sizing *sizing, const Machine *m) {
         uint64_t bytes = code_cache_bytes(m), before = sizing->bytes;
-        bool is_aligned = m->major >= 11 && m->major <= 17;
 
-        add(arena, sizing, "code cache", bytes, is_aligned ? FIT_ALIGNED : FIT_ROUNDED,
-            CODE_CACHE_MIN_PAGES);
+        add(arena, sizing, "code cache", bytes,
+            has_aligned_code_cache(m) ? FIT_ALIGNED : FIT_ROUNDED, CODE_CACHE_MIN_PAGES);
         if (sizing->bytes > before && m->major >= 25 && m->v[SEGMENTED_CODE_CACHE].number != 0 &&
             !m->v[RESERVED_CODE_CACHE_SIZE].setting)
                 sizing_add(arena, sizing, "code heaps", "each rounded up to whole pages",

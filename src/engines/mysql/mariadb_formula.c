@@ -90,67 +90,76 @@ static const ParameterTable table = {&engine_mariadb, parameters, ARRAY_LEN(para
 
 /* ---- the pool ---- */
 
-/* "10.11.6-MariaDB" as a number that compares; what is left out counts as 0. */
-static uint64_t version_number(Arena *arena, const char *version) {
-        uint64_t number = 0;
-
-        for (unsigned i = 0; i < 3; i++) {
-                size_t n = strspn(version, "0123456789");
-                uint64_t part = 0;
-
-                parse_u64(arena_strndup(arena, version, n), &part);
-                number = number * 1000 + MIN(part, UINT64_C(999));
-                version += n + (version[n] == '.');
-        }
-        return number;
-}
-
-#define VERSION(major, minor, patch) (((major) *UINT64_C(1000) + (minor)) * 1000 + (patch))
-
-/* Up to MDEV-29445, which went into three series. Without a version: today's rule. */
-static bool has_chunks(uint64_t version) {
-        return version > 0 && (version < VERSION(10, 11, 12) ||
-                               (version >= VERSION(11, 0, 0) && version < VERSION(11, 4, 6)) ||
-                               (version >= VERSION(11, 5, 0) && version < VERSION(11, 8, 0)));
-}
+/* How the pool is mapped, by version. */
+typedef enum Pool {
+        POOL_CHUNKS,    /* of 128M */
+        POOL_64_CHUNKS, /* from 10.8 on, rounded down to the large pages that the server finds */
+        POOL_ONE,       /* one mapping: MDEV-29445, which went into three series */
+        POOLS,
+} Pool;
 
 /* Up to MDEV-14425 each start took it (RECV_PARSING_BUF_SIZE, log0recv.cc). */
 #define RECOVERY_BUFFER_BYTES (2 * MIB)
 
-static bool reads_log_into_buffer(Arena *arena, const Setting *version) {
-        return version && version_number(arena, version->value) < VERSION(10, 8, 0);
+static bool reads_log_into_buffer(Version version) {
+        return version_may_precede(version, VERSION(10, 8));
 }
 
-typedef struct Chunks {
-        uint64_t bytes;      /* 0: the pool is one mapping */
-        bool is_upper_bound; /* the server rounds down to the large pages it finds */
-} Chunks;
+static bool is_between(Version version, Version first, Version limit) {
+        return version_may_follow(version, first) && version_may_precede(version, limit);
+}
 
-static Chunks pool_chunks(Arena *arena, const ParameterValue *values) {
-        const Setting *setting = values[SERVER_VERSION].setting;
-        uint64_t version = setting ? version_number(arena, setting->value) : 0;
+/* Where not all of its version is known a server may have more than one of them. */
+static bool may_have(Version version, Pool pool) {
+        switch (pool) {
+        case POOL_CHUNKS:
+                return version_may_precede(version, VERSION(10, 8));
+        case POOL_64_CHUNKS:
+                return is_between(version, VERSION(10, 8), VERSION(10, 11, 12)) ||
+                       is_between(version, VERSION(11, 0), VERSION(11, 4, 6)) ||
+                       is_between(version, VERSION(11, 5), VERSION(11, 8));
+        default:
+                return is_between(version, VERSION(10, 11, 12), VERSION(11, 0)) ||
+                       is_between(version, VERSION(11, 4, 6), VERSION(11, 5)) ||
+                       version_may_follow(version, VERSION(11, 8));
+        }
+}
+
+static bool has_only(Version version, Pool pool) {
+        for (Pool other = 0; other < POOLS; other++)
+                if (may_have(version, other) != (other == pool))
+                        return false;
+        return true;
+}
+
+static uint64_t chunk_bytes(const ParameterValue *values, Pool pool) {
         uint64_t pool_bytes = values[INNODB_BUFFER_POOL_SIZE].number;
-        uint64_t chunk_bytes = values[INNODB_BUFFER_POOL_CHUNK_SIZE].number;
+        uint64_t set_bytes = values[INNODB_BUFFER_POOL_CHUNK_SIZE].number;
 
-        if (!has_chunks(version))
-                return (Chunks){};
-        if (chunk_bytes > 0)
-                return (Chunks){MIN(chunk_bytes, pool_bytes), false};
-        if (version >= VERSION(10, 8, 0))
-                return (Chunks){pool_bytes / 64, true};
-        return (Chunks){MIN(128 * MIB, pool_bytes), false};
+        if (set_bytes == 0 && pool == POOL_64_CHUNKS)
+                return pool_bytes / 64;
+        return MIN(set_bytes > 0 ? set_bytes : 128 * MIB, pool_bytes);
+}
+
+/* Whether it may be mapped so, and with pages of this size: chunks of less take none. */
+static bool is_mapped(const ParameterValue *values, Pool pool, uint64_t page_size_bytes) {
+        return may_have(parameters_version(values), pool) &&
+               (pool == POOL_ONE || chunk_bytes(values, pool) >= page_size_bytes);
+}
+
+static bool is_mapped_somehow(const ParameterValue *values, uint64_t page_size_bytes) {
+        for (Pool pool = 0; pool < POOLS; pool++)
+                if (is_mapped(values, pool, page_size_bytes))
+                        return true;
+        return false;
 }
 
 static const char *check(Arena *arena, const ParameterValue *values, uint64_t page_size_bytes) {
         uint64_t pool_bytes = values[INNODB_BUFFER_POOL_SIZE].number;
-        Chunks chunks = pool_chunks(arena, values);
-        const Setting *version = values[SERVER_VERSION].setting;
+        Version version = parameters_version(values);
 
-        if (version && text_equals(version->value, "10"))
-                return setting_refuse(arena, version,
-                                      "the second number counts; write a version such as 10.11");
-        if (version && version_number(arena, version->value) < VERSION(10, 5, 0))
-                return refuse_segments(arena, version, "MariaDB up to 10.4");
+        if (!version_may_follow(version, VERSION(10, 5)))
+                return refuse_segments(arena, values[SERVER_VERSION].setting, "MariaDB up to 10.4");
         if (values[LARGE_PAGES].number == 0)
                 return setting_refuse(arena, values[LARGE_PAGES].setting,
                                       "without it MariaDB takes no huge pages; write ON");
@@ -160,50 +169,68 @@ static const char *check(Arena *arena, const ParameterValue *values, uint64_t pa
                                     "that MariaDB would take none; choose smaller pages",
                                     format_size(arena, pool_bytes),
                                     format_page_size(arena, page_size_bytes));
-        if (chunks.bytes > 0 && chunks.bytes < page_size_bytes)
+        if (!is_mapped_somehow(values, page_size_bytes))
                 return arena_printf(arena,
                                     "innodb_buffer_pool_size: this version maps the pool in chunks "
                                     "of %s, less than one page of %s, so that it would take none; "
                                     "choose smaller pages, or set innodb_buffer_pool_chunk_size",
-                                    format_size(arena, chunks.bytes),
+                                    format_size(arena, chunk_bytes(values, POOL_64_CHUNKS)),
                                     format_page_size(arena, page_size_bytes));
         return NULL;
 }
 
-static void add_pool(Arena *arena, Sizing *sizing, const ParameterValue *values) {
-        Chunks chunks = pool_chunks(arena, values);
+/* Rounded up to extents and to whole pages. */
+static void add_one_mapping(Arena *arena, Sizing *sizing, uint64_t pool_bytes) {
+        uint64_t extents_bytes = round_up_saturated(pool_bytes, POOL_EXTENT_BYTES);
+
+        sizing_add(arena, sizing, "InnoDB buffer pool", "rounded up to 8M and to whole pages",
+                   round_up_saturated(extents_bytes, sizing->page_size_bytes));
+        /* Tried again with more until it fits: by three pages of 2M in measurements, by four where addresses fall that
+         * way. */
+        if (sizing->page_size_bytes < POOL_EXTENT_BYTES)
+                sizing_add(arena, sizing, "alignment of the pool", "to 8M, at worst",
+                           POOL_EXTENT_BYTES);
+}
+
+static void add_chunks(Arena *arena, Sizing *sizing, const ParameterValue *values, Pool pool) {
         uint64_t pool_bytes = values[INNODB_BUFFER_POOL_SIZE].number;
-
-        if (chunks.bytes == 0) {
-                uint64_t extents_bytes = round_up_saturated(pool_bytes, POOL_EXTENT_BYTES);
-
-                sizing_add(arena, sizing, "InnoDB buffer pool",
-                           "rounded up to 8M and to whole pages",
-                           round_up_saturated(extents_bytes, sizing->page_size_bytes));
-                /* Tried again with more until it fits: by three pages of 2M in measurements, by four where
-                 * addresses fall that way. */
-                if (sizing->page_size_bytes < POOL_EXTENT_BYTES)
-                        sizing_add(arena, sizing, "alignment of the pool", "to 8M, at worst",
-                                   POOL_EXTENT_BYTES);
-                return;
-        }
-
-        uint64_t mapping_bytes = round_up_saturated(chunks.bytes, sizing->page_size_bytes);
+        uint64_t each = chunk_bytes(values, pool);
+        uint64_t mapping_bytes = round_up_saturated(each, sizing->page_size_bytes);
+        uint64_t whole_bytes = round_up_saturated(pool_bytes, sizing->page_size_bytes);
         /* The server rounds the setting down to whole MiB; measured with 10.5.29, 10.11.18 and 11.8.6. */
-        uint64_t n = div_round_up(pool_bytes / MIB * MIB, chunks.bytes);
+        uint64_t n = div_round_up(pool_bytes / MIB * MIB, each);
 
-        if (chunks.is_upper_bound) {
+        if (pool == POOL_64_CHUNKS && values[INNODB_BUFFER_POOL_CHUNK_SIZE].number == 0) {
                 sizing_add(arena, sizing, "InnoDB buffer pool", "rounded up to whole pages",
-                           round_up_saturated(pool_bytes, sizing->page_size_bytes));
+                           whole_bytes);
                 sizing_add(arena, sizing, "rounding to whole chunks", "1/64 of the pool, at worst",
                            mapping_bytes);
         } else {
                 sizing_add(arena, sizing, "InnoDB buffer pool",
                            arena_printf(arena, "%" PRIu64 " chunks of %s, each in whole pages", n,
-                                        format_size(arena, chunks.bytes)),
-                           MAX(mul_saturated(n, mapping_bytes),
-                               round_up_saturated(pool_bytes, sizing->page_size_bytes)));
+                                        format_size(arena, each)),
+                           MAX(mul_saturated(n, mapping_bytes), whole_bytes));
         }
+}
+
+/* As it is mapped, or as it takes most of what may be. */
+static void add_pool(Arena *arena, Sizing *sizing, const ParameterValue *values) {
+        Sizing most = {};
+
+        for (Pool pool = 0; pool < POOLS; pool++) {
+                Sizing part = {.page_size_bytes = sizing->page_size_bytes};
+
+                if (!is_mapped(values, pool, sizing->page_size_bytes))
+                        continue;
+                if (pool == POOL_ONE)
+                        add_one_mapping(arena, &part, values[INNODB_BUFFER_POOL_SIZE].number);
+                else
+                        add_chunks(arena, &part, values, pool);
+                if (part.bytes > most.bytes)
+                        most = part;
+        }
+        vec_push_all(arena, &sizing->steps, &most.steps);
+        sizing->bytes = add_saturated(sizing->bytes, most.bytes);
 }
 
 /* ---- key caches ---- */
@@ -291,19 +318,27 @@ static void tell_index_builds(Arena *arena, Sizing *sizing, const ParameterValue
 
 #define MEASURED "checked against 10.5, 10.6, 10.11, 11.4 and 11.8"
 
-static const char *caveat(Arena *arena, const Setting *version) {
-        if (!version)
-                return "an upper bound for 10.11.12, 11.4.6, 11.8 and later, as the version is not "
-                       "known: the pool's alignment takes less by chance";
-        if (version_number(arena, version->value) >= VERSION(11, 9, 0))
+static const char *caveat(Arena *arena, const ParameterValue *values) {
+        Version version = parameters_version(values);
+
+        if (!version_may_precede(version, VERSION(11, 9)))
                 return arena_printf(
                         arena, "an estimate, for %s is newer than this rule, which was " MEASURED,
-                        version->value);
-        if (has_chunks(version_number(arena, version->value)))
+                        values[SERVER_VERSION].setting->value);
+        if (has_only(version, POOL_ONE))
+                return "an upper bound, at most 9 pages of 2M more than the server takes, " MEASURED
+                       ": the pool's alignment takes less by chance";
+        if (!may_have(version, POOL_ONE))
                 return "an upper bound, " MEASURED
                        ": at most 8 pages of 2M more than the server takes, but for rounding to chunks";
-        return "an upper bound, at most 9 pages of 2M more than the server takes, " MEASURED
-               ": the pool's alignment takes less by chance";
+        return version.n_known == 0
+                       ? "an upper bound for any version from 10.5 on, for the version is not known: "
+                         "how the pool is rounded up depends on it"
+                       : arena_printf(
+                                 arena,
+                                 "an upper bound for any %s, for its last number is not known: "
+                                 "how the pool is rounded up depends on it",
+                                 values[SERVER_VERSION].setting->value);
 }
 
 static const char *size_mariadb(Arena *arena, const Settings *settings, uint64_t page_size_bytes,
@@ -322,7 +357,7 @@ static const char *size_mariadb(Arena *arena, const Settings *settings, uint64_t
         /* One is filled while the other is written out. */
         sizing_add_mapping(arena, &sizing, "InnoDB log buffer", log_bytes, 1);
         sizing_add_mapping(arena, &sizing, "InnoDB log buffer, the second", log_bytes, 1);
-        if (reads_log_into_buffer(arena, values[SERVER_VERSION].setting))
+        if (reads_log_into_buffer(parameters_version(values)))
                 sizing_add_mapping(arena, &sizing, "buffer of the crash recovery",
                                    RECOVERY_BUFFER_BYTES, 1);
         sizing_add_mapping(
@@ -338,7 +373,7 @@ static const char *size_mariadb(Arena *arena, const Settings *settings, uint64_t
         tell_index_builds(arena, &sizing, values);
         sizing_add_idle(arena, &sizing, &table, settings);
         sizing_finish(&sizing);
-        sizing.caveat = caveat(arena, values[SERVER_VERSION].setting);
+        sizing.caveat = caveat(arena, values);
         *ret = sizing;
         return NULL;
 }

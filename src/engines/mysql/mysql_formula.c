@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /* MySQL from 8.0 on, with large-pages: the InnoDB buffer pool in chunks, each a mapping of its own that
- * also holds the descriptors of its blocks, so that 128M take 66 pages of 2M. The log buffer and the key
- * buffer take none. MySQL takes pages of the host's default size only.
+ * also holds the descriptors of its blocks, so that 128M take 66 pages of 2M; up to 8.0.26 a System V segment of
+ * its own. The log buffer and the key buffer take none. MySQL takes pages of the host's default size only.
  *
- * Source: large_page_alloc-linux.h and buf_chunk_init() of MySQL, measurements of 8.0 and 9.7.4; the
+ * Source: large_page_alloc-linux.h and buf_chunk_init() of MySQL, measurements of 8.0.19 to 9.7.4; the
  * manual, "Configuring InnoDB Buffer Pool Size" and innodb_buffer_pool_instances of 8.0 and of 8.4, for
  * chunks and instances. */
 
@@ -131,16 +131,17 @@ static uint64_t instances_since_8_4(const ParameterValue *values) {
 
 /* Where the version is not known, that which takes more. */
 static Chunks buffer_pool_chunks(const ParameterValue *values, uint64_t page_size_bytes) {
-        const Setting *version = values[SERVER_VERSION].setting;
+        Version version = parameters_version(values);
         Chunks before = chunks_for(values, instances_before_8_4(values));
         Chunks since = chunks_for(values, instances_since_8_4(values));
-        uint64_t major, minor;
 
         if (values[INNODB_BUFFER_POOL_INSTANCES].setting &&
             values[INNODB_BUFFER_POOL_SIZE].number >= INSTANCES_POOL_MIN_BYTES)
                 return chunks_for(values, values[INNODB_BUFFER_POOL_INSTANCES].number);
-        if (version && parse_version(version->value, &major, &minor) >= 0)
-                return major > 8 || (major == 8 && minor >= 4) ? since : before;
+        if (!version_may_precede(version, VERSION(8, 4)))
+                return since;
+        if (!version_may_follow(version, VERSION(8, 4)))
+                return before;
         return chunks_bytes(values, before, page_size_bytes) >
                                chunks_bytes(values, since, page_size_bytes)
                        ? before
@@ -164,13 +165,6 @@ static const char *check(Arena *arena, const ParameterValue *values) {
 
 #define MEASURED "checked against 8.0, 8.4 and 9.7"
 
-static bool is_newer_than_rule(const Setting *version) {
-        uint64_t major, minor;
-
-        return version && parse_version(version->value, &major, &minor) >= 0 &&
-               (major > 9 || (major == 9 && minor > 7));
-}
-
 static const char *caveat(Arena *arena, const ParameterValue *values) {
         const Setting *version = values[SERVER_VERSION].setting;
 
@@ -179,13 +173,18 @@ static const char *caveat(Arena *arena, const ParameterValue *values) {
                 return "an estimate for pages of the host's default size; it assumes 8 buffer pool "
                        "instances, but from 8.4 on the number of CPUs decides: give host_cpus or "
                        "innodb_buffer_pool_instances";
-        if (is_newer_than_rule(version))
+        if (!version_may_precede(parameters_version(values), VERSION(9, 8)))
                 return arena_printf(arena,
                                     "an estimate for pages of the host's default size, for %s is "
                                     "newer than this rule, which was " MEASURED,
                                     version->value);
-        return "an upper bound for pages of the host's default size, at most 8 pages of 2M more than the "
-               "server takes, " MEASURED;
+        return arena_printf(
+                arena,
+                "an upper bound for pages of the host's default size, at most 8 pages of 2M more than the server takes, " MEASURED
+                "%s",
+                version_may_precede(parameters_version(values), MYSQL_MAPS_SINCE)
+                        ? "; up to 8.0.26 it takes System V segments, for which SharedMemory=sysv gives it the group"
+                        : "");
 }
 
 static const char *size_mysql(Arena *arena, const Settings *settings, uint64_t page_size_bytes,

@@ -165,9 +165,9 @@ static const char *find_data_directory(const Server *server, const Settings *set
 static const char *leading_version(Arena *arena, const char *text) {
         const char *version = arena_strndup(arena, text, strspn(text, "0123456789."));
         const char *point = strchr(version, '.');
-        uint64_t major, minor;
+        Version parsed;
 
-        if (!point || !text_is_digit(point[1]) || parse_version(version, &major, &minor) < 0)
+        if (!point || !text_is_digit(point[1]) || parse_version(version, &parsed) < 0)
                 return NULL;
         return version;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "engines/engine.h"
+#include "engines/mysql/mysql_formula.h"
 
 /* No vendor's word on transparent huge pages was found. */
 const Engine engine_mariadb = {
@@ -7,6 +7,7 @@ const Engine engine_mariadb = {
         .title = "MariaDB",
         .default_user = "mysql",
         .default_unit = "mariadb.service",
+        .sysv_before = VERSION(10, 5),
         .thp_preference = THP_AUTO,
         .reserves = true,
         .memory_setting = "innodb_buffer_pool_size",
@@ -28,6 +29,7 @@ const Engine engine_mysql = {
         .name = "mysql",
         .title = "MySQL",
         .default_user = "mysql",
+        .sysv_before = MYSQL_MAPS_SINCE,
         .thp_preference = THP_AUTO,
         .reserves = true,
         .uses_default_size = true,

@@ -322,7 +322,7 @@ static Preloads preloads_read(Arena *arena, const Setting *setting) {
 
 static PostgresqlSettings settings_of(const ParameterValue *v, const Preloads *preloads) {
         return (PostgresqlSettings){
-                .major_version = v[SERVER_VERSION].number,
+                .version = parameters_version(v),
                 .shared_buffers_bytes = v[SHARED_BUFFERS].number,
                 .max_connections = v[MAX_CONNECTIONS].number,
                 .autovacuum_max_workers = v[AUTOVACUUM_MAX_WORKERS].number,
@@ -381,12 +381,8 @@ bool postgresql_takes_pages(Arena *arena, const Settings *settings, uint64_t pag
 
 /* What keeps the formula from being right. */
 static const char *check_formula(Arena *arena, const ParameterValue *v) {
-        const Setting *version = v[SERVER_VERSION].setting;
-        uint64_t major, minor;
-
-        if (version && parse_version(version->value, &major, &minor) == 0 &&
-            (major < 9 || (major == 9 && minor < 4)))
-                return setting_refuse(arena, version,
+        if (!version_may_follow(parameters_version(v), VERSION(9, 4)))
+                return setting_refuse(arena, v[SERVER_VERSION].setting,
                                       "PostgreSQL takes huge pages from 9.4 on; remove Memory=");
         if (v[BLOCK_SIZE].number != POSTGRESQL_BLOCK_BYTES)
                 return setting_refuse(arena, v[BLOCK_SIZE].setting,
@@ -395,8 +391,10 @@ static const char *check_formula(Arena *arena, const ParameterValue *v) {
         return NULL;
 }
 
-static const char *caveat(Arena *arena, const ParameterValue *v, const Preloads *preloads) {
+static const char *caveat(Arena *arena, const ParameterValue *v, const Preloads *preloads,
+                          const PostgresqlSettings *server) {
         uint64_t version = v[SERVER_VERSION].number, newest = postgresql_newest_known();
+        uint64_t minor = postgresql_undecided_minor(server);
         const char *ask =
                 version == 0 || version >= 15
                         ? "; the server's own answer is exact: postgres -C shared_memory_size_in_huge_pages"
@@ -418,6 +416,12 @@ static const char *caveat(Arena *arena, const ParameterValue *v, const Preloads 
         if (version == 0)
                 return arena_printf(arena, "an upper bound for any version up to %" PRIu64 "%s",
                                     newest, ask);
+        if (minor > 0)
+                return arena_printf(arena,
+                                    "an upper bound for any %" PRIu64
+                                    ", for its minor version is not known: from %" PRIu64
+                                    ".%" PRIu64 " on the checkpointer's queue takes less%s",
+                                    version, version, minor, ask);
         return arena_printf(arena, "an upper bound, at most %s more than the server takes%s",
                             version < 10    ? "0.4 %"
                             : version == 18 ? "six pages of 2M"
@@ -445,7 +449,7 @@ static const char *size_postgresql(Arena *arena, const Settings *settings, uint6
         postgresql_segment_size(arena, &server, &sizing);
         sizing_add_idle(arena, &sizing, &postgresql_parameters, settings);
         sizing_finish(&sizing);
-        sizing.caveat = caveat(arena, v, &preloads);
+        sizing.caveat = caveat(arena, v, &preloads, &server);
         *ret = sizing;
         return NULL;
 }

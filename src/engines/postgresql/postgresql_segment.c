@@ -33,21 +33,36 @@ typedef struct Release {
         uint8_t others, auxiliary;
         /* 9.6, 10 and 11 take WAL senders from the connections. */
         bool has_own_senders;
+        uint8_t capped_since; /* minor version whose checkpointer has a queue of QUEUE_MAX at most */
 } Release;
+
+enum {
+        QUEUE_MAX = 10 * 1000 * 1000, /* MAX_CHECKPOINT_REQUESTS: 80GB of buffers */
+        NEVER = UINT8_MAX,
+};
 
 /* Of 9.4 and 9.5, which were not to be had, 9.6's with two locks of 32 bytes for each buffer, as they have. */
 static const Release releases[] = {
-        {9, 891 * KIB, 5610, 5045, 384, 160, 312, 0, 0, 60, 64 + 64 + 20, 20, 200, 1, 0, false},
-        {10, 903 * KIB, 6060, 5360, 368, 160, 304, 0, 112, 64, 64 + 32 + 20, 20, 200, 1, 7, false},
-        {11, 906 * KIB, 6090, 5390, 564, 160, 304, 0, 112, 64, 64 + 32 + 20, 20, 200, 1, 7, false},
-        {12, 905 * KIB, 6470, 5550, 564, 112, 304, 0, 112, 64, 64 + 32 + 20, 24, 200, 1, 7, true},
-        {13, 905 * KIB, 6500, 5560, 564, 112, 312, 0, 112, 80, 64 + 32 + 20, 24, 272, 1, 7, true},
-        {14, 907 * KIB, 6540, 5580, 568, 112, 328, 0, 112, 88, 64 + 16 + 20, 24, 280, 1, 8, true},
-        {15, 1163 * KIB, 6540, 5580, 568, 112, 328, 0, 120, 88, 64 + 16 + 20, 24, 360, 1, 6, true},
-        {16, 1180 * KIB, 6550, 5580, 568, 112, 328, 0, 128, 88, 64 + 16 + 20, 24, 360, 1, 6, true},
-        {17, 566 * KIB, 6560, 5580, 1496, 112, 336, 0, 136, 88, 64 + 16 + 20, 32, 408, 2, 6, true},
-        {18, 688 * KIB, 6880, 5530, 1488, 112, 296, 64, 144, 88, 64 + 16 + 20, 32, 432, 2, 38,
-         true},
+        {9, 891 * KIB, 5610, 5045, 384, 160, 312, 0, 0, 60, 64 + 64 + 20, 20, 200, 1, 0, false,
+         NEVER},
+        {10, 903 * KIB, 6060, 5360, 368, 160, 304, 0, 112, 64, 64 + 32 + 20, 20, 200, 1, 7, false,
+         NEVER},
+        {11, 906 * KIB, 6090, 5390, 564, 160, 304, 0, 112, 64, 64 + 32 + 20, 20, 200, 1, 7, false,
+         NEVER},
+        {12, 905 * KIB, 6470, 5550, 564, 112, 304, 0, 112, 64, 64 + 32 + 20, 24, 200, 1, 7, true,
+         NEVER},
+        {13, 905 * KIB, 6500, 5560, 564, 112, 312, 0, 112, 80, 64 + 32 + 20, 24, 272, 1, 7, true,
+         22},
+        {14, 907 * KIB, 6540, 5580, 568, 112, 328, 0, 112, 88, 64 + 16 + 20, 24, 280, 1, 8, true,
+         19},
+        {15, 1163 * KIB, 6540, 5580, 568, 112, 328, 0, 120, 88, 64 + 16 + 20, 24, 360, 1, 6, true,
+         14},
+        {16, 1180 * KIB, 6550, 5580, 568, 112, 328, 0, 128, 88, 64 + 16 + 20, 24, 360, 1, 6, true,
+         10},
+        {17, 566 * KIB, 6560, 5580, 1496, 112, 336, 0, 136, 88, 64 + 16 + 20, 32, 408, 2, 6, true,
+         6},
+        {18, 688 * KIB, 6880, 5530, 1488, 112, 296, 64, 144, 88, 64 + 16 + 20, 32, 432, 2, 38, true,
+         0},
 };
 
 enum {
@@ -111,11 +126,23 @@ static uint64_t buffer_table_bytes(const Segment *s) {
         return hash_table_bytes(add_saturated(s->buffers, BUFFER_PARTITIONS), 24);
 }
 
-/* CheckpointerShmemSize(): from 13 on ten millions at most, which is 80GB of buffers. */
-static uint64_t requests_bytes(const Segment *s) {
-        uint64_t most = s->release->major >= 13 ? 10 * 1000 * 1000 : UINT64_MAX;
+/* CheckpointerShmemSize(): an entry for each buffer; the cap came in minor versions of 13 to 17. */
+static bool has_capped_queue(const Segment *s) {
+        const Version *version = &s->settings->version;
+        uint8_t since = s->release->capped_since;
 
-        return mul_saturated(MIN(s->buffers, most), s->release->request);
+        return since == 0 ||
+               (since != NEVER && version->n_known >= 2 && version->numbers[1] >= since);
+}
+
+static uint64_t capped_queue_bytes(const Segment *s) {
+        return has_capped_queue(s)
+                       ? mul_saturated(MIN(s->buffers, (uint64_t) QUEUE_MAX), s->release->request)
+                       : 0;
+}
+
+static uint64_t whole_queue_bytes(const Segment *s) {
+        return has_capped_queue(s) ? 0 : mul_saturated(s->buffers, s->release->request);
 }
 
 /* CLOGShmemBuffers() and CommitTsShmemBuffers() up to 16; other SLRUs have a fixed size there. */
@@ -282,7 +309,9 @@ static const struct {
         {"shared_buffers", NULL, buffers_bytes},
         {"buffer descriptors", "for each buffer of 8K", descriptors_bytes},
         {"buffer table", "a hash table of all buffers", buffer_table_bytes},
-        {"checkpointer's queue", "an entry for each buffer", requests_bytes},
+        {"checkpointer's queue", "an entry for each buffer, ten million at most",
+         capped_queue_bytes},
+        {"checkpointer's queue", "an entry for each buffer", whole_queue_bytes},
         {"SLRU buffers", "by shared_buffers, or as set", slrus_bytes},
         {"WAL buffers", "wal_buffers, or 1/32 of shared_buffers up to a WAL segment", wal_bytes},
         {"server processes", "for each of max_connections, workers and WAL senders",
@@ -336,11 +365,21 @@ static const Release *largest_release(const PostgresqlSettings *settings) {
 static const Release *release_of(const PostgresqlSettings *settings) {
         size_t i = ARRAY_LEN(releases) - 1;
 
-        if (settings->major_version == 0)
+        if (settings->version.n_known == 0)
                 return largest_release(settings);
-        while (i > 0 && releases[i].major > settings->major_version)
+        while (i > 0 && releases[i].major > settings->version.numbers[0])
                 i--;
         return &releases[i];
+}
+
+uint64_t postgresql_undecided_minor(const PostgresqlSettings *settings) {
+        const Release *release = release_of(settings);
+        Segment segment = segment_of(release, settings);
+
+        return settings->version.n_known == 1 && release->capped_since != NEVER &&
+                               segment.buffers > QUEUE_MAX
+                       ? release->capped_since
+                       : 0;
 }
 
 uint64_t postgresql_newest_known(void) {
@@ -356,7 +395,7 @@ void postgresql_segment_size(Arena *arena, const PostgresqlSettings *settings, S
                 if (bytes > 0)
                         sizing_add(arena, sizing, terms[i].what, terms[i].formula, bytes);
         }
-        if (settings->major_version > postgresql_newest_known())
+        if (settings->version.numbers[0] > postgresql_newest_known())
                 sizing_add(arena, sizing, "what a newer version may add", "1/32 of all that",
                            sizing->bytes / NEWER_SHARE);
 }

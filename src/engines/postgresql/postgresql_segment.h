@@ -11,7 +11,7 @@ enum { POSTGRESQL_BLOCK_BYTES = 8192 };
 /* Settings that count, as the server has them after it has read its files; bytes where they are written in
  * blocks or as a size. */
 typedef struct PostgresqlSettings {
-        uint64_t major_version; /* 0: not known */
+        Version version;
         uint64_t shared_buffers_bytes;
         uint64_t max_connections, autovacuum_max_workers, autovacuum_worker_slots;
         uint64_t max_worker_processes, max_wal_senders, max_prepared_transactions;
@@ -35,6 +35,9 @@ typedef struct PostgresqlSettings {
 
 /* The newest major version that the table has. */
 uint64_t postgresql_newest_known(void);
+
+/* The minor version from which on a server of SETTINGS takes less, where it is not known which minor it is; else 0. */
+uint64_t postgresql_undecided_minor(const PostgresqlSettings *settings);
 
 /* Adds a step for each term: those of the version; where it is not known, of that which takes most; where it is
  * newer than the table, of the newest and a share for what may have been added. */

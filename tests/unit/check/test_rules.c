@@ -325,7 +325,7 @@ static const Case cases[] = {
         {"my-pool-only", MARIA, .settings = "large_pages=ON\ninnodb_buffer_pool_size=1G"},
         {"my-short", "[Instance]\nEngine=mariadb\nPages=600\n",
          .settings = "large_pages=ON\ninnodb_buffer_pool_size=1G",
-         .expects = "its settings take up to 647"},
+         .expects = "its settings take up to 652"},
         {"my-short", "[Instance]\nEngine=mariadb\nPages=646\n",
          .settings = "large_pages=ON\ninnodb_buffer_pool_size=1G"},
         {"my-short", "[Instance]\nEngine=mysql\nUnit=m.service\nPages=6200\n",

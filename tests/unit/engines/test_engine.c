@@ -266,32 +266,47 @@ static const Example examples[] = {
         {"postgresql", "shared_buffers=2GB wal_buffers=-1 io_max_concurrency=-1 huge_pages=try",
          2 * MIB, 1060, 1085},
         {"postgresql", "shared_buffers=4GB wal_segment_size=64MB", 2 * MIB, 2131, 2160},
+        /* The checkpointer's queue, capped from 17.6 on: measured; by the larger where the minor is not known. */
+        {"postgresql", "shared_buffers=128GB server_version=17.5", 2 * MIB, 67069, 67070},
+        {"postgresql", "shared_buffers=128GB server_version=17.6", 2 * MIB, 66965, 66966},
+        {"postgresql", "shared_buffers=128GB server_version=17", 2 * MIB, 67069, 67070},
         {"postgresql", "shared_buffers=2GB transaction_buffers=1GB server_version=17", 2 * MIB,
          1581, 1582},
         /* MariaDB: the bound of the documentation, and 1G pages, of which caches take none. */
-        {"mariadb", "innodb_buffer_pool_size=1G", 2 * MIB, 647, 647},
+        {"mariadb", "innodb_buffer_pool_size=1G server_version=11.8", 2 * MIB, 647, 647},
         {"mariadb", "innodb-buffer-pool-size=1G", GIB, 1, 1},
-        {"mariadb", "innodb_buffer_pool_size=1100M", GIB, 2, 2},
-        {"mariadb", "innodb_buffer_pool_size=1G key_buffer_size=0", 2 * MIB, 594, 594},
-        {"mariadb", "innodb_buffer_pool_size=1G key_buffer_size=1M", 2 * MIB, 594, 594},
+        {"mariadb", "server_version=11.8 innodb_buffer_pool_size=1100M", GIB, 2, 2},
+        {"mariadb", "server_version=11.8 innodb_buffer_pool_size=1G key_buffer_size=0", 2 * MIB,
+         594, 594},
+        {"mariadb", "server_version=11.8 innodb_buffer_pool_size=1G key_buffer_size=1M", 2 * MIB,
+         594, 594},
         /* MariaDB 10.11.19: the pool in extents of 8M, least sizes, parts of the key buffer and other
          * key buffers; the bound and, at least, what was measured. */
-        {"mariadb", "innodb_buffer_pool_size=9M", 2 * MIB, 142, 155},
-        {"mariadb", "innodb_buffer_pool_size=101M", 2 * MIB, 183, 199},
-        {"mariadb", "innodb_buffer_pool_size=64M innodb_log_buffer_size=1M", 2 * MIB, 149, 165},
-        {"mariadb", "innodb_buffer_pool_size=64M innodb_log_buffer_size=5000000", 2 * MIB, 153,
-         169},
-        {"mariadb", "innodb_buffer_pool_size=64M key_buffer_size=300M key_cache_block_size=16384",
+        {"mariadb", "server_version=11.8 innodb_buffer_pool_size=9M", 2 * MIB, 142, 155},
+        {"mariadb", "server_version=11.8 innodb_buffer_pool_size=101M", 2 * MIB, 183, 199},
+        {"mariadb", "server_version=11.8 innodb_buffer_pool_size=64M innodb_log_buffer_size=1M",
+         2 * MIB, 149, 165},
+        {"mariadb",
+         "server_version=11.8 innodb_buffer_pool_size=64M innodb_log_buffer_size=5000000", 2 * MIB,
+         153, 169},
+        {"mariadb",
+         "server_version=11.8 innodb_buffer_pool_size=64M key_buffer_size=300M key_cache_block_size=16384",
          2 * MIB, 32 + 149 + 62 + 16, 32 + 149 + 62 + 16 + 4},
-        {"mariadb", "innodb_buffer_pool_size=64M key_buffer_size=300M key_cache_block_size=512",
+        {"mariadb",
+         "server_version=11.8 innodb_buffer_pool_size=64M key_buffer_size=300M key_cache_block_size=512",
          2 * MIB, 32 + 104 + 62 + 16, 32 + 106 + 62 + 16 + 4},
-        {"mariadb", "innodb_buffer_pool_size=64M key_cache_segments=3", 2 * MIB, 164, 181},
-        {"mariadb", "innodb_buffer_pool_size=64M key_cache_segments=64", 2 * MIB, 110, 179},
-        {"mariadb", "innodb_buffer_pool_size=64M key_buffer_size=300M key_cache_segments=64",
+        {"mariadb", "server_version=11.8 innodb_buffer_pool_size=64M key_cache_segments=3", 2 * MIB,
+         164, 181},
+        {"mariadb", "server_version=11.8 innodb_buffer_pool_size=64M key_cache_segments=64",
+         2 * MIB, 110, 179},
+        {"mariadb",
+         "server_version=11.8 innodb_buffer_pool_size=64M key_buffer_size=300M key_cache_segments=64",
          2 * MIB, 241, 307},
-        {"mariadb", "innodb_buffer_pool_size=64M key_buffer_size=5M aria_pagecache_buffer_size=3M",
+        {"mariadb",
+         "server_version=11.8 innodb_buffer_pool_size=64M key_buffer_size=5M aria_pagecache_buffer_size=3M",
          2 * MIB, 53, 57},
-        {"mariadb", "innodb_buffer_pool_size=64M key_buffer_size=100000001", 2 * MIB, 149, 163},
+        {"mariadb", "server_version=11.8 innodb_buffer_pool_size=64M key_buffer_size=100000001",
+         2 * MIB, 149, 163},
         /* MariaDB 10.5.29 and 10.11.7: the pool in chunks. */
         {"mariadb", "server_version=10.5.29 innodb_buffer_pool_size=1G", 2 * MIB, 643, 656},
         {"mariadb", "server_version=10.5.29 innodb_buffer_pool_size=200M", 2 * MIB, 259, 272},
@@ -314,8 +329,14 @@ static const Example examples[] = {
         {"mariadb", "server_version=11.8 innodb_buffer_pool_size=200M", 2 * MIB, 235, 235},
         {"mariadb", "server_version=12.0.1 innodb_buffer_pool_size=200M", 2 * MIB, 235, 235},
         /* Mapped with large_pages off: 109,734,912 of the key buffer, 128,180,224 of Aria's cache. */
-        {"mariadb", "innodb_buffer_pool_size=1G", 64 * KIB, 16384 + 128 + 512 + 1675 + 1956,
-         16384 + 128 + 512 + 1675 + 1956 + 2},
+        {"mariadb", "server_version=11.8 innodb_buffer_pool_size=1G", 64 * KIB,
+         16384 + 128 + 512 + 1675 + 1956, 16384 + 128 + 512 + 1675 + 1956 + 2},
+        /* MariaDB whose version, or whose last number, is not known: what takes most of them. */
+        {"mariadb", "innodb_buffer_pool_size=1G", 2 * MIB, 652, 652},
+        {"mariadb", "server_version=10 innodb_buffer_pool_size=1G", 2 * MIB, 652, 652},
+        {"mariadb", "server_version=10.11 innodb_buffer_pool_size=1G", 2 * MIB, 651, 651},
+        {"mariadb", "server_version=10.11 innodb_buffer_pool_size=64M", 2 * MIB, 167, 167},
+        {"mariadb", "server_version=10.5 innodb_buffer_pool_size=1100M", 2 * MIB, 708, 708},
         /* MySQL: by the CPUs from 8.4 on, with 8 instances before. */
         {"mysql",
          "innodb_buffer_pool_size=100G innodb_buffer_pool_chunk_size=1G server_version=8.4.3 "
@@ -368,6 +389,16 @@ static const Example examples[] = {
          8 + 15880 + 120 + 2 * 249 + 3 * 32},
         {"jvm", JAVA_17 "Xmx=31745m UseCompressedOops=false", 2 * MIB,
          15880 + 120 + 2 * 249 + 3 * 32, 15880 + 120 + 2 * 249 + 3 * 32},
+        /* A code cache that is no multiple of the page, which takes huge pages from 17.0.10 on: measured with
+         * 17.0.15. Of which update it is not known: those too. */
+        {"jvm", "server_version=17.0.15 Xmx=262m gc=shenandoah ReservedCodeCacheSize=239m", 2 * MIB,
+         262, 262},
+        {"jvm", "server_version=17 Xmx=262m gc=shenandoah ReservedCodeCacheSize=239m", 2 * MIB, 262,
+         262},
+        {"jvm", "server_version=17.0.9 Xmx=262m gc=shenandoah ReservedCodeCacheSize=239m", 2 * MIB,
+         142, 142},
+        {"jvm", "server_version=17.0.15 Xmx=256m gc=g1 ReservedCodeCacheSize=241m", 2 * MIB, 253,
+         253},
         /* What a version is known by, and not. */
         {"jvm", "server_version=1.8.0_392 Xmx=512m gc=serial", 2 * MIB, 376, 377},
         {"jvm", "server_version=1.8.0_392 Xmx=512m", 2 * MIB, 376, 377},
@@ -380,6 +411,48 @@ static const Example examples[] = {
         {"db2", "memory=20G", 2 * MIB, 10240, 10240},
         {"kubelet", "memory=4G", GIB, 4, 4},
 };
+
+/* -1: older than 17.0.10, 1: not older, 0: nobody knows. */
+static void test_versions(void **state) {
+        static const struct {
+                const char *version;
+                int side;
+        } rows[] = {
+                {"17", 0},          {"17.0", 0},  {"17.0.9", -1},    {"17.0.10", 1},
+                {"17.0.11+9-1", 1}, {"17.1", 1},  {"16.9", -1},      {"18", 1},
+                {"17.0.2~8", -1},   {"17-ea", 0}, {"1.8.0_252", -1},
+        };
+
+        (void) state;
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+                Version version;
+
+                assert_int_equal(parse_version(rows[i].version, &version), 0);
+                assert_int_equal(version_side(version, VERSION(17, 0, 10)), rows[i].side);
+        }
+        assert_int_equal(version_side((Version){}, VERSION(17)), 0);
+}
+
+/* MySQL takes segments up to 8.0.26, MariaDB up to 10.4; of an unknown version, what the newest do. */
+static void test_segments(void **state) {
+        static const struct {
+                const char *engine, *version;
+                bool uses_sysv;
+        } rows[] = {
+                {"mysql", "8.0.19", true},    {"mysql", "8.0.26", true},
+                {"mysql", "8.0.27", false},   {"mysql", "5.7.44", true},
+                {"mysql", "8.0", false},      {"mysql", "9.7.4", false},
+                {"mysql", NULL, false},       {"mariadb", "10.4.34", true},
+                {"mariadb", "10.5.1", false}, {"postgresql", "17", false},
+                {"oracle", NULL, true},
+        };
+
+        (void) state;
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++)
+                if (engine_uses_sysv(engine_find(rows[i].engine), rows[i].version) !=
+                    rows[i].uses_sysv)
+                        fail_msg("%s %s", rows[i].engine, rows[i].version);
+}
 
 static void test_examples(void **state) {
         Arena *arena = *state;
@@ -1022,6 +1095,8 @@ static void test_thp_selected(void **state) {
 TEST_FILE(engine) {
         const struct CMUnitTest tests[] = {
                 TEST(test_measured),
+                TEST(test_versions),
+                TEST(test_segments),
                 TEST(test_examples),
                 TEST(test_named_key_caches),
                 TEST(test_numbers_of_postgresql),

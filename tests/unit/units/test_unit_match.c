@@ -224,14 +224,14 @@ static const Case cases[] = {
         {MDB("mariadb.service"), MDB("mariadb.service"),
          .expected =
                  "/etc/hugeplan.d/30-other.conf:3: Unit: other names mariadb.service, and so does "
-                 "db (/etc/hugeplan.d/20-db.conf): 647 pages of 2M and 647 pages of 2M are "
+                 "db (/etc/hugeplan.d/20-db.conf): 652 pages of 2M and 652 pages of 2M are "
                  "reserved, and both have to be there before it starts; take one of the files "
                  "away; if both are meant, say so by SilenceRules=unit-shared",
          .files = {MARIA}},
         {MDB("mariadb.service"), MDB("mariadb.service") "PageSize=1G\n",
          .expected =
                  "/etc/hugeplan.d/30-other.conf:3: Unit: other names mariadb.service, and so does "
-                 "db (/etc/hugeplan.d/20-db.conf): 1 page of 1G and 647 pages of 2M are "
+                 "db (/etc/hugeplan.d/20-db.conf): 1 page of 1G and 652 pages of 2M are "
                  "reserved, and both have to be there before it starts",
          .files = {MARIA}},
         {ORA("ora.service") "ConfigFile=/u01/initA.ora\n",
