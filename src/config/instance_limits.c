@@ -7,7 +7,8 @@
 SharedMemory instance_shared_memory(const InstanceConfig *instance) {
         if (instance->shared_memory != SHARED_MEMORY_ENGINE)
                 return instance->shared_memory;
-        return instance->engine->uses_sysv ? SHARED_MEMORY_SYSV : SHARED_MEMORY_MMAP;
+        return engine_uses_sysv(instance->engine, instance->learned.version) ? SHARED_MEMORY_SYSV
+                                                                             : SHARED_MEMORY_MMAP;
 }
 
 bool instance_needs_group(const InstanceConfig *instance) {
