@@ -27,7 +27,7 @@ typedef enum FiguresWanted {
 } FiguresWanted;
 
 /* One figure for each page size that an instance would take, or one that says what is wrong. By the
- * engines' rules, which are upper bounds mostly; no program is asked. */
+ * engines' rules, which are upper bounds mostly; a program is asked for its version at most. */
 Figures figures_derive(Arena *arena, const Config *config, const Topology *topology,
                        const Gatherer *gatherer, FiguresWanted wanted);
 

@@ -80,12 +80,11 @@ typedef struct EngineReader {
         /* What the program has printed, as a figure. NULL, or a sentence on why it is none. */
         const char *(*answer)(Arena *arena, const Gathered *gathered, const char *output,
                               uint64_t page_size_bytes, Sizing *ret);
-        /* The question for the version, of engines with asks_version. Works without a gather, since
-         * there are no settings to read. */
+        /* The question for the version, by GATHERED where there is a gather, else by TARGET alone. NULL: its files tell
+         * all that matters. */
         void (*ask_version)(Arena *arena, const EngineTarget *target, const Sources *sources,
-                            Question *ret);
-        /* The version ("8.0.4", in ARENA) in what the program has printed. NULL, or a sentence. */
-        const char *(*answer_version)(Arena *arena, const char *output, const char **ret_version);
+                            const Gathered *gathered, Question *ret);
+        const char *version_mark; /* what stands before the version in what the program prints */
         /* What it uses of WORD, beside the settings of its formula and the programs of its traits: in its own files, in
          * command lines and variables, without what stands before the word ("--", "+"). NULL: nothing. */
         Reads (*reads)(const char *word);

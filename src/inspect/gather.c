@@ -1,11 +1,17 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "inspect/gather.h"
 
+#include "base/text.h"
 #include "demand/figure_json.h"
+#include "engines/version.h"
+#include "inspect/ask.h"
 #include "inspect/reader.h"
 
 #include <string.h>
 #include <unistd.h>
+
+/* Ample: MySQL takes 30 ms. */
+#define VERSION_USEC (3 * USEC_PER_SEC)
 
 /* What is to be found out. */
 typedef struct Errand {
@@ -83,6 +89,44 @@ static void explain_denied(Arena *arena, const Person *person, Figures *figures)
         }
 }
 
+/* The program's word on what KNOWN (NULL: nothing) leaves open. A data directory's major version is no other's. */
+static bool is_of_version(const char *known, const char *said) {
+        Version file = {}, program = {};
+
+        return !known || (parse_version(known, &file) == 0 && parse_version(said, &program) == 0 &&
+                          (file.n_known > 1 || file.numbers[0] == program.numbers[0]));
+}
+
+/* What ENGINE's files leave open of the version, or have of the last start's, its program says: sizes go by it. */
+static void complete_version(const Root *root, Arena *arena, const Errand *errand, Figures *found) {
+        const EngineReader *reader = engine_reader(errand->engine);
+        const HostSources sources = host_sources(root);
+        Gathered *gathered = arena_memdup(arena, found->items[0].gathered, sizeof(Gathered));
+        Question question = {};
+        const char *version;
+        char *output;
+
+        if (!reader->ask_version || gathered->untrusted)
+                return;
+        reader->ask_version(arena, errand->target, &sources.sources, gathered, &question);
+        question.user = errand->person->name;
+        if (question.program.n == 0 || ask(root, arena, &question, NULL, VERSION_USEC, &output) ||
+            version_answer(arena, output, reader->version_mark, &version) ||
+            !is_of_version(gathered->version, version))
+                return;
+        gathered->version = version;
+        settings_add(
+                arena, &gathered->settings, "server_version", version,
+                arena_printf(arena, "%s --version", text_base_name(question.program.items[0])));
+        VEC_FOREACH(figure, found) {
+                figure->gathered = gathered;
+                if (!figure->wrong)
+                        figure->wrong = engine_size(errand->engine, arena, &gathered->settings,
+                                                    figure->sizing.page_size_bytes,
+                                                    &figure->sizing);
+        }
+}
+
 /* What was found by a guess says whose it is: whoever owns the configuration. */
 static bool find_better(Arena *arena, const Gathered *gathered, const Person *guess, Person *ret) {
         const char *const paths[] = {gathered->config_file, gathered->data_directory};
@@ -129,6 +173,8 @@ static void gather_there(const Gatherer *gatherer, Arena *arena, const Engine *e
                 found = (Figures){};
                 wrong = send_reader(root, arena, &errand, &found);
         }
+        if (!wrong)
+                complete_version(root, arena, &errand, &found);
         explain_denied(arena, errand.person, &found);
         vec_push_all(arena, ret, &found);
         if (wrong) {

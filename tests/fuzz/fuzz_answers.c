@@ -12,6 +12,7 @@
 #include "demand/lesson_json.h"
 #include "demand/seen_json.h"
 #include "engines/oracle/oracle_instances.h"
+#include "engines/version.h"
 #include "fuzz/fuzz.h"
 #include "inspect/alert_logs.h"
 #include "inspect/oracle_files.h"
@@ -258,9 +259,10 @@ static void read_versions(Arena *arena, const char *output) {
         for (size_t i = 0; i < n_engines; i++) {
                 const char *version = NULL, *wrong;
 
-                if (!engine_reader(engines[i])->answer_version)
+                if (!engine_reader(engines[i])->version_mark)
                         continue;
-                wrong = engine_reader(engines[i])->answer_version(arena, output, &version);
+                wrong = version_answer(arena, output, engine_reader(engines[i])->version_mark,
+                                       &version);
                 require(!wrong != !version);
                 require_printable(wrong);
                 require_printable(version);

@@ -7,6 +7,7 @@
 #include "ctl/learn/look.h"
 #include "demand/figures.h"
 #include "demand/lesson_json.h"
+#include "engines/version.h"
 #include "host/host_sources.h"
 #include "host/probe.h"
 #include "host/unit_cgroup.h"
@@ -146,11 +147,11 @@ Lesson learn_find(Command *command, const InstanceConfig *instance, const Topolo
                 Question question = {};
                 char *output = NULL;
 
-                reader->ask_version(command->arena, &target, &sources.sources, &question);
+                reader->ask_version(command->arena, &target, &sources.sources, NULL, &question);
                 lesson.wrong = run_question(&asking, &question, NULL, &output);
                 if (!lesson.wrong)
-                        lesson.wrong =
-                                reader->answer_version(command->arena, output, &lesson.version);
+                        lesson.wrong = version_answer(command->arena, output, reader->version_mark,
+                                                      &lesson.version);
                 return lesson;
         }
         find_sizes(command, topology, &lesson);

@@ -4,6 +4,7 @@
 
 #include "base/text.h"
 #include "engines/mysql/mysql_server.h"
+#include "engines/version.h"
 
 /* Of option files and command lines of both. */
 static Reads reads(const MysqlDialect *dialect, const char *word) {
@@ -23,6 +24,17 @@ static Reads reads(const MysqlDialect *dialect, const char *word) {
         if (text_has_word("no-defaults MYSQL_GROUP_SUFFIX MYSQL_HOME", word))
                 return READS_WORD;
         return mysql_option_reads(&dialect->names, word);
+}
+
+/* "mariadbd  Ver 10.11.18-MariaDB-0+deb12u1 for debian-linux-gnu on x86_64 (Debian 12)" */
+static const char version_mark[] = "Ver ";
+
+/* What its option files hold does not matter. */
+static void ask_program(Arena *arena, const EngineTarget *target, const Sources *sources,
+                        const char *name, Question *ret) {
+        version_ask(arena, target, sources, name, ret);
+        ret->arguments.items[0] = "--no-defaults";
+        *vec_push(arena, &ret->arguments) = "--version";
 }
 
 /* ---- MariaDB ---- */
@@ -58,6 +70,12 @@ static Reads reads_mariadb(const char *word) {
         return reads(&mariadb_dialect, word);
 }
 
+static void ask_mariadb_version(Arena *arena, const EngineTarget *target, const Sources *sources,
+                                const Gathered *gathered, Question *ret) {
+        (void) gathered;
+        ask_program(arena, target, sources, "mariadbd", ret);
+}
+
 static const EngineFallback mariadb_fallback = {
         "large_pages", NULL,
         "large_pages falls back silently: the key caches come first, and what its buffer pool could not have at its start it took in small pages",
@@ -67,6 +85,8 @@ const EngineReader reader_mariadb = {
         .gather = gather_mariadb,
         .reads = reads_mariadb,
         .whole_files = "mariadb_upgrade_info mysql_upgrade_info",
+        .ask_version = ask_mariadb_version,
+        .version_mark = version_mark,
         .fallbacks = &mariadb_fallback,
         .n_fallbacks = 1,
 };
@@ -103,6 +123,12 @@ static Reads reads_mysql(const char *word) {
         return reads(&mysql_dialect, word);
 }
 
+static void ask_mysql_version(Arena *arena, const EngineTarget *target, const Sources *sources,
+                              const Gathered *gathered, Question *ret) {
+        (void) gathered;
+        ask_program(arena, target, sources, "mysqld", ret);
+}
+
 static const EngineFallback mysql_fallback = {
         "large_pages", NULL,
         "large_pages falls back chunk by chunk; its log has a warning for each (MY-012681)",
@@ -112,6 +138,8 @@ const EngineReader reader_mysql = {
         .gather = gather_mysql,
         .reads = reads_mysql,
         .whole_files = "mysql_upgrade_history mysql_upgrade_info",
+        .ask_version = ask_mysql_version,
+        .version_mark = version_mark,
         .fallbacks = &mysql_fallback,
         .n_fallbacks = 1,
 };

@@ -366,6 +366,18 @@ static void add_options(Arena *arena, const Gathered *gathered, SourceNames *arg
                                    arena_printf(arena, "%s=%s", option->name, option->value));
 }
 
+void postgresql_ask_version(Arena *arena, const EngineTarget *target, const Sources *sources,
+                            const Gathered *gathered, Question *ret) {
+        uint64_t major;
+
+        (void) target;
+        (void) sources;
+        *ret = (Question){};
+        if (gathered->version && parse_major_version(gathered->version, &major) >= 0)
+                add_programs(arena, gathered, major, &ret->program);
+        *vec_push(arena, &ret->arguments) = "--version";
+}
+
 /* -D must be the first: otherwise -C would be taken for leave to run as root. */
 bool postgresql_ask(Arena *arena, const Gathered *gathered, uint64_t page_size_bytes,
                     Question *ret) {
@@ -373,7 +385,7 @@ bool postgresql_ask(Arena *arena, const Gathered *gathered, uint64_t page_size_b
         uint64_t major;
 
         if (!gathered->version || !gathered->data_directory || !gathered->config_file ||
-            parse_u64(gathered->version, &major) < 0 || major < 15)
+            parse_major_version(gathered->version, &major) < 0 || major < 15)
                 return false;
         add_programs(arena, gathered, major, &programs);
         *vec_push(arena, &arguments) = "-D";

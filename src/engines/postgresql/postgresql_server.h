@@ -18,7 +18,11 @@
 const char *postgresql_gather(Arena *arena, const EngineTarget *target, const Sources *sources,
                               PostgresqlWanted *is_wanted, Gathered *ret);
 
-/* Engine.ask. */
+/* EngineReader.ask_version: PG_VERSION has no minor version. */
+void postgresql_ask_version(Arena *arena, const EngineTarget *target, const Sources *sources,
+                            const Gathered *gathered, Question *ret);
+
+/* EngineReader.ask. */
 bool postgresql_ask(Arena *arena, const Gathered *gathered, uint64_t page_size_bytes,
                     Question *ret);
 

@@ -56,7 +56,13 @@ static void test_own_files(void **state) {
         assert_text(settings_find(&figure->gathered->settings, "shared_buffers")->value, "1GB");
         assert_text(settings_find(&figure->gathered->settings, "shared_buffers")->origin,
                     arena_printf(tree->arena, "%s:1", tree_path(tree, "/data/postgresql.conf")));
-        assert_text(figure->gathered->version, "15");
+        /* PG_VERSION says 15; of its minor version the program tells. */
+        const char *version = figure->gathered->version;
+
+        if (access("/usr/lib/postgresql/15/bin/postgres", X_OK) < 0)
+                assert_text(version, "15");
+        else if (!text_starts_with(version, "15."))
+                fail_msg("its program was not asked: version %s", version);
         assert_null(figure->gathered->untrusted);
         assert_true(figure->sizing.steps.n > 0);
 }

@@ -2,7 +2,7 @@
 
 /* Engines that reserve nothing: their preferences by version, and what their programs answer. */
 
-#include "engines/reader.h"
+#include "engines/version.h"
 #include "plan/thp_plan.h"
 #include "support/sources.h"
 #include "support/testing.h"
@@ -62,13 +62,22 @@ static void test_answers(void **state) {
                  "7.0.15"},
                 {"redis", "Valkey server v=8.0.1 sha=00000000:0 malloc=jemalloc-5.3.0\n", "8.0.1"},
                 {"redis", "db version v8.0.4\n", NULL},
+                {"postgresql", "postgres (PostgreSQL) 17.5 (Debian 17.5-1.pgdg13+1)\n", "17.5"},
+                {"postgresql", "postgres (PostgreSQL) 9.6.24\n", "9.6.24"},
+                {"postgresql", "postgres (PostgreSQL) 19devel\n", NULL},
+                {"mariadb",
+                 "mariadbd  Ver 10.11.18-MariaDB-0+deb12u1 for debian-linux-gnu on x86_64\n",
+                 "10.11.18"},
+                {"mysql", "/usr/sbin/mysqld  Ver 8.0.19-0ubuntu5 for Linux on x86_64 ((Ubuntu))\n",
+                 "8.0.19"},
         };
         Arena *arena = *state;
 
         for (size_t i = 0; i < ARRAY_LEN(answers); i++) {
                 const char *version = NULL;
-                const char *wrong = engine_reader(engine_find(answers[i].engine))
-                                            ->answer_version(arena, answers[i].output, &version);
+                const EngineReader *reader = engine_reader(engine_find(answers[i].engine));
+                const char *wrong =
+                        version_answer(arena, answers[i].output, reader->version_mark, &version);
 
                 assert_text(version, answers[i].version);
                 assert_int_equal(wrong == NULL, version != NULL);
@@ -79,25 +88,27 @@ static void test_answers(void **state) {
 static void test_questions(void **state) {
         Arena *arena = *state;
         const EngineTarget target = {.unit = "x.service"};
+        const Gathered gathered = {.version = "17"};
 
         for (size_t i = 0; i < n_engines; i++) {
                 const Engine *engine = engines[i];
                 Question question = {};
 
                 assert_int_equal(engine->thp_by_version != NULL, engine->asks_version);
-                assert_int_equal(engine_reader(engine)->ask_version != NULL, engine->asks_version);
-                assert_int_equal(engine_reader(engine)->answer_version != NULL,
-                                 engine->asks_version);
-                if (!engine->asks_version)
+                assert_true(engine_reader(engine)->ask_version || !engine->asks_version);
+                assert_true(!engine->reserves || !engine->asks_version);
+                assert_int_equal(engine_reader(engine)->version_mark != NULL,
+                                 engine_reader(engine)->ask_version != NULL);
+                if (!engine_reader(engine)->ask_version)
                         continue;
-                assert_false(engine->reserves);
                 engine_reader(engine)->ask_version(arena, &target, TEST_SOURCES(arena, {"/x", ""}),
-                                                   &question);
+                                                   &gathered, &question);
                 assert_true(question.program.n > 0);
                 VEC_FOREACH(program, &question.program)
                         assert_true(text_starts_with(*program, "/"));
-                assert_int_equal(question.arguments.n, 1);
-                assert_text(question.user, "nobody");
+                assert_text(question.arguments.items[question.arguments.n - 1], "--version");
+                if (engine->asks_version)
+                        assert_text(question.user, "nobody");
                 assert_null(question.data_directory);
         }
 }
@@ -123,7 +134,7 @@ static void test_program_of_the_unit(void **state) {
 
                 engine_reader(engine_find("mongodb"))
                         ->ask_version(arena, &(EngineTarget){.unit = "mongod.service"}, sources,
-                                      &question);
+                                      NULL, &question);
                 assert_text(question.program.items[0], rows[i].first);
         }
 }
