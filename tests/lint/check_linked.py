@@ -26,7 +26,7 @@ class Program:
 
 PROGRAMS = {
     "hugeplan-generator": Program({"base", "model", "read", "engines", "config", "demand", "plan", "units", "host",
-                                   "generator"}, 6500, ("traits",)),
+                                   "generator"}, 6600, ("traits",)),
     "hugepland": Program({"base", "model", "read", "engines", "config", "demand", "promise", "escalation", "plan", "status",
                           "units", "render", "runtime", "host", "state", "apply", "inspect", "systemd", "keeper", "ipc", "daemon"}, 27500,
                          ("traits", "formula", "units")),
