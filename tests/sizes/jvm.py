@@ -62,8 +62,10 @@ class Jvm:
                 and (name != "cms" or self.major <= 13)]
 
     def grid(self) -> list[Settings]:
-        """Every collector with heaps at which something changes."""
-        return [{"Xmx": heap, "gc": gc} for heap in GRID for gc in self._collectors()]
+        """Every collector with heaps at which something changes, and with code caches that are no multiple of a page."""
+        heaps = [{"Xmx": heap, "gc": gc} for heap in GRID for gc in self._collectors()]
+        return heaps + [{"Xmx": "256m", "gc": gc, "ReservedCodeCacheSize": cache}
+                        for cache in ("17m", "63m", "125m", "239m", "241m") for gc in self._collectors()]
 
     def drawn(self, chance: random.Random) -> Settings:
         """Settings as nobody would think of them."""
