@@ -314,13 +314,15 @@ static uint64_t code_cache_bytes(const Machine *m) {
         return n > 0 ? MAX(usual, add_saturated(sum, 16 * MIB)) : usual;
 }
 
+#define CODE_CACHE_ROUNDED_SINCE VERSION(17, 0, 10)
+
 /* From 11 on the cache has to be a multiple of the page, until CodeCache::reserve_heap_memory() was given the page size
  * that CodeCache::initialize_heaps() had found (JDK-8304954: 17.0.10, and 21.0.1). */
 static bool has_aligned_code_cache(const Machine *m) {
         Version version = parameters_version(m->v);
 
         return m->major >= 11 && m->major <= 17 &&
-               (m->major < 17 || !version_may_follow(version, VERSION(17, 0, 10)));
+               (m->major < 17 || !version_may_follow(version, CODE_CACHE_ROUNDED_SINCE));
 }
 
 /* From 25 on its three heaps are each rounded up, unless the cache's size is set; how much that is depends on the
@@ -460,8 +462,20 @@ static Sizing sizing_of(Arena *arena, const ParameterValue *v, uint64_t page_siz
         return largest;
 }
 
-static const char *caveat(Arena *arena, const ParameterValue *v) {
+static bool depends_on_update(const ParameterValue *v, uint64_t page_size_bytes) {
+        const Machine machine = machine_of(v, 17, page_size_bytes);
+
+        return major_of(v) == 17 &&
+               version_side(parameters_version(v), CODE_CACHE_ROUNDED_SINCE) == 0 &&
+               code_cache_bytes(&machine) % page_size_bytes != 0;
+}
+
+static const char *caveat(Arena *arena, const ParameterValue *v, uint64_t page_size_bytes) {
         uint64_t major = major_of(v), newest = NEWEST;
+
+        if (depends_on_update(v, page_size_bytes))
+                return "an upper bound for any 17, for its update is not known: from 17.0.10 on a code cache that is "
+                       "no multiple of the page takes huge pages, too";
 
         if (major == 0)
                 return arena_printf(arena,
@@ -495,7 +509,7 @@ static const char *size_jvm(Arena *arena, const Settings *settings, uint64_t pag
         sizing = sizing_of(arena, v, page_size_bytes);
         sizing_add_idle(arena, &sizing, &table, settings);
         sizing_finish(&sizing);
-        sizing.caveat = caveat(arena, v);
+        sizing.caveat = caveat(arena, v, page_size_bytes);
         *ret = sizing;
         return NULL;
 }

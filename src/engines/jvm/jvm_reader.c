@@ -94,6 +94,9 @@ static void read_version(const Search *search, const char *home, bool is_sure) {
                                                 strspn(line + strlen(key), "0123456789._+-"));
         if (!version)
                 return;
+        /* The first release of a version has no other number: "17". */
+        if (!strchr(version, '.'))
+                version = arena_printf(arena, "%s.0.0", version);
         ret->version = version;
         if (is_sure)
                 settings_add(arena, &ret->settings, "server_version", version,

@@ -454,6 +454,35 @@ static void test_segments(void **state) {
                         fail_msg("%s %s", rows[i].engine, rows[i].version);
 }
 
+/* Where the size depends on numbers of the version that are not known, the text below it says so. */
+static void test_unknown_numbers(void **state) {
+        static const struct {
+                const char *engine, *settings, *caveat;
+        } rows[] = {
+                {"postgresql", "shared_buffers=128GB server_version=17", "from 17.6 on"},
+                {"postgresql", "shared_buffers=128GB server_version=17.5", "at most a page of 2M"},
+                {"postgresql", "shared_buffers=64GB server_version=17", "at most a page of 2M"},
+                {"postgresql", "shared_buffers=128GB server_version=12", "at most a page of 2M"},
+                {"mariadb", "server_version=10.11", "any 10.11, for its last number is not known"},
+                {"mariadb", "", "for the version is not known"},
+                {"mariadb", "server_version=11.8", "at most 9 pages of 2M"},
+                {"mysql", "server_version=8.0", "up to 8.0.26 it takes System V segments"},
+                {"jvm", "Xmx=1g server_version=17 ReservedCodeCacheSize=239m",
+                 "any 17, for its update"},
+                {"jvm", "Xmx=1g server_version=17", "measured with OpenJDK 17"},
+                {"jvm", "Xmx=1g server_version=17.0.9 ReservedCodeCacheSize=239m",
+                 "measured with OpenJDK 17"},
+        };
+        Arena *arena = *state;
+
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+                Sizing sizing;
+
+                assert_null(try_size(arena, rows[i].engine, rows[i].settings, 2 * MIB, &sizing));
+                assert_contains(sizing.caveat, rows[i].caveat);
+        }
+}
+
 static void test_examples(void **state) {
         Arena *arena = *state;
 
@@ -1097,6 +1126,7 @@ TEST_FILE(engine) {
                 TEST(test_measured),
                 TEST(test_versions),
                 TEST(test_segments),
+                TEST(test_unknown_numbers),
                 TEST(test_examples),
                 TEST(test_named_key_caches),
                 TEST(test_numbers_of_postgresql),
