@@ -711,6 +711,43 @@ def test_watchers_see_what_was_lost(host: Host, fixture: str = "two-nodes-hole")
     host.stop(daemon)
 
 
+def test_gate_waits_for_the_repair(host: Host, fixture: str = "two-nodes-hole") -> None:
+    """Whether the daemon has heard of what was taken or not; without Unit= this is the only gate."""
+    host.config("20-pg.conf", "[Instance]\nPages=1000\n")
+    daemon = host.start()
+    for lowered in (499, 123, 0):
+        host.pool_path(2).write_text(f"{lowered}\n")
+        done = host.ctl("wait", "pg")
+        check(done.returncode == 0 and host.pool(2) == 500, f"{done} {host.pool(2)}")
+    host.stop(daemon)
+
+
+def test_gate_waits_for_a_node(host: Host, fixture: str = "two-nodes-hole") -> None:
+    """For one that may come, and until its time is over; for one that the kernel does not know, not at all."""
+    unlimited(host, "pg.service")
+    host.config("20-pg.conf", "[Instance]\nUnit=pg.service\nWaitTimeout=1s\nPages=10\nPlacement=bind\nNodes=1\n")
+    host.config("25-here.conf", "[Instance]\nPages=10\n")
+    host.config("30-typo.conf", "[Instance]\nPages=10\nNodes=22\n")
+    host.config("40-other.conf", "[Instance]\nWaitTimeout=2s\nPages=10\nNodes=3\n")
+    daemon = host.start()
+    named = "/etc/hugeplan.d/20-pg.conf:6"
+    for done in (host.ctl("wait", "pg"), host.gate("pg.service", "pg")):
+        check(done.returncode == 75, str(done))
+        check("node 1 is offline" in done.stderr and named in done.stderr, done.stderr)
+    told = [one["text"] for one in host.status()["problems"]]
+    check("pg: its start is refused: node 1 is offline" in host.log(daemon), host.log(daemon))
+    check(any("pg is refused: node 1 is offline" in text for text in told), str(told))
+    started = time.monotonic()
+    done = host.ctl("wait", "--all")
+    check(done.returncode == 75 and "here: ready" in done.stdout, str(done))
+    check(2 <= time.monotonic() - started < 3, "the times to wait run at the same time")
+    done = host.ctl("wait", "typo")
+    check(done.returncode == 1 and "node 22 does not exist" in done.stderr, str(done))
+    check("/etc/hugeplan.d/30-typo.conf:3" in done.stderr, done.stderr)
+    check(time.monotonic() - started < 60, "it is not waited for")
+    host.stop(daemon)
+
+
 def test_drift_is_reported(host: Host, fixture: str = "two-nodes-hole") -> None:
     host.config("00-host.conf", "[Host]\nOnDrift=report\n")
     host.config("20-pg.conf", PG)

@@ -198,8 +198,8 @@ static int tell_refused(Command *command, const char *name, const json_t *reply)
 
                         instance = *known;
                         instance.reason = reason;
-                        /* Its pages stand, but are not free for it to take. */
-                        if (verdict_lets_start(known->verdict))
+                        /* Its pages stand, but are not free for it to take; or something has happened since. */
+                        if (verdict_lets_start(known->verdict) || known->verdict == VERDICT_PENDING)
                                 instance.verdict = VERDICT_REFUSED;
                 }
         }
@@ -208,11 +208,12 @@ static int tell_refused(Command *command, const char *name, const json_t *reply)
         return tell_with_page_users(command, now, &instance);
 }
 
-static int tell_late(const char *name, const char *reason) {
+static int tell_late(const char *name, const char *reason, const char *remedy) {
         log_line(
                 LOG_ERR,
-                "%s: timed out while its pages are still being reserved%s%s; see hugeplanctl status %s",
-                name, reason ? ": " : "", reason ? reason : "", name);
+                "%s: not decided before its time to wait was over%s%s%s%s; see hugeplanctl status %s",
+                name, reason ? ": " : "", reason ? reason : "", remedy ? "; " : "",
+                remedy ? remedy : "", name);
         return EXIT_TIMED_OUT;
 }
 
@@ -270,7 +271,8 @@ static int tell_answer(Command *command, const char *name, const char *error_nam
                 return EXIT_NO_INSTANCE;
         }
         if (text_equals(error_name, MANAGER_ERROR_TIMED_OUT))
-                return tell_late(name, text_from_json(command->arena, reply, "reason"));
+                return tell_late(name, text_from_json(command->arena, reply, "reason"),
+                                 text_from_json(command->arena, reply, "remedy"));
         if (error_name ||
             status_instance_from_json(command->arena, json_object_get(reply, "instance"),
                                       &instance) < 0)
@@ -290,9 +292,9 @@ static int ask_verdict(Gate *gate, int *ret_code) {
         json_t *parameters = json_pack("{ss}", "instance", gate->name);
 
         if (gate->names_timeout && deadline_of(gate) != UINT64_MAX)
-                json_object_set_new(
-                        parameters, "timeoutUSec",
-                        json_integer((json_int_t) deadline_left_usec(deadline_of(gate))));
+                json_object_set_new(parameters, "timeoutUSec",
+                                    json_integer((json_int_t) MAX(
+                                            deadline_left_usec(deadline_of(gate)), at_once_usec)));
         if (gate->command->is_restart)
                 json_object_set_new(parameters, "restart", json_true());
         int r = daemon_begin(gate->command, MANAGER_WAIT, parameters, false, &call);
@@ -316,15 +318,18 @@ static int ask_verdict(Gate *gate, int *ret_code) {
         return r;
 }
 
-static int wait_for(Command *command, const char *name) {
+/* The time to wait counts from BEGUN_USEC. */
+static int wait_for(Command *command, const char *name, uint64_t begun_usec) {
+        uint64_t called_usec = clock_now_usec();
+        bool has_begun = called_usec - begun_usec > at_once_usec;
         Gate gate = {
                 .command = command,
                 .name = name,
-                .begun_usec = clock_now_usec(),
-                .deadline_usec = command->has_timeout ? deadline_in(command->timeout_usec) : 0,
-                .names_timeout = command->has_timeout,
+                .begun_usec = begun_usec,
+                .deadline_usec =
+                        command->has_timeout ? add_saturated(begun_usec, command->timeout_usec) : 0,
+                .names_timeout = command->has_timeout || has_begun,
         };
-        uint64_t called_usec;
         int code, r;
 
         while (called_usec = clock_now_usec(), (r = ask_verdict(&gate, &code)) < 0) {
@@ -344,17 +349,18 @@ static int wait_for(Command *command, const char *name) {
                 daemon_pause(&gate.pause_usec, deadline_of(&gate));
         }
         if (r == -ETIMEDOUT && !command->is_daemon_silent)
-                return tell_late(name, NULL);
+                return tell_late(name, NULL, NULL);
         return r < 0 ? decide_alone(command, name, daemon_error(r)) : code;
 }
 
-/* Every instance; the exit code is the first that is not 0. */
+/* Every instance, all of them at the same time; the exit code is the first that is not 0. */
 static int wait_for_all(Command *command) {
         const Config *config = read_config(command);
+        uint64_t begun_usec = clock_now_usec();
         int first = EXIT_DONE;
 
         ARRAY_FOREACH(instance, config->instances, config->n_instances) {
-                int code = wait_for(command, instance->name);
+                int code = wait_for(command, instance->name, begun_usec);
 
                 if (first == EXIT_DONE)
                         first = code;
@@ -385,5 +391,6 @@ int verb_wait(Command *command) {
         if (is_switched_off(command))
                 return EXIT_DONE;
         progress_begin(command);
-        return command->is_all ? wait_for_all(command) : wait_for(command, command->arguments[0]);
+        return command->is_all ? wait_for_all(command)
+                               : wait_for(command, command->arguments[0], clock_now_usec());
 }

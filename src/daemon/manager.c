@@ -76,12 +76,15 @@ static const Config *files_now(Manager *manager) {
         return files_config(&manager->files, keeper_config(manager->keeper));
 }
 
+bool manager_is_retrying(const Manager *manager) {
+        return loop_is_set(&manager->retry) || watch_is_settling(&manager->watch);
+}
+
 /* IS_UNREAD: systemd has yet to read the units of FILES. */
 static Status *judge(Manager *manager, Arena *arena, bool is_end, const Config *files,
                      bool *ret_is_unread) {
         const Config *config = keeper_config(manager->keeper);
-        /* What is short now will be tried again soon. */
-        bool is_retrying = loop_is_set(&manager->retry) || watch_is_settling(&manager->watch);
+        bool is_retrying = manager_is_retrying(manager);
         Status *status = is_end ? keeper_judge_round(manager->keeper, arena, is_retrying)
                                 : keeper_judge(manager->keeper, arena, is_retrying);
         size_t n = status->problems.list.n;
@@ -129,7 +132,7 @@ static void tell_news(void *userdata) {
         if (keeper_is_working(manager->keeper) || keeper_is_held_back(manager->keeper))
                 return;
         told_log(&manager->told, manager_judge(manager, arena));
-        manager->listener(manager, MANAGER_CHANGED);
+        manager->listener(manager, MANAGER_LOOKED);
         if (!keeper_is_working(manager->keeper) &&
             keeper_take_seen(manager->keeper, files_now(manager), clock_now_usec()))
                 manager_work(manager);
@@ -139,7 +142,7 @@ static void on_watch(void *userdata, WatchNews news) {
         Manager *manager = userdata;
 
         if (news == WATCH_LOST)
-                manager->listener(manager, MANAGER_CHANGED);
+                manager->listener(manager, MANAGER_LOST);
         else if (news == WATCH_BEGUN)
                 manager_work(manager);
         else

@@ -19,7 +19,8 @@ typedef struct Relearn Relearn;
 
 typedef enum ManagerNews {
         MANAGER_WRITTEN, /* between two writes: an instance may be whole already */
-        MANAGER_CHANGED, /* something was found out between two rounds */
+        MANAGER_LOST,    /* pages have gone, and a round is about to put them back */
+        MANAGER_LOOKED,  /* something was found out between two rounds */
         MANAGER_SETTLED, /* a round has ended: who can be answered is */
         MANAGER_DUE,     /* all have been heard who had something to say */
 } ManagerNews;
@@ -67,6 +68,9 @@ void manager_begin_round(Manager *manager);
 
 /* Goes on with a round that the keeper has begun. */
 void manager_work(Manager *manager);
+
+/* Whether what is short now will be tried again soon. */
+bool manager_is_retrying(const Manager *manager);
 
 /* What is true now, from fresh counts; in ARENA. */
 Status *manager_judge(Manager *manager, Arena *arena);

@@ -392,6 +392,11 @@ void watch_refresh(Watch *watch) {
         look_at_promises_again(watch);
 }
 
+void watch_expect_repair(Watch *watch) {
+        if (!loop_is_set(&watch->settle))
+                arm_settle(watch, settle_usec);
+}
+
 bool watch_is_settling(const Watch *watch) {
         return loop_is_set(&watch->settle) &&
                keeper_config(watch->keeper)->host.on_drift == DRIFT_REPAIR;

@@ -66,6 +66,9 @@ void watch_look_soon(Watch *watch);
  * on. */
 void watch_note_start(Watch *watch);
 
+/* Somebody waits for what others have changed to be put back: the host is looked at as if its files had told so. */
+void watch_expect_repair(Watch *watch);
+
 /* Whether the host will be looked at soon, because something has happened there. */
 bool watch_is_settling(const Watch *watch);
 

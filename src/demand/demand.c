@@ -17,7 +17,17 @@ static Reason refuse(ReasonKind kind, const char *text, const char *remedy) {
         return (Reason){kind, text, remedy};
 }
 
-static Reason check_nodes(Arena *arena, const Topology *topology, const IdSet *nodes) {
+/* "Nodes= in FILE:LINE", of the key that names the nodes of CONFIG. */
+static const char *format_nodes_key(Arena *arena, const InstanceConfig *config) {
+        const char *key = config->has_nodes ? "Nodes" : "NodeMemory";
+        const ConfigOrigin *origin = config_find_origin(config, key);
+
+        return origin ? arena_printf(arena, "%s= in %s:%u", key, origin->file, origin->line)
+                      : arena_printf(arena, "%s= in %s", key, config->file);
+}
+
+static Reason check_nodes(Arena *arena, const Topology *topology, const InstanceConfig *config,
+                          const IdSet *nodes) {
         IdSet memory_nodes = topology_memory_nodes(topology);
 
         ID_SET_FOREACH(id, nodes) {
@@ -29,11 +39,11 @@ static Reason check_nodes(Arena *arena, const Topology *topology, const IdSet *n
                 else if (id_set_has(&topology->possible_nodes, id))
                         wrong = "is offline";
                 if (wrong)
-                        return refuse(
-                                REASON_NODE_ABSENT, arena_printf(arena, "node %u %s", id, wrong),
-                                arena_printf(arena,
-                                             "correct Nodes= or NodeMemory=; nodes with memory: %s",
-                                             id_set_format(arena, &memory_nodes)));
+                        return refuse(REASON_NODE_ABSENT,
+                                      arena_printf(arena, "node %u %s", id, wrong),
+                                      arena_printf(arena, "correct %s; nodes with memory: %s",
+                                                   format_nodes_key(arena, config),
+                                                   id_set_format(arena, &memory_nodes)));
                 if (!id_set_has(&topology->allowed_nodes, id))
                         return refuse(
                                 REASON_OUTSIDE_CPUSET,
@@ -44,6 +54,13 @@ static Reason check_nodes(Arena *arena, const Topology *topology, const IdSet *n
                                 "take AllowedMemoryNodes= off hugeplan.service and the slices above it");
         }
         return (Reason){};
+}
+
+bool demand_nodes_may_come(const Topology *topology, const InstanceConfig *config) {
+        const IdSet with_memory = topology_memory_nodes(topology);
+        const IdSet named = instance_named_nodes(config, &with_memory);
+
+        return id_set_is_subset(&named, &topology->possible_nodes);
 }
 
 /* ---- a number that was given ---- */
@@ -291,7 +308,7 @@ static Reason compute_instance(const Context *context, const InstanceConfig *con
                               "hugetlb support)",
                               "boot a kernel with CONFIG_HUGETLBFS on a CPU that has huge pages");
         instance->nodes = instance_named_nodes(config, &with_memory);
-        Reason reason = check_nodes(arena, topology, &instance->nodes);
+        Reason reason = check_nodes(arena, topology, config, &instance->nodes);
 
         return reason.kind != REASON_NONE ? reason : fill_options(context, config, instance);
 }

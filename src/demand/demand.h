@@ -57,3 +57,6 @@ const char *demand_add_version(Arena *arena, const InstanceConfig *config, Setti
  * Refers to its arguments, which must outlive it. */
 Demand *demand_compute(Arena *arena, const Config *config, const Topology *topology,
                        const Figures *figures);
+
+/* Whether the kernel knows of all nodes that CONFIG names: one that is offline, or has no memory, may yet have some. */
+bool demand_nodes_may_come(const Topology *topology, const InstanceConfig *config);

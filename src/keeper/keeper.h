@@ -160,11 +160,13 @@ typedef struct Gate {
         MemoryPolicy policy; /* under which it starts; UNKNOWN: as its drop-in has it */
         const char *group;   /* its control group; NULL: not known */
         const char *run;     /* the id of this start; "": not known, so that nobody starts by it */
+        bool is_due;         /* a retry, or a look at what has changed, comes by itself */
         /* The keeper's own. */
         bool has_begun;        /* its earlier run was ended */
         bool is_tried;         /* since then */
         unsigned n_rounds;     /* that were run for it */
         uint64_t lacked_pages; /* before the last of them; UINT64_MAX: not known */
+        bool is_repair_due; /* its owner was told that there is something to be repaired for it */
 } Gate;
 
 typedef enum GateAnswer {
@@ -172,6 +174,7 @@ typedef enum GateAnswer {
         GATE_PASS,   /* it may start, and its unit has been noted as running */
         GATE_REFUSE, /* *RET_REASON says why */
         GATE_GONE,   /* there is no such instance any more */
+        GATE_PENDING, /* what it lacks may come without a round for it; *RET_REASON says what that is */
 } GateAnswer;
 
 /* Whether RUN of the instance's unit was refused already: it has had its rounds. */
@@ -195,6 +198,10 @@ void keeper_begin_gate(Keeper *keeper, Gate *gate);
  * been called, and nobody is told before. */
 GateAnswer keeper_try_gate(Keeper *keeper, GateView *view, Gate *gate, bool may_try,
                            StatusInstance *ret_instance, Reason *ret_reason);
+
+/* The time of GATE, which starts, is over: it was not let start because of REASON. Counts once keeper_end_gates() has
+ * been called. */
+void keeper_time_out_gate(Keeper *keeper, GateView *view, const Gate *gate, const Reason *reason);
 
 /* After the last one: what was noted for them is on disk from now on. VIEW is {} again. */
 void keeper_end_gates(Keeper *keeper, GateView *view);

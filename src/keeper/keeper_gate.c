@@ -262,6 +262,23 @@ static bool may_try_again(const Keeper *keeper, Gate *gate, bool may_try, uint64
         return true;
 }
 
+/* Whether what the instance of GATE lacks may come though no round is run for it: its node, memory that a retry finds,
+ * or pages that others have taken out of a pool, which are put back. */
+static bool may_come(const Keeper *keeper, Gate *gate, const Reason *reason) {
+        const PlanInstance *planned = plan_find(keeper->look->plan, gate->instance);
+
+        if (reason->kind == REASON_NODE_ABSENT)
+                return demand_nodes_may_come(keeper->look->topology, planned->demand->config);
+        if (!may_write(keeper) || keeper->is_held_back)
+                return false;
+        if (reason->kind == REASON_POOL_SHRANK && !gate->is_repair_due) {
+                gate->is_repair_due = true;
+                return true;
+        }
+        return gate->is_due &&
+               (planned->reason.kind == REASON_NONE || planned->reason.kind == REASON_FRAGMENTED);
+}
+
 /* Who starts. Who only asks ends nothing for him. */
 static GateAnswer refuse(Keeper *keeper, GateView *view, const Gate *gate, const Reason *reason) {
         view->status = NULL;
@@ -312,7 +329,8 @@ static GateAnswer judge_starting(Keeper *keeper, GateView *view, Gate *gate, boo
                         return GATE_WAIT;
                 *ret_reason = lack.pages > 0 ? plan_explain_lack(arena, planned, &lack)
                                              : instance->reason;
-                return refuse(keeper, view, gate, ret_reason);
+                return may_come(keeper, gate, ret_reason) ? GATE_PENDING
+                                                          : refuse(keeper, view, gate, ret_reason);
         }
         if (!may_start) {
                 *ret_reason = instance->reason;
@@ -376,12 +394,14 @@ static GateAnswer judge_asking(Keeper *keeper, GateView *view, Gate *gate, bool 
                 instance->reason = plan_explain_lack(view->arena, planned, &lack);
         may_start = may_start && (lack.pages == 0 || instance->shortage == SHORTAGE_DEGRADE);
         if (!may_start && instance->verdict != VERDICT_INVALID &&
-            (gate->is_restarting ? lack.pages > 0 : gate->n_rounds == 0) &&
+            (gate->n_rounds == 0 || (gate->is_restarting && lack.pages > 0)) &&
             may_try_again(keeper, gate, may_try, lack.pages ? lack.pages : instance->pages_wanted))
                 return GATE_WAIT;
         *ret_reason = instance->reason;
         if (!may_start)
-                return GATE_REFUSE;
+                return instance->verdict != VERDICT_INVALID && may_come(keeper, gate, ret_reason)
+                               ? GATE_PENDING
+                               : GATE_REFUSE;
         if (lack.pages > 0)
                 instance->verdict = VERDICT_DEGRADED;
         if (!gate->is_restarting || !has_ended)
@@ -440,6 +460,11 @@ GateAnswer keeper_try_gate(Keeper *keeper, GateView *view, Gate *gate, bool may_
                 return judge_starting(keeper, view, gate, may_try, is_judged_now, ret_instance,
                                       ret_reason);
         return judge_asking(keeper, view, gate, may_try, ret_instance, ret_reason);
+}
+
+void keeper_time_out_gate(Keeper *keeper, GateView *view, const Gate *gate, const Reason *reason) {
+        if (gate->has_begun && plan_find(keeper->look->plan, gate->instance))
+                refuse(keeper, view, gate, reason);
 }
 
 void keeper_end_gates(Keeper *keeper, GateView *view) {

@@ -198,6 +198,11 @@ GateAnswer keeper_try_gate(Keeper *keeper, GateView *view, Gate *gate, bool may_
         return keeper->answer;
 }
 
+void keeper_time_out_gate(Keeper *keeper, GateView *view, const Gate *gate, const Reason *reason) {
+        (void) view;
+        require(config_find(keeper->config, gate->instance) && reason->text);
+}
+
 KeeperReloadResult keeper_reload_result(const Keeper *keeper) {
         return (KeeperReloadResult){.state = keeper->reload, .problems = diags_in(keeper->arena)};
 }
@@ -240,6 +245,10 @@ Status *manager_describe(Manager *manager, Arena *arena) {
         return manager_judge(manager, arena);
 }
 
+bool manager_is_retrying(const Manager *manager) {
+        return loop_is_set(&manager->retry);
+}
+
 void manager_work(Manager *manager) {
         (void) manager;
 }
@@ -254,6 +263,10 @@ void manager_reload(Manager *manager, bool is_forced) {
 
 void units_refresh(Units *units) {
         (void) units;
+}
+
+void watch_expect_repair(Watch *watch) {
+        (void) watch;
 }
 
 void watch_forget_unit(Watch *watch, const char *unit) {
@@ -370,6 +383,8 @@ static void do_other(char deed) {
                 stage.keeper.answer = (GateAnswer) (deed - '0');
         else if (deed >= '4' && deed <= '7')
                 stage.keeper.reload = (KeeperReload) (deed - '4');
+        else if (deed == '8')
+                stage.keeper.answer = GATE_PENDING;
         else if (deed == 'b')
                 stage.keeper.is_working = !stage.keeper.is_working;
         else if (deed == 'n')

@@ -424,12 +424,23 @@ static bool is_starting(const History *history, const Unit *unit, const char *in
         return config && text_equals(config->unit, unit->name);
 }
 
+/* Nobody waits here for what may come without a round: the time is over at once. */
+static GateAnswer try_now(const History *history, GateView *view, Gate *gate,
+                          StatusInstance *ret_status, Reason *ret_reason) {
+        GateAnswer answer =
+                keeper_try_gate(history->keeper, view, gate, true, ret_status, ret_reason);
+
+        if (answer != GATE_PENDING)
+                return answer;
+        keeper_time_out_gate(history->keeper, view, gate, ret_reason);
+        return GATE_REFUSE;
+}
+
 /* With the rounds that are run for a gate that has to wait. */
 static GateAnswer try_gate(History *history, Arena *arena, Gate *gate, StatusInstance *ret_status,
                            Reason *ret_reason) {
         GateView view = {};
-        GateAnswer answer =
-                keeper_try_gate(history->keeper, &view, gate, true, ret_status, ret_reason);
+        GateAnswer answer = try_now(history, &view, gate, ret_status, ret_reason);
 
         ret_reason->text = arena_strdup(arena, ret_reason->text);
         ret_status->reason.text = arena_strdup(arena, ret_status->reason.text);
@@ -511,8 +522,7 @@ static bool try_gates(History *history, Arena *arena, Gate *gates, Told *told, s
 
                 if (told[i].answer != GATE_WAIT)
                         continue;
-                told[i].answer =
-                        keeper_try_gate(history->keeper, &view, &gates[i], true, &status, &reason);
+                told[i].answer = try_now(history, &view, &gates[i], &status, &reason);
                 told[i].verdict = status.verdict;
                 told[i].reason = arena_strdup(
                         arena, told[i].answer == GATE_REFUSE ? reason.text : status.reason.text);

@@ -271,6 +271,8 @@ const char *try_gate(Play *play, Gate *gate, bool may_try) {
                 return instance.verdict == VERDICT_DEGRADED ? "degraded" : "pass";
         case GATE_WAIT:
                 return "wait";
+        case GATE_PENDING:
+                return arena_printf(arena, "pending: %s", reason.text);
         case GATE_REFUSE:
                 return arena_printf(arena, "refuse: %s", reason.text);
         case GATE_GONE:

@@ -232,7 +232,8 @@ static unsigned kind_of(const Client *client) {
 static bool is_meant(const Client *client, ManagerNews news, unsigned kinds) {
         static const unsigned whom[] = {
                 [MANAGER_WRITTEN] = GATES,
-                [MANAGER_CHANGED] = SUBSCRIBERS,
+                [MANAGER_LOST] = SUBSCRIBERS,
+                [MANAGER_LOOKED] = GATES | SUBSCRIBERS,
                 [MANAGER_SETTLED] = GATES | SUBSCRIBERS | OTHERS,
                 [MANAGER_DUE] = 0,
         };

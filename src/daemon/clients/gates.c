@@ -46,6 +46,7 @@ bool gate_try(Client *client, GateView *view) {
 
         if (is_asking(client))
                 return false;
+        client->gate.is_due = manager_is_retrying(manager);
         switch (keeper_try_gate(manager->keeper, view, &client->gate, client->may_try, &instance,
                                 &reason)) {
         case GATE_PASS:
@@ -63,6 +64,10 @@ bool gate_try(Client *client, GateView *view) {
                         json_pack("{ss ss? ss? ss?}", "instance", instance.name, "reason",
                                   reason.text, "remedy", reason.remedy, "reasonId",
                                   reason.kind != REASON_NONE ? reason_id(reason.kind) : NULL);
+                return false;
+        case GATE_PENDING:
+                if (reason.kind == REASON_POOL_SHRANK)
+                        watch_expect_repair(&manager->watch);
                 return false;
         case GATE_GONE: /* a reload has removed it */
                 client_end_gone(client);
@@ -91,12 +96,18 @@ static void on_gate_timeout(void *userdata) {
         Client *client = userdata;
         const Status *status = manager_judge(client->manager, arena);
         const StatusInstance *instance = status_find(status, client->instance);
+        Reason reason = {.text = "it was not decided in time"};
         VarlinkCall *call = client->call;
-        const char *why = relearn_is_under_way(client->manager, client->instance)
-                                  ? "its database is still being asked for its size"
-                          : instance ? instance->reason.text
-                                     : NULL;
-        json_t *parameters = json_pack("{ss ss?}", "instance", client->instance, "reason", why);
+        GateView view = {};
+
+        if (relearn_is_under_way(client->manager, client->instance))
+                reason.text = "its database is still being asked for its size";
+        else if (instance && instance->reason.text)
+                reason = instance->reason;
+        keeper_time_out_gate(client->manager->keeper, &view, &client->gate, &reason);
+        keeper_end_gates(client->manager->keeper, &view);
+        json_t *parameters = json_pack("{ss ss ss?}", "instance", client->instance, "reason",
+                                       reason.text, "remedy", reason.remedy);
 
         client_end(client);
         varlink_call_error(call, MANAGER_ERROR_TIMED_OUT, parameters);

@@ -334,7 +334,7 @@ static void test_gate_refuses(void **state) {
         assert_null(strstr(problems_of(play), "the last start of"));
 }
 
-/* Without OnDrift=repair nothing is done for it, nor where its time is up. */
+/* Where no round may be run for it, the repair that is due is waited for, and after that nothing. */
 static void test_gate_may_not_try(void **state) {
         Play *play = begin(state, "Pages=100\nNodes=0\nUnit=a.service", NULL);
         Gate gate = starting("a", "a.service", play->tree->arena);
@@ -343,6 +343,8 @@ static void test_gate_may_not_try(void **state) {
         play->pools[0].total = 60;
         show_host(play);
         start_unit(play, "a.service", 0, 0);
+        assert_contains(try_gate(play, &gate, false),
+                        "pending: the pools of node 0 no longer hold 40 of its pages");
         assert_contains(try_gate(play, &gate, false),
                         "refuse: the pools of node 0 no longer hold 40 of its pages");
 }

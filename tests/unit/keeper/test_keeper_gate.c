@@ -135,6 +135,54 @@ static void test_policy_of_drop_in(void **state) {
         assert_contains(state_text(play), "hold a.service/a 100 bind counted run r1");
 }
 
+/* What lasts for a while is waited for: memory that a retry may find, pages that are about to be put back, a node that
+ * the kernel knows of. Who starts in part, or never could, hears it at once. */
+static void test_pending(void **state) {
+        static const struct {
+                const char *config;
+                uint64_t most, total; /* of the pool of node 0, from the start; later */
+                bool is_due;
+                const char *answers[2];
+        } rows[] = {
+                {hundred, 60, 60, true, {"pending: ", "pending: "}},
+                {hundred, 60, 60, false, {"refuse: ", "refuse: "}},
+                {"Pages=100\nNodes=0\nUnit=a.service\nShortage=degrade", 60, 60, true, {"degraded"}},
+                {"Pages=100\nNodes=0", 60, 60, true, {"pending: ", "pending: "}},
+                {"Pages=100\nNodes=0",
+                 UINT64_MAX,
+                 99,
+                 false,
+                 {"pending: the pools of node 0", "refuse: "}},
+                {"Pages=100\nNodes=7\nUnit=a.service",
+                 UINT64_MAX,
+                 0,
+                 true,
+                 {"refuse: node 7 does not exist"}},
+        };
+
+        (void) state;
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+                void *own = NULL;
+
+                play_setup(&own);
+                Play *play = begin(&own, rows[i].config, NULL);
+                bool has_unit = strstr(rows[i].config, "Unit=");
+                Gate gate = starting("a", has_unit ? "a.service" : NULL, play->tree->arena);
+
+                play->pools[0].most = rows[i].most;
+                round_of(play);
+                play->pools[0].total = rows[i].total;
+                show_host(play);
+                if (has_unit)
+                        start_unit(play, "a.service", 0, 0);
+                gate.is_starting = has_unit;
+                gate.is_due = rows[i].is_due;
+                for (size_t n = 0; n < 2 && rows[i].answers[n]; n++)
+                        assert_contains(try_gate(play, &gate, false), rows[i].answers[n]);
+                play_teardown(&own);
+        }
+}
+
 /* With OnDrift=report what others have changed is repaired for nobody. */
 static void test_report_only(void **state) {
         Play *play = *state;
@@ -219,7 +267,7 @@ static void test_report_only_put_back(void **state) {
         assert_text(try_gate(play, &gate, true), "pass");
 }
 
-/* For who only asks a round is run once, and none where his time is up. */
+/* For who only asks a round is run once; where none may be, the repair that is due is waited for. */
 static void test_rounds_for_who_asks(void **state) {
         Play *play = begin(state, hundred, NULL);
         Gate gate = {.instance = "a", .run = ""}, late = gate;
@@ -227,6 +275,7 @@ static void test_rounds_for_who_asks(void **state) {
         round_of(play);
         play->pools[0] = (PlayedPool){.total = 60, .most = 60};
         show_host(play);
+        assert_contains(try_gate(play, &late, false), "pending: the pools of node 0");
         assert_contains(try_gate(play, &late, false), "refuse: the pools of node 0");
         assert_text(try_gate(play, &gate, true), "wait");
         round_of(play);
@@ -464,7 +513,7 @@ static void test_older_status_at_begin(void **state) {
         play->pools[0].total = 60;
         show_host(play);
         assert_int_equal(keeper_try_gate(play->keeper, &view, &gate, false, &instance, &reason),
-                         GATE_REFUSE);
+                         GATE_PENDING);
         assert_contains(reason.text, "the pools of node 0");
         keeper_end_gates(play->keeper, &view);
 }
@@ -672,6 +721,7 @@ TEST_FILE(keeper_gate) {
                 PLAY_TEST(test_round_before),
                 PLAY_TEST(test_one_view),
                 PLAY_TEST(test_policy_of_drop_in),
+                PLAY_TEST(test_pending),
                 PLAY_TEST(test_report_only),
                 PLAY_TEST(test_report_only_without_drift),
                 PLAY_TEST(test_report_only_host),
