@@ -86,6 +86,27 @@ LessonUse lesson_use(const Lesson *lesson) {
                        : LESSON_LEARN;
 }
 
+void lesson_take_larger(Arena *arena, Lesson *lesson) {
+        if (lesson->wrong || !lesson->unasked || lesson_use(lesson) == LESSON_KEEP)
+                return;
+        VEC_FOREACH(figure, &lesson->figures) {
+                Sizing *sizing = &figure->sizing;
+                uint64_t last =
+                        page_counts_find(&lesson->instance->learned.pages, sizing->page_size_bytes);
+
+                if (last <= sizing->pages)
+                        continue;
+                sizing->caveat = arena_printf(
+                        arena,
+                        "Its settings are no longer those of its last figure, and the server has not said what it "
+                        "takes with them: that figure is larger than the %s pages that the rule makes of them.",
+                        format_count(arena, sizing->pages));
+                sizing->pages = last;
+                sizing->bytes = mul_saturated(last, sizing->page_size_bytes);
+                sizing->source = SIZING_LEARNED;
+        }
+}
+
 /* Of the last start. */
 static void add_learned(Arena *arena, const Learned *learned, Figures *figures) {
         VEC_FOREACH(count, &learned->pages)

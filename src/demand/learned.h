@@ -15,7 +15,7 @@ typedef struct Lesson {
         /* One for each page size: the server's own word where it was had, else by the engine's rule.
          * None where the engine reserves nothing. */
         Figures figures;
-        Figures by_rule;          /* by the rule in any case */
+        Figures by_rule; /* by the rule; none where it does not know, and the server does */
         const Gathered *gathered; /* what they were made from; NULL: there was nothing to read */
         bool is_exact;
         bool is_of_running;  /* it runs, and may have been started with other settings */
@@ -31,8 +31,12 @@ typedef enum LessonUse {
 } LessonUse;
 
 /* A server that cannot be asked keeps its last exact figure as long as its version and what the rule
- * makes of its settings are those of then. Otherwise the rule counts, an upper bound. */
+ * makes of its settings are those of then. Otherwise the rule counts, an upper bound, or that figure where it is
+ * larger (lesson_take_larger()). */
 LessonUse lesson_use(const Lesson *lesson);
+
+/* Where a server whose settings have changed was not asked, its last figure where that is larger than the rule's. */
+void lesson_take_larger(Arena *arena, Lesson *lesson);
 
 /* The pages of all page sizes. */
 PageCounts figures_pages(Arena *arena, const Figures *figures);

@@ -10,7 +10,8 @@ enum { VERSION_LENGTH_MAX = 40 };
 /* ---- out ---- */
 
 json_t *lesson_to_json(Arena *arena, const Lesson *lesson) {
-        bool has_figures = !lesson->wrong && lesson->by_rule.n > 0;
+        bool has_figures = !lesson->wrong && lesson->figures.n > 0;
+        bool has_rule = has_figures && lesson->by_rule.n > 0;
         Gathered *nothing = ARENA_NEW(arena, Gathered);
         Figures bare = {};
 
@@ -18,12 +19,12 @@ json_t *lesson_to_json(Arena *arena, const Lesson *lesson) {
         nothing->problems = diags_in(arena);
         vec_push_all(arena, &bare, &lesson->figures);
         VEC_FOREACH(figure, &bare)
-                figure->gathered = nothing;
+                figure->gathered = has_rule ? nothing : figure->gathered;
         return json_pack(
                 "{so so so so so}", "wrong", figure_string_to_json(arena, lesson->wrong), "unasked",
                 figure_string_to_json(arena, lesson->wrong ? NULL : lesson->unasked), "version",
                 figure_string_to_json(arena, lesson->wrong || has_figures ? NULL : lesson->version),
-                "byRule", has_figures ? figures_to_json(arena, &lesson->by_rule) : json_null(),
+                "byRule", has_rule ? figures_to_json(arena, &lesson->by_rule) : json_null(),
                 "figures", has_figures ? figures_to_json(arena, &bare) : json_null());
 }
 
@@ -54,13 +55,14 @@ int lesson_from_json(Arena *arena, const json_t *json, const InstanceConfig *ins
             figure_string_from_json(arena, version, &lesson.version) < 0)
                 return -EINVAL;
         bool has_figures = !lesson.wrong && instance->engine->reserves;
+        bool has_rule = has_figures && !json_is_null(by_rule);
 
         if (!has_figures && (!json_is_null(by_rule) || !json_is_null(figures)))
                 return -EINVAL;
         if (has_figures &&
             (lesson.version ||
-             take_figures(arena, by_rule, instance, page_sizes, n_page_sizes, &lesson.by_rule) <
-                     0 ||
+             (has_rule && take_figures(arena, by_rule, instance, page_sizes, n_page_sizes,
+                                       &lesson.by_rule) < 0) ||
              take_figures(arena, figures, instance, page_sizes, n_page_sizes, &lesson.figures) < 0))
                 return -EINVAL;
         if (lesson.wrong && (lesson.unasked || lesson.version))
@@ -73,7 +75,7 @@ int lesson_from_json(Arena *arena, const json_t *json, const InstanceConfig *ins
              strspn(lesson.version, "0123456789.") != length || lesson.unasked))
                 return -EINVAL;
         if (has_figures) {
-                lesson.gathered = lesson.by_rule.items[0].gathered;
+                lesson.gathered = (has_rule ? &lesson.by_rule : &lesson.figures)->items[0].gathered;
                 lesson.version = lesson.gathered->version;
                 lesson.is_exact = true;
                 VEC_FOREACH(figure, &lesson.figures) {
@@ -85,6 +87,9 @@ int lesson_from_json(Arena *arena, const json_t *json, const InstanceConfig *ins
                         lesson.is_exact = lesson.is_exact && figure->sizing.is_exact;
                         figure->gathered = lesson.gathered;
                 }
+                /* Without a rule there is but the server's word. */
+                if (!has_rule && !(lesson.is_exact && instance->engine->can_be_asked))
+                        return -EINVAL;
         }
         *ret = lesson;
         return 0;

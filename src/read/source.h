@@ -71,6 +71,12 @@ static inline bool source_exists(const Sources *sources, Arena *arena, const cha
         return error != -ENOENT && error != -ENOTDIR;
 }
 
+/* Whether ERROR of a read says that its user cannot open the file: products that skip a missing file skip this one. */
+static inline bool source_is_unopened(int error) {
+        return error == -ENOENT || error == -ENOTDIR || error == -EACCES || error == -ELOOP ||
+               error == -ENAMETOOLONG;
+}
+
 static inline const char *source_link(const Sources *sources, Arena *arena, const char *path) {
         return sources->link(sources, arena, path);
 }

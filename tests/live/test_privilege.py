@@ -223,6 +223,31 @@ class PrivilegeTest(unittest.TestCase):
         self.assertIn("settings of others", found["unasked"])
         self.assertEqual(ran, "")
 
+    def test_files_that_cannot_be_read(self) -> None:
+        """By its owner, so that the server skips them; or by the rule's reader alone, which knows no bound of the
+        server's. The server is asked all the same, and its word counts."""
+        locked, large = self.directory / "locked.conf", self.directory / "large.conf"
+        locked.write_text("shared_buffers = 512MB\n")
+        locked.chmod(0o600)
+        large.write_text("#" * (1 << 20) + "\n")
+        for settings, wrong in ((f"include_if_exists '{locked}'\n", False), (f"include '{large}'\n", True)):
+            self.prepare_server(settings)
+            found, _ = self.asked()
+            self.assertEqual(found["byRule"] == [], wrong, found)
+            self.assertTrue(found["exact"], found)
+            self.assertEqual(found["sizes"][0]["pages"], 999, found)
+            said = self.ask(OWNER)
+            self.assertIsNone(said["wrong"], said)
+            self.doCleanups()
+            self.setUp()
+        self.prepare_server("")
+        auto = self.directory / f"data-{OWNER}" / "postgresql.auto.conf"
+        auto.write_text("shared_buffers = 512MB\n")
+        auto.chmod(0o600)
+        found, _ = self.asked()
+        self.assertTrue(found["exact"], found)
+        self.assertIn("the server skips it", str(found["problems"]))
+
     def test_program_of_third_parties(self) -> None:
         self.prepare_server("", owner=MALLORY)
         found, ran = self.asked()

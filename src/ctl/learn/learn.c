@@ -136,7 +136,33 @@ static void find_sizes(Command *command, const Topology *topology, Lesson *lesso
                 lesson->wrong = "the host has none of its page sizes";
 }
 
-Lesson learn_find(Command *command, const InstanceConfig *instance, const Topology *topology) {
+/* Where the rule does not know, the server still may: it is asked without a word of settings that were read in part. */
+static void ask_all_the_same(const Asking *asking, const Topology *topology, Lesson *lesson) {
+        Arena *arena = asking->command->arena;
+        Gathered *bare = arena_memdup(arena, lesson->gathered, sizeof(Gathered));
+        Lesson asked = *lesson;
+        const uint64_t *sizes;
+        size_t n = figures_page_sizes(arena, lesson->instance, topology, &sizes);
+
+        bare->settings = (Settings){};
+        asked.figures = asked.by_rule = (Figures){};
+        asked.gathered = bare;
+        asked.version = bare->version;
+        ARRAY_FOREACH(size, sizes, n)
+                *vec_push(arena, &asked.figures) = (Figure){.instance = lesson->instance->name,
+                                                            .gathered = bare,
+                                                            .sizing = {.page_size_bytes = *size}};
+        ask_sizes(asking, &asked);
+        if (asked.unasked)
+                lesson->wrong = arena_printf(arena, "%s; nor did the server say it: %s",
+                                             lesson->wrong, asked.unasked);
+        else if (n > 0 && !VEC_ANY(figure, &asked.figures, !figure->sizing.is_exact)) {
+                asked.wrong = NULL;
+                *lesson = asked;
+        }
+}
+
+static Lesson find_out(Command *command, const InstanceConfig *instance, const Topology *topology) {
         HostSources sources = host_sources(command->root);
         const Asking asking = {command, instance, deadline_in(ASK_TIMEOUT_USEC)};
         Lesson lesson = {.instance = instance};
@@ -155,15 +181,24 @@ Lesson learn_find(Command *command, const InstanceConfig *instance, const Topolo
                 return lesson;
         }
         find_sizes(command, topology, &lesson);
-        bool can_be_asked = !lesson.wrong && instance->engine->can_be_asked;
-
         lesson.is_of_running = is_running(command, instance);
-        if (can_be_asked && lesson.is_of_running)
+        if (instance->engine->can_be_asked && !lesson.is_of_running) {
+                if (!lesson.wrong)
+                        ask_sizes(&asking, &lesson);
+                else if (lesson.gathered)
+                        ask_all_the_same(&asking, topology, &lesson);
+        } else if (instance->engine->can_be_asked && !lesson.wrong) {
                 lesson.unasked = "a running server cannot be asked";
-        else if (can_be_asked)
-                ask_sizes(&asking, &lesson);
+        }
         lesson.is_exact = !lesson.wrong && lesson.figures.n > 0 &&
                           !VEC_ANY(figure, &lesson.figures, !figure->sizing.is_exact);
+        return lesson;
+}
+
+Lesson learn_find(Command *command, const InstanceConfig *instance, const Topology *topology) {
+        Lesson lesson = find_out(command, instance, topology);
+
+        lesson_take_larger(command->arena, &lesson);
         return lesson;
 }
 
@@ -228,8 +263,9 @@ static void say_not_learned(Arena *arena, const Lesson *lesson, const char *why)
                 log_line(LOG_WARNING, "%s is taken for version %s as before: %s", instance->name,
                          last->version, why);
         else if (lesson_use(lesson) == LESSON_KEEP)
-                log_line(LOG_WARNING, "%s keeps its last figure, %s: %s", instance->name,
-                         page_counts_format(arena, &pages), why);
+                log_line(LOG_WARNING, "%s keeps its last figure, %s%s: %s", instance->name,
+                         page_counts_format(arena, &pages),
+                         lesson->wrong ? ", though its settings may be others now" : "", why);
         else if (pages.n > 0)
                 log_line(instance->engine->has_auto ? LOG_WARNING : LOG_INFO,
                          "%s takes what was seen of it, %s: %s", instance->name,
@@ -248,7 +284,12 @@ static void conclude(Command *command, const Lesson *lesson) {
         if (use == LESSON_KEEP || use == LESSON_UNKNOWN)
                 say_not_learned(command->arena, lesson, why);
         else if (why)
-                log_line(LOG_WARNING, "%s: an estimate has to do: %s", lesson->instance->name, why);
+                log_line(
+                        LOG_WARNING, "%s: %s has to do: %s", lesson->instance->name,
+                        VEC_ANY(figure, &lesson->figures, figure->sizing.source == SIZING_LEARNED)
+                                ? "its last figure, which is larger than the estimate for its settings as they are now,"
+                                : "an estimate",
+                        why);
         if (use == LESSON_LEARN)
                 keep(command, lesson);
 }
@@ -381,7 +422,7 @@ Lesson learn_as_owner(Command *command, const InstanceConfig *instance) {
 
         if (wrong)
                 return (Lesson){.instance = instance, .wrong = wrong};
-        Lesson lesson = learn_find(command, instance, topology);
+        Lesson lesson = find_out(command, instance, topology);
 
         if (is_guess && lesson.gathered)
                 wrong = gather_whose(command->arena, lesson.gathered);
@@ -400,6 +441,7 @@ static Lesson take_answer(Command *command, const InstanceConfig *instance,
         if (!json || lesson_from_json(command->arena, json, instance, page_sizes, n, &lesson) < 0)
                 lesson.wrong = READER_NO_ANSWER;
         lesson.is_of_running = is_running(command, instance);
+        lesson_take_larger(command->arena, &lesson);
         json_decref(json);
         return lesson;
 }

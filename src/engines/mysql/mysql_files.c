@@ -53,15 +53,23 @@ static const char *refuse_reading(const Reader *reader, const Place *place, int 
                       arena_printf(reader->arena, "the included %s %s", place->path, text));
 }
 
-static void note_missing(const Reader *reader, const Place *place, const char *path) {
+/* What ERROR says, as the end of a sentence. */
+static const char *unopened_text(const Reader *reader, int error) {
+        return error == -ENOENT || error == -ENOTDIR
+                       ? "is not there"
+                       : arena_printf(reader->arena, "cannot be read: %s", strerror(-error));
+}
+
+/* search_default_file_with_ext() of both servers ignores what it cannot open. */
+static void note_skipped(const Reader *reader, const Place *place, const char *path, int error) {
         diags_add(&reader->files->problems,
                   &(Diag){.severity = SEVERITY_WARNING,
                           .id = problem_id(PROBLEM_DATABASE_FILES),
                           .file = place->path,
                           .line = place->line,
-                          .text = arena_printf(reader->arena,
-                                               "the included %s is not there; the server skips it",
-                                               path)});
+                          .text = arena_printf(reader->arena, "%s%s %s; the server skips it",
+                                               place->line > 0 ? "the included " : "", path,
+                                               unopened_text(reader, error))});
 }
 
 /* ---- files ---- */
@@ -101,8 +109,8 @@ static const char *include_file(const Reader *reader, const Place *place, const 
         text = source_read(reader->sources, reader->arena, path);
         if (text.error == -EISDIR && is_listed)
                 return NULL;
-        if (text.error == -ENOENT) {
-                note_missing(reader, place, path);
+        if (source_is_unopened(text.error)) {
+                note_skipped(reader, place, path, text.error);
                 return NULL;
         }
         return read_text(reader, &inner, &text);
@@ -206,11 +214,14 @@ static const char *read_text(const Reader *reader, Place *place, const SourceTex
 }
 
 const char *mysql_files_walk(Arena *arena, const Sources *sources, const char *path,
-                             MysqlTakeLine *take_line, MysqlFiles *files, bool *ret_exists) {
+                             MysqlTakeLine *take_line, MysqlFiles *files,
+                             const char **ret_unopened) {
         const Reader reader = {arena, sources, take_line, files};
         SourceText text = source_read(sources, arena, path);
         Place place = {.path = arena_strdup(arena, path)};
 
-        *ret_exists = text.error != -ENOENT && text.error != -ENOTDIR;
-        return *ret_exists ? read_text(&reader, &place, &text) : NULL;
+        *ret_unopened = source_is_unopened(text.error) ? unopened_text(&reader, text.error) : NULL;
+        if (*ret_unopened && text.error != -ENOENT && text.error != -ENOTDIR)
+                note_skipped(&reader, &place, path, text.error);
+        return *ret_unopened ? NULL : read_text(&reader, &place, &text);
 }

@@ -22,7 +22,7 @@ typedef struct MysqlFiles {
         MysqlOptions options; /* of all groups, in the order in which the servers take them */
         SourceNames groups;   /* that have lines; one may come again */
         SourceNames paths;    /* of the files read, in that order, too */
-        Diags problems;       /* included files that are not there */
+        Diags problems;       /* files that the servers skip: not there, or not to be opened */
 } MysqlFiles;
 
 /* Takes a line that holds an option, and may write in it. */
@@ -30,7 +30,8 @@ typedef void MysqlTakeLine(Arena *arena, const char *group, char *line, const ch
                            MysqlFiles *files);
 
 /* Reads PATH (absolute) and what it includes behind what FILES has; TAKE_LINE (NULL: nobody) is given the lines. A
- * sentence with file and line where the servers would refuse the file, or it is none: unreadable, binary, too
- * large, in a circle. -ENOENT of PATH itself is no error: *RET_EXISTS says so. */
+ * sentence with file and line where the servers would refuse the file, or it is none: binary, too large, in a
+ * circle. That PATH itself cannot be opened is no error: *RET_UNOPENED says why ("is not there"), else NULL. */
 const char *mysql_files_walk(Arena *arena, const Sources *sources, const char *path,
-                             MysqlTakeLine *take_line, MysqlFiles *files, bool *ret_exists);
+                             MysqlTakeLine *take_line, MysqlFiles *files,
+                             const char **ret_unopened);

@@ -83,24 +83,23 @@ MysqlStart mysql_start_read(Arena *arena, const MysqlProduct *product, const Eng
 /* ---- option files ---- */
 
 static const char *read_if_there(MysqlStart *start, const char *path) {
-        bool exists;
+        const char *unopened;
 
         return mysql_files_walk(start->arena, start->sources, path, start->take_line, &start->files,
-                                &exists);
+                                &unopened);
 }
 
 /* A file that was asked for by REASON. */
 static const char *read_named(MysqlStart *start, const char *path, const char *reason) {
-        const char *wrong;
-        bool exists = false;
+        const char *wrong, *unopened;
 
         if (*path != '/')
                 return arena_printf(start->arena, "%s: '%s' is no absolute path", reason, path);
         wrong = mysql_files_walk(start->arena, start->sources, path, start->take_line,
-                                 &start->files, &exists);
-        if (wrong || exists)
+                                 &start->files, &unopened);
+        if (wrong || !unopened)
                 return wrong;
-        return arena_printf(start->arena, "%s: %s is not there", reason, path);
+        return arena_printf(start->arena, "%s: %s %s", reason, path, unopened);
 }
 
 static const char *argument_reason(const MysqlStart *start, const char *name) {

@@ -21,6 +21,8 @@ typedef struct Reading {
         Settings *settings;
         size_t n_files;
         size_t n_settings;
+        const char *
+                unread; /* the first file that the server reads and we do not, in a sentence; NULL: none */
 } Reading;
 
 typedef struct File {
@@ -249,7 +251,7 @@ static const char *token_text(Arena *arena, const Token *token) {
 
 /* ---- lines ---- */
 
-static const char *read_file(File *file, bool *ret_exists);
+static const char *read_file(File *file, int *ret_unopened);
 
 static const char *check_include(const File *file) {
         Reading *reading = file->reading;
@@ -268,22 +270,24 @@ static const char *check_include(const File *file) {
         return NULL;
 }
 
-/* An included file that does not exist is no error where MAY_BE_MISSING. */
+/* An included file that cannot be opened is skipped where MAY_BE_MISSING: ParseConfigFile(), not strict. */
 static const char *include_file(const File *file, const char *path, bool may_be_missing) {
         File included = {
                 .reading = file->reading, .path = path, .includer = file, .depth = file->depth + 1};
         const char *wrong = check_include(&included);
-        bool exists = false;
+        int unopened = 0;
 
         if (!wrong)
-                wrong = read_file(&included, &exists);
-        if (!wrong && !exists && !may_be_missing)
-                wrong = refuse(file, arena_printf(file->reading->arena,
-                                                  "includes %s, which does not exist; the server "
-                                                  "does not start like this: correct the name, or "
-                                                  "write include_if_exists",
-                                                  path));
-        return wrong;
+                wrong = read_file(&included, &unopened);
+        if (wrong || !unopened || may_be_missing)
+                return wrong;
+        if (unopened != -ENOENT)
+                return refuse(&included, postgresql_read_fault(file->reading->arena, unopened));
+        return refuse(file, arena_printf(file->reading->arena,
+                                         "includes %s, which does not exist; the server "
+                                         "does not start like this: correct the name, or "
+                                         "write include_if_exists",
+                                         path));
 }
 
 static bool is_directory(const Reading *reading, const char *path) {
@@ -383,14 +387,18 @@ static const char *read_line(File *file) {
         return use_line(file, &name, &value);
 }
 
-static const char *read_file(File *file, bool *ret_exists) {
+static const char *read_file(File *file, int *ret_unopened) {
         SourceText text = source_read(file->reading->sources, file->reading->arena, file->path);
 
-        *ret_exists = text.error != -ENOENT;
-        if (text.error == -ENOENT)
+        *ret_unopened = source_is_unopened(text.error) ? text.error : 0;
+        if (*ret_unopened)
                 return NULL;
-        if (text.error < 0)
-                return refuse(file, postgresql_read_fault(file->reading->arena, text.error));
+        if (text.error < 0) {
+                if (!file->reading->unread)
+                        file->reading->unread = refuse(
+                                file, postgresql_read_fault(file->reading->arena, text.error));
+                return NULL;
+        }
         file->at = text.text;
         file->end = text.text + text.size;
         for (file->line = 1; file->at < file->end; file->line++) {
@@ -405,14 +413,12 @@ static const char *read_file(File *file, bool *ret_exists) {
 
 const char *postgresql_conf_read(Arena *arena, const Sources *sources, const char *path,
                                  PostgresqlWanted *is_wanted, Settings *settings,
-                                 bool *ret_exists) {
+                                 int *ret_unopened) {
         Reading reading = {
                 .arena = arena, .sources = sources, .is_wanted = is_wanted, .settings = settings};
         File file = {.reading = &reading, .path = path};
-        bool exists = false;
-        const char *wrong = read_file(&file, &exists);
 
-        if (ret_exists)
-                *ret_exists = exists;
-        return wrong;
+        const char *wrong = read_file(&file, ret_unopened ? ret_unopened : &(int){0});
+
+        return wrong ? wrong : reading.unread;
 }

@@ -14,7 +14,8 @@
 
 /* Reads PATH (absolute) and all it includes, and adds the settings that IS_WANTED takes to *SETTINGS,
  * in the order of the lines, with "FILE:LINE" as origin. Returns NULL or a sentence with file and
- * line. Where PATH itself does not exist there is nothing to be read; *RET_EXISTS (may be NULL) says
- * so. */
+ * line. *RET_UNOPENED (may be NULL): 0, or the errno with which PATH itself cannot be opened; nothing is
+ * read then, and that is no fault. What is included and what the server skips is skipped. */
 const char *postgresql_conf_read(Arena *arena, const Sources *sources, const char *path,
-                                 PostgresqlWanted *is_wanted, Settings *settings, bool *ret_exists);
+                                 PostgresqlWanted *is_wanted, Settings *settings,
+                                 int *ret_unopened);

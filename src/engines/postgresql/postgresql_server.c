@@ -131,16 +131,18 @@ static const char *refuse_missing(const Server *server, const char *path) {
 
 static const char *read_main_file(Server *server) {
         const char *path = find_config_file(server), *wrong;
-        bool exists = false;
+        int unopened = 0;
 
         if (!path)
                 return refuse_unknown_place(server);
         wrong = postgresql_conf_read(server->arena, server->sources, path, server->is_wanted,
-                                     &server->files, &exists);
-        if (!wrong && !exists)
-                wrong = refuse_missing(server, path);
-        if (!wrong)
-                server->ret->config_file = path;
+                                     &server->files, &unopened);
+        if (unopened)
+                return unopened == -ENOENT
+                               ? refuse_missing(server, path)
+                               : arena_printf(server->arena, "%s: %s", path,
+                                              postgresql_read_fault(server->arena, unopened));
+        server->ret->config_file = path;
         return wrong;
 }
 
@@ -162,12 +164,20 @@ static const char *find_data_directory(const Server *server) {
 
 /* What a server that was never started does not have is no mistake. */
 static const char *read_data_directory(Server *server) {
+        const char *path, *wrong;
+        int unopened = 0;
+
         server->ret->data_directory = find_data_directory(server);
         read_last_command(server, server->ret->data_directory);
-        return postgresql_conf_read(
-                server->arena, server->sources,
-                arena_printf(server->arena, "%s/postgresql.auto.conf", server->ret->data_directory),
-                server->is_wanted, &server->files, NULL);
+        path = arena_printf(server->arena, "%s/postgresql.auto.conf", server->ret->data_directory);
+        wrong = postgresql_conf_read(server->arena, server->sources, path, server->is_wanted,
+                                     &server->files, &unopened);
+        if (unopened == -EACCES)
+                warn(server,
+                     arena_printf(server->arena, "%s: %s; the server skips it", path,
+                                  postgresql_read_fault(server->arena, unopened)),
+                     "give it to the owner of the database");
+        return wrong;
 }
 
 static bool is_pg_ctl_options(const char *name) {
@@ -319,12 +329,13 @@ const char *postgresql_gather(Arena *arena, const EngineTarget *target, const So
                                                       server.patroni.data_directory);
         if (!wrong)
                 wrong = read_main_file(&server);
-        if (!wrong)
-                wrong = read_data_directory(&server);
-        if (!wrong)
-                wrong = read_pg_ctl_conf(&server, &pg_ctl);
-        if (wrong)
+        if (!ret->config_file)
                 return wrong;
+        /* A server whose files cannot all be read here can still be asked: the rest of what that takes is found. */
+        const char *others[] = {read_data_directory(&server), read_pg_ctl_conf(&server, &pg_ctl)};
+
+        for (size_t i = 0; i < ARRAY_LEN(others); i++)
+                wrong = wrong ? wrong : others[i];
         learn_version(&server);
         vec_push_all(arena, &ret->settings, &server.files);
         if (!server.start.command.is_server)
@@ -337,7 +348,7 @@ const char *postgresql_gather(Arena *arena, const EngineTarget *target, const So
         if (!ret->program && server.patroni.programs)
                 ret->program = arena_printf(arena, "%s/postgres", server.patroni.programs);
         ret->user = find_user(&server);
-        return NULL;
+        return wrong;
 }
 
 /* ---- the question ---- */

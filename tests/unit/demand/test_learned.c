@@ -90,6 +90,33 @@ static void test_not_asked(void **state) {
         assert_int_equal(use_of(*state, exact, 1113, 0, NULL), LESSON_LEARN);
 }
 
+/* The larger of the last figure and the rule's counts for one that cannot be asked with its new settings. */
+static void test_larger(void **state) {
+        static const struct {
+                const char *learned, *unasked;
+                uint64_t by_rule, pages;
+        } rows[] = {
+                {exact, "it hangs", 2200, 2200}, {exact, "it hangs", 600, 1081},
+                {exact, "it hangs", 1113, 1113}, {exact, NULL, 600, 600},
+                {NULL, "it hangs", 600, 600},
+        };
+
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+                Lesson lesson =
+                        lesson_of(*state, instance_of(*state, rows[i].learned), rows[i].by_rule, 0);
+
+                lesson.unasked = rows[i].unasked;
+                lesson_take_larger(*state, &lesson);
+                const Sizing *sizing = &lesson.figures.items[0].sizing;
+
+                assert_int_equal(sizing->pages, rows[i].pages);
+                assert_int_equal(sizing->bytes, rows[i].pages * page_bytes);
+                assert_int_equal(sizing->caveat != NULL, sizing->source == SIZING_LEARNED);
+                assert_int_equal(sizing->caveat != NULL, rows[i].pages > rows[i].by_rule);
+                assert_int_equal(lesson.by_rule.items[0].sizing.pages, rows[i].by_rule);
+        }
+}
+
 static void test_nothing_found(void **state) {
         Lesson lesson = {.instance = instance_of(*state, exact), .wrong = "not mounted"};
         PageCounts pages = lesson_pages(*state, &lesson);
@@ -287,10 +314,10 @@ static void test_partly_learned(void **state) {
 
 TEST_FILE(learned) {
         const struct CMUnitTest tests[] = {
-                TEST(test_asked),          TEST(test_not_asked), TEST(test_nothing_found),
-                TEST(test_counts),         TEST(test_path),      TEST(test_other_settings),
-                TEST(test_text),           TEST(test_read_back), TEST(test_version_only),
-                TEST(test_partly_learned), TEST(test_running),
+                TEST(test_asked),          TEST(test_not_asked),      TEST(test_larger),
+                TEST(test_nothing_found),  TEST(test_counts),         TEST(test_path),
+                TEST(test_other_settings), TEST(test_text),           TEST(test_read_back),
+                TEST(test_version_only),   TEST(test_partly_learned), TEST(test_running),
         };
 
         return RUN_TESTS(tests);

@@ -83,6 +83,20 @@ static void test_unasked(void **state) {
         assert_false(told.is_exact);
 }
 
+/* The server's word without a rule; a rule's figure must have one. */
+static void test_word_alone(void **state) {
+        Lesson lesson = lesson_of(*state), told = {};
+
+        lesson.by_rule = (Figures){};
+        assert_int_equal(send(*state, &lesson, &told), 0);
+        assert_int_equal(told.by_rule.n, 0);
+        assert_int_equal(told.figures.items[0].sizing.pages, 1081);
+        assert_true(told.is_exact);
+        assert_text(told.version, "15.18");
+        lesson.figures.items[0].sizing.is_exact = false;
+        assert_int_equal(send(*state, &lesson, &told), -EINVAL);
+}
+
 static void test_wrong(void **state) {
         Lesson lesson = lesson_of(*state), told = {};
 
@@ -158,8 +172,8 @@ static void test_refusals(void **state) {
 
 TEST_FILE(lesson) {
         const struct CMUnitTest tests[] = {
-                TEST(test_figures), TEST(test_unasked),  TEST(test_wrong),
-                TEST(test_version), TEST(test_refusals),
+                TEST(test_figures), TEST(test_unasked), TEST(test_word_alone),
+                TEST(test_wrong),   TEST(test_version), TEST(test_refusals),
         };
 
         return RUN_TESTS(tests);

@@ -16,11 +16,11 @@ typedef struct Reading {
 static Reading read_from(Arena *arena, const Sources *sources, const char *path) {
         Reading reading = {.files = {.problems = diags_in(arena)}};
         Text text = text_in(arena);
-        bool exists;
+        const char *unopened;
 
-        reading.wrong =
-                mysql_files_walk(arena, sources, path, mysql_option_take, &reading.files, &exists);
-        assert_true(exists);
+        reading.wrong = mysql_files_walk(arena, sources, path, mysql_option_take, &reading.files,
+                                         &unopened);
+        assert_null(unopened);
         VEC_FOREACH(option, &reading.files.options) {
                 assert_non_null(option->origin);
                 if (!text_equals(option->group, "mysqld"))
@@ -121,12 +121,12 @@ static void test_missing_include(void **state) {
 
 static void test_file_is_not_there(void **state) {
         MysqlFiles files = {.problems = diags_in(*state)};
-        bool exists = true;
+        const char *unopened = NULL;
 
         assert_text(mysql_files_walk(*state, TEST_SOURCES(*state, {"/a", ""}), "/b.cnf",
-                                     mysql_option_take, &files, &exists),
+                                     mysql_option_take, &files, &unopened),
                     NULL);
-        assert_false(exists);
+        assert_text(unopened, "is not there");
         assert_int_equal(files.paths.n, 0);
 }
 
@@ -154,14 +154,24 @@ static void test_secrets_are_not_quoted(void **state) {
         assert_null(strstr(wrong_of(*state, "[hunter2\n"), "hunter2"));
 }
 
-static void test_unreadable_include(void **state) {
+/* Skipped as the servers do, and told. */
+static void test_unreadable(void **state) {
         const Sources *sources =
-                TEST_SOURCES(*state, {"/a.cnf", "[mysqld]\n!include /b.cnf"}, {"/b.cnf", NULL});
+                TEST_SOURCES(*state, {"/a.cnf", "[mysqld]\n!include /b.cnf\n!includedir /d\nx=1\n"},
+                             {"/b.cnf", NULL}, {"/d/c.cnf", NULL}, {"/d/e.cnf", "[mysqld]\ny=2\n"});
+        Reading reading = read_from(*state, sources, "/a.cnf");
+        const char *unopened;
 
-        assert_text(read_from(*state, sources, "/a.cnf").wrong,
-                    "/a.cnf:2: the included /b.cnf cannot be read: Permission denied");
-        assert_text(read_from(*state, sources, "/b.cnf").wrong,
-                    "/b.cnf: cannot be read: Permission denied");
+        assert_text(reading.wrong, NULL);
+        assert_text(reading.options, "--y=2 --x=1");
+        assert_text(problems_text(*state, &reading.files.problems),
+                    "/a.cnf:2: the included /b.cnf cannot be read: Permission denied; the server "
+                    "skips it\n/a.cnf:3: the included /d/c.cnf cannot be read: Permission denied; "
+                    "the server skips it");
+        reading.files = (MysqlFiles){.problems = diags_in(*state)};
+        assert_null(mysql_files_walk(*state, sources, "/b.cnf", NULL, &reading.files, &unopened));
+        assert_text(unopened, "cannot be read: Permission denied");
+        assert_contains(problems_text(*state, &reading.files.problems), "/b.cnf cannot be read");
 }
 
 static void test_binary(void **state) {
@@ -346,7 +356,7 @@ TEST_FILE(mysql_options) {
                 TEST(test_file_is_not_there),
                 TEST(test_refused),
                 TEST(test_secrets_are_not_quoted),
-                TEST(test_unreadable_include),
+                TEST(test_unreadable),
                 TEST(test_binary),
                 TEST(test_large_file),
                 TEST(test_circle_of_two),
