@@ -748,6 +748,24 @@ def test_gate_waits_for_a_node(host: Host, fixture: str = "two-nodes-hole") -> N
     host.stop(daemon)
 
 
+def test_gate_says_what_mount_is_missing(host: Host, fixture: str = "one-node") -> None:
+    unlimited(host, "db.service")
+    host.write("etc/passwd", "db:x:100:100::/:/bin/sh\n")
+    host.config("20-db.conf", "[Instance]\nPages=10\nUnit=db.service\nMount=/mnt/db owner=db\nShortage=degrade\n")
+    daemon = host.start()
+    for is_alone in (False, True):
+        if is_alone:
+            host.stop(daemon)
+        host.write("proc/self/mountinfo", "")
+        done = host.gate("db.service", "db")
+        check(done.returncode == 1, str(done))
+        check("nothing is mounted at /mnt/db (Mount= in /etc/hugeplan.d/20-db.conf:4)" in done.stderr, done.stderr)
+        check("systemctl status mnt-db.mount" in done.stderr, done.stderr)
+        host.write("proc/self/mountinfo", "30 1 0:30 / /mnt/db rw - hugetlbfs none rw,pagesize=2M\n")
+        done = host.gate("db.service", "db")
+        check(done.returncode == 0, str(done))
+
+
 def test_drift_is_reported(host: Host, fixture: str = "two-nodes-hole") -> None:
     host.config("00-host.conf", "[Host]\nOnDrift=report\n")
     host.config("20-pg.conf", PG)

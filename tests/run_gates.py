@@ -87,6 +87,7 @@ class Unit:
 
     def __init__(self, name: str) -> None:
         self.run = 1
+        self.policy, self.mask = -1, b""
         self.set("inactive", "dead")
         self.group = f"/system.slice/{name}"
 
@@ -98,7 +99,7 @@ class Unit:
             "ActiveState": ("s", self.active), "SubState": ("s", self.sub),
             "InvocationID": ("ay", self.run.to_bytes(16, "big")), "ControlPID": ("u", self.control),
             "MainPID": ("u", self.main), "ControlGroup": ("s", self.group), "LoadState": ("s", "loaded"),
-            "NeedDaemonReload": ("b", 0), "NUMAPolicy": ("i", -1), "NUMAMask": ("ay", b""),
+            "NeedDaemonReload": ("b", 0), "NUMAPolicy": ("i", self.policy), "NUMAMask": ("ay", self.mask),
             "LimitMEMLOCKSoft": ("t", 2**64 - 1), "AmbientCapabilities": ("t", 0),
         }
         if name in ("ExecStartPre", "ExecStart"):
@@ -117,7 +118,8 @@ class Systemd(threading.Thread):
         self.is_mute = False
         self.n_asked = 0
         self.started: list[str] = []
-        self.on_start: Callable[[], object] = bool  # what a unit does that is started,
+        self.n_reread = 0
+        self.on_start: Callable[[], object] = bool  # what a unit does that is started, or the generators,
         self.result = "done"  # and how that ends; "": it cannot be started
         path = host.path("run/systemd/private")
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -173,6 +175,10 @@ class Systemd(threading.Thread):
                 client.sendall(self.reply(header, serial, texts_of(body)[1]))
             elif not self.is_mute and b"StartUnit" in header:
                 self.start_unit(client, serial, texts_of(body)[0])
+            elif not self.is_mute and b"Reload" in header:
+                self.n_reread += 1
+                self.on_start()
+                client.sendall(message(2, {5: ("u", serial)}))
         return data
 
     def start_unit(self, client: socket.socket, serial: int, unit: str) -> None:
@@ -351,6 +357,47 @@ def test_systemd_is_mute(host: Host, fixture: str = "one-node") -> None:
         check(systemd.n_asked <= 2, f"it was asked {systemd.n_asked} times by 20 gates")
         check(host.pool(0) == 100 and holds(host) == [("pg", "1")], f"{host.pool(0)} {holds(host)}")
         check("so that it is only told" in host.log(daemon), host.log(daemon))
+        host.stop(daemon)
+
+
+def test_memory_policy_of_a_late_node(host: Host, fixture: str = "two-nodes-hole") -> None:
+    """Whose node had no memory when systemd read the units has no policy, so that its gate runs. Once the node is
+    there systemd reads them anew, by itself and once; who starts waits for that, and starts with the policy."""
+    host.config("20-pg.conf", PG + "Nodes=2\nPlacement=bind\n")
+    dropin = "run/systemd/generator/pg.service.d/10-hugeplan.conf"
+    host.write(dropin, "[Service]\n# Without NUMAPolicy=\n")
+    is_read = threading.Event()
+
+    def generate() -> None:
+        check(is_read.wait(PATIENCE), "systemd is let read")
+        host.write(dropin, "[Service]\nNUMAPolicy=bind\nNUMAMask=2\n")
+        unit.policy, unit.mask = 2, b"\x04"
+
+    with systemd_of(host, "pg.service") as systemd, concurrent.futures.ThreadPoolExecutor(1) as pool:
+        unit, systemd.on_start = systemd.units["pg.service"], generate
+        daemon = host.start()
+        enter(host, "pg.service")
+        unit.set("activating", "start-pre", control=os.getpid())
+        waiting = pool.submit(wait_for, host)
+        wait_until("systemd reads its units", lambda: systemd.n_reread == 1)
+        time.sleep(0.3)
+        check(not waiting.done() and holds(host) == [], "the gate waits for that")
+        is_read.set()
+        check("error" not in waiting.result(PATIENCE), str(waiting.result()))
+        hold = json.loads(host.path(STATE).read_text())["holds"][0]
+        check("bind" in json.dumps(hold), f"it starts bound: {hold}")
+        host.ctl("reload")
+        check(systemd.n_reread == 1, "it is asked once")
+        host.stop(daemon)
+        # A node that goes: with the policy nothing of the unit could be started.
+        host.write("sys/devices/system/node/has_memory", "0\n")
+        host.config("20-pg.conf", PG + "Nodes=2\nPlacement=bind\nWaitTimeout=1s\n")
+        unit.run += 1
+        daemon = host.start()
+        reply = wait_for(host)
+        check(systemd.n_reread == 2, "it is asked again")
+        check(reply.get("error", "").endswith("TimedOut") and "node 2 has no memory" in str(reply), str(reply))
+        check("/etc/hugeplan.d/20-pg.conf:4" in str(reply), str(reply))
         host.stop(daemon)
 
 

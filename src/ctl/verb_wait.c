@@ -11,6 +11,7 @@
 #include "ctl/gate_size.h"
 #include "ctl/observe/progress.h"
 #include "ctl/verbs.h"
+#include "host/mounts.h"
 #include "host/probe.h"
 #include "host/unit_cgroup.h"
 #include "inspect/pages/page_users.h"
@@ -126,6 +127,11 @@ static bool judge_alone(Command *command, const char *name, Status **ret_status,
         *ret = *status_find(*ret_status, name);
         if (is_starting && ret->verdict != VERDICT_INVALID)
                 judge_start(command, look, ret);
+        if (is_starting && verdict_lets_start(ret->verdict)) {
+                ret->reason = mounts_judge_start(command->root, command->arena, described);
+                if (ret->reason.kind != REASON_NONE)
+                        ret->verdict = VERDICT_REFUSED;
+        }
         gate_judge_memory(command, *ret_status, ret);
         return true;
 }

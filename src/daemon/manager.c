@@ -138,6 +138,12 @@ static void tell_news(void *userdata) {
                 manager_work(manager);
 }
 
+static void on_reread(void *userdata) {
+        Manager *manager = userdata;
+
+        manager->listener(manager, MANAGER_REREAD);
+}
+
 static void on_watch(void *userdata, WatchNews news) {
         Manager *manager = userdata;
 
@@ -309,6 +315,7 @@ int manager_new(const Root *root, Loop *loop, ManagerListener listener, Manager 
                                  .loop = loop,
                                  .keeper = manager->keeper,
                                  .listener = tell_news,
+                                 .on_reread = on_reread,
                                  .userdata = manager};
         manager->files = (Files){.root = root};
         manager->worker = write_worker_new();

@@ -22,6 +22,7 @@ typedef enum ManagerNews {
         MANAGER_LOST,    /* pages have gone, and a round is about to put them back */
         MANAGER_LOOKED,  /* something was found out between two rounds */
         MANAGER_SETTLED, /* a round has ended: who can be answered is */
+        MANAGER_REREAD,  /* systemd has read its units anew */
         MANAGER_DUE,     /* all have been heard who had something to say */
 } ManagerNews;
 

@@ -9,11 +9,15 @@
  * that cannot end in a deadlock; but while it reads units it does not answer, hence the limit. */
 #include "daemon/units.h"
 #include "base/text.h"
+#include "demand/unit_policy.h"
 #include "host/host_sources.h"
 #include "host/unit_facts.h"
+#include "model/names.h"
 #include "runtime/clock.h"
 #include "runtime/log.h"
 #include "systemd/dropin_check.h"
+
+#include <string.h>
 
 static const uint64_t start_limit_usec = 60 * USEC_PER_SEC;
 static const uint64_t wait_limit_usec = USEC_PER_SEC;
@@ -117,6 +121,62 @@ void units_refresh(Units *units) {
                 accept(units, TAKE_PTR(arena), key, loaded);
 }
 
+/* ---- nodes that come and go ---- */
+
+/* By what the generator has written for UNIT; of one that others have in hand nothing is known. */
+static bool is_policy_outdated(const Units *units, Arena *arena, const char *unit,
+                               const IdSet *with_memory) {
+        const MemoryPolicy policy = unit_policy(keeper_config(units->keeper), unit);
+        const char *path = arena_printf(arena, PATH_GENERATOR_DIR "/%s.d/" NAME_DROPIN, unit);
+        char *text = NULL;
+
+        if (policy.kind == MEMORY_POLICY_ANY ||
+            root_read_file(units->root, arena, path, SOURCE_BYTES_MAX, &text, NULL) < 0)
+                return false;
+        bool has_policy = strstr(text, "\nNUMAPolicy=");
+
+        return has_policy != dropin_can_have_policy(&policy, with_memory);
+}
+
+static void on_reread(void *userdata, int error) {
+        Units *units = userdata;
+
+        units->reread = unit_start_free(units->reread);
+        units->is_expired = true;
+        if (error < 0)
+                log_line(
+                        LOG_WARNING,
+                        "systemd has not read its units anew (%s): units start without the memory policy of "
+                        "their instances, or not at all; run 'systemctl daemon-reload'",
+                        strerror(-error));
+        units->on_reread(units->userdata);
+}
+
+void units_follow_nodes(Units *units) {
+        CLEANUP(arena_freep) Arena *arena = arena_new();
+        const Look *look = keeper_look(units->keeper);
+        IdSet nodes = look ? topology_memory_nodes(look->topology) : units->nodes;
+
+        if (id_set_equals(&nodes, &units->nodes) || units->reread)
+                return;
+        units->nodes = nodes;
+        const SourceNames names = dropin_units(arena, keeper_config(units->keeper));
+
+        if (!unit_manager_exists(units->root) ||
+            !VEC_ANY(unit, &names, is_policy_outdated(units, arena, *unit, &nodes)))
+                return;
+        log_line(
+                LOG_NOTICE,
+                "memory is on node %s now: systemd reads its units anew (daemon-reload), for the memory policy of "
+                "units that are bound to nodes",
+                id_set_format(arena, &nodes));
+        int r = unit_start_new(units->root, NULL, units->loop, start_limit_usec, on_reread, units,
+                               &units->reread);
+
+        if (r < 0)
+                on_reread(units, r);
+}
+
 /* ---- what is wrong ---- */
 
 void units_judge(const Units *units, Arena *arena, const Config *files, Diags *problems) {
@@ -149,5 +209,6 @@ void units_judge(const Units *units, Arena *arena, const Config *files, Diags *p
 
 void units_free(Units *units) {
         cancel(units);
+        units->reread = unit_start_free(units->reread);
         units->arena = arena_free(units->arena);
 }

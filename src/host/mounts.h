@@ -20,6 +20,9 @@ const Diag *mounts_obstacle(const Root *root, Arena *arena, const MountUnit *uni
  * configuration, or what is mounted is another. */
 void mounts_check(const Root *root, const MountUnits *units, Diags *problems);
 
+/* Why INSTANCE must not start now: nothing is mounted where Mount= wants it; REASON_NONE: it may. */
+Reason mounts_judge_start(const Root *root, Arena *arena, const InstanceConfig *instance);
+
 /* All that is mounted here. */
 MountTable mounts_read(const Root *root, Arena *arena);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What a mount keeps for its instance. */
+/* What a mount keeps for its instance, and that it is there. */
 #include "host/mounts.h"
 
 #include "base/size.h"
@@ -33,4 +33,20 @@ MountUse mounts_use(const Root *root, const InstanceConfig *instance) {
                 .earmarked_pages = mount.min_size_bytes / mount.page_size_bytes,
                 .used_pages = used_pages(root, instance->mount->path, mount.page_size_bytes),
         };
+}
+
+Reason mounts_judge_start(const Root *root, Arena *arena, const InstanceConfig *instance) {
+        if (!instance->mount)
+                return (Reason){};
+        const ConfigOrigin *origin = config_find_origin(instance, "Mount");
+        const char *path = instance->mount->path;
+        MountTable table = mounts_read(root, arena);
+
+        if (mount_table_find(&table, path))
+                return (Reason){};
+        return (Reason){
+                REASON_MOUNT_MISSING,
+                arena_printf(arena, "nothing is mounted at %s (Mount= in %s:%u)", path,
+                             origin ? origin->file : instance->file, origin ? origin->line : 0),
+                arena_printf(arena, "see why: systemctl status %s", mount_unit_name(arena, path))};
 }

@@ -59,6 +59,17 @@ Accounts accounts_for_limits(const Root *root, Arena *arena, const Config *confi
         return config_needs_group(config) ? accounts_read(arena, &sources.sources) : (Accounts){};
 }
 
+/* NULL where the kernel does not tell: one without NUMA ignores policies. */
+static const IdSet *memory_nodes(const Root *root, Arena *arena) {
+        IdSet *nodes = ARENA_NEW(arena, IdSet);
+        char *text = NULL;
+
+        return root_read_attribute(root, arena, PATH_NODES "/has_memory", &text) == 0 &&
+                               id_set_parse(text, nodes) == 0
+                       ? nodes
+                       : NULL;
+}
+
 DropinInput dropin_input(const Root *root, Arena *arena, const Config *config, const char *ctl) {
         const Accounts accounts = accounts_for_limits(root, arena, config);
 
@@ -67,5 +78,6 @@ DropinInput dropin_input(const Root *root, Arena *arena, const Config *config, c
                 .ctl = ctl,
                 .systemd_version = systemd_version(root, config),
                 .has_group = account_find_group(arena, &accounts, NAME_HUGETLB_GROUP),
+                .memory_nodes = memory_nodes(root, arena),
         };
 }

@@ -14,6 +14,7 @@
 #include "base/text.h"
 #include "host/cgroup_limit.h"
 #include "host/host_use.h"
+#include "host/mounts.h"
 #include "host/probe.h"
 #include "keeper/keeper_inside.h"
 #include "units/hugetlb_limit.h"
@@ -336,6 +337,9 @@ static GateAnswer judge_starting(Keeper *keeper, GateView *view, Gate *gate, boo
                 *ret_reason = instance->reason;
                 return refuse(keeper, view, gate, ret_reason);
         }
+        *ret_reason = mounts_judge_start(keeper->root, arena, planned->demand->config);
+        if (ret_reason->kind != REASON_NONE)
+                return refuse(keeper, view, gate, ret_reason);
         if (lack.pages > 0) {
                 instance->verdict = VERDICT_DEGRADED;
                 instance->reason = plan_explain_lack(arena, planned, &lack);

@@ -22,6 +22,7 @@ const Message messages[] = {
         {"size-unknown", "9175146029e345b3a08062974458033e"},
         {"no-hugetlb-limit", "4ce6a0409b2b4c2194f94e6035d49038"},
         {"memory-limit", "4707a20a692141e4a2b7dab88cd382e5"},
+        {"mount-missing", "17dafd2fad8746f0acd9fb3949257dbb"},
         {"drift", "3fb0576c9d044a098f7196d8eaacbd51"},
         {"held-back", "0e1ab1d687f1403db2899fbdfd7e7664"},
         {"dropin-missing", "58aa7cb835f8498b8a2302372b837535"},

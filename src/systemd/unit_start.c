@@ -37,6 +37,13 @@ static int on_removed(sd_bus_message *message, void *userdata, sd_bus_error *err
         return 0;
 }
 
+static int on_reread(sd_bus_message *message, void *userdata, sd_bus_error *error UNUSED) {
+        UnitStart *start = userdata;
+
+        unit_talk_end(&start->talk, -start->talk.bus->message_get_errno(message));
+        return 0;
+}
+
 static void freep(UnitStart **start) {
         *start = unit_start_free(*start);
 }
@@ -50,10 +57,13 @@ int unit_start_new(const Root *root, const char *unit, Loop *loop, uint64_t limi
         int r = unit_manager_connect(root, start->arena, &start->talk.bus);
         const Bus *bus = start->talk.bus;
 
-        if (r >= 0)
+        if (r >= 0 && !unit)
+                r = bus->call_method_async(bus->connection, NULL, UNIT_MANAGER, UNIT_MANAGER_OBJECT,
+                                           manager, "Reload", on_reread, start, NULL);
+        if (r >= 0 && unit)
                 r = bus->match_signal_async(bus->connection, NULL, NULL, UNIT_MANAGER_OBJECT,
                                             manager, "JobRemoved", on_removed, NULL, start);
-        if (r >= 0)
+        if (r >= 0 && unit)
                 r = bus->call_method_async(bus->connection, NULL, UNIT_MANAGER, UNIT_MANAGER_OBJECT,
                                            manager, "StartUnit", on_job, start, "ss", unit,
                                            "replace");

@@ -4,6 +4,7 @@
 #include "base/size.h"
 #include "base/text.h"
 #include "config/instance_limits.h"
+#include "config/mount_config.h"
 #include "demand/unit_policy.h"
 #include "model/name_check.h"
 #include "model/names.h"
@@ -25,6 +26,12 @@ typedef struct Served {
         size_t n;
 } Served;
 
+/* set_mempolicy(2) takes a mask of which one node has memory, and systemd fails the start of every process of the
+ * unit where it does not (exit status 242, NUMA_POLICY), of whatever prefix its command line has: exec_invoke(). */
+bool dropin_can_have_policy(const MemoryPolicy *policy, const IdSet *memory_nodes) {
+        return !memory_nodes || id_set_meets(&policy->nodes, memory_nodes);
+}
+
 static void add_numa_policy(Text *text, const Served *served, const DropinInput *input) {
         const char *unit = served->instances[0]->unit;
         MemoryPolicy policy = unit_policy(input->config, unit);
@@ -32,6 +39,15 @@ static void add_numa_policy(Text *text, const Served *served, const DropinInput 
 
         if (policy.kind == MEMORY_POLICY_ANY)
                 return;
+        if (!dropin_can_have_policy(&policy, input->memory_nodes)) {
+                text_printf(
+                        text,
+                        "# Without NUMAPolicy=%s: node %s has no memory now, and not even the gate could be "
+                        "started with it.\n",
+                        policy.kind == MEMORY_POLICY_BIND ? "bind" : "interleave",
+                        id_set_format(text->arena, &policy.nodes));
+                return;
+        }
         if (neighbour)
                 text_printf(
                         text,
@@ -108,10 +124,13 @@ static char *make_text(Arena *arena, const Served *served, const DropinInput *in
 
                         text_printf(&text, "Wants=%s\nBefore=%s\n", unit, unit);
                 }
-        /* The mount is then there before the database, or neither is: it would fill a disk instead. */
+        /* Never RequiresMountsFor=: where it cannot be mounted the gate says so, and is tried again. */
         ARRAY_FOREACH(instance, served->instances, served->n)
-                if ((*instance)->mount && !(*instance)->refusal)
-                        text_printf(&text, "RequiresMountsFor=%s\n", (*instance)->mount->path);
+                if ((*instance)->mount && !(*instance)->refusal) {
+                        const char *unit = mount_unit_name(arena, (*instance)->mount->path);
+
+                        text_printf(&text, "Wants=%s\nAfter=%s\n", unit, unit);
+                }
         text_add(&text, "\n[Service]\n");
         /* As the unit's own user: in a unit whose environment is others' to set, nothing of ours runs as root. */
         ARRAY_FOREACH(instance, served->instances, served->n)

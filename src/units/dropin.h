@@ -8,6 +8,7 @@
  * Restart= and speaks in the database's own log. */
 
 #include "config/config.h"
+#include "model/memory_policy.h"
 #include "read/source.h"
 
 typedef struct Dropin {
@@ -23,8 +24,13 @@ typedef struct DropinInput {
         /* The group NAME_HUGETLB_GROUP exists. A unit with SupplementaryGroups= of one that does not
          * fails to start, so it is left out then. */
         bool has_group;
-        unsigned systemd_version; /* for what not every version knows; 0: not known */
+        unsigned systemd_version;  /* for what not every version knows; 0: not known */
+        const IdSet *memory_nodes; /* the nodes that have memory; NULL: not known */
 } DropinInput;
+
+/* Whether a unit can be started with POLICY while MEMORY_NODES (NULL: not known) have memory. Else its drop-in is
+ * without it, so that its gate runs and says what is missing. */
+bool dropin_can_have_policy(const MemoryPolicy *policy, const IdSet *memory_nodes);
 
 /* The units that are to have one, sorted. */
 SourceNames dropin_units(Arena *arena, const Config *config);

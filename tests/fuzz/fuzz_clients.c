@@ -261,6 +261,10 @@ void manager_reload(Manager *manager, bool is_forced) {
         (void) manager, (void) is_forced;
 }
 
+void units_follow_nodes(Units *units) {
+        require(!units->reread);
+}
+
 void units_refresh(Units *units) {
         (void) units;
 }

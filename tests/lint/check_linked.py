@@ -26,9 +26,9 @@ class Program:
 
 PROGRAMS = {
     "hugeplan-generator": Program({"base", "model", "read", "engines", "config", "demand", "plan", "units", "host",
-                                   "generator"}, 6600, ("traits",)),
+                                   "generator"}, 6640, ("traits",)),
     "hugepland": Program({"base", "model", "read", "engines", "config", "demand", "promise", "escalation", "plan", "status",
-                          "units", "render", "runtime", "host", "state", "apply", "inspect", "systemd", "keeper", "ipc", "daemon"}, 27500,
+                          "units", "render", "runtime", "host", "state", "apply", "inspect", "systemd", "keeper", "ipc", "daemon"}, 27600,
                          ("traits", "formula", "units")),
 }
 MEMBER = re.compile(r"(\S+?\.a\.p/|\S+?\.p/)(\S+?\.c\.o)")

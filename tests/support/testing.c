@@ -562,10 +562,10 @@ static bool is_memory_lock(const char *line) {
                parse_u64(line + strlen("LimitMEMLOCK="), &bytes) == 0;
 }
 
-/* A path of Mount= ends the line: nothing in it could be taken for anything else. */
-static bool is_mount_path(const char *line, const char *key) {
-        return text_starts_with(line, key) && line[strlen(key)] == '/' &&
-               !strpbrk(line, " \t%\\\"'");
+/* Wants= and After= of a mount unit, whose name is an escaped path. */
+static bool is_mount_unit(const char *line) {
+        return (text_starts_with(line, "Wants=") || text_starts_with(line, "After=")) &&
+               text_ends_with(line, ".mount") && !strpbrk(line, " \t%\"'/");
 }
 
 const char *dropin_odd_line(Arena *arena, const char *text, const char *ctl) {
@@ -585,9 +585,9 @@ const char *dropin_odd_line(Arena *arena, const char *text, const char *ctl) {
         while (*text) {
                 size_t length = strcspn(text, "\n");
                 const char *line = arena_strndup(arena, text, length);
-                bool is_known = *line == '#' || is_mount_path(line, "RequiresMountsFor=") ||
-                                is_gate(arena, line, ctl) || is_ask_or_look(arena, line) ||
-                                is_node_list(line) || is_memory_lock(line);
+                bool is_known = *line == '#' || is_mount_unit(line) || is_gate(arena, line, ctl) ||
+                                is_ask_or_look(arena, line) || is_node_list(line) ||
+                                is_memory_lock(line);
 
                 for (size_t i = 0; i < ARRAY_LEN(known); i++)
                         is_known = is_known || text_equals(line, known[i]);

@@ -235,6 +235,7 @@ static bool is_meant(const Client *client, ManagerNews news, unsigned kinds) {
                 [MANAGER_LOST] = SUBSCRIBERS,
                 [MANAGER_LOOKED] = GATES | SUBSCRIBERS,
                 [MANAGER_SETTLED] = GATES | SUBSCRIBERS | OTHERS,
+                [MANAGER_REREAD] = GATES,
                 [MANAGER_DUE] = 0,
         };
         unsigned kind = kind_of(client);
@@ -262,6 +263,9 @@ static bool notify_gates(Manager *manager, ManagerNews news, bool *ret_wants_rou
         GateView view = {};
         bool is_any_starting = false, is_any_answered = false;
 
+        units_follow_nodes(&manager->units);
+        if (news == MANAGER_REREAD)
+                gates_ask_again(manager);
         for (Client *client = manager->clients; client; client = client->next)
                 if (is_meant(client, news, GATES))
                         gate_begin(client);

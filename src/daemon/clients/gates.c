@@ -23,9 +23,10 @@ static const uint64_t ask_limit_usec = 5 * USEC_PER_SEC;
 
 /* ---- answers ---- */
 
-/* Systemd is being asked, or the database. */
+/* Systemd is being asked, or reads the unit anew; or the database is asked. */
 static bool is_asking(const Client *client) {
         return client->query || client->is_queued ||
+               (client->gate.is_starting && client->manager->units.reread) ||
                (client->gate.is_restarting &&
                 relearn_is_under_way(client->manager, client->instance));
 }
@@ -248,6 +249,15 @@ static void ask_who_starts(Client *client, const char *unit) {
         } else {
                 begin_query(client);
         }
+}
+
+void gates_ask_again(Manager *manager) {
+        for (Client *client = manager->clients; client; client = client->next)
+                if (client->kind == CLIENT_GATE && client->gate.is_starting && client->unit &&
+                    !client->is_answered && !client->query && !client->is_queued) {
+                        client->gate.has_begun = false;
+                        ask_who_starts(client, client->unit);
+                }
 }
 
 void gate_wait(VarlinkCall *call, json_t *parameters, void *userdata) {

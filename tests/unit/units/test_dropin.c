@@ -111,8 +111,8 @@ static void test_mounts(void **state) {
                                                "Before=hugeplan-look@a.service\n"
                                                "Wants=hugeplan-look@b.service\n"
                                                "Before=hugeplan-look@b.service\n"
-                                               "RequiresMountsFor=/mnt/a\n"
-                                               "RequiresMountsFor=/mnt/b\n"
+                                               "Wants=mnt-a.mount\nAfter=mnt-a.mount\n"
+                                               "Wants=mnt-b.mount\nAfter=mnt-b.mount\n"
                                                "\n"
                                                "[Service]\n");
 }
@@ -212,6 +212,43 @@ static void test_interleave(void **state) {
                                            "Placement=interleave\n",
                                            NULL));
         assert_contains(dropins.items[0].text, "NUMAPolicy=interleave\nNUMAMask=all\n");
+}
+
+/* A policy of which no node has memory would keep even the gate from being started: it is left out, and said so. One
+ * node is enough, and where the kernel does not tell all have some. */
+static void test_policy_that_cannot_be_had(void **state) {
+        static const struct {
+                const char *lines, *nodes, *policy;
+        } rows[] = {
+                {"Nodes=2\nPlacement=bind", "0-1", NULL},
+                {"Nodes=2\nPlacement=interleave", "0-1", NULL},
+                {"Nodes=1-2\nPlacement=bind", "0-1", "NUMAPolicy=bind\nNUMAMask=1-2\n"},
+                {"Nodes=2\nPlacement=bind", "0-2", "NUMAPolicy=bind\nNUMAMask=2\n"},
+                {"Nodes=2\nPlacement=bind", NULL, "NUMAPolicy=bind\nNUMAMask=2\n"},
+                {"Placement=interleave", "0", "NUMAPolicy=interleave\nNUMAMask=all\n"},
+        };
+
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+                const Config *config = config_make(
+                        *state, "a.conf",
+                        arena_printf(*state, "[Instance]\nPages=1\nUnit=a.service\n%s\n",
+                                     rows[i].lines),
+                        NULL);
+                IdSet nodes = {};
+                DropinInput input = {.config = config, .ctl = ctl};
+
+                if (rows[i].nodes) {
+                        assert_int_equal(id_set_parse(rows[i].nodes, &nodes), 0);
+                        input.memory_nodes = &nodes;
+                }
+                const char *text = dropins_make(*state, &input).items[0].text;
+
+                assert_contains(text, "\nExecStartPre=/usr/bin/hugeplanctl wait a\n");
+                assert_contains(text,
+                                rows[i].policy ? rows[i].policy : ": node 2 has no memory now");
+                assert_int_equal(strstr(text, "\nNUMA") != NULL, rows[i].policy != NULL);
+                assert_null(dropin_odd_line(*state, text, ctl));
+        }
 }
 
 /* Beside a bound neighbour who is spread takes its pages in turn, and its unit says why. */
@@ -328,6 +365,7 @@ TEST_FILE(dropin) {
                 TEST(test_hugetlb_limit),
                 TEST(test_text),
                 TEST(test_mounts),
+                TEST(test_policy_that_cannot_be_had),
                 TEST(test_never_requires),
                 TEST(test_who_has_one),
                 TEST(test_shared_unit),

@@ -1,29 +1,41 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Memory comes and goes: a DIMM for a node that is too small, one that makes a node of its own, and
-that one is pulled again. Instances that wait for memory become ready by themselves."""
+that one is pulled again. Instances that wait for memory become ready by themselves, and so does a unit
+that is bound to a node which comes late. Whatever a line of a unit's drop-in asks for cannot be had, its
+gate runs and says what is missing."""
 
 import re
 from typing import Any
 
+from databases import drop_in
 from guestlib import (
     ask_host,
     check,
     check_equal,
+    hugetlb_mappings,
     instance,
     instance_nodes,
     journal,
     meminfo,
     nodes,
     note,
+    output,
     pool,
     pools,
+    said,
+    sh,
     skip,
+    unit,
+    used_nodes,
     wait_for,
 )
+from memory import pages_service
 from scenario import Boot, Node, Scenario
 
 SMALL, NEW = 1, 2
 GROWN_PAGES, NEW_PAGES = 250, 100
+POOL = 30 + 5 + 5  # of node 0
+BOUND, MOUNTED = "/etc/hugeplan.d/30-new.conf", "/etc/hugeplan.d/40-mounted.conf"
 DIMM_BYTES = 512 << 20
 # A busy host takes its time.
 PATIENCE_SEC = 60
@@ -50,13 +62,68 @@ def comes_and_goes() -> None:
         check_equal(found, ("refused", reason), f"{name} is refused: {reason}")
     check(f"node {NEW} " in instance("new")["reason"], "new is told which node", instance("new"))
 
+    gates_speak()
+    output("systemctl start --no-block new.service")
+    check(wait_for(gate_waits), "the gate of a unit that is bound to a node which is not there waits")
     come("dimm-small")
     ready("grown", {SMALL: GROWN_PAGES})
     come("dimm-new")
     check(NEW in nodes(), "the second DIMM is a node of its own", nodes())
     ready("new", {NEW: NEW_PAGES})
-    check_equal(pool(0), 30, "and nobody else's pages have moved")
+    starts_bound()
+    check_equal(pool(0), POOL, "and nobody else's pages have moved")
     goes("dimm-new")
+
+
+def gates_speak() -> None:
+    """Without the group, and without the mount, that their drop-ins would name."""
+    output("sed -i '/^hugetlb:/d' /etc/group /etc/gshadow && systemctl daemon-reload")
+    started = sh("systemctl start sysv.service")
+    check(started.returncode == 0, "without its group a unit starts, with its gate", said(started))
+    text = drop_in("sysv.service")
+    check("SupplementaryGroups=" not in text and "LimitMEMLOCK=" in text, "which has the limit", text)
+    check_equal(unit("sysv.service", "LimitMEMLOCK"), "infinity", "that can always be had")
+    check(sh("systemctl start mounted.service").returncode != 0, "without its mount it does not start")
+    told = f"nothing is mounted at /srv/files (Mount= in {MOUNTED}:4)"
+    check(gate_said("mounted", told), "its gate says so", told_by("mounted"))
+
+
+def told_by(name: str) -> list[str]:
+    return [entry["MESSAGE"] for entry in journal(f"--unit={name}.service")]
+
+
+def gate_said(name: str, text: str) -> bool:
+    return wait_for(lambda: any(text in one for one in told_by(name)), 10)
+
+
+def gate_waits() -> bool:
+    return unit("new.service", "SubState") == "start-pre" and "NUMAPolicy=" not in set_lines("new.service")
+
+
+def set_lines(name: str) -> str:
+    return "\n".join(line for line in drop_in(name).splitlines() if not line.startswith("#"))
+
+
+def starts_bound() -> None:
+    check(wait_for(lambda: unit("new.service") == "active", PATIENCE_SEC), "then its unit starts", told_by("new"))
+    check_equal(unit("new.service", "NRestarts"), "0", "which has waited in its gate")
+    check("NUMAPolicy=bind" in set_lines("new.service"), "systemd has read its policy", set_lines("new.service"))
+    mapped = hugetlb_mappings(unit("new.service", "MainPID"))
+    check_equal(used_nodes(mapped), {NEW}, "and all of it is there")
+    output("systemctl stop new.service")
+
+
+def speaks_without_its_node() -> None:
+    gone = wait_for(lambda: "NUMAPolicy=" not in set_lines("new.service"), PATIENCE_SEC)
+    check(gone, "without the node the unit has no policy any more", set_lines("new.service"))
+    output("systemctl start --no-block new.service")
+    check(wait_for(gate_waits), "so that its gate runs, and waits", told_by("new"))
+    done = sh("hugeplanctl wait --timeout=2s new")
+    check_equal(done.returncode, 75, "that the time is over is said")
+    named = f"node {NEW} " in done.stderr and f"{BOUND}:6" in done.stderr
+    check(named, "with node, file and line", said(done))
+    output("systemctl stop new.service")
+    check(not any("NUMA_POLICY" in one for one in told_by("new")), "no start has failed by its policy", told_by("new"))
 
 
 def come(name: str) -> None:
@@ -90,7 +157,8 @@ def goes(name: str) -> None:
     check(told, "the log says what is lost", logged())
     for other in ("here", "grown"):
         check_equal(instance(other)["verdict"], "ready", f"{other} is ready still")
-    check_equal(pools(), {0: 30, SMALL: GROWN_PAGES}, "and the others' pages stand")
+    check_equal(pools(), {0: POOL, SMALL: GROWN_PAGES}, "and the others' pages stand")
+    speaks_without_its_node()
 
 
 def logged() -> list[str]:
@@ -104,11 +172,25 @@ SCENARIO = Scenario(
     files={
         "/etc/hugeplan.d/10-here.conf": "[Instance]\nPages=30\nNodes=0\n",
         "/etc/hugeplan.d/20-grown.conf": f"[Instance]\nPages={GROWN_PAGES}\nNodes={SMALL}\n",
-        "/etc/hugeplan.d/30-new.conf": f"[Instance]\nPages={NEW_PAGES}\nNodes={NEW}\n",
+        BOUND: (
+            f"[Instance]\nUnit=new.service\nPages={NEW_PAGES}\nPlacement=bind\nWaitTimeout=95s\n"
+            f"Nodes={NEW}\n"
+        ),
+        MOUNTED: (
+            "[Instance]\nUnit=mounted.service\nPages=5\nMount=/srv/files owner=daemon\nNodes=0\n"
+        ),
+        "/etc/hugeplan.d/50-sysv.conf": (
+            "[Instance]\nUnit=sysv.service\nPages=5\nSharedMemory=sysv\nNodes=0\n"
+        ),
+        "/etc/systemd/system/new.service": pages_service(f"hold {NEW_PAGES}"),
+        "/etc/systemd/system/mounted.service": "[Service]\nExecStart=/bin/sleep infinity\n",
+        "/etc/systemd/system/sysv.service": "[Service]\nExecStart=/bin/sleep infinity\n",
+        "/srv/files/precious": "x\n",
     },
     boots=(
         Boot(
             comes_and_goes,
+            limit_sec=400,
             # Used at once, and so that it can be pulled again.
             kernel_args="init_on_alloc=0 memhp_default_state=online_movable",
             on_request={
