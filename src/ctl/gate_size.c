@@ -5,16 +5,18 @@
 #include "demand/seen.h"
 #include "runtime/log.h"
 
-static void warn(Command *command, const StatusInstance *instance, const char *who,
-                 uint64_t pages) {
+/* What it was seen to have may be less than it takes now: that is no figure to write down. */
+static void warn(Command *command, const StatusInstance *instance, bool is_its_word,
+                 const char *who, uint64_t pages) {
         Arena *arena = command->arena;
         const char *page_size = format_page_size(arena, instance->page_size_bytes);
 
         log_line(
                 LOG_WARNING,
-                "%s: too little: %s %s pages of %s, and its size as given makes %s; it does not start with them, or does without any; write Memory=auto, or Pages=%s:%" PRIu64,
+                "%s: too little: %s %s pages of %s, and its size as given makes %s; it does not start with them, or does without any; write Memory=auto%s",
                 instance->name, who, format_count(arena, pages), page_size,
-                format_count(arena, instance->pages_wanted), page_size, pages);
+                format_count(arena, instance->pages_wanted),
+                is_its_word ? arena_printf(arena, ", or Pages=%s:%" PRIu64, page_size, pages) : "");
 }
 
 /* Else there is nothing to warn of, and a gate of many need not read all drop-ins. */
@@ -42,11 +44,11 @@ void gate_warn_of_size(Command *command, const StatusInstance *instance) {
                                 : 0;
 
         if (asked > instance->pages_wanted)
-                warn(command, instance,
+                warn(command, instance, true,
                      arena_printf(command->arena, "%s itself says that it takes",
                                   config->engine->title),
                      asked);
         /* With other settings it may take less now; the server's word tells. */
         else if (seen > instance->pages_wanted && asked == 0)
-                warn(command, instance, "it was seen to have mapped", seen);
+                warn(command, instance, false, "it was seen to have mapped", seen);
 }
