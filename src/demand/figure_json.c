@@ -50,13 +50,13 @@ static json_t *figure_to_json(Arena *arena, const Figure *figure) {
                 json_pack("[ooo]", figure_string_to_json(arena, step->what),
                           figure_string_to_json(arena, step->formula), count_to_json(step->bytes)));
 
-        return json_pack("{so so so sb so so so so}", "pageSizeBytes",
+        return json_pack("{so so so so sb so so so so}", "pageSizeBytes",
                          count_to_json(sizing->page_size_bytes), "pages",
                          count_to_json(sizing->pages), "bytes", count_to_json(sizing->bytes),
-                         "exact", sizing->is_exact, "caveat",
-                         figure_string_to_json(arena, sizing->caveat), "steps", steps, "wrong",
-                         figure_string_to_json(arena, figure->wrong), "remedy",
-                         figure_string_to_json(arena, figure->remedy));
+                         "mappingBytes", count_to_json(sizing->mapping_bytes), "exact",
+                         sizing->is_exact, "caveat", figure_string_to_json(arena, sizing->caveat),
+                         "steps", steps, "wrong", figure_string_to_json(arena, figure->wrong),
+                         "remedy", figure_string_to_json(arena, figure->remedy));
 }
 
 json_t *figures_to_json(Arena *arena, const Figures *figures) {
@@ -184,16 +184,18 @@ static int take_gathered(Arena *arena, const json_t *json, Gathered *ret) {
 }
 
 static int take_figure(Arena *arena, const json_t *json, Figure *ret) {
-        const json_t *page_size, *pages, *bytes, *exact, *caveat, *steps, *wrong, *remedy;
+        const json_t *page_size, *pages, *bytes, *mapping, *exact, *caveat, *steps, *wrong, *remedy;
         Sizing *sizing = &ret->sizing;
 
-        if (json_unpack((json_t *) json, "{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o !}",
-                        "pageSizeBytes", &page_size, "pages", &pages, "bytes", &bytes, "exact",
-                        &exact, "caveat", &caveat, "steps", &steps, "wrong", &wrong, "remedy",
-                        &remedy) < 0 ||
+        if (json_unpack((json_t *) json, "{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o !}",
+                        "pageSizeBytes", &page_size, "pages", &pages, "bytes", &bytes,
+                        "mappingBytes", &mapping, "exact", &exact, "caveat", &caveat, "steps",
+                        &steps, "wrong", &wrong, "remedy", &remedy) < 0 ||
             figure_count_from_json(page_size, &sizing->page_size_bytes) < 0 ||
             figure_count_from_json(pages, &sizing->pages) < 0 ||
-            figure_count_from_json(bytes, &sizing->bytes) < 0 || !json_is_boolean(exact) ||
+            figure_count_from_json(bytes, &sizing->bytes) < 0 ||
+            figure_count_from_json(mapping, &sizing->mapping_bytes) < 0 ||
+            !json_is_boolean(exact) ||
             figure_string_from_json(arena, caveat, &sizing->caveat) < 0 ||
             take_list(arena, steps, STEPS_MAX, take_step, sizing) < 0 ||
             figure_string_from_json(arena, wrong, &ret->wrong) < 0 ||

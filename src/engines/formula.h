@@ -40,7 +40,9 @@ typedef struct Sizing {
         uint64_t page_size_bytes;
         uint64_t pages;
         uint64_t bytes; /* pages x page_size_bytes, UINT64_MAX where that overflows */
-        bool is_exact;  /* false: an upper bound or estimate; `caveat` says which */
+        /* The least that the server maps of its main memory in one piece: a chunk, the whole pool, the heap; 0: not known. */
+        uint64_t mapping_bytes;
+        bool is_exact; /* false: an upper bound or estimate; `caveat` says which */
         const char *caveat;
         SizingSource source;
         VEC(SizingStep) steps;

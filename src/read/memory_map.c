@@ -36,15 +36,18 @@ static const char *find_policy(Arena *arena, const char *numa_maps) {
 /* What a mapping of small pages could be in place of. */
 static void add_small(MemoryMap *map, const MapsLine *line) {
         bool is_sysv = text_starts_with(line->path, "/SYSV");
+        bool is_anonymous = text_starts_with(line->path, "/dev/zero"); /* and shared */
         uint64_t bytes = line->end - line->start;
 
-        if (bytes < main_bytes_min || !line->is_writable)
+        if ((bytes < main_bytes_min && !is_anonymous) || !line->is_writable)
                 return;
         if (!line->is_private) {
                 map->shared_bytes = add_saturated(map->shared_bytes, bytes);
                 map->sysv_bytes = add_saturated(map->sysv_bytes, is_sysv ? bytes : 0);
-        } else if (line->inode == 0) /* no file: heap, or an anonymous mapping */
+        } else if (line->inode == 0 && !text_equals(line->path, "[heap]")) {
                 map->private_bytes = add_saturated(map->private_bytes, bytes);
+                map->private_largest_bytes = MAX(map->private_largest_bytes, bytes);
+        }
 }
 
 MemoryMap memory_map_parse(Arena *arena, const char *maps, const char *numa_maps,

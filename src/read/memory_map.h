@@ -14,10 +14,11 @@ typedef struct MemoryMap {
         size_t n_mappings;
         uint64_t huge_bytes;     /* surely of huge pages */
         uint64_t doubtful_bytes; /* of huge pages or not: nothing but maps was read */
-        /* Of small pages, in mappings large enough to be a database's main memory: shared with its other
-         * processes (and of that, in System V segments), or private and writable. */
+        /* Of small pages, in mappings large enough to be a database's main memory, or shared and anonymous, which
+         * is nothing else: shared with its other processes (and of that, in System V segments), or anonymous,
+         * private and writable (and the largest of these). */
         uint64_t shared_bytes, sysv_bytes;
-        uint64_t private_bytes;
+        uint64_t private_bytes, private_largest_bytes;
         const char *
                 policy; /* of its first mapping of huge pages: "default", "bind:1"; NULL: not known */
 } MemoryMap;

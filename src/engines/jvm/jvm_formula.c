@@ -272,6 +272,7 @@ static uint64_t prefix_bytes(const Machine *m) {
 }
 
 static void add_heap(Arena *arena, Sizing *sizing, const Machine *m) {
+        sizing->mapping_bytes = m->heap_bytes;
         sizing_add_mapping(arena, sizing, "Java heap", m->heap_bytes, 1);
         sizing_add_positive(arena, sizing, "protected before the heap",
                             "for compressed oops near their limit", prefix_bytes(m));

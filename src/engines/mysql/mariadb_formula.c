@@ -183,6 +183,7 @@ static const char *check(Arena *arena, const ParameterValue *values, uint64_t pa
 static void add_one_mapping(Arena *arena, Sizing *sizing, uint64_t pool_bytes) {
         uint64_t extents_bytes = round_up_saturated(pool_bytes, POOL_EXTENT_BYTES);
 
+        sizing->mapping_bytes = pool_bytes;
         sizing_add(arena, sizing, "InnoDB buffer pool", "rounded up to 8M and to whole pages",
                    round_up_saturated(extents_bytes, sizing->page_size_bytes));
         /* Tried again with more until it fits: by three pages of 2M in measurements, by four where addresses fall that
@@ -200,6 +201,7 @@ static void add_chunks(Arena *arena, Sizing *sizing, const ParameterValue *value
         /* The server rounds the setting down to whole MiB; measured with 10.5.29, 10.11.18 and 11.8.6. */
         uint64_t n = div_round_up(pool_bytes / MIB * MIB, each);
 
+        sizing->mapping_bytes = each;
         if (pool == POOL_64_CHUNKS && values[INNODB_BUFFER_POOL_CHUNK_SIZE].number == 0) {
                 sizing_add(arena, sizing, "InnoDB buffer pool", "rounded up to whole pages",
                            whole_bytes);
@@ -230,6 +232,7 @@ static void add_pool(Arena *arena, Sizing *sizing, const ParameterValue *values)
                         most = part;
         }
         vec_push_all(arena, &sizing->steps, &most.steps);
+        sizing->mapping_bytes = most.mapping_bytes;
         sizing->bytes = add_saturated(sizing->bytes, most.bytes);
 }
 

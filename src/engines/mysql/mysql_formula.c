@@ -201,6 +201,7 @@ static const char *size_mysql(Arena *arena, const Settings *settings, uint64_t p
         Chunks chunks = buffer_pool_chunks(values, page_size_bytes);
         uint64_t bytes = chunks_bytes(values, chunks, page_size_bytes);
 
+        sizing.mapping_bytes = chunks.bytes;
         sizing_add(arena, &sizing, "InnoDB buffer pool",
                    arena_printf(arena, "%" PRIu64 " chunks of %s with their descriptors: %s each",
                                 chunks.n, format_size(arena, chunks.bytes),

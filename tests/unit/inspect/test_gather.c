@@ -172,11 +172,12 @@ static int take(Arena *arena, const char *text, Figures *ret) {
 
 static char *answer(Arena *arena, const char *gathered, const char *page_size_bytes,
                     const char *pages, const char *bytes, const char *rest) {
-        return arena_printf(arena,
-                            "{\"gathered\":%s,\"figures\":[{\"pageSizeBytes\":%s,\"pages\":%s,"
-                            "\"bytes\":%s,\"exact\":false,\"caveat\":null,\"steps\":[],"
-                            "\"wrong\":null,\"remedy\":null%s}]}",
-                            gathered, page_size_bytes, pages, bytes, rest);
+        return arena_printf(
+                arena,
+                "{\"gathered\":%s,\"figures\":[{\"pageSizeBytes\":%s,\"pages\":%s,"
+                "\"bytes\":%s,\"mappingBytes\":0,\"exact\":false,\"caveat\":null,\"steps\":[],"
+                "\"wrong\":null,\"remedy\":null%s}]}",
+                gathered, page_size_bytes, pages, bytes, rest);
 }
 
 static void test_answers(void **state) {

@@ -31,11 +31,25 @@ static void test_small(void **state) {
         assert_int_equal(map.n_mappings, 7);
         assert_int_equal(map.shared_bytes, 278 * MIB);
         assert_int_equal(map.private_bytes, GIB);
+        assert_int_equal(map.private_largest_bytes, GIB);
         assert_int_equal(map.sysv_bytes, 0);
         assert_int_equal(map.huge_bytes, 0);
         assert_int_equal(map.doubtful_bytes, 0);
         assert_int_equal(memory_map_small_bytes(&map), GIB + 278 * MIB);
         assert_null(map.policy);
+}
+
+/* The segment of a small PostgreSQL is as good as any; the heap of malloc is no mapping of its own. */
+static void test_little(void **state) {
+        const MemoryMap map =
+                parse(state,
+                      "7f6940000000-7f6940400000 rw-s 00000000 00:01 4 /dev/zero (deleted)\n"
+                      "7f6950000000-7f6950400000 rw-s 00000000 00:01 4 /dev/shm/PostgreSQL.812\n"
+                      "55d0c8000000-55d0d0000000 rw-p 00000000 00:00 0 [heap]\n",
+                      NULL);
+
+        assert_int_equal(map.shared_bytes, 4 * MIB);
+        assert_int_equal(map.private_bytes, 0);
 }
 
 static void test_huge(void **state) {
@@ -120,8 +134,8 @@ static void test_field(void **state) {
 
 TEST_FILE(memory_map) {
         const struct CMUnitTest tests[] = {
-                TEST(test_small), TEST(test_huge), TEST(test_doubtful), TEST(test_mount),
-                TEST(test_cut),   TEST(test_age),  TEST(test_field),
+                TEST(test_small), TEST(test_little), TEST(test_huge), TEST(test_doubtful),
+                TEST(test_mount), TEST(test_cut),    TEST(test_age),  TEST(test_field),
         };
 
         return RUN_TESTS(tests);
