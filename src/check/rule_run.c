@@ -7,9 +7,6 @@
 
 #include <string.h>
 
-/* A database needs some time to map its memory; before that its pages are free and all is well. */
-static const uint64_t settled_usec = 5 * 60 * USEC_PER_SEC;
-
 /* DEFAULT_RLIMIT_MEMLOCK of systemd. */
 static const uint64_t memlock_default_bytes = 8 * MIB;
 
@@ -209,15 +206,6 @@ bool rule_is_reserved(const RuleRun *run, const RuleInstance *instance) {
                         return false;
         }
         return planned->n_grants > 0;
-}
-
-bool rule_runs_without_pages(const RuleRun *run, const RuleInstance *instance) {
-        const UnitFacts *unit = instance->facts->unit;
-        const PageUsers *page_users = run->input->page_users;
-
-        return rule_is_reserved(run, instance) && unit && unit->is_running &&
-               unit->age_usec >= settled_usec && page_users && page_users->is_complete &&
-               !instance->page_user;
 }
 
 /* "CAP_IPC_LOCK CAP_NICE", or with "~" in front what is taken away. */

@@ -102,10 +102,6 @@ bool rule_has_unit(const RuleInstance *instance);
 /* Whether the plan has nothing left to reserve for it. */
 bool rule_is_reserved(const RuleRun *run, const RuleInstance *instance);
 
-/* Whether its unit runs and surely holds no huge pages, long enough after its start. Not where
- * they are yet to be reserved: it could not have any. */
-bool rule_runs_without_pages(const RuleRun *run, const RuleInstance *instance);
-
 /* Whether the owner has CAP_IPC_LOCK: root, or by the unit. */
 bool rule_may_lock(const RuleInstance *instance);
 

@@ -12,7 +12,7 @@
 #include "check/conflict.h"
 #include "check/host_facts.h"
 #include "model/rule.h"
-#include "status/page_users.h"
+#include "status/proof.h"
 
 /* An instance with all that is known about it. */
 typedef struct RuleInstance {
@@ -35,6 +35,7 @@ typedef struct RuleInput {
         const Figures *figures;      /* of all instances that can be asked */
         const HostFacts *facts;      /* of the same configuration, as it will be once applied */
         const PageUsers *page_users; /* NULL: nobody has looked */
+        const ProofList *proofs;     /* of the instances that reserve; NULL: likewise */
         const SettingSources *setting_sources; /* NULL: likewise */
         const KernelLine *boot_line;           /* the running kernel's; NULL: not known */
         const Diags *problems; /* what was found by others, to be shown among the rest */

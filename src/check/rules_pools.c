@@ -147,20 +147,19 @@ static void find_overcommit(RuleRun *run) {
 
 /* ---- who uses them ---- */
 
-/* PostgreSQL, MariaDB and MySQL have rules of their own for this. */
-static void find_unused(RuleRun *run, const RuleInstance *instance) {
-        static const char others[] = "postgresql mariadb mysql";
-        const UnitFacts *unit = instance->facts->unit;
+/* What `verify` says of it. */
+static void add_proved(RuleRun *run, const RuleInstance *instance) {
+        const Proof *proof = !run->input->proofs ? NULL
+                                                 : VEC_FIND(each, run->input->proofs,
+                                                            text_equals(each->instance->name,
+                                                                        instance->config->name));
+        Diags problems = diags_in(run->arena);
 
-        if (text_has_word(others, instance->config->engine->name) ||
-            instance->planned->pages_granted == 0 || !rule_runs_without_pages(run, instance))
-                return;
-        rule_tell(run, (Diag){.file = instance->config->file, .key = "Unit"},
-                  "look into its log for why it took none; whoever starts it "
-                  "may lack the right (ora-group, ora-memlock)",
-                  "%s has run for %s and holds none of the %s reserved for %s", unit->name,
-                  format_duration(run->arena, unit->age_usec),
-                  rule_planned_pages(run->arena, instance), instance->config->name);
+        if (proof)
+                proof_add_problems(proof, SEVERITY_WARNING, &problems);
+        VEC_FOREACH(problem, &problems.list)
+                if (text_equals(problem->id, rules[run->row->kind].id))
+                        rule_add(run, problem);
 }
 
 /* As it will be once the plan is applied. */
@@ -232,7 +231,8 @@ static const RuleRow rows[] = {
         {RULE_IDLE_PAGES, NULL, NULL, find_idle_pages},
         {RULE_BOOT_PAGES, NULL, NULL, find_boot_pages},
         {RULE_OVERCOMMIT_PAGES, NULL, NULL, find_overcommit},
-        {RULE_POOL_UNUSED, NULL, find_unused, NULL},
+        {RULE_FELL_BACK, NULL, add_proved, NULL},
+        {RULE_OFF_PLAN, NULL, add_proved, NULL},
         {RULE_POOL_TAKEN, NULL, NULL, find_taken},
         {RULE_SYSV_LEFT, NULL, NULL, find_left_segments},
 };

@@ -5,6 +5,7 @@
 #include "check/host_after.h"
 #include "check/shm_group.h"
 #include "config/config_parse.h"
+#include "ctl/observe/observe.h"
 #include "ctl/verbs.h"
 #include "host/config_dirs.h"
 #include "host/host_sources.h"
@@ -212,16 +213,14 @@ static void add_others(const Check *check, Diags *problems) {
 }
 
 /* A reload cures it, so it is no more than worth knowing; of mistakes these very files tell. */
-static void add_pending(const Check *check, Diags *problems) {
-        const char *why;
-        const Status *running = check->command->draft ? NULL : ask_status(check->command, &why);
+static void add_pending(const Status *status, Diags *problems) {
+        VEC_FOREACH(problem, &status->problems.list)
+                if (text_equals(problem->id, problem_id(PROBLEM_RELOAD_PENDING))) {
+                        Diag pending = *problem;
 
-        if (running)
-                VEC_FOREACH(problem, &running->problems.list)
-                        if (text_equals(problem->id, problem_id(PROBLEM_RELOAD_PENDING))) {
-                                problem->severity = SEVERITY_NOTICE;
-                                diags_add(problems, problem);
-                        }
+                        pending.severity = SEVERITY_NOTICE;
+                        diags_add(problems, &pending);
+                }
 }
 
 /* The host, read once, and as it will be. */
@@ -275,7 +274,8 @@ static void add_command_line(Command *command, const Look *look, Diags *problems
                         diags_add(problems, problem);
 }
 
-Findings findings_now(Command *command, const Look **ret_look) {
+Findings findings_now(Command *command, const Status *status, const ProofList *proofs,
+                      const Look **ret_look) {
         Arena *arena = command->arena;
         Check check = {.command = command, .arena = arena, .look = local_load(command)};
         const Look *look = check.look;
@@ -298,7 +298,8 @@ Findings findings_now(Command *command, const Look **ret_look) {
                 add_command_line(command, look, &problems);
         }
         add_gathered(&check, &problems);
-        add_pending(&check, &problems);
+        if (status)
+                add_pending(status, &problems);
         const RuleInput input = {
                 .config = look->config,
                 .topology = look->topology,
@@ -309,6 +310,7 @@ Findings findings_now(Command *command, const Look **ret_look) {
                 .figures = &check.figures,
                 .facts = check.facts,
                 .page_users = page_users_find(command->root, arena, look->topology),
+                .proofs = proofs,
                 .setting_sources = check.setting_sources,
                 .boot_line = kernel_line_read(arena, look->topology->kernel_command_line, NULL,
                                               look->topology),
@@ -325,7 +327,12 @@ Findings findings_now(Command *command, const Look **ret_look) {
 
 static int check_host(Command *command) {
         const Look *look;
-        const Findings findings = findings_now(command, &look);
+        const Config *config = NULL;
+        const Status *status = command->draft ? NULL : status_now(command, &config);
+        const ProofList proofs =
+                status ? prove_all(command, status, config ? config : read_config(command), NULL)
+                       : (ProofList){};
+        const Findings findings = findings_now(command, status, &proofs, &look);
 
         if (command->json != JSON_OFF)
                 print_json(command, findings_to_json(&findings));

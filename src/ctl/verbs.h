@@ -56,10 +56,14 @@ KernelAdvice *cmdline_advise(Command *command, const Look *look);
  * unless these were read. */
 Status *status_now(Command *command, const Config **ret_config);
 
-/* Adds to each instance whose unit has, or could have, pages of its own what it makes of them, at a glance. */
-void add_outcomes(const Command *command, Status *status);
-/* What `check` finds on the host, and the look that it was made from. */
-Findings findings_now(Command *command, const Look **ret_look);
+/* Adds to each instance whose unit has, or could have, pages of its own what it makes of them, at a glance; and what is
+ * wrong with that to the problems. */
+void add_outcomes(Command *command, Status *status);
+
+/* What `check` finds on the host, with STATUS and what was seen of its databases (NULL: of a draft), and the look that
+ * it was made from. */
+Findings findings_now(Command *command, const Status *status, const ProofList *proofs,
+                      const Look **ret_look);
 
 /* The databases of this host, as `suggest` has them. */
 Suggestions suggestions_find(Command *command);

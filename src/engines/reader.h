@@ -38,13 +38,13 @@ typedef struct Question {
         const char *untrusted;      /* why it is not to be asked at all; NULL: it may be */
 } Question;
 
-/* Why a server that was given huge pages runs with small ones. */
+/* How a server that was given huge pages comes to run with small ones. */
 typedef struct EngineFallback {
         const char *setting; /* that decides; NULL: none */
         const char *values;  /* NULL: any, also where it is not set or not known */
-        const char *why;
-        const char *remedy;
-        bool is_refusal; /* it takes none, whatever there is */
+        const char *how;     /* how it goes on without them, and what tells */
+        const char *advice;  /* what helps beside a restart; NULL: nothing */
+        bool is_refusal;     /* it takes none, whatever there is */
 } EngineFallback;
 
 /* What of a text an engine uses. */

@@ -22,7 +22,6 @@
           "settings on PostgreSQL's command line change its size")                                \
         X(PG_SYSV, "pg-sysv", ERROR, true,                                                        \
           "PostgreSQL takes no huge pages for System V shared memory")                            \
-        X(PG_STATUS, "pg-status", WARNING, true, "PostgreSQL runs without huge pages")            \
         X(PG_PAGESIZE, "pg-pagesize", ERROR, true,                                                \
           "PostgreSQL takes pages of another size than the plan has")                             \
         X(PG_DASH, "pg-dash", NOTICE, false, "the unit hides that PostgreSQL did not start")      \
@@ -57,7 +56,6 @@
           "the plan is the buffer pool alone, which is never enough")                             \
         X(MY_SHORT, "my-short", WARNING, true, "the server needs more pages than are planned")    \
         X(MARIA_1G, "maria-1g", WARNING, true, "MariaDB takes others' gigantic pages first")      \
-        X(MARIA_SILENT, "maria-silent", WARNING, true, "the server runs without huge pages")      \
         X(MARIA_MEMLOCK, "maria-memlock", WARNING, true, "the server may not lock its memory")    \
         X(MYSQL_CHUNK, "mysql-chunk", NOTICE, false,                                              \
           "small chunks of the buffer pool waste huge pages")                                     \
@@ -74,8 +72,10 @@
           "the kernel command line reserves pages beside the plan")                               \
         X(OVERCOMMIT_PAGES, "overcommit-pages", WARNING, false,                                   \
           "surplus pages hide a shortage until it hurts")                                         \
-        X(POOL_UNUSED, "pool-unused", WARNING, true,                                              \
-          "the database runs and takes none of its pages")                                        \
+        X(FELL_BACK, "fell-back", WARNING, true,                                                  \
+          "the database runs with small pages in the place of its own")                           \
+        X(OFF_PLAN, "off-plan", WARNING, false,                                                   \
+          "the database has other pages than were meant for it")                                  \
         X(POOL_TAKEN, "pool-taken", WARNING, true, "others use the instances' pages")             \
         X(SYSV_LEFT, "sysv-left", WARNING, true, "a segment that nobody uses holds huge pages")   \
         X(NODE_POLICY, "node-policy", ERROR, true,                                                \

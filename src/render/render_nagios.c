@@ -15,7 +15,7 @@ static const char *const state_names[] = {
 };
 
 static bool has_fallen_back(const StatusInstance *instance) {
-        return text_equals(instance->outcome, outcome_name(OUTCOME_FELL_BACK));
+        return instance->proof && instance->proof->outcome == OUTCOME_FELL_BACK;
 }
 
 static NagiosState judge_instance(const StatusInstance *instance) {
@@ -70,10 +70,6 @@ static Sentences find_sentences(Arena *arena, const Status *status) {
         Sentences sentences = {};
 
         add_problems(arena, &sentences, &status->problems, SEVERITY_ERROR);
-        ARRAY_FOREACH(instance, status->instances, status->n_instances)
-                if (has_fallen_back(instance))
-                        *vec_push(arena, &sentences) =
-                                arena_printf(arena, "%s fell back to small pages", instance->name);
         ARRAY_FOREACH(instance, status->instances, status->n_instances)
                 if (instance->verdict == VERDICT_PENDING)
                         *vec_push(arena, &sentences) =

@@ -4,30 +4,55 @@
 #include "base/size.h"
 #include "base/table.h"
 #include "base/text.h"
+#include "status/proof.h"
 
 static void add_headline(Text *text, const Status *status, const RenderOptions *options) {
-        size_t n_start = 0;
+        size_t n_start = 0, n_fallen = 0;
 
-        ARRAY_FOREACH(each, status->instances, status->n_instances)
+        ARRAY_FOREACH(each, status->instances, status->n_instances) {
                 n_start += verdict_lets_start(each->verdict);
-        render_add_verdict(text, options, status->verdict);
+                n_fallen += each->proof && each->proof->outcome == OUTCOME_FELL_BACK;
+        }
+        /* Their pages stand; not all that run have them. */
+        if (n_fallen > 0 && status->verdict == VERDICT_READY)
+                render_add_marked(text, options, RENDER_YELLOW, RENDER_FULL,
+                                  verdict_name(status->verdict));
+        else
+                render_add_verdict(text, options, status->verdict);
         if (status->n_instances == 0)
                 text_add(text, "  no instances are described in /etc/hugeplan.d");
         else
                 text_printf(text, "  %zu of %zu %s may start", n_start, status->n_instances,
                             status->n_instances == 1 ? "instance" : "instances");
+        if (n_fallen > 0)
+                text_printf(text, ", %zu fell back to small pages", n_fallen);
         text_printf(text, "; transparent huge pages: %s", status->thp ? status->thp : "none");
         if (!text_equals(status->phase, "idle"))
                 text_printf(text, "; %s", status->phase);
         text_add(text, "\n");
 }
 
+/* NULL: it is not known. */
+static const char *outcome_word(Arena *arena, const StatusInstance *instance) {
+        return instance->proof && instance->proof->outcome != OUTCOME_UNKNOWN
+                       ? proof_word(arena, instance->proof)
+                       : NULL;
+}
+
+/* Where its pages are, which the kernel may have moved; else where they were granted. */
+static char *render_places(Arena *arena, const StatusInstance *instance) {
+        size_t n = instance->n_nodes;
+        const NodePages *nodes = instance->proof ? proof_places(arena, instance->proof, &n)
+                                                 : instance->nodes;
+
+        return render_nodes(arena, nodes, n);
+}
+
 static void add_instances(Text *text, const Status *status, const RenderOptions *options) {
         Arena *arena = text->arena;
         /* What became of the pages, where any database could have made something of them. */
-        bool has_outcomes =
-                ARRAY_ANY(each, status->instances, status->n_instances,
-                          each->outcome_word && !text_equals(each->outcome_word, "not started"));
+        bool has_outcomes = ARRAY_ANY(each, status->instances, status->n_instances,
+                                      each->proof && each->proof->outcome > OUTCOME_NOT_STARTED);
         Table *table = table_new(
                 arena, has_outcomes ? "VERDICT|INSTANCE|>SIZE|>PAGES|>OF|NODES|OUTCOME|UNIT"
                                     : "VERDICT|INSTANCE|>SIZE|>PAGES|>OF|NODES|UNIT");
@@ -37,11 +62,10 @@ static void add_instances(Text *text, const Status *status, const RenderOptions 
                                     instance->pages_granted, instance->pages_wanted,
                                     instance->page_size_bytes);
                 table_add(table,
-                          arena_printf(arena, "%s%s",
-                                       render_nodes(arena, instance->nodes, instance->n_nodes),
+                          arena_printf(arena, "%s%s", render_places(arena, instance),
                                        instance->until_restart ? " (from its next start on)" : ""));
                 if (has_outcomes)
-                        table_add(table, instance->outcome_word);
+                        table_add(table, outcome_word(arena, instance));
                 table_add(table, instance->unit);
         }
         if (table_rows(table) == 0)
@@ -200,6 +224,20 @@ static void add_held(Text *text, const Status *status, const StatusInstance *ins
                       status->page_users->is_complete ? "not mapped yet" : "no page in use yet");
 }
 
+/* What is wrong with it has a reason and a remedy of its own. */
+static void add_outcome(Text *text, const StatusInstance *instance, const RenderOptions *options) {
+        const Proof *proof = instance->proof;
+        const char *word = outcome_word(text->arena, instance);
+
+        if (word)
+                field(text, "Outcome", "%s", word);
+        if (!word || proof->outcome != OUTCOME_FELL_BACK)
+                return;
+        text_add_wrapped(text, "       Why: ", "            ", proof->why, render_width(options));
+        text_add_wrapped(text, "What to do: ", "            ", proof->remedy,
+                         render_width(options));
+}
+
 char *render_status_instance(Arena *arena, const Status *status, const StatusInstance *instance,
                              const RenderOptions *options) {
         const StatusHold *hold = instance->until_restart;
@@ -217,16 +255,14 @@ char *render_status_instance(Arena *arena, const Status *status, const StatusIns
                       render_granted(arena, instance->pages_granted, instance->pages_wanted),
                       format_page_size(arena, instance->page_size_bytes),
                       render_size(arena, instance->pages_wanted, instance->page_size_bytes));
-                field(&text, "Nodes", "%s",
-                      render_nodes(arena, instance->nodes, instance->n_nodes));
+                field(&text, "Nodes", "%s", render_places(arena, instance));
         }
         if (hold)
                 field(&text, "Runs with", "%s of %s on nodes %s, until %s is restarted",
                       format_count(arena, hold->pages),
                       format_page_size(arena, hold->page_size_bytes),
                       render_nodes(arena, hold->nodes, hold->n_nodes), hold->unit);
-        if (instance->outcome_word)
-                field(&text, "Outcome", "%s", instance->outcome_word);
+        add_outcome(&text, instance, options);
         add_held(&text, status, instance);
         field(&text, "Priority", "%u, Shortage=%s", instance->priority,
               shortage_name(instance->shortage));

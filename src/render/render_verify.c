@@ -77,7 +77,7 @@ static void add_complaints(Text *text, const Proofs *proofs, const RenderOptions
         Diags problems = diags_in(text->arena);
 
         VEC_FOREACH(proof, &proofs->list)
-                proof_add_problems(proof, &problems);
+                proof_add_problems(proof, SEVERITY_ERROR, &problems);
         if (problems.list.n > 0)
                 text_add(text, "\n");
         VEC_FOREACH(problem, &problems.list)
@@ -104,8 +104,10 @@ static void add_waste(Text *text, const WasteList *waste, const RenderOptions *o
                                               row->instance ? row->instance : "",
                                               row->instance ? ": " : "", pages, row->what, since),
                                  render_width(options));
-                text_add_wrapped(text, "    give them back: ", "      ", row->command,
-                                 render_width(options));
+                text_add_wrapped(text,
+                                 row->kind == WASTE_FELL_BACK ? "    have them used: "
+                                                              : "    give them back: ",
+                                 "      ", row->command, render_width(options));
         }
 }
 
@@ -145,7 +147,7 @@ static void add_pages(Text *text, const Proof *proof, const RenderOptions *optio
             proof->outcome != OUTCOME_UNKNOWN)
                 field(text, options, "Mapped", "none");
         if (proof->outcome == OUTCOME_FELL_BACK && proof->small_bytes > 0)
-                field(text, options, "Small", "%s in small pages, in their place",
+                field(text, options, "Small", "up to %s in small pages, in their place",
                       format_size(arena, proof->small_bytes));
 }
 
@@ -247,7 +249,7 @@ char *render_proof(Arena *arena, const Proof *proof, const WasteList *waste,
         VEC_FOREACH(missing, &look->missing)
                 field(&text, options, "Left out", "%s", *missing);
         VEC_FOREACH(deviation, &proof->deviations)
-                field(&text, options, "But", "%s", *deviation);
+                field(&text, options, "But", "%s", deviation->text);
         if (proof->why && proof->outcome == OUTCOME_FELL_BACK)
                 field(&text, options, "Why", "%s", proof->why);
         if (proof->remedy)
@@ -298,10 +300,10 @@ json_t *proof_to_json(const Proof *proof) {
         bool is_seen = proof->outcome != OUTCOME_UNKNOWN && look->is_running;
 
         return json_pack(
-                "{ss ss? ss? ss sb so so so so so so so so ss? ss? so so so so so so}", "name",
+                "{ss ss? ss? ss ss? sb so so so so so so so so ss? ss? so so so so so so}", "name",
                 proof->instance->name, "engine", proof->instance->engine, "unit",
-                proof->instance->unit, "outcome", outcome_name(proof->outcome), "asPlanned",
-                proof->is_as_planned, "fellBack",
+                proof->instance->unit, "outcome", outcome_name(proof->outcome), "cause",
+                fall_cause_name(proof->cause), "asPlanned", proof->is_as_planned, "fellBack",
                 proof->outcome == OUTCOME_UNKNOWN
                         ? json_null()
                         : json_boolean(proof->outcome == OUTCOME_FELL_BACK),
@@ -315,8 +317,8 @@ json_t *proof_to_json(const Proof *proof) {
                 known_count(look->has_map, proof->small_bytes), "pageTableBytes",
                 known_count(look->page_table_bytes > 0, look->page_table_bytes), "why", proof->why,
                 "remedy", proof->remedy, "deviations",
-                texts_to_json(proof->deviations.items, proof->deviations.n), "seenPageTables",
-                tables_to_json(proof->seen_tables), "smallPageTableBytes",
+                VEC_TO_JSON(deviation, &proof->deviations, json_string(deviation->text)),
+                "seenPageTables", tables_to_json(proof->seen_tables), "smallPageTableBytes",
                 known_count(look->is_running && proof->small_tables_bytes > 0,
                             proof->small_tables_bytes),
                 "sessionsMax", known_count(proof->n_sessions_max > 0, proof->n_sessions_max),

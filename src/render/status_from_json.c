@@ -75,6 +75,7 @@ int status_instance_from_json(Arena *arena, const json_t *json, StatusInstance *
                 return -EPROTO;
         reason_from_id(text_from_json(arena, json, "reasonId"), &instance.reason.kind);
         instance.is_running = json_is_true(json_object_get(json, "running"));
+        instance.was_let_start = json_is_true(json_object_get(json, "letStart"));
         instance.is_counted = json_is_true(json_object_get(json, "counted"));
         StatusHold until;
 

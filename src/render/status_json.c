@@ -4,6 +4,7 @@
 #include "base/json.h"
 #include "config/config.h"
 #include "status/json_value.h"
+#include "status/proof.h"
 
 static json_t *hold_to_json(const StatusHold *hold) {
         return json_pack("{ss ss so so so}", "instance", hold->instance, "unit", hold->unit,
@@ -23,7 +24,7 @@ static json_t *ids_to_json(const IdSet *ids) {
 json_t *status_instance_to_json(const StatusInstance *instance) {
         const Reason *reason = &instance->reason;
         return json_pack(
-                "{ss ss? ss? ss? ss so so so so si ss sb sb so ss? ss? ss? ss* ss*}", "name",
+                "{ss ss? ss? ss? ss so so so so si ss sb sb sb so ss? ss? ss? ss* ss*}", "name",
                 instance->name, "engine", instance->engine, "unit", instance->unit, "file",
                 instance->file, "verdict", verdict_name(instance->verdict), "pageSizeBytes",
                 instance->page_size_bytes ? count_to_json(instance->page_size_bytes) : json_null(),
@@ -31,12 +32,13 @@ json_t *status_instance_to_json(const StatusInstance *instance) {
                 count_to_json(instance->pages_granted), "nodes",
                 node_pages_to_json(instance->nodes, instance->n_nodes), "priority",
                 (int) instance->priority, "shortage", shortage_name(instance->shortage), "running",
-                instance->is_running, "counted", instance->is_counted, "untilRestart",
+                instance->is_running, "letStart", instance->was_let_start, "counted",
+                instance->is_counted, "untilRestart",
                 instance->until_restart ? hold_to_json(instance->until_restart) : json_null(),
                 "reason", reason->text, "reasonId",
                 reason->kind == REASON_NONE ? NULL : reason_id(reason->kind), "remedy",
                 reason->remedy, "configuration", instance->fingerprint, "outcome",
-                instance->outcome);
+                instance->proof ? outcome_name(instance->proof->outcome) : NULL);
 }
 
 json_t *problem_to_json(const Diag *problem) {
@@ -119,6 +121,7 @@ static json_t *planned_to_json(const PlanInstance *planned) {
                 .priority = config->priority,
                 .shortage = config->shortage,
                 .is_running = planned->hold && !planned->hold->is_tentative,
+                .was_let_start = planned->hold && !planned->hold->is_tentative,
                 .is_counted = planned->hold && planned->hold->is_counted,
                 .reason = *plan_reason(planned),
         };

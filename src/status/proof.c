@@ -9,64 +9,11 @@ static const uint64_t settled_usec = 60 * USEC_PER_SEC;
 
 static const uint64_t day_usec = 24 * 60 * 60 * USEC_PER_SEC;
 
-/* What is of huge pages; by the server's mappings alone where nothing else counts them. */
-static uint64_t huge_bytes(const Proof *proof) {
-        return proof->is_mapped_known ? mul_saturated(proof->mapped_pages, proof->page_size_bytes)
-                                      : proof->look->map.huge_bytes;
-}
+/* Engines' rules are upper bounds: by so many pages they may be too high. */
+enum { RULE_PAGES = 9 };
 
-/* ---- why ---- */
-
-static const EngineReader *reader_of(const ProofInput *input) {
-        const Engine *engine = input->instance->engine ? engine_find(input->instance->engine)
-                                                       : NULL;
-
-        return engine_reader(engine);
-}
-
-static bool has_value(const Settings *settings, const EngineFallback *cause) {
-        const Setting *setting = settings ? settings_find(settings, cause->setting) : NULL;
-
-        return setting && text_has_word(cause->values, setting->value);
-}
-
-static const EngineFallback *find_cause(const ProofInput *input) {
-        const EngineReader *reader = reader_of(input);
-
-        return ARRAY_FIND(each, reader->fallbacks, reader->n_fallbacks,
-                          !each->values || has_value(input->settings, each));
-}
-
-/* Why the database takes no huge pages, as its files are now. What is wrong with something else is no reason. */
-static const char *find_refusal(const ProofInput *input, const Proof *proof) {
-        const EngineFallback *cause = find_cause(input);
-
-        if (huge_bytes(proof) > 0) /* it was started otherwise */
-                return NULL;
-        if (cause && cause->setting && input->wrong && strstr(input->wrong, cause->setting))
-                return input->wrong;
-        return cause && cause->is_refusal ? cause->why : NULL;
-}
-
-static void explain(Arena *arena, const ProofInput *input, Proof *proof) {
-        const char *refusal = find_refusal(input, proof);
-        const EngineFallback *cause = find_cause(input);
-        bool is_sysv = proof->look->map.sysv_bytes > 0;
-
-        if (refusal) {
-                proof->why = text_printable(arena, refusal);
-                proof->remedy = "fix that, and restart it";
-        } else if (cause) {
-                proof->why = cause->why;
-                proof->remedy = cause->remedy;
-        } else {
-                proof->why = is_sysv ? "its System V segments were made without SHM_HUGETLB"
-                                     : "it has not asked for them, or could not have them";
-                proof->remedy =
-                        is_sysv ? "have it ask for huge pages; its owner needs the group 'hugetlb'"
-                                : "look into its log for why; restart it when that is fixed";
-        }
-}
+/* Where the size of the pieces is not known: what is smaller may be any memory of a program. */
+static const uint64_t private_bytes_min = 64 * MIB;
 
 /* ---- figures ---- */
 
@@ -97,17 +44,103 @@ static void take_figures(Proof *proof) {
                 proof->small_bytes = memory_map_small_bytes(&proof->look->map);
 }
 
-/* Engines' upper bounds are some percent too high, of small databases more. Shared memory in small pages is
- * what should have been in huge ones; private memory may be another thing, so that more has to be missing. */
-static bool is_partly_small(const Proof *proof) {
-        uint64_t wanted_bytes = mul_saturated(proof->wanted_pages, proof->page_size_bytes);
-        uint64_t missing = sub_floored(wanted_bytes, huge_bytes(proof));
-        uint64_t rounding = mul_saturated(proof->page_size_bytes, 8);
+/* What is of huge pages; by the server's mappings alone where nothing else counts them. */
+static uint64_t huge_bytes(const Proof *proof) {
+        return proof->is_mapped_known ? mul_saturated(proof->mapped_pages, proof->page_size_bytes)
+                                      : proof->look->map.huge_bytes;
+}
 
-        return (missing > add_saturated(wanted_bytes / 16, rounding) &&
-                proof->look->map.shared_bytes >= missing / 2) ||
-               (missing > add_saturated(wanted_bytes / 4, rounding) &&
-                proof->small_bytes >= missing / 2);
+/* ---- small pages in the place of huge ones ---- */
+
+static const Engine *engine_of(const StatusInstance *instance) {
+        return instance->engine ? engine_find(instance->engine) : NULL;
+}
+
+/* Where all main memory is shared, private memory stands in the place of nothing. */
+static uint64_t private_bytes(const Engine *engine, const MemoryMap *map) {
+        return engine && engine->maps_all_at_start ? 0 : map->private_bytes;
+}
+
+bool proof_wants_settings(const Engine *engine, const ServerLook *look) {
+        return look->is_running && look->has_map &&
+               (look->map.shared_bytes > 0 || private_bytes(engine, &look->map) > 0);
+}
+
+/* By its files, which a server that waits for its restart has not been started with. */
+static const Sizing *find_need(const ProofInput *input, const Proof *proof) {
+        return input->sizing && !proof->instance->until_restart &&
+                               input->sizing->page_size_bytes == proof->page_size_bytes
+                       ? input->sizing
+                       : NULL;
+}
+
+static uint64_t missing_bytes(const Proof *proof, uint64_t pages) {
+        return sub_floored(mul_saturated(pages, proof->page_size_bytes), huge_bytes(proof));
+}
+
+static bool find_stand_in(const ProofInput *input, const Proof *proof) {
+        const MemoryMap *map = &proof->look->map;
+        const Engine *engine = engine_of(input->instance);
+        const Sizing *need = find_need(input, proof);
+        uint64_t small = private_bytes(engine, map);
+        uint64_t missing = missing_bytes(proof, MAX(proof->wanted_pages, need ? need->pages : 0));
+
+        /* One segment, which is of huge pages or not. */
+        if (map->shared_bytes > 0 && huge_bytes(proof) == 0 && engine && engine->maps_all_at_start)
+                return true;
+        if (map->shared_bytes > 0 && map->shared_bytes >= missing / 2 &&
+            missing > mul_saturated(RULE_PAGES, proof->page_size_bytes))
+                return true;
+        /* Java has a few pages of its heap from the archive of its classes. */
+        if (need && need->mapping_bytes > 0)
+                return small > 0 && missing_bytes(proof, need->pages) >= need->mapping_bytes &&
+                       map->private_largest_bytes >= need->mapping_bytes - need->mapping_bytes / 16;
+        /* Pieces of small pages are not rounded up to huge ones. */
+        return missing >= private_bytes_min && small >= missing - missing / 16;
+}
+
+/* Whether small memory may stand in the place of huge pages, so that it may take more at its next start. */
+static bool may_stand_in(const ProofInput *input, const Proof *proof) {
+        const MemoryMap *map = &proof->look->map;
+        const Sizing *need = find_need(input, proof);
+        uint64_t small = private_bytes(engine_of(input->instance), map);
+
+        return !proof->look->has_map || map->shared_bytes > 0 ||
+               (small > 0 &&
+                (!need || missing_bytes(proof, sub_floored(need->pages, RULE_PAGES)) > 0));
+}
+
+/* ---- the outcome ---- */
+
+static const EngineReader *reader_of(const ProofInput *input) {
+        return engine_reader(engine_of(input->instance));
+}
+
+static bool has_value(const Settings *settings, const EngineFallback *fallback) {
+        const Setting *setting = settings ? settings_find(settings, fallback->setting) : NULL;
+
+        return setting && text_has_word(fallback->values, setting->value);
+}
+
+static const EngineFallback *find_fallback(const ProofInput *input) {
+        const EngineReader *reader = reader_of(input);
+
+        return ARRAY_FIND(each, reader->fallbacks, reader->n_fallbacks,
+                          !each->values || has_value(input->settings, each));
+}
+
+/* Why the database takes no huge pages, as its files are now. What is wrong with something else is no reason. */
+static const char *find_refusal(const ProofInput *input, const Proof *proof) {
+        const EngineFallback *fallback = find_fallback(input);
+
+        if (huge_bytes(proof) > 0) /* it was started otherwise */
+                return NULL;
+        if (fallback && fallback->is_refusal)
+                return fallback->how;
+        return fallback && fallback->setting && input->wrong &&
+                               strstr(input->wrong, fallback->setting)
+                       ? input->wrong
+                       : NULL;
 }
 
 static bool is_idle(const Proof *proof) {
@@ -123,13 +156,115 @@ static Outcome judge_outcome(const ProofInput *input, const Proof *proof) {
                 return OUTCOME_NOT_STARTED;
         if (!proof->is_mapped_known && (!look->has_map || look->map.doubtful_bytes > 0))
                 return any > 0 ? OUTCOME_IN_USE : OUTCOME_UNKNOWN;
-        if (is_partly_small(proof))
+        if (find_stand_in(input, proof))
                 return OUTCOME_FELL_BACK;
         if (any == 0 && huge_bytes(proof) == 0)
                 return look->age_usec >= settled_usec || find_refusal(input, proof)
                                ? OUTCOME_FELL_BACK
                                : OUTCOME_STARTING;
         return is_idle(proof) ? OUTCOME_IDLE : OUTCOME_IN_USE;
+}
+
+/* ---- why, and what to do ---- */
+
+/* What it takes beyond what was meant for it, by its shared memory, all of which is seen. 0: no more than that. */
+static uint64_t count_taken(const Proof *proof) {
+        uint64_t bytes = add_saturated(huge_bytes(proof), proof->look->map.shared_bytes);
+        uint64_t pages = div_round_up(bytes, MAX(proof->page_size_bytes, UINT64_C(1)));
+
+        return proof->look->map.shared_bytes > 0 && pages > proof->wanted_pages ? pages : 0;
+}
+
+/* The same by its settings, as far as there is memory of that size. */
+static uint64_t count_needed(const ProofInput *input, const Proof *proof) {
+        const Sizing *need = find_need(input, proof);
+        uint64_t bytes = add_saturated(huge_bytes(proof), proof->small_bytes);
+        uint64_t given_bytes = mul_saturated(add_saturated(proof->wanted_pages, RULE_PAGES),
+                                             proof->page_size_bytes);
+
+        return need && MIN(bytes, need->bytes) > given_bytes ? need->pages : 0;
+}
+
+static void explain_off(Arena *arena, const char *refusal, Proof *proof) {
+        const StatusInstance *instance = proof->instance;
+
+        proof->cause = FALL_OFF;
+        proof->why = text_printable(arena, refusal);
+        proof->remedy = arena_printf(
+                arena,
+                "switch them on in its settings, then: systemctl restart %s; or, if it is to go without them, remove %s, then: hugeplanctl reload",
+                instance->unit, instance->file);
+}
+
+static void explain_short(Arena *arena, const ProofInput *input, uint64_t taken, uint64_t needed,
+                          Proof *proof) {
+        const StatusInstance *instance = proof->instance;
+        const Engine *engine = engine_of(instance);
+        const char *page_size = format_page_size(arena, proof->page_size_bytes);
+        bool is_auto = input->config && input->config->memory_kind == MEMORY_AUTO;
+
+        proof->cause = FALL_SHORT;
+        proof->why = arena_printf(arena, "%s %s pages of %s, and %s were meant for it",
+                                  taken > 0 ? "it takes" : "by its settings it takes up to",
+                                  format_count(arena, taken > 0 ? taken : needed), page_size,
+                                  format_count(arena, proof->wanted_pages));
+        if (is_auto)
+                proof->remedy = arena_printf(arena,
+                                             "hugeplanctl learn %s, then: systemctl restart %s",
+                                             instance->name, instance->unit);
+        else
+                proof->remedy = arena_printf(
+                        arena,
+                        "write %sPages=%s:%" PRIu64
+                        " into %s, then: hugeplanctl reload, and: systemctl restart %s",
+                        engine && engine->has_auto ? "Memory=auto or " : "", page_size,
+                        MAX(taken, needed), instance->file, instance->unit);
+}
+
+/* Enough was meant for it. */
+static void explain_lost(Arena *arena, Proof *proof) {
+        const StatusInstance *instance = proof->instance;
+        bool is_there = verdict_lets_start(instance->verdict) &&
+                        instance->pages_granted >= instance->pages_wanted;
+
+        proof->cause = FALL_LOST;
+        proof->why = instance->was_let_start
+                             ? arena_printf(arena, "it was let start with %s pages, and got %s",
+                                            format_count(arena, proof->wanted_pages),
+                                            format_count(arena, proof->mapped_pages))
+                             : "it has run since before its pages were reserved";
+        proof->remedy = is_there
+                                ? arena_printf(arena, "systemctl restart %s", instance->unit)
+                                : arena_printf(arena,
+                                               "its pages are not there now: hugeplanctl status %s "
+                                               "says why; once they are: systemctl restart %s",
+                                               instance->name, instance->unit);
+}
+
+static void explain(Arena *arena, const ProofInput *input, Proof *proof) {
+        const char *refusal = find_refusal(input, proof);
+        const EngineFallback *fallback = find_fallback(input);
+        uint64_t taken = count_taken(proof), needed = count_needed(input, proof);
+        const char *how = fallback ? fallback->how
+                          : proof->look->map.sysv_bytes > 0
+                                  ? "its System V segments were made without SHM_HUGETLB"
+                                  : "it has not asked for them, or could not have them";
+
+        if (refusal) {
+                explain_off(arena, refusal, proof);
+                return;
+        }
+        if (taken > 0 || (needed > 0 && proof->look->map.shared_bytes == 0))
+                explain_short(arena, input, taken, needed, proof);
+        else
+                explain_lost(arena, proof);
+        proof->why = arena_printf(arena, "%s; %s", proof->why, how);
+        const char *advice = fallback ? fallback->advice
+                             : proof->look->map.sysv_bytes > 0
+                                     ? "its owner needs the group 'hugetlb'"
+                                     : "its log may tell more";
+        if (advice)
+                proof->remedy = arena_printf(arena, "%s; %s", proof->remedy, advice);
 }
 
 /* ---- page tables ---- */
@@ -154,38 +289,83 @@ static void reckon_tables(const ProofInput *input, Proof *proof) {
 
 /* ---- beside the plan ---- */
 
+static void deviate(Arena *arena, Proof *proof, char *text, char *remedy) {
+        *vec_push(arena, &proof->deviations) = (Deviation){text, remedy};
+}
+
 static void add_deviations(Arena *arena, Proof *proof) {
-        const StatusHold *hold = proof->instance->until_restart;
-        const NodePages *planned = hold ? hold->nodes : proof->instance->nodes;
-        size_t n = hold ? hold->n_nodes : proof->instance->n_nodes;
+        const StatusInstance *instance = proof->instance;
+        const StatusHold *hold = instance->until_restart;
+        const NodePages *planned = hold ? hold->nodes : instance->nodes;
+        size_t n = hold ? hold->n_nodes : instance->n_nodes;
 
         if (proof->page_size_bytes == 0) /* what it wants is not known */
                 return;
         VEC_FOREACH(user, &proof->look->pages) {
-                uint64_t pages = page_user_kept_pages(user);
+                uint64_t pages = page_user_kept_pages(user), bytes = user->page_size_bytes;
 
-                if (user->page_size_bytes != proof->page_size_bytes) {
-                        if (user->page_size_bytes > 0 && pages > 0)
-                                *vec_push(arena, &proof->deviations) = arena_printf(
-                                        arena, "it has taken %s, a size that it was not given",
-                                        format_page_count_and_size(arena, pages,
-                                                                   user->page_size_bytes));
+                if (bytes != proof->page_size_bytes) {
+                        if (bytes > 0 && pages > 0)
+                                deviate(arena, proof,
+                                        arena_printf(
+                                                arena,
+                                                "it has taken %s, a size that it was not given",
+                                                format_page_count_and_size(arena, pages, bytes)),
+                                        arena_printf(arena, "see PageSize= in %s", instance->file));
                         continue;
                 }
                 if (pages > proof->wanted_pages)
-                        *vec_push(arena, &proof->deviations) =
+                        deviate(arena, proof,
                                 arena_printf(arena, "it has taken %s more than it was given",
                                              format_page_count(arena, pages - proof->wanted_pages,
-                                                               user->page_size_bytes));
+                                                               bytes)),
+                                arena_printf(arena, "raise its size in %s", instance->file));
                 ARRAY_FOREACH(node, user->nodes, user->n_nodes)
                         if (n > 0 && node->pages > 0 &&
                             !ARRAY_ANY(grant, planned, n, grant->node == node->node))
-                                *vec_push(arena, &proof->deviations) = arena_printf(
-                                        arena, "%s are on node %u, where it was given none",
-                                        format_page_count(arena, node->pages,
-                                                          user->page_size_bytes),
-                                        node->node);
+                                deviate(arena, proof,
+                                        arena_printf(arena,
+                                                     "%s are on node %u, where it was given none",
+                                                     format_page_count(arena, node->pages, bytes),
+                                                     node->node),
+                                        arena_printf(
+                                                arena,
+                                                "the kernel moves pages off memory that goes offline; "
+                                                "a restart takes them anew: systemctl restart %s",
+                                                instance->unit));
         }
+}
+
+static uint64_t pages_on(const NodePages *nodes, size_t n, unsigned node) {
+        return ARRAY_SUM(each, nodes, n, each->node == node ? each->pages : 0);
+}
+
+NodePages *proof_places(Arena *arena, const Proof *proof, size_t *ret_n) {
+        const StatusInstance *instance = proof->instance;
+        const PageUser *own = proof->own;
+        VEC(NodePages) places = {};
+        IdSet nodes = {};
+
+        *ret_n = instance->n_nodes;
+        if (!own || own->is_lower_bound || own->n_nodes == 0)
+                return instance->nodes;
+        ARRAY_FOREACH(each, own->nodes, own->n_nodes)
+                id_set_add(&nodes, each->node);
+        ARRAY_FOREACH(each, instance->nodes, instance->n_nodes)
+                id_set_add(&nodes, each->node);
+        uint64_t left = sub_floored(instance->pages_granted, own->pages);
+
+        ID_SET_FOREACH(node, &nodes) {
+                uint64_t used = pages_on(own->nodes, own->n_nodes, node);
+                uint64_t granted = pages_on(instance->nodes, instance->n_nodes, node);
+                uint64_t untouched = MIN(sub_floored(granted, used), left);
+
+                left -= untouched;
+                if (used + untouched > 0)
+                        *vec_push(arena, &places) = (NodePages){node, used + untouched};
+        }
+        *ret_n = places.n;
+        return places.items;
 }
 
 /* ---- all ---- */
@@ -195,6 +375,7 @@ Proof proof_judge(Arena *arena, const ProofInput *input) {
 
         take_figures(&proof);
         proof.outcome = judge_outcome(input, &proof);
+        proof.may_stand_in = may_stand_in(input, &proof);
         if (proof.outcome == OUTCOME_FELL_BACK)
                 explain(arena, input, &proof);
         if (proof.outcome == OUTCOME_UNKNOWN) {
@@ -207,71 +388,4 @@ Proof proof_judge(Arena *arena, const ProofInput *input) {
         proof.is_as_planned = proof.deviations.n == 0 && proof.outcome != OUTCOME_FELL_BACK &&
                               proof.outcome != OUTCOME_UNKNOWN;
         return proof;
-}
-
-/* ---- in words ---- */
-
-/* "fell back: 128 of 643 huge pages are mapped, and 1.1G of its memory is in small pages". */
-static char *describe_fall(Arena *arena, const Proof *proof) {
-        Text text = text_in(arena);
-
-        text_printf(&text, "%s: %s%s huge pages are mapped", proof_word(arena, proof),
-                    format_count(arena, proof->mapped_pages),
-                    proof->wanted_pages > 0 ? arena_printf(arena, " of %s",
-                                                           format_count(arena, proof->wanted_pages))
-                                            : "");
-        if (proof->small_bytes > 0)
-                text_printf(&text, ", and %s of its memory is in small pages",
-                            format_size(arena, proof->small_bytes));
-        return text.string;
-}
-
-void proof_add_problems(const Proof *proof, Diags *problems) {
-        const char *name = proof->instance->name;
-        bool is_unknown = proof->outcome == OUTCOME_UNKNOWN;
-
-        if (proof->why)
-                diags_tell(problems,
-                           (Diag){.severity = is_unknown ? SEVERITY_WARNING : SEVERITY_ERROR,
-                                  .remedy = proof->remedy},
-                           "%s %s: %s", name,
-                           is_unknown ? "cannot be judged" : describe_fall(problems->arena, proof),
-                           proof->why);
-        VEC_FOREACH(deviation, &proof->deviations)
-                diags_tell(problems, (Diag){.severity = SEVERITY_WARNING}, "%s: %s", name,
-                           *deviation);
-}
-
-static const char *const names[] = {
-        [OUTCOME_UNKNOWN] = "unknown",   [OUTCOME_NOT_STARTED] = "not-started",
-        [OUTCOME_STARTING] = "starting", [OUTCOME_IN_USE] = "in-use",
-        [OUTCOME_IDLE] = "idle",         [OUTCOME_FELL_BACK] = "fell-back",
-};
-
-const char *outcome_name(Outcome outcome) {
-        return names[outcome];
-}
-
-char *proof_word(Arena *arena, const Proof *proof) {
-        static const char *const words[] = {
-                [OUTCOME_UNKNOWN] = "not known", [OUTCOME_NOT_STARTED] = "not started",
-                [OUTCOME_STARTING] = "starting", [OUTCOME_IN_USE] = "in use",
-                [OUTCOME_IDLE] = "idle",         [OUTCOME_FELL_BACK] = "fell back",
-        };
-
-        return proof->outcome == OUTCOME_IDLE
-                       ? arena_printf(arena, "idle %s",
-                                      proof_format_age(arena, proof->look->age_usec))
-                       : arena_strdup(arena, words[proof->outcome]);
-}
-
-char *proof_format_age(Arena *arena, uint64_t age_usec) {
-        uint64_t minutes = age_usec / (60 * USEC_PER_SEC);
-
-        if (age_usec >= day_usec)
-                return arena_printf(arena, "%" PRIu64 " d", age_usec / day_usec);
-        if (minutes >= 60)
-                return arena_printf(arena, "%" PRIu64 " h", minutes / 60);
-        return minutes > 0 ? arena_printf(arena, "%" PRIu64 " min", minutes)
-                           : arena_printf(arena, "%" PRIu64 " s", age_usec / USEC_PER_SEC);
 }

@@ -346,7 +346,8 @@ static void judge_instance(Judge *judge, const PlanInstance *planned, const Lack
         else if (missing > 0 && !is_running(judge, planned))
                 judge_missing(judge, instance, missing, &nodes);
         instance->is_running = is_running(judge, planned);
-        instance->is_counted = instance->is_running && hold && hold->is_counted;
+        instance->was_let_start = instance->is_running && hold;
+        instance->is_counted = instance->was_let_start && hold->is_counted;
         if (instance->is_running && hold)
                 judge_running(judge, planned, hold, instance);
         else if (!instance->is_running)

@@ -52,6 +52,8 @@ typedef struct StatusHold {
         size_t n_nodes;
 } StatusHold;
 
+typedef struct Proof Proof;
+
 typedef struct StatusInstance {
         const char *name;
         const char *engine;
@@ -65,16 +67,15 @@ typedef struct StatusInstance {
         size_t n_nodes;
         unsigned priority;
         Shortage shortage;
-        bool is_running; /* its unit was let start, and has not stopped */
-        bool is_counted; /* and the hugetlb controller has counted for it since its start */
+        bool is_running;    /* its unit was let start, or runs without that, and has not stopped */
+        bool was_let_start; /* its gate gave it pages at that start */
+        bool is_counted;    /* and the hugetlb controller has counted for it since its start */
         /* It runs with other pages than these: it has these from its next start on. */
         const StatusHold *until_restart;
         Reason reason;
         Lack lack;               /* that it would have if it started now: status_lack_for_start() */
         const char *fingerprint; /* of its configuration; NULL: not known */
-        /* Whether it uses its pages, as a word for programs and one for people (status/proof.h); NULL: nobody has
-         * looked. */
-        const char *outcome, *outcome_word;
+        const Proof *proof; /* whether it uses its pages (status/proof.h); NULL: nobody has looked */
 } StatusInstance;
 
 typedef struct Status {

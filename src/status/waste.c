@@ -43,7 +43,7 @@ static void add_untouched(Arena *arena, const Proof *proof, const InstanceConfig
 /* Granted by an upper bound, or by a figure that is too large. */
 static void add_beyond(Arena *arena, const Proof *proof, const InstanceConfig *instance,
                        Waste waste, WasteList *list) {
-        if (proof->instance->until_restart || !proof->is_mapped_known)
+        if (proof->instance->until_restart || !proof->is_mapped_known || proof->may_stand_in)
                 return;
         waste.kind = WASTE_BEYOND;
         waste.pages = sub_floored(proof->instance->pages_granted, proof->mapped_pages);
@@ -62,8 +62,12 @@ static void add_fallen(Arena *arena, const Proof *proof, Waste waste, WasteList 
         waste.kind = WASTE_FELL_BACK;
         waste.pages = sub_floored(proof->instance->pages_granted, proof->mapped_pages);
         waste.age_usec = proof->look->age_usec;
-        waste.what = "granted to it, and it runs with small pages in their place";
-        waste.command = arena_printf(arena, "systemctl restart %s", proof->instance->unit);
+        waste.what = proof->cause == FALL_OFF
+                             ? "granted to it, and its settings have huge pages switched off"
+                     : proof->cause == FALL_SHORT
+                             ? "granted to it, too few for it, and it runs with small pages"
+                             : "granted to it, and it runs with small pages in their place";
+        waste.command = proof->remedy;
         add(arena, list, waste);
 }
 

@@ -27,7 +27,7 @@ typedef struct Waste {
         uint64_t pages;
         uint64_t age_usec; /* since when; 0: not known */
         const char *what;
-        const char *command; /* gives them back */
+        const char *command; /* gives them back; after a fall back: has them used */
 } Waste;
 
 typedef VEC(Waste) WasteList;
@@ -51,6 +51,6 @@ void waste_add_segments(Arena *arena, const PageUsers *page_users, WasteList *li
 
 /* What `verify` says. */
 typedef struct Proofs {
-        VEC(Proof) list;
+        ProofList list;
         WasteList waste;
 } Proofs;

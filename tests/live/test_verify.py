@@ -129,6 +129,15 @@ class Verify(unittest.TestCase):
         self.make_unit(counted)
         (self.root / "etc/hugeplan.d/shop.conf").write_text(f"[Instance]\nUnit={UNIT}\nPageSize=2M\n{text}\n")
 
+    def pages(self, n: int) -> None:
+        """So many are meant for it from now on."""
+        path = self.root / "etc/hugeplan.d/shop.conf"
+        path.write_text(path.read_text().replace("Memory=auto", f"Pages={n}"))
+
+    def kill_all(self) -> None:
+        for pid in self.pids():
+            os.kill(pid, signal.SIGKILL)
+
     def pids(self) -> list[int]:
         return [int(pid) for pid in (self.group / "cgroup.procs").read_text().split()]
 
@@ -285,7 +294,52 @@ class Verify(unittest.TestCase):
 
     def test_postgresql_off(self) -> None:
         self.postgresql("off", counted=False)
-        self.assert_fell_back(self.verify(), "huge_pages is off", 256 * MIB)
+        self.pages(140)
+        proof = self.verify()
+        self.assert_fell_back(proof, "huge_pages is off", 256 * MIB)
+        self.assertEqual(proof["cause"], "off")
+        # Neither a restart nor fewer pages helps.
+        self.assertRegex(self.waste()["fell-back"]["remedy"], r"^switch them on in its settings, .* remove /etc/hugeplan.d/shop")
+
+    def test_postgresql_too_few(self) -> None:
+        """The plan has fewer than it takes; check says the same."""
+        set_pool(40)
+        self.postgresql("try")
+        self.pages(100)
+        set_pool(PAGES)
+        proof = self.verify()
+        self.assert_fell_back(proof, "and 100 were meant for it", 256 * MIB)
+        taken = int(proof["why"].split("it takes ")[1].split()[0])
+        self.assertEqual((proof["cause"], taken), ("short", -(-proof["smallBytes"] // PAGE)))
+        self.assertRegex(proof["remedy"], r"^write Memory=auto or Pages=2M:1[3-9]\d into /etc/hugeplan.d/shop.conf, then")
+        found = {row["id"]: row for row in json.loads(self.run_ctl("--json=short", "check").stdout)["problems"]}
+        self.assertIn(proof["why"], found["fell-back"]["text"])
+        self.assertEqual(found["fell-back"]["remedy"], proof["remedy"])
+
+    def test_postgresql_early(self) -> None:
+        """Started before there were pages: now there are."""
+        set_pool(0)
+        self.postgresql("try")
+        set_pool(PAGES)
+        proof = self.verify()
+        self.assert_fell_back(proof, "it has run since before its pages were reserved", 256 * MIB)
+        self.assertTrue(proof["remedy"].startswith(f"systemctl restart {UNIT}"), proof["remedy"])
+        text = self.run_ctl("status").stdout
+        self.assertIn("1 fell back to small pages", text.splitlines()[0])
+        self.assertIn(f"what to do: systemctl restart {UNIT}", text)
+
+    def test_supervisor(self) -> None:
+        """Patroni runs, and its server was not let start."""
+        self.instance("Engine=postgresql\nPages=100")
+        supervisor = self.root / "patroni"
+        supervisor.write_text("#!/bin/sh\nsleep 600\n")
+        supervisor.chmod(0o755)
+        self.start(str(supervisor))
+        with self.later(DAY):
+            proof = self.verify()
+            self.assertEqual((proof["outcome"], proof["server"]), ("not-started", None), proof)
+            self.assertNotIn("fell", self.run_ctl("status").stdout)
+        self.kill_all()
 
     def test_postgresql_idle(self) -> None:
         self.postgresql("on")
@@ -302,15 +356,15 @@ class Verify(unittest.TestCase):
 
     # ---- MariaDB ----
 
-    def mariadb(self, large_pages: str) -> None:
+    def mariadb(self, large_pages: str, pool: str = "256M", size: str = "Memory=auto") -> None:
         server = need(shutil.which("mariadbd"), "mariadbd")
         directory = self.root / "my"
         (directory / "data").mkdir(parents=True)
         (directory / "my.cnf").write_text(
             f"[mysqld]\nuser=root\ndatadir={directory}/data\nsocket={directory}/socket\npid-file={directory}/pid\n"
-            f"skip-networking\nskip-grant-tables\ninnodb_log_file_size=4M\ninnodb_buffer_pool_size=256M\n"
+            f"skip-networking\nskip-grant-tables\ninnodb_log_file_size=4M\ninnodb_buffer_pool_size={pool}\n"
             f"key_buffer_size=16M\naria_pagecache_buffer_size=16M\n{large_pages}\n")
-        self.instance("Engine=mariadb\nMemory=auto\nConfigFile=/my/my.cnf")
+        self.instance(f"Engine=mariadb\n{size}\nConfigFile=/my/my.cnf")
         log = directory / "log"
         with log.open("wb") as file:
             self.start(server, f"--defaults-file={directory}/my.cnf", stdout=file, stderr=file,
@@ -330,6 +384,46 @@ class Verify(unittest.TestCase):
         self.assertGreater(proof["mappedBytes"], 0)
         self.assert_as_kernel(proof)
         self.assert_fell_back(proof, "falls back silently", 256 * MIB)
+
+    def test_mariadb_without_its_pool(self) -> None:
+        """What it was given takes its caches, and no page of its pool: that is less than a quarter of it."""
+        set_pool(151)
+        self.mariadb("large-pages\nkey_buffer_size=130M\naria_pagecache_buffer_size=130M", "320M", "Pages=151")
+        proof = self.verify()
+        self.assertGreater(proof["mappedBytes"], 100 * PAGE)
+        self.assert_as_kernel(proof)
+        self.assert_fell_back(proof, "and 151 were meant for it", 320 * MIB)
+        self.assertRegex(proof["remedy"], r"^write Memory=auto or Pages=2M:(29|30|31)\d into")
+        self.assertNotIn("beyond", self.waste())
+
+    # ---- MySQL ----
+
+    def test_mysql_chunks(self) -> None:
+        """8.0.36 with a pool of 1G, by what it maps: eight chunks, of which two fell back, and caches beside them."""
+        chunk = 138_412_032
+        small = chunk - 65_536  # these are not rounded to whole huge pages
+
+        def map_chunks() -> object:
+            huge = [mmap.mmap(-1, chunk, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | test_live.MAP_HUGETLB)
+                    for _ in range(6)]
+            return huge, [mmap.mmap(-1, n, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+                          for n in (small, small, 20 * MIB)]
+
+        (self.root / "my.cnf").write_text("[mysqld]\nlarge-pages\ninnodb_buffer_pool_size=1G\n")
+        set_pool(528)
+        self.assertEqual(count("nr_hugepages"), 528, "the kernel has no such pool")
+        self.instance("Engine=mysql\nPages=528\nConfigFile=/my.cnf")
+        with self.child(map_chunks):
+            proof = self.verify()
+            self.assertEqual(proof["mappedBytes"], 396 * PAGE)
+            self.assert_as_kernel(proof)
+            self.assert_fell_back(proof, "falls back chunk by chunk", 2 * small)
+            self.assertEqual(proof["cause"], "lost")
+            self.assertNotIn("beyond", self.waste())
+            self.assertIn("WARNING - 1 of 1 ready", self.run_ctl("status", "--nagios").stdout)
+        # With all eight the same caches are nobody's business.
+        with self.child(lambda: (map_pages(528), mmap.mmap(-1, 2 * small))):
+            self.assertEqual(self.verify()["outcome"], "in-use")
 
     def test_mariadb_without(self) -> None:
         self.mariadb("")

@@ -47,7 +47,7 @@ static void add_proof(Arena *arena, const Proofs *proofs, size_t i, Diags *probl
                            is_unknown ? "cannot be judged" : "fell back to small pages", proof.why);
         if (names.n != 1)
                 proof.why = NULL;
-        proof_add_problems(&proof, problems);
+        proof_add_problems(&proof, SEVERITY_ERROR, problems);
 }
 
 void report_add_findings(Arena *arena, Report *report) {

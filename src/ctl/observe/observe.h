@@ -11,6 +11,9 @@
  * one of them; without NAME also at what is nobody's. CONFIG is what the files say. All in COMMAND's arena. */
 Proofs observe(Command *command, const Status *status, const Config *config, const char *name);
 
+/* Looks at the servers alone. */
+ProofList prove_all(Command *command, const Status *status, const Config *config, const char *name);
+
 /* What `metrics` says, in COMMAND's arena. */
 Metrics metrics_now(Command *command);
 

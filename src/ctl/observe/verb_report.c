@@ -108,8 +108,8 @@ static Report *look_at_all(Command *command) {
         const Look *look;
         const Status *status = status_now(command, &config);
 
-        *findings = findings_now(command, &look);
-        *proofs = observe(command, status, look->config, NULL);
+        *proofs = observe(command, status, config ? config : read_config(command), NULL);
+        *findings = findings_now(command, status, &proofs->list, &look);
         *input = (ReportInput){
                 .host = *host ? host : NULL,
                 .when = moment(command),

@@ -29,10 +29,11 @@ typedef struct Verification {
         Proofs proofs;
 } Verification;
 
-/* The database's own settings, which explain a fall back and bound its sessions; and why it takes no huge
- * pages by them. */
-static void read_settings(const Verification *verification, const InstanceConfig *config,
-                          ProofInput *input, ServerLook *look) {
+/* The database's own settings, which explain a fall back and bound its sessions; what they need; and why it takes no
+ * huge pages by them. */
+static void read_settings(const Verification *verification, ProofInput *input, ServerLook *look) {
+        const InstanceConfig *config = input->config;
+        const StatusInstance *instance = input->instance;
         OwnerGatherer owner = gather_as_owner(verification->command->root);
         EngineTarget target;
         Figures figures = {};
@@ -40,14 +41,15 @@ static void read_settings(const Verification *verification, const InstanceConfig
         if (!config || config->refusal || !config->engine->has_auto)
                 return;
         target = figures_target(config, verification->topology);
-        owner.gatherer.gather(&owner.gatherer, verification->arena, config->engine, &target, NULL,
-                              0, &figures);
+        owner.gatherer.gather(&owner.gatherer, verification->arena, config->engine, &target,
+                              &instance->page_size_bytes, instance->page_size_bytes > 0, &figures);
         if (figures.n == 0)
                 return;
         const Gathered *gathered = figures.items[0].gathered;
 
         input->settings = &gathered->settings;
         input->wrong = figures.items[0].wrong;
+        input->sizing = input->wrong ? NULL : &figures.items[0].sizing;
         input->n_sessions_max = engine_sessions(config->engine, gathered);
         if (gathered->incomplete && engine_reader(config->engine)->sessions_setting)
                 *vec_push(verification->arena, &look->missing) = arena_printf(
@@ -72,26 +74,44 @@ static bool is_reserving(const StatusInstance *instance) {
         return !engine || engine->reserves;
 }
 
-static void verify_instance(Verification *verification, const StatusInstance *instance) {
+/* At a glance its settings are asked only for small memory that wants to be explained. */
+static const Proof *prove(Verification *verification, const StatusInstance *instance,
+                          bool is_glance) {
         Arena *arena = verification->arena;
-        const InstanceConfig *config = config_find(verification->config, instance->name);
+        const Engine *engine = instance->engine ? engine_find(instance->engine) : NULL;
         ServerLook *look = ARENA_NEW(arena, ServerLook);
+        Proof *proof = ARENA_NEW(arena, Proof);
         ProofInput input = {.instance = instance,
                             .look = look,
-                            .small_tables = config ? seen_small_tables(config) : NULL,
                             .base_page_bytes = verification->topology->base_page_bytes};
-        UnitStart start = UNIT_START_WANTED;
 
-        *look = server_look(verification->command->root, arena, verification->topology,
-                            instance->unit);
-        if (look->is_running)
-                read_settings(verification, config, &input, look);
-        else if (instance->unit)
-                start = find_start(verification, instance->unit);
-        Proof *proof = vec_push(arena, &verification->proofs.list);
-
+        *look = (is_glance ? server_glance : server_look)(
+                verification->command->root, arena, verification->topology, engine, instance->unit);
+        if (!is_glance || proof_wants_settings(engine, look)) {
+                if (!verification->config) {
+                        verification->config = read_config(verification->command);
+                        verification->topology = probe_topology(verification->command->root, arena);
+                }
+                input.config = config_find(verification->config, instance->name);
+                input.small_tables = input.config ? seen_small_tables(input.config) : NULL;
+                if (look->is_running)
+                        read_settings(verification, &input, look);
+        }
         *proof = proof_judge(arena, &input);
-        waste_add_instance(arena, proof, config, start, &verification->proofs.waste);
+        return proof;
+}
+
+static void find_waste(Verification *verification) {
+        VEC_FOREACH(proof, &verification->proofs.list) {
+                const StatusInstance *instance = proof->instance;
+                UnitStart start = proof->look->is_running || !instance->unit
+                                          ? UNIT_START_WANTED
+                                          : find_start(verification, instance->unit);
+
+                waste_add_instance(verification->arena, proof,
+                                   config_find(verification->config, instance->name), start,
+                                   &verification->proofs.waste);
+        }
 }
 
 /* Of nobody: what takes a look at the whole host. */
@@ -143,26 +163,27 @@ static void print(const Command *command, const Proofs *proofs) {
                       stdout);
 }
 
-void add_outcomes(const Command *command, Status *status) {
-        const Topology *topology = NULL;
+void add_outcomes(Command *command, Status *status) {
+        Verification verification = {.command = command, .arena = command->arena};
+        Diags problems = diags_in(command->arena);
+        size_t n = 0;
 
         ARRAY_FOREACH(instance, status->instances, status->n_instances) {
                 if (!instance->unit || instance->pages_wanted == 0)
                         continue;
-                if (!topology)
-                        topology = probe_page_sizes(command->root, command->arena);
-                ServerLook look =
-                        server_glance(command->root, command->arena, topology, instance->unit);
-                const ProofInput input = {.instance = instance, .look = &look};
-                const Proof proof = proof_judge(command->arena, &input);
-
-                instance->outcome = outcome_name(proof.outcome);
-                if (proof.outcome != OUTCOME_UNKNOWN)
-                        instance->outcome_word = proof_word(command->arena, &proof);
+                if (!verification.topology)
+                        verification.topology = probe_page_sizes(command->root, command->arena);
+                instance->proof = prove(&verification, instance, true);
+                if (instance->proof->outcome != OUTCOME_UNKNOWN)
+                        proof_add_problems(instance->proof, SEVERITY_WARNING, &problems);
+                for (; n < problems.list.n; n++)
+                        problems.list.items[n].file = instance->file;
         }
+        diags_add_all(&status->problems, &problems);
 }
 
-Proofs observe(Command *command, const Status *status, const Config *config, const char *name) {
+ProofList prove_all(Command *command, const Status *status, const Config *config,
+                    const char *name) {
         Verification verification = {
                 .command = command,
                 .arena = command->arena,
@@ -172,7 +193,20 @@ Proofs observe(Command *command, const Status *status, const Config *config, con
 
         ARRAY_FOREACH(instance, status->instances, status->n_instances)
                 if (name ? text_equals(instance->name, name) : is_reserving(instance))
-                        verify_instance(&verification, instance);
+                        *vec_push(command->arena, &verification.proofs.list) =
+                                *prove(&verification, instance, false);
+        return verification.proofs.list;
+}
+
+Proofs observe(Command *command, const Status *status, const Config *config, const char *name) {
+        Verification verification = {
+                .command = command,
+                .arena = command->arena,
+                .config = config,
+                .proofs = {.list = prove_all(command, status, config, name)},
+        };
+
+        find_waste(&verification);
         if (!name)
                 find_ownerless(&verification);
         return verification.proofs;

@@ -529,8 +529,7 @@ static const char *gather_jvm(Arena *arena, const EngineTarget *target, const So
 
 static const EngineFallback fallback = {
         "UseLargePages", NULL,
-        "where the heap's pages cannot be had at its start, Java goes on with small ones; its log has the warning 'Failed to reserve and commit memory'",
-        "restart it, so that it starts when its pages are there"};
+        "where the heap's pages cannot be had at its start, Java goes on with small ones; its log has the warning 'Failed to reserve and commit memory'"};
 
 static Reads reads(const char *word) {
         CLEANUP(arena_freep) Arena *arena = arena_new();

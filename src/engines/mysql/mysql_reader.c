@@ -78,8 +78,7 @@ static void ask_mariadb_version(Arena *arena, const EngineTarget *target, const 
 
 static const EngineFallback mariadb_fallback = {
         "large_pages", NULL,
-        "large_pages falls back silently: the key caches come first, and what its buffer pool could not have at its start it took in small pages",
-        "restart it, so that it starts when its pages are there"};
+        "large_pages falls back silently: the key caches come first, and what its buffer pool could not have at its start it took in small pages"};
 
 const EngineReader reader_mariadb = {
         .gather = gather_mariadb,
@@ -131,8 +130,7 @@ static void ask_mysql_version(Arena *arena, const EngineTarget *target, const So
 
 static const EngineFallback mysql_fallback = {
         "large_pages", NULL,
-        "large_pages falls back chunk by chunk; its log has a warning for each (MY-012681)",
-        "restart it, so that it starts when its pages are there"};
+        "large_pages falls back chunk by chunk; its log has a warning for each (MY-012681)"};
 
 const EngineReader reader_mysql = {
         .gather = gather_mysql,

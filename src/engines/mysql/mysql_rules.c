@@ -133,21 +133,6 @@ static void find_1g(RuleRun *run, const RuleInstance *instance) {
                 rule_planned_pages(run->arena, instance));
 }
 
-static void find_silent(RuleRun *run, const RuleInstance *instance) {
-        const UnitFacts *unit = instance->facts->unit;
-
-        if (!is_large(instance) || !rule_runs_without_pages(run, instance))
-                return;
-        rule_tell(run, (Diag){.file = instance->config->file, .key = "Unit"},
-                  "restart it when hugeplanctl status says ready, and look "
-                  "whether it holds pages then",
-                  "%s has large-pages on and runs without them: %s (pid %" PRIu64
-                  ", started %s ago) has mapped none of its %s, and its log need not say so",
-                  instance->config->name, unit->name, unit->pid,
-                  format_duration(run->arena, unit->age_usec),
-                  rule_planned_pages(run->arena, instance));
-}
-
 static void find_memlock(RuleRun *run, const RuleInstance *instance) {
         const Setting *setting = rule_setting(instance, "memlock");
         const UnitAssignment *limit;
@@ -223,7 +208,6 @@ static const RuleRow rows[] = {
         {RULE_MY_POOL_ONLY, "mariadb mysql", find_pool_only, NULL},
         {RULE_MY_SHORT, "mariadb mysql", find_short, NULL},
         {RULE_MARIA_1G, "mariadb", find_1g, NULL},
-        {RULE_MARIA_SILENT, "mariadb mysql", find_silent, NULL},
         {RULE_MARIA_MEMLOCK, "mariadb mysql", find_memlock, NULL},
         {RULE_MYSQL_CHUNK, "mysql", find_chunk, NULL},
         {RULE_MY_MEMLOCK_BYTES, "mariadb mysql", find_memlock_bytes, NULL},

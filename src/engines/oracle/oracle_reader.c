@@ -292,7 +292,7 @@ static const char *gather_oracle(Arena *arena, const EngineTarget *target, const
 static const EngineFallback fallback = {
         NULL, NULL,
         "its segments were made without SHM_HUGETLB, as USE_LARGE_PAGES=TRUE does when the pages, or the right to them, are missing",
-        "hugeplanctl check tells what is missing (ora-true, ora-group, ora-memlock); restart it then"};
+        "hugeplanctl check tells what is missing (ora-true, ora-group, ora-memlock)"};
 
 static Reads reads(const char *word) {
         if (text_starts_with(word, "ora_pmon_")) /* a process */

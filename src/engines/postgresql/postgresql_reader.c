@@ -79,10 +79,10 @@ static const char *answer_postgresql(Arena *arena, const Gathered *gathered, con
 static const EngineFallback fallbacks[] = {
         {"huge_pages", "off false no 0", "its huge_pages is off", NULL, true},
         {"huge_pages", "on true yes 1",
-         "its files have huge_pages=on, but it was started with something else", "restart it"},
+         "its files have huge_pages=on, but it was started with something else"},
         {"huge_pages", NULL,
          "with huge_pages=try it takes small pages when its segment cannot be had at its start, and its log says nothing",
-         "set huge_pages=on, and restart it: it then starts with huge pages, or says why not"},
+         "with huge_pages=on it starts with huge pages, or says why not"},
 };
 
 const EngineReader reader_postgresql = {

@@ -180,22 +180,6 @@ static void find_sysv(RuleRun *run, const RuleInstance *instance) {
                                                          : "it takes small ones, silently");
 }
 
-/* ---- as it runs ---- */
-
-static void find_status(RuleRun *run, const RuleInstance *instance) {
-        if (!rule_runs_without_pages(run, instance) || takes_none(instance))
-                return;
-        const UnitFacts *unit = instance->facts->unit;
-        rule_tell(run, (Diag){.file = instance->config->file, .key = "Unit"},
-                  "write huge_pages = on, then restart it: it refuses if there is anything "
-                  "wrong (from 17 on: SHOW huge_pages_status)",
-                  "%s runs without huge pages: %s (pid %" PRIu64
-                  ", started %s ago) has mapped none of its %s",
-                  instance->config->name, unit->name, unit->pid,
-                  format_duration(run->arena, unit->age_usec),
-                  rule_planned_pages(run->arena, instance));
-}
-
 /* ---- of which size ---- */
 
 /* huge_page_size: kB without a unit; 0 is the kernel's default size. */
@@ -334,7 +318,6 @@ static const RuleRow rows[] = {
         {RULE_PG_TIGHT, "postgresql", find_tight, NULL},
         {RULE_PG_CMDLINE, "postgresql", find_cmdline, NULL},
         {RULE_PG_SYSV, "postgresql", find_sysv, NULL},
-        {RULE_PG_STATUS, "postgresql", find_status, NULL},
         {RULE_PG_PAGESIZE, "postgresql", find_pagesize, NULL},
         {RULE_PG_DASH, "postgresql", find_dash, NULL},
         {RULE_PG_VERSION, "postgresql", find_version, NULL},

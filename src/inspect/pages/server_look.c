@@ -37,6 +37,7 @@ typedef struct Looker {
         const Root *root;
         Arena *arena; /* the caller's, for what stays */
         const Topology *topology;
+        const Engine *engine; /* NULL: not known */
         const char *unit;
         const char *group; /* NULL: it has none */
         uint64_t deadline_usec;
@@ -120,20 +121,35 @@ static void read_members(Looker *looker, size_t n_max) {
                           n_seen, looker->pids.n);
 }
 
+static bool has_server_name(const Looker *looker, const Member *member) {
+        return looker->engine && looker->engine->servers &&
+               text_has_word(looker->engine->servers, member->process.command);
+}
+
+/* A server's program rather than another, then who has more huge pages, then more memory. */
+static bool is_likelier(const Looker *looker, const Member *one, const Member *other) {
+        bool is_named = has_server_name(looker, one);
+
+        if (is_named != has_server_name(looker, other))
+                return is_named;
+        return one->process.huge_bytes != other->process.huge_bytes
+                       ? one->process.huge_bytes > other->process.huge_bytes
+                       : one->size_bytes > other->size_bytes;
+}
+
 /* Who has the database's memory mapped, and is the parent of the others who have: not a supervisor above it. */
 static Member *find_server(const Looker *looker) {
         Member *largest = NULL;
 
         VEC_FOREACH(member, &looker->members)
-                if (!largest || member->process.huge_bytes > largest->process.huge_bytes ||
-                    (member->process.huge_bytes == largest->process.huge_bytes &&
-                     member->size_bytes > largest->size_bytes))
+                if (!largest || is_likelier(looker, member, largest))
                         largest = member;
         for (unsigned depth = 0; depth < GROUP_DEPTH_MAX; depth++) {
                 Member *parent = VEC_FIND(each, &looker->members,
                                           each->process.pid == largest->process.parent_pid);
 
-                if (!parent || parent->size_bytes < largest->size_bytes / 2)
+                if (!parent || parent->size_bytes < largest->size_bytes / 2 ||
+                    has_server_name(looker, parent) != has_server_name(looker, largest))
                         break;
                 largest = parent;
         }
@@ -317,6 +333,23 @@ static void count_pages(Looker *looker) {
                 *vec_push(looker->arena, &looker->look.pages) = *user;
 }
 
+/* Nothing but a supervisor is in the unit: no process is called as a server is, and none has a database's memory. */
+static bool is_without_server(const Looker *looker, const Member *likeliest) {
+        const Engine *engine = looker->engine;
+        const MemoryMap *map = &looker->look.map;
+        uint64_t main_bytes = add_saturated(map->huge_bytes, map->doubtful_bytes);
+
+        if (!engine || !engine->servers || has_server_name(looker, likeliest) ||
+            looker->members.n < looker->pids.n)
+                return false;
+        VEC_FOREACH(charge, &looker->charges)
+                main_bytes = add_saturated(main_bytes, charge->pages + charge->reserved_pages);
+        main_bytes = add_saturated(main_bytes,
+                                   likeliest->process.huge_bytes + map->shared_bytes +
+                                           (engine->maps_all_at_start ? 0 : map->private_bytes));
+        return main_bytes == 0 && (looker->look.has_map || engine->maps_all_at_start);
+}
+
 static void look_at_server(Looker *looker) {
         Member *server = find_server(looker);
 
@@ -324,7 +357,9 @@ static void look_at_server(Looker *looker) {
         looker->look.command = server->process.command;
         read_age(looker);
         read_map(looker, server);
-        if (looker->look.is_glance)
+        if (is_without_server(looker, server))
+                looker->look = (ServerLook){.is_glance = looker->look.is_glance};
+        if (looker->look.is_glance || !looker->look.is_running)
                 return;
         read_limits(looker);
         if (!looker->look.is_counted)
@@ -332,10 +367,11 @@ static void look_at_server(Looker *looker) {
 }
 
 static ServerLook look_at(const Root *root, Arena *arena, const Topology *topology,
-                          const char *unit, bool is_glance) {
+                          const Engine *engine, const char *unit, bool is_glance) {
         Looker looker = {.root = root,
                          .arena = arena,
                          .topology = topology,
+                         .engine = engine,
                          .unit = unit,
                          .group = unit ? unit_cgroup_find(root, arena, unit) : NULL,
                          .deadline_usec = deadline_in(look_usec_max),
@@ -355,15 +391,17 @@ static ServerLook look_at(const Root *root, Arena *arena, const Topology *topolo
                           "(hidepid=)");
                 judge_charges(&looker);
         }
-        count_pages(&looker);
+        if (looker.look.is_running)
+                count_pages(&looker);
         return looker.look;
 }
 
-ServerLook server_look(const Root *root, Arena *arena, const Topology *topology, const char *unit) {
-        return look_at(root, arena, topology, unit, false);
+ServerLook server_look(const Root *root, Arena *arena, const Topology *topology,
+                       const Engine *engine, const char *unit) {
+        return look_at(root, arena, topology, engine, unit, false);
 }
 
 ServerLook server_glance(const Root *root, Arena *arena, const Topology *topology,
-                         const char *unit) {
-        return look_at(root, arena, topology, unit, true);
+                         const Engine *engine, const char *unit) {
+        return look_at(root, arena, topology, engine, unit, true);
 }

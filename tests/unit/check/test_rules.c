@@ -24,6 +24,7 @@ typedef struct Case {
         const char *thp;     /* what the kernel has */
         const char *held;    /* "UNIT PAGES" of 2M; by a segment: "- PAGES" */
         const char *running; /* as running_make() has it */
+        Outcome outcome;     /* of a look at its server; none: nobody has looked */
         const char *alert;   /* the end of the alert log of DB */
         const char *expects; /* part of what is said; NULL: nothing is */
         TestFile files[FILES_MAX];
@@ -115,18 +116,6 @@ static const Case cases[] = {
         {"pg-sysv", PG_PAGES, .settings = "huge_pages=on\nshared_memory_type=sysv",
          .expects = "it does not start"},
         {"pg-sysv", PG_PAGES, .settings = "huge_pages=on\nshared_memory_type=mmap"},
-        {"pg-status", PG_PAGES, .topology = RESERVED,
-         .files = {RUNS("/sys/fs/cgroup/system.slice/system-postgresql.slice/"
-                        "postgresql@15-main.service")},
-         .expects = "(pid 812, started 1h 30min ago) has mapped none"},
-        /* Nothing was reserved when it was started. */
-        {"pg-status", PG_PAGES,
-         .files = {RUNS("/sys/fs/cgroup/system.slice/system-postgresql.slice/"
-                        "postgresql@15-main.service")}},
-        {"pg-status", PG_PAGES, .topology = RESERVED, .held = "postgresql@15-main.service 1081",
-         .files = {RUNS("/sys/fs/cgroup/system.slice/system-postgresql.slice/"
-                        "postgresql@15-main.service")}},
-        {"pg-status", PG_PAGES},
         {"pg-pagesize", PG_PAGES, .settings = "huge_page_size=1GB", .expects = "pages of 1G"},
         {"pg-pagesize", PG_PAGES "PageSize=1G\n", .settings = "huge_pages=on",
          .expects = "pages of 2M, the kernel's default"},
@@ -338,11 +327,6 @@ static const Case cases[] = {
         {"maria-1g", MARIA, .settings = "large_pages=ON\ninnodb_buffer_pool_size=512M",
          .topology = "sizes 1G 2M\nnode 0 total=64G free=40G 1G=2/2/0 2M=0/0/0\n"},
         {"maria-1g", MARIA, .settings = "large_pages=ON\ninnodb_buffer_pool_size=3G"},
-        {"maria-silent", MARIA, .settings = "large_pages=1", .files = {RUNS(MARIA_DIR)}},
-        {"maria-silent", MARIA, .settings = "large_pages=1", .files = {RUNS(MARIA_DIR)},
-         .topology = RESERVED, .expects = "has mapped none of its 659"},
-        {"maria-silent", MARIA, .settings = "large_pages=1", .held = "mariadb.service 643",
-         .topology = RESERVED, .files = {RUNS(MARIA_DIR)}},
         {"maria-memlock", MARIA, .settings = "large_pages=1\nmemlock=1",
          .files = {{"/lib/systemd/system/mariadb.service", "[Service]\nUser=mysql\n"}},
          .expects = "neither CAP_IPC_LOCK nor LimitMEMLOCK=infinity"},
@@ -473,18 +457,15 @@ static const Case cases[] = {
          .expects = "may take 1 page of 1G (1G) beyond the pools: a database"},
         {"overcommit-pages", PG_PAGES,
          .files = {{"/sys/kernel/mm/hugepages/hugepages-2048kB/nr_overcommit_hugepages", "0\n"}}},
-        {"pool-unused", "[Instance]\nUnit=es.service\nPages=100\n", .topology = RESERVED,
-         .files = {RUNS("/sys/fs/cgroup/system.slice/es.service")},
-         .expects = "es.service has run for 1h 30min and holds none of the 100 pages"},
-        {"pool-unused", "[Instance]\nUnit=es.service\nPages=100\n",
-         .files = {RUNS("/sys/fs/cgroup/system.slice/es.service")}},
-        {"pool-unused", "[Instance]\nUnit=es.service\nPages=100\n", .held = "es.service 3",
-         .topology = RESERVED, .files = {RUNS("/sys/fs/cgroup/system.slice/es.service")}},
-        {"pool-unused", "[Instance]\nUnit=es.service\nPages=100\n",
-         .files = {{"/sys/fs/cgroup/system.slice/es.service/cgroup.procs", "812\n"},
-                   {"/proc/uptime", "700.00 11000.00\n"},
-                   {"/proc/812/stat", "812 (es) S 1 812 812 0 -1 4194304 1 2 3 4 5 6 7 8 20 0 1 0 "
-                                      "60000 1000 100\n"}}},
+        {"fell-back", PG_PAGES, .outcome = OUTCOME_FELL_BACK,
+         .expects = "db fell back: 0 of 1,081 huge pages are mapped, and 2.1G of its memory is in"},
+        {"fell-back", PG_PAGES, .outcome = OUTCOME_IN_USE,
+         .held = "postgresql@15-main.service 1081"},
+        {"fell-back", PG_PAGES},
+        {"off-plan", PG_PAGES, .held = "postgresql@15-main.service 1088", .outcome = OUTCOME_IN_USE,
+         .expects = "db: it has taken 7 pages of 2M more than it was given"},
+        {"off-plan", PG_PAGES, .held = "postgresql@15-main.service 1081",
+         .outcome = OUTCOME_IN_USE},
         {"pool-taken", PG_PAGES, .held = "dpdk.service 512",
          .expects = "512 pages of 2M belong to no instance's unit, and the instances want 1,081"},
         {"pool-taken", PG_PAGES, .held = "postgresql@15-main.service 512"},
@@ -720,6 +701,28 @@ static PageUsers *case_page_users(Arena *arena, const Case *c) {
         return page_users;
 }
 
+/* As the one judge of that has it. */
+static ProofList case_proofs(Arena *arena, const Case *c, const PageUsers *page_users,
+                             const Plan *plan) {
+        const PlanInstance *planned = plan_find(plan, "db");
+        StatusInstance *instance = ARENA_NEW(arena, StatusInstance);
+        ServerLook *look = ARENA_NEW(arena, ServerLook);
+        ProofList proofs = {};
+
+        *instance = (StatusInstance){.name = "db",
+                                     .engine = planned->demand->config->engine->name,
+                                     .unit = planned->demand->config->unit,
+                                     .page_size_bytes = planned->page_size_bytes,
+                                     .pages_wanted = planned->pages_wanted};
+        *look = (ServerLook){.is_running = true, .has_map = true, .is_all_mapped = true};
+        if (c->outcome == OUTCOME_FELL_BACK)
+                look->map.shared_bytes = 2162 * MIB;
+        vec_push_all(arena, &look->pages, &page_users->list);
+        *vec_push(arena, &proofs) =
+                proof_judge(arena, &(ProofInput){.instance = instance, .look = look});
+        return c->outcome == OUTCOME_UNKNOWN ? (ProofList){} : proofs;
+}
+
 /* What was learned counts with Memory=auto. */
 static void make_automatic(Config *config) {
         InstanceConfig *instance = (InstanceConfig *) config_find(config, "db");
@@ -815,6 +818,8 @@ static Findings judge(Arena *arena, const Case *c) {
         if (c->alert)
                 host_facts_add_alert(arena, facts, "DB", "/u01/alert_DB.log",
                                      &(SourceText){c->alert, strlen(c->alert), 0});
+        const PageUsers *page_users = case_page_users(arena, c);
+        const ProofList proofs = case_proofs(arena, c, page_users, plan);
         const RuleInput input = {
                 .config = config,
                 .topology = topology,
@@ -824,7 +829,8 @@ static Findings judge(Arena *arena, const Case *c) {
                 .thp = &thp,
                 .figures = &figures,
                 .facts = facts,
-                .page_users = case_page_users(arena, c),
+                .page_users = page_users,
+                .proofs = &proofs,
                 .setting_sources = case_setting_sources(arena, c, topology),
                 .boot_line =
                         kernel_line_read(arena, c->boot_line ? c->boot_line : "", NULL, topology),

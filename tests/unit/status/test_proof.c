@@ -3,6 +3,7 @@
 /* What is made of what was seen: each outcome with the evidence that it needs, and without it. */
 
 #include "engines/engine.h"
+#include "render/render.h"
 #include "status/waste.h"
 #include "support/testing.h"
 
@@ -86,9 +87,72 @@ static void test_fell_back(void **state) {
         c = make(*state, 100, 100);
         c->look.map.shared_bytes = 64 * MIB;
         assert_outcome(*state, c, OUTCOME_FELL_BACK, false);
+        /* PostgreSQL has all of its main memory in one segment, so that private memory is something else. */
         c = make(*state, 60, 60);
-        c->look.map.private_bytes = 128 * MIB;
+        c->look.map.private_bytes = c->look.map.private_largest_bytes = 160 * MIB;
+        assert_outcome(*state, c, OUTCOME_IN_USE, true);
+        c->instance.engine = "mariadb";
         assert_outcome(*state, c, OUTCOME_FELL_BACK, false);
+}
+
+/* What a server maps, beside what it was given and what its settings need; measured but for the last four. */
+static const struct {
+        const char *engine;
+        uint64_t given, mapped;
+        uint64_t needed, piece_mib; /* by its settings; 0: they are not known */
+        uint64_t private_mib, largest_mib, shared_mib;
+        bool was_let_start;
+        const char *cause;  /* NULL: in use */
+        const char *remedy; /* the beginning; NULL: in use */
+} servers[] = {
+        /* 8.0.36: two of eight chunks. Adjacent mappings are one. */
+        {"mysql", 528, 396, 528, 128, 264, 264, 0, true, "lost", "systemctl restart pg.service"},
+        {"mysql", 528, 462, 528, 128, 180, 132, 0, true, "lost", "systemctl restart pg.service"},
+        {"mysql", 528, 396, 0, 0, 264, 132, 0, true, "lost", "systemctl restart pg.service"},
+        /* One of 800. */
+        {"mysql", 52800, 52734, 52800, 128, 200, 132, 0, true, "lost", "systemctl restart"},
+        /* 151 granted, a pool of 320M: the key caches took 115. */
+        {"mariadb", 151, 115, 279, 320, 340, 328, 0, true, "short",
+         "write Memory=auto or Pages=2M:279 into /etc/hugeplan.d/pg.conf, then: hugeplanctl reload"},
+        {"mariadb", 151, 115, 0, 0, 340, 328, 0, true, "lost", "systemctl restart pg.service"},
+        {"mariadb", 115, 115, 279, 320, 340, 328, 0, true, "short",
+         "write Memory=auto or Pages=2M:279"},
+        /* It needs 195, and was given 100. */
+        {"postgresql", 100, 0, 197, 0, 0, 0, 390, true, "short",
+         "write Memory=auto or Pages=2M:197 into"},
+        {"postgresql", 195, 0, 0, 0, 0, 0, 390, false, "lost", "systemctl restart pg.service"},
+        /* Other memory of theirs, beside figures that are upper bounds, or generous. */
+        {"mysql", 536, 528, 536, 128, 300, 200, 0, true, NULL, NULL},
+        {"mysql", 1000, 528, 528, 128, 300, 200, 0, true, NULL, NULL},
+        {"mariadb", 279, 275, 279, 320, 500, 400, 0, true, NULL, NULL},
+        {"postgresql", 160, 139, 141, 0, 2000, 2000, 0, true, NULL, NULL},
+};
+
+static void test_servers(void **state) {
+        for (size_t i = 0; i < ARRAY_LEN(servers); i++) {
+                Case *c = make(*state, servers[i].mapped, servers[i].mapped);
+                const Sizing sizing = {.page_size_bytes = 2 * MIB,
+                                       .pages = servers[i].needed,
+                                       .bytes = servers[i].needed * 2 * MIB,
+                                       .mapping_bytes = servers[i].piece_mib * MIB};
+                MemoryMap *map = &c->look.map;
+
+                c->instance.engine = servers[i].engine;
+                c->instance.pages_wanted = c->instance.pages_granted = servers[i].given;
+                c->instance.was_let_start = servers[i].was_let_start;
+                c->input.sizing = sizing.pages > 0 ? &sizing : NULL;
+                map->private_bytes = servers[i].private_mib * MIB;
+                map->private_largest_bytes = servers[i].largest_mib * MIB;
+                map->shared_bytes = servers[i].shared_mib * MIB;
+                const Proof proof = judge(*state, c);
+
+                print_message("%zu: %s\n", i, proof.why ? proof.why : "in use");
+                assert_text(outcome_name(proof.outcome), servers[i].cause ? "fell-back" : "in-use");
+                assert_text(fall_cause_name(proof.cause), servers[i].cause);
+                if (servers[i].remedy)
+                        assert_memory_equal(proof.remedy, servers[i].remedy,
+                                            strlen(servers[i].remedy));
+        }
 }
 
 /* None at all, without anything else to be seen: only after a while. */
@@ -115,6 +179,9 @@ static void test_why(void **state) {
         c->input.settings = &settings;
         set(*state, &settings, "huge_pages", "off");
         assert_text(judge(*state, c).why, "its huge_pages is off");
+        assert_contains(judge(*state, c).remedy,
+                        "switch them on in its settings, then: systemctl restart pg.service; or,");
+        assert_text(fall_cause_name(judge(*state, c).cause), "off");
         set(*state, &settings, "huge_pages", "on");
         assert_contains(judge(*state, c).why, "it was started with something else");
         /* What is wrong with another setting is no reason; with this one it is. */
@@ -128,6 +195,50 @@ static void test_why(void **state) {
         assert_contains(judge(*state, c).why, "has not asked for them");
         c->look.map.sysv_bytes = 278 * MIB;
         assert_contains(judge(*state, c).why, "without SHM_HUGETLB");
+}
+
+/* Enough was meant for it: when it was started, and whether it is there now. */
+static void test_lost(void **state) {
+        Case *c = make(*state, 0, 0);
+
+        c->look.map.shared_bytes = 278 * MIB;
+        assert_contains(judge(*state, c).why, "it has run since before its pages were reserved; ");
+        c->instance.was_let_start = true;
+        assert_contains(judge(*state, c).why, "it was let start with 139 pages, and got 0; ");
+        c->instance.pages_granted = 100;
+        assert_contains(judge(*state, c).remedy,
+                        "hugeplanctl status pg says why; once they are: systemctl restart");
+        /* By the files a reload has another size: what it runs with is what it was let start with. */
+        InstanceConfig config = {.memory_kind = MEMORY_AUTO};
+
+        c->instance.pages_wanted = c->instance.pages_granted = 100;
+        c->input.config = &config;
+        assert_contains(judge(*state, c).remedy,
+                        "hugeplanctl learn pg, then: systemctl restart pg.service");
+}
+
+static void assert_places(Arena *arena, Case *c, const char *expected) {
+        const Proof proof = judge(arena, c);
+        size_t n;
+        const NodePages *places = proof_places(arena, &proof, &n);
+
+        assert_text(render_nodes(arena, places, n), expected);
+}
+
+/* Memory went offline: the kernel has moved 9 of its pages. */
+static void test_places(void **state) {
+        NodePages granted = {2, 99}, used[] = {{0, 9}, {2, 50}};
+        Case *c = make(*state, 99, 59);
+
+        c->instance.nodes = &granted;
+        c->instance.pages_wanted = c->instance.pages_granted = 99;
+        c->look.pages.items[0].nodes = used;
+        c->look.pages.items[0].n_nodes = 2;
+        assert_places(*state, c, "0:9 2:90");
+        c->look.pages.items[0].is_lower_bound = true; /* there may be more of them */
+        assert_places(*state, c, "2:99");
+        c->look.pages.n = 0;
+        assert_places(*state, c, "2:99");
 }
 
 /* By its own settings it takes none, so that nobody has to wait a minute; but who has some was started with
@@ -197,10 +308,11 @@ static void test_deviations(void **state) {
         const Proof proof = judge(*state, c);
 
         assert_int_equal(proof.deviations.n, 3);
-        assert_text(proof.deviations.items[0], "it has taken 6 pages of 2M more than it was given");
-        assert_text(proof.deviations.items[1],
+        assert_text(proof.deviations.items[0].text,
+                    "it has taken 6 pages of 2M more than it was given");
+        assert_text(proof.deviations.items[1].text,
                     "45 pages of 2M are on node 1, where it was given none");
-        assert_text(proof.deviations.items[2],
+        assert_text(proof.deviations.items[2].text,
                     "it has taken 2 pages of 1G (2G), a size that it was not given");
         assert_false(proof.is_as_planned);
         /* What it wants is not known. */
@@ -292,6 +404,13 @@ static void test_waste(void **state) {
         assert_text(list.items[0].command,
                     "write Pages=139 into /etc/hugeplan.d/pg.conf, then: hugeplanctl reload");
         assert_int_equal(list.items[0].pages, 21);
+        /* No fewer pages as long as small memory may be its own: shared, or not known. */
+        c->look.map.shared_bytes = 18 * MIB;
+        assert_int_equal(waste_of(*state, c, &config, UNIT_START_WANTED).n, 0);
+        c->look.map.shared_bytes = 0;
+        c->look.has_map = false;
+        assert_int_equal(waste_of(*state, c, &config, UNIT_START_WANTED).n, 0);
+        c->look.has_map = true;
         c->look.is_all_mapped = false; /* more may be mapped than was seen */
         assert_int_equal(waste_of(*state, c, &config, UNIT_START_WANTED).n, 0);
 }
@@ -342,7 +461,10 @@ TEST_FILE(proof) {
                 TEST(test_in_use),
                 TEST(test_fell_back),
                 TEST(test_starting),
+                TEST(test_servers),
                 TEST(test_why),
+                TEST(test_lost),
+                TEST(test_places),
                 TEST(test_refusal),
                 TEST(test_idle),
                 TEST(test_unknown),

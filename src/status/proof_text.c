@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* A proof in words: the second half of proof.h, without the engines that the judge asks. */
+
+#include "base/text.h"
+#include "model/rule.h"
+#include "status/proof.h"
+
+static const uint64_t day_usec = 24 * 60 * 60 * USEC_PER_SEC;
+
+/* "fell back: 128 of 643 huge pages are mapped, and 1.1G of its memory is in small pages". */
+static char *describe_fall(Arena *arena, const Proof *proof) {
+        Text text = text_in(arena);
+
+        text_printf(&text, "%s: %s%s huge pages are mapped", proof_word(arena, proof),
+                    format_count(arena, proof->mapped_pages),
+                    proof->wanted_pages > 0 ? arena_printf(arena, " of %s",
+                                                           format_count(arena, proof->wanted_pages))
+                                            : "");
+        if (proof->small_bytes > 0)
+                text_printf(&text, ", and %s of its memory is in small pages",
+                            format_size(arena, proof->small_bytes));
+        return text.string;
+}
+
+void proof_add_problems(const Proof *proof, Severity severity, Diags *problems) {
+        const char *name = proof->instance->name;
+        bool is_unknown = proof->outcome == OUTCOME_UNKNOWN;
+
+        if (proof->why)
+                diags_tell(problems,
+                           (Diag){.severity = is_unknown ? SEVERITY_WARNING : severity,
+                                  .id = is_unknown ? NULL : rules[RULE_FELL_BACK].id,
+                                  .remedy = proof->remedy},
+                           "%s %s: %s", name,
+                           is_unknown ? "cannot be judged" : describe_fall(problems->arena, proof),
+                           proof->why);
+        VEC_FOREACH(deviation, &proof->deviations)
+                diags_tell(problems,
+                           (Diag){.severity = SEVERITY_WARNING,
+                                  .id = rules[RULE_OFF_PLAN].id,
+                                  .remedy = deviation->remedy},
+                           "%s: %s", name, deviation->text);
+}
+
+static const char *const names[] = {
+        [OUTCOME_UNKNOWN] = "unknown",   [OUTCOME_NOT_STARTED] = "not-started",
+        [OUTCOME_STARTING] = "starting", [OUTCOME_IN_USE] = "in-use",
+        [OUTCOME_IDLE] = "idle",         [OUTCOME_FELL_BACK] = "fell-back",
+};
+
+const char *outcome_name(Outcome outcome) {
+        return names[outcome];
+}
+
+const char *fall_cause_name(FallCause cause) {
+        static const char *const causes[] = {
+                [FALL_SHORT] = "short", [FALL_LOST] = "lost", [FALL_OFF] = "off"};
+
+        return causes[cause];
+}
+
+char *proof_word(Arena *arena, const Proof *proof) {
+        static const char *const words[] = {
+                [OUTCOME_UNKNOWN] = "not known", [OUTCOME_NOT_STARTED] = "not started",
+                [OUTCOME_STARTING] = "starting", [OUTCOME_IN_USE] = "in use",
+                [OUTCOME_IDLE] = "idle",         [OUTCOME_FELL_BACK] = "fell back",
+        };
+
+        return proof->outcome == OUTCOME_IDLE
+                       ? arena_printf(arena, "idle %s",
+                                      proof_format_age(arena, proof->look->age_usec))
+                       : arena_strdup(arena, words[proof->outcome]);
+}
+
+char *proof_format_age(Arena *arena, uint64_t age_usec) {
+        uint64_t minutes = age_usec / (60 * USEC_PER_SEC);
+
+        if (age_usec >= day_usec)
+                return arena_printf(arena, "%" PRIu64 " d", age_usec / day_usec);
+        if (minutes >= 60)
+                return arena_printf(arena, "%" PRIu64 " h", minutes / 60);
+        return minutes > 0 ? arena_printf(arena, "%" PRIu64 " min", minutes)
+                           : arena_printf(arena, "%" PRIu64 " s", age_usec / USEC_PER_SEC);
+}
