@@ -141,6 +141,27 @@ Promises *plan_promises(Arena *arena, const PlanInput *input) {
         return promises;
 }
 
+/* Whose pages are likely whose from now on. */
+static void note_likely(const Planner *planner, const Promises *promises) {
+        uint64_t bytes = promises->topology->page_sizes[promises->size].bytes;
+        uint64_t left = promises->left_pages;
+
+        VEC_FOREACH(row, &promises->list) {
+                PlanInstance *instance = (PlanInstance *) plan_find(planner->plan, row->loose);
+                uint64_t pages = row->used_pages + row->likely_pages;
+
+                if (!row->loose)
+                        continue;
+                if (instance && instance->page_size_bytes == bytes) {
+                        instance->likely_pages = MIN(pages, instance->pages_granted);
+                        pages -= instance->likely_pages;
+                }
+                left += pages;
+        }
+        if (left > 0)
+                *vec_push(planner->arena, &planner->plan->left) = (LedgerLeft){bytes, left};
+}
+
 Plan *plan_make(Arena *arena, const PlanInput *input) {
         Plan *plan = ARENA_NEW(arena, Plan);
         Planner planner = {.arena = arena, .input = input, .plan = plan};
@@ -171,6 +192,8 @@ Plan *plan_make(Arena *arena, const PlanInput *input) {
         planner_serve(&planner);
         planner_set_targets(&planner);
         planner_cover(&planner);
+        for (size_t k = 0; k < topology->n_page_sizes; k++)
+                note_likely(&planner, &planner.promises[k]);
         return plan;
 }
 
@@ -266,6 +289,8 @@ void plan_record(Arena *arena, const Plan *plan, Ledger *ledger) {
                         .placement = config->refusal && before ? before->placement
                                                                : config->placement,
                         .is_released = was_released,
+                        .is_loose = !config->unit,
+                        .likely_pages = instance->likely_pages,
                         .has_stood = before && before->has_stood &&
                                      before->page_size_bytes == instance->page_size_bytes &&
                                      before->pages_wanted == wanted,
@@ -275,6 +300,8 @@ void plan_record(Arena *arena, const Plan *plan, Ledger *ledger) {
                         *vec_push(arena, &after->grants) = *grant;
         }
         ledger->instances = recorded;
+        ledger->left.n = 0;
+        vec_push_all(arena, &ledger->left, &plan->left);
         /* Of instances that are described no longer. */
         VEC_KEEP(refusal, &ledger->refusals, plan_find(plan, refusal->instance));
         ARRAY_FOREACH(each, plan->pools, plan->n_pools) {

@@ -69,6 +69,7 @@ typedef struct PlanInstance {
         Reason reason;           /* REASON_NONE when it has all it wants */
         Reason no_hugetlb_limit; /* why it does not start though it has: Isolate=yes, which cannot be done */
         Reason exposed;          /* likewise: others that run may take its pages before it does */
+        uint64_t likely_pages; /* that it has likely already, without a unit */
         const LedgerHold *hold; /* what its unit, which runs, was let start with; NULL: it does not */
         /* Refused, it keeps of its pages what stood for what it wanted before; NULL: it does not. */
         const LedgerInstance *stood;
@@ -100,6 +101,8 @@ typedef struct Plan {
         uint64_t base_page_bytes; /* the host's, likewise */
         /* Of instances that are described no longer, or by another unit: kept until the unit stops. */
         VEC(const LedgerHold *) left_holds;
+        /* In use or reserved, likely by what ran for instances without a unit that are gone. */
+        VEC(LedgerLeft) left;
         Exposures exposures; /* of units that run, once this is applied */
         Exposures covers;    /* whom the cover protects from whom, once this is applied */
 } Plan;

@@ -51,7 +51,8 @@ static bool is_same_pool(const LedgerPool *a, const LedgerPool *b) {
 
 static bool is_same_instance(const LedgerInstance *a, const LedgerInstance *b) {
         return text_equals(a->name, b->name) && a->is_released == b->is_released &&
-               a->has_stood == b->has_stood && ledger_is_same_grant(a, b);
+               a->has_stood == b->has_stood && a->is_loose == b->is_loose &&
+               a->likely_pages == b->likely_pages && ledger_is_same_grant(a, b);
 }
 
 static bool is_same_hold(const LedgerHold *a, const LedgerHold *b) {
@@ -69,6 +70,10 @@ static bool is_same_refusal(const LedgerRefusal *a, const LedgerRefusal *b) {
                text_equals(a->text, b->text);
 }
 
+static bool is_same_left(const LedgerLeft *a, const LedgerLeft *b) {
+        return a->page_size_bytes == b->page_size_bytes && a->pages == b->pages;
+}
+
 #define IS_SAME(list, is_same)         \
         ((a)->list.n == (b)->list.n && \
          !VEC_ANY(one, &a->list, !is_same(one, &b->list.items[one - a->list.items])))
@@ -77,7 +82,7 @@ bool ledger_equals(const Ledger *a, const Ledger *b) {
         return text_equals(a->boot_id, b->boot_id) && a->guard == b->guard && a->restored.n == 0 &&
                b->restored.n == 0 && IS_SAME(pools, is_same_pool) &&
                IS_SAME(instances, is_same_instance) && IS_SAME(holds, is_same_hold) &&
-               IS_SAME(refusals, is_same_refusal);
+               IS_SAME(left, is_same_left) && IS_SAME(refusals, is_same_refusal);
 }
 
 /* ---- what others did ---- */
@@ -173,6 +178,7 @@ Ledger *ledger_copy(Arena *arena, const Ledger *ledger) {
         copy->guard = ledger->guard;
         vec_push_all(arena, &copy->pools, &ledger->pools);
         vec_push_all(arena, &copy->restored, &ledger->restored);
+        vec_push_all(arena, &copy->left, &ledger->left);
         vec_reserve(arena, &copy->instances, ledger->instances.n);
         vec_reserve(arena, &copy->holds, ledger->holds.n);
         VEC_FOREACH(instance, &ledger->instances)

@@ -34,6 +34,9 @@ typedef struct LedgerInstance {
         uint64_t pages_wanted;
         Placement placement;
         bool is_released; /* given back by hand: nothing until the next reload or start of its unit */
+        /* Without a unit nobody knows whether it runs: so many pages were likely its own when a plan was made last. */
+        bool is_loose;
+        uint64_t likely_pages;
         bool has_stood; /* all that it wants was there once: others have come since, if it is not */
         VEC(NodePages) grants;
 } LedgerInstance;
@@ -67,6 +70,13 @@ typedef struct LedgerRestored {
         uint64_t pages;
 } LedgerRestored;
 
+/* Pages that are likely reserved by what ran for instances without a unit that are gone, or want others; in use, until
+ * a plan is made again, that counts them for others. */
+typedef struct LedgerLeft {
+        uint64_t page_size_bytes;
+        uint64_t pages;
+} LedgerLeft;
+
 /* What a gate was told last, as long as its unit has not started since. */
 typedef struct LedgerRefusal {
         const char *instance;
@@ -80,6 +90,7 @@ typedef struct Ledger {
         VEC(LedgerPool) pools;
         VEC(LedgerInstance) instances;
         LedgerHolds holds;
+        VEC(LedgerLeft) left;
         VEC(LedgerRestored) restored; /* of late; not kept on disk */
         VEC(LedgerRefusal) refusals;
 } Ledger;

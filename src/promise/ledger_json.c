@@ -36,6 +36,14 @@ static json_t *if_true(bool is_true) {
         return is_true ? json_true() : NULL;
 }
 
+/* Likewise, of an empty array. */
+static json_t *if_any(json_t *array) {
+        if (json_array_size(array) > 0)
+                return array;
+        json_decref(array);
+        return NULL;
+}
+
 static json_t *grants_to_json(const LedgerInstance *instance) {
         json_t *nodes = json_object();
 
@@ -49,14 +57,15 @@ static json_t *grants_to_json(const LedgerInstance *instance) {
 }
 
 static json_t *instance_to_json(const LedgerInstance *instance) {
-        return json_pack("{ss so so ss* so* so* so}", "name", instance->name, "pageSizeBytes",
-                         count_to_json(instance->page_size_bytes), "pagesWanted",
-                         count_to_json(instance->pages_wanted), "placement",
-                         instance->placement == PLACEMENT_SPREAD
-                                 ? NULL
-                                 : placement_name(instance->placement),
-                         "released", if_true(instance->is_released), "stood",
-                         if_true(instance->has_stood), "nodes", grants_to_json(instance));
+        return json_pack(
+                "{ss so so ss* so* so* so* so}", "name", instance->name, "pageSizeBytes",
+                count_to_json(instance->page_size_bytes), "pagesWanted",
+                count_to_json(instance->pages_wanted), "placement",
+                instance->placement == PLACEMENT_SPREAD ? NULL
+                                                        : placement_name(instance->placement),
+                "released", if_true(instance->is_released), "stood", if_true(instance->has_stood),
+                "likely", instance->is_loose ? count_to_json(instance->likely_pages) : NULL,
+                "nodes", grants_to_json(instance));
 }
 
 static json_t *granted_to_json(const Ledger *ledger, const LedgerInstance *granted) {
@@ -96,9 +105,15 @@ json_t *ledger_to_json(const Ledger *ledger) {
         VEC_FOREACH(hold, &ledger->holds)
                 if (!hold->is_tentative)
                         json_array_append_new(holds, hold_to_json(arena, ledger, hold));
-        return json_pack("{si ss ss* so so so so}", "version", LEDGER_VERSION, "bootId",
+        json_t *left = VEC_TO_JSON(each, &ledger->left,
+                                   json_pack("{so so}", "pageSizeBytes",
+                                             count_to_json(each->page_size_bytes), "pages",
+                                             count_to_json(each->pages)));
+
+        return json_pack("{si ss ss* so so so so* so}", "version", LEDGER_VERSION, "bootId",
                          ledger->boot_id, "bootGuard", guard_names[ledger->guard], "pools", pools,
-                         "instances", instances, "holds", holds, "refusals", refusals);
+                         "instances", instances, "holds", holds, "left", if_any(left), "refusals",
+                         refusals);
 }
 
 static bool is_node(int node) {
@@ -167,13 +182,14 @@ static bool read_grants(Arena *arena, json_t *nodes, LedgerInstance *instance) {
 
 static bool read_granted(Arena *arena, const json_t *json, LedgerInstance *ret) {
         const char *name, *placement = placement_name(PLACEMENT_SPREAD);
-        json_int_t size, wanted;
+        json_int_t size, wanted, likely = -1;
         json_t *nodes;
         int released = 0, stood = 0;
 
-        if (json_unpack((json_t *) json, "{ss sI sI s?s s?b s?b so}", "name", &name,
+        if (json_unpack((json_t *) json, "{ss sI sI s?s s?b s?b s?I so}", "name", &name,
                         "pageSizeBytes", &size, "pagesWanted", &wanted, "placement", &placement,
-                        "released", &released, "stood", &stood, "nodes", &nodes) < 0)
+                        "released", &released, "stood", &stood, "likely", &likely, "nodes",
+                        &nodes) < 0)
                 return false;
         if (size < 0 || wanted < 0 || placement_from_name(placement) < 0 ||
             name_check_instance(name))
@@ -185,6 +201,8 @@ static bool read_granted(Arena *arena, const json_t *json, LedgerInstance *ret) 
                 .placement = (Placement) placement_from_name(placement),
                 .is_released = released,
                 .has_stood = stood,
+                .is_loose = likely >= 0,
+                .likely_pages = likely >= 0 ? (uint64_t) likely : 0,
         };
         return read_grants(arena, nodes, ret);
 }
@@ -242,6 +260,17 @@ static bool read_refusal(Arena *arena, Ledger *ledger, const json_t *json) {
         return true;
 }
 
+static bool read_left(Arena *arena, Ledger *ledger, const json_t *json) {
+        json_int_t size, pages;
+
+        if (json_unpack((json_t *) json, "{sI sI !}", "pageSizeBytes", &size, "pages", &pages) <
+                    0 ||
+            size <= 0 || pages < 0)
+                return false;
+        *vec_push(arena, &ledger->left) = (LedgerLeft){(uint64_t) size, (uint64_t) pages};
+        return true;
+}
+
 static bool read_all(Arena *arena, Ledger *ledger, const json_t *list,
                      bool (*read)(Arena *, Ledger *, const json_t *)) {
         const json_t *item;
@@ -274,16 +303,17 @@ static bool is_any_twice(const Ledger *ledger) {
 
 /* All that it says; false where a detail of it is wrong. */
 static bool read_ledger(Arena *arena, Ledger *ledger, const json_t *json, int version) {
-        json_t *instances, *holds = NULL, *refusals = NULL;
+        json_t *instances, *holds = NULL, *left = NULL, *refusals = NULL;
         const char *name = NULL;
         int guard;
 
-        if (json_unpack((json_t *) json, version > 1 ? "{s?s so so so}" : "{s?s so}", "bootGuard",
-                        &name, "instances", &instances, "holds", &holds, "refusals",
-                        &refusals) < 0 ||
+        if (json_unpack((json_t *) json, version > 1 ? "{s?s so s?o so so}" : "{s?s so s?o}",
+                        "bootGuard", &name, "instances", &instances, "left", &left, "holds", &holds,
+                        "refusals", &refusals) < 0 ||
             (guard = text_index(guard_names, ARRAY_LEN(guard_names), name)) < 0 ||
             !read_all(arena, ledger, instances, read_instance) ||
             (holds && !read_all(arena, ledger, holds, read_hold)) ||
+            (left && !read_all(arena, ledger, left, read_left)) ||
             (refusals && !read_all(arena, ledger, refusals, read_refusal)))
                 return false;
         ledger->guard = (LedgerGuard) guard;

@@ -17,6 +17,7 @@ typedef struct Maker {
         uint64_t *others_before; /* what others had in use of a node, as far as it still is */
         uint64_t *used_left;     /* in use by nobody who was counted so far */
         uint64_t unknown_left;
+        uint64_t promised_left; /* of these, likely nobody's so far */
 } Maker;
 
 static uint64_t hold_pages(const LedgerHold *hold) {
@@ -159,7 +160,7 @@ static void add_mount(Maker *maker, const MountUse *mount) {
 /* ---- where nobody counts ---- */
 
 static uint64_t budget_of(const Promise *row) {
-        return sub_floored(row->granted_pages, row->used_pages + row->pages);
+        return sub_floored(row->granted_pages, row->used_pages + row->pages + row->likely_pages);
 }
 
 /* Pages that came into use since are its own, as far as its grant goes. */
@@ -201,10 +202,101 @@ static void estimate_elsewhere(Maker *maker, Promise *row) {
         }
 }
 
+/* ---- instances without a unit ---- */
+
+/* Pages that came into use since, where GRANTED has its own (NULL: anywhere); how many of PAGES. They are ROW's; NULL:
+ * nobody's in the list. */
+static uint64_t claim_used(Maker *maker, Promise *row, const LedgerInstance *granted,
+                           uint64_t pages) {
+        const Topology *topology = maker->promises->topology;
+        uint64_t left = pages;
+
+        for (size_t i = 0; i < topology->n_nodes; i++) {
+                uint64_t here =
+                        MIN(left, sub_floored(maker->used_left[i], maker->others_before[i]));
+
+                if (granted)
+                        here = MIN(here, ledger_pages_on(granted, topology->nodes[i].id));
+                if (row)
+                        take_used(maker, row, i, here);
+                else
+                        maker->others_before[i] += here;
+                left -= here;
+        }
+        return pages - left;
+}
+
+/* What was likely one's does not become another's: it is others' until it is gone. PAGES, of which LIKELY may be
+ * anywhere. */
+static void leave(Maker *maker, const LedgerInstance *granted, uint64_t pages, uint64_t likely) {
+        uint64_t used = granted ? claim_used(maker, NULL, granted, pages) : 0;
+
+        used += claim_used(maker, NULL, NULL, sub_floored(likely, used));
+        uint64_t reserved = MIN(pages - used, maker->promised_left);
+
+        maker->promised_left -= reserved;
+        maker->promises->others_promised_pages += reserved;
+        maker->promises->left_pages += reserved;
+}
+
+/* Instances that are gone, have a unit now, or are to be had with fewer pages. */
+static void leave_all(Maker *maker) {
+        VEC_FOREACH(left, &maker->ledger->left)
+                if (left->page_size_bytes == maker->page_size_bytes)
+                        leave(maker, NULL, left->pages, left->pages);
+        VEC_FOREACH(instance, &maker->ledger->instances) {
+                uint64_t likely = instance->likely_pages, granted = ledger_granted_pages(instance);
+                const LedgerHold *hold =
+                        VEC_FIND(each, maker->holds,
+                                 !each->unit && text_equals(each->granted.name, instance->name));
+
+                if (!instance->is_loose || instance->page_size_bytes != maker->page_size_bytes)
+                        continue;
+                if (!hold)
+                        leave(maker, instance, MAX(likely, granted), likely);
+                else if (likely > hold_pages(hold))
+                        leave(maker, instance, likely - hold_pages(hold),
+                              likely - hold_pages(hold));
+        }
+}
+
+static Promise *loose_row(Maker *maker, const LedgerHold *hold) {
+        const char *name = hold->granted.name;
+        Promise *row = (Promise *) index_find(maker->promises->by_instance, name);
+
+        if (!row) {
+                row = add_row(maker);
+                index_add(maker->promises->by_instance, name, row);
+        }
+        return row;
+}
+
+/* As many as it likely had when a plan was made last; who comes besides takes none of them. */
+static void keep_likely(Maker *maker) {
+        VEC_FOREACH(hold, maker->holds) {
+                if (hold->unit || hold->granted.page_size_bytes != maker->page_size_bytes)
+                        continue;
+                Promise *row = loose_row(maker, hold);
+
+                row->loose = hold->granted.name;
+                row->policy = hold->policy;
+                row->granted_pages = hold_pages(hold);
+                uint64_t likely = MIN(hold->granted.likely_pages, budget_of(row)), used;
+
+                used = claim_used(maker, row, &hold->granted, likely);
+                used += claim_used(maker, row, NULL, likely - used);
+                row->likely_pages = MIN(maker->promised_left, likely - used);
+                maker->promised_left -= row->likely_pages;
+        }
+}
+
+/* ---- whoever it is ---- */
+
 /* All of the first kind first: nobody's estimate is to take what is more likely another's. */
 static void estimate_uncounted(Maker *maker) {
-        uint64_t left = maker->unknown_left;
-
+        maker->promised_left = maker->unknown_left;
+        leave_all(maker);
+        keep_likely(maker);
         for (int pass = 0; pass < 2; pass++)
                 VEC_FOREACH(row, &maker->promises->list) {
                         if (!row->unit || row->is_counted)
@@ -221,27 +313,18 @@ static void estimate_uncounted(Maker *maker) {
                         }
                 }
         VEC_FOREACH(hold, maker->holds)
-                if (!hold->unit && hold->granted.page_size_bytes == maker->page_size_bytes) {
-                        Promise *row = (Promise *) index_find(maker->promises->by_instance,
-                                                              hold->granted.name);
-
-                        if (!row) {
-                                row = add_row(maker);
-                                index_add(maker->promises->by_instance, hold->granted.name, row);
-                        }
-                        row->loose = hold->granted.name;
-                        row->policy = hold->policy;
-                        row->granted_pages = hold_pages(hold);
-                        take_new_where_granted(maker, row, &hold->granted);
-                }
+                if (!hold->unit && hold->granted.page_size_bytes == maker->page_size_bytes)
+                        take_new_where_granted(maker, loose_row(maker, hold), &hold->granted);
         VEC_FOREACH(row, &maker->promises->list) {
                 if (row->unit ? row->is_counted : !row->loose)
                         continue;
-                row->likely_pages = MIN(left, budget_of(row));
-                row->owed_pages = row->unit ? budget_of(row) - row->likely_pages : 0;
-                left -= row->likely_pages;
+                uint64_t more = MIN(maker->promised_left, budget_of(row));
+
+                row->likely_pages += more;
+                row->owed_pages = row->unit ? budget_of(row) : 0;
+                maker->promised_left -= more;
         }
-        maker->promises->others_promised_pages = left;
+        maker->promises->others_promised_pages += maker->promised_left;
 }
 
 Promises promises_make(Arena *arena, const Topology *topology, size_t size,

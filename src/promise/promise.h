@@ -51,7 +51,8 @@ typedef struct Promises {
         uint64_t unknown_pages;         /* promised, and known of nobody */
         uint64_t others_promised_pages; /* of these, what is likely nobody's in the list */
         uint64_t *others_used;          /* in use by nobody in the list */
-        Index *by_unit;                 /* the rows of units */
+        uint64_t left_pages; /* promised to others: likely what ran for instances that are gone, or want others */
+        Index *by_unit;     /* the rows of units */
         Index *by_instance; /* those of instances that no unit is known for, and of their mounts */
         Index *mounts;      /* what is known of those of this page size, by instance */
 } Promises;

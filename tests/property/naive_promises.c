@@ -36,7 +36,9 @@ static uint64_t new_on(const NaivePromises *promises, const Ledger *ledger, size
         const LedgerPool *known = ledger_pool(ledger, node_of(promises, i)->id,
                                               promises->topology->page_sizes[promises->size].bytes);
 
-        return known ? sub_floored(promises->others_used[i], known->others_pages) : 0;
+        return known ? sub_floored(promises->others_used[i],
+                                   add_saturated(known->others_pages, promises->left_used[i]))
+                     : 0;
 }
 
 static bool may_take_anywhere(const NaivePromises *promises, const IdSet *memory_nodes) {
@@ -135,7 +137,8 @@ static void claim_granted(NaivePromises *promises, NaiveRow *row, const LedgerHo
                         if (node_of(promises, i)->id == grant->node)
                                 claim_used(promises, row, i,
                                            MIN(MIN(grant->pages, new_on(promises, ledger, i)),
-                                               sub_floored(row->granted, sum_used(promises, row))));
+                                               sub_floored(row->granted,
+                                                           sum_used(promises, row) + row->likely)));
 }
 
 /* Nobody let it start, and nothing was planned for it yet. */
@@ -146,6 +149,84 @@ static bool was_there_first(const NaivePromises *promises, const NaiveRow *row,
                     !ledger_instance(ledger, hold->granted.name))
                         return true;
         return false;
+}
+
+static uint64_t on_node(const LedgerInstance *instance, unsigned node) {
+        VEC_FOREACH(grant, &instance->grants)
+                if (grant->node == node)
+                        return grant->pages;
+        return 0;
+}
+
+/* New pages of all nodes, or only where INSTANCE was granted them, become ROW's, or are left; how many. */
+static uint64_t move_new(NaivePromises *promises, NaiveRow *row, const LedgerInstance *instance,
+                         const Ledger *ledger, uint64_t pages) {
+        uint64_t moved = 0;
+
+        for (size_t i = 0; i < n_nodes(promises); i++) {
+                uint64_t here = MIN(pages - moved, new_on(promises, ledger, i));
+
+                if (instance)
+                        here = MIN(here, on_node(instance, node_of(promises, i)->id));
+                if (row)
+                        claim_used(promises, row, i, here);
+                else
+                        promises->left_used[i] += here;
+                moved += here;
+        }
+        return moved;
+}
+
+static void leave(NaivePromises *promises, const LedgerInstance *instance, const Ledger *ledger,
+                  uint64_t pages, uint64_t anywhere) {
+        uint64_t moved = instance ? move_new(promises, NULL, instance, ledger, pages) : 0;
+
+        if (anywhere > moved)
+                moved += move_new(promises, NULL, NULL, ledger, anywhere - moved);
+        moved = MIN(pages - moved, promises->shared);
+        promises->shared -= moved;
+        promises->left_promised += moved;
+}
+
+/* What is of instances without a unit since the last plan: of such as are gone or want less, and of the others. */
+static void share_likely(NaivePromises *promises, size_t n_units, const LedgerHolds *holds,
+                         const Ledger *ledger) {
+        uint64_t bytes = promises->topology->page_sizes[promises->size].bytes;
+
+        promises->shared = promises->unknown;
+        VEC_FOREACH(left, &ledger->left)
+                if (left->page_size_bytes == bytes)
+                        leave(promises, NULL, ledger, left->pages, left->pages);
+        VEC_FOREACH(instance, &ledger->instances) {
+                const LedgerHold *known = NULL;
+                uint64_t granted = ledger_granted_pages(instance), now = 0;
+
+                VEC_FOREACH(hold, holds)
+                        if (!hold->unit && text_equals(hold->granted.name, instance->name))
+                                known = hold;
+                if (known)
+                        now = ledger_granted_pages(&known->granted);
+                if (!instance->is_loose || instance->page_size_bytes != bytes)
+                        continue;
+                if (!known)
+                        leave(promises, instance, ledger, MAX(instance->likely_pages, granted),
+                              instance->likely_pages);
+                else if (instance->likely_pages > now)
+                        leave(promises, instance, ledger, instance->likely_pages - now,
+                              instance->likely_pages - now);
+        }
+        for (size_t r = n_units; r < promises->n_rows; r++)
+                VEC_FOREACH(hold, holds) {
+                        NaiveRow *row = &promises->rows[r];
+                        uint64_t likely = MIN(hold->granted.likely_pages, row->granted), used;
+
+                        if (!is_of(promises, hold, row))
+                                continue;
+                        used = move_new(promises, row, &hold->granted, ledger, likely);
+                        used += move_new(promises, row, NULL, ledger, likely - used);
+                        row->likely = MIN(promises->shared, likely - used);
+                        promises->shared -= row->likely;
+                }
 }
 
 static void add_loose(NaivePromises *promises, const LedgerHolds *holds) {
@@ -166,6 +247,8 @@ static void add_loose(NaivePromises *promises, const LedgerHolds *holds) {
 static void estimate_used(NaivePromises *promises, const LedgerHolds *holds, const Ledger *ledger) {
         size_t n_units = promises->n_rows;
 
+        add_loose(promises, holds);
+        share_likely(promises, n_units, holds, ledger);
         for (size_t r = 0; r < n_units; r++)
                 VEC_FOREACH(hold, holds)
                         if (!promises->rows[r].is_counted && !hold->is_assumed &&
@@ -183,7 +266,6 @@ static void estimate_used(NaivePromises *promises, const LedgerHolds *holds, con
                                            MIN(was_first ? UINT64_MAX : new_on(promises, ledger, i),
                                                sub_floored(row->granted, sum_used(promises, row))));
         }
-        add_loose(promises, holds);
         for (size_t r = n_units; r < promises->n_rows; r++)
                 VEC_FOREACH(hold, holds)
                         if (is_of(promises, hold, &promises->rows[r]))
@@ -205,17 +287,20 @@ NaivePromises naive_promises(const Topology *topology, size_t size, const Ledger
         }
         add_rows(&promises, holds, use);
         estimate_used(&promises, holds, ledger);
-        promises.others_promised = promises.unknown;
+        promises.others_promised = promises.left_promised;
         for (size_t r = 0; r < promises.n_rows; r++) {
                 NaiveRow *row = &promises.rows[r];
 
                 if (row->is_counted)
                         continue;
-                row->owed = sub_floored(row->granted, sum_used(&promises, row));
-                row->likely = MIN(row->owed, promises.others_promised);
-                row->owed = row->unit ? row->owed - row->likely : 0;
-                promises.others_promised -= row->likely;
+                uint64_t wants = sub_floored(row->granted, sum_used(&promises, row) + row->likely);
+                uint64_t more = MIN(wants, promises.shared);
+
+                row->likely += more;
+                row->owed = row->unit ? wants - more : 0;
+                promises.shared -= more;
         }
+        promises.others_promised += promises.shared;
         return promises;
 }
 

@@ -29,6 +29,9 @@ typedef struct NaivePromises {
         uint64_t unknown;         /* promised to nobody who is counted */
         uint64_t others_promised; /* of that, to nobody who is known */
         uint64_t others_used[NAIVE_NODES_MAX];
+        /* Of what came into use since, and of UNKNOWN: of what ran for instances without a unit that are gone. */
+        uint64_t left_used[NAIVE_NODES_MAX], left_promised;
+        uint64_t shared; /* of UNKNOWN, nobody's so far */
 } NaivePromises;
 
 /* HOLDS: of all units that run, with those that are assumed behind the others. USE may be NULL. */

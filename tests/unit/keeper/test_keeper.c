@@ -833,6 +833,45 @@ static void test_reload(void **state) {
 }
 
 /* One mistake, and nothing changes; it is on show until it is corrected. */
+/* What likely ran for an instance without a unit is others' when that is gone, or wants less: never another's. */
+static void test_likely_stays(void **state) {
+        static const struct {
+                const char *config; /* NULL: removed */
+                uint64_t pages, after;
+        } changes[] = {
+                {NULL, 250, 100},
+                {"Pages=50\nNodes=0", 250, 150},
+        };
+
+        for (size_t i = 0; i < ARRAY_LEN(changes); i++) {
+                Play *play = *state;
+
+                play->pools[0] = play->pools[1] = (PlayedPool){.most = UINT64_MAX};
+                begin(state, "Pages=200\nNodes=0", "Pages=100\nNodes=0");
+                round_of(play);
+                assert_int_equal(play->pools[0].total, 300);
+                play->pools[0].used = 140;
+                play->reserved = 10;
+                show_host(play);
+                round_of(play);
+                if (changes[i].config)
+                        write_config(play, "a", changes[i].config);
+                else
+                        remove_config(play, "a");
+                if (keeper_reload(play->keeper, true, play->now_usec) == KEEPER_RELOAD_BEGUN)
+                        run(play);
+                assert_int_equal(play->pools[0].total, changes[i].pages);
+                assert_verdict(play, "b", "ready");
+                assert_text(round_of(play), "-");
+                boot(play);
+                assert_text(round_of(play), "-");
+                play->pools[0].used = play->reserved = 0;
+                show_host(play);
+                round_of(play);
+                assert_int_equal(play->pools[0].total, changes[i].after);
+        }
+}
+
 static void test_reload_rejected(void **state) {
         Play *play = begin(state, "Pages=100\nNodes=0", NULL);
 
@@ -1314,6 +1353,7 @@ TEST_FILE(keeper) {
                 PLAY_TEST(test_unit_stops),
                 PLAY_TEST(test_pages_in_use_stay),
                 PLAY_TEST(test_reload),
+                PLAY_TEST(test_likely_stays),
                 PLAY_TEST(test_reload_rejected),
                 PLAY_TEST(test_reload_refused),
                 PLAY_TEST(test_reload_refused_for_who_runs),
