@@ -131,6 +131,7 @@ int verb_fit(Command *command) {
         Settings settings = read_settings(command, config, &why_not);
 
         settings_add_cpus(command->arena, &settings, look->topology->n_cpus);
+        settings_add_base_page(command->arena, &settings, look->topology->base_page_bytes);
         demand_add_version(command->arena, config, &settings);
         Room rooms[] = {
                 {"the pages it has", "granted", planned->pages_granted},

@@ -119,6 +119,7 @@ int verb_size(Command *command) {
         const Topology *topology = probe_topology(command->root, command->arena);
 
         settings_add_cpus(command->arena, &settings, topology->n_cpus);
+        settings_add_base_page(command->arena, &settings, topology->base_page_bytes);
         if (size_page_size(command, topology, &page_size_bytes) < 0 ||
             size_settings(command, &settings) < 0)
                 return EXIT_USAGE;

@@ -9,6 +9,7 @@ EngineTarget figures_target(const InstanceConfig *instance, const Topology *topo
                 .data_directory = instance->data_directory,
                 .user = instance->user,
                 .n_cpus = topology ? topology->n_cpus : 0,
+                .base_page_bytes = topology ? topology->base_page_bytes : 0,
         };
 }
 

@@ -64,6 +64,12 @@ void settings_add_cpus(Arena *arena, Settings *settings, unsigned n) {
                              PATH_CPUS_ONLINE);
 }
 
+void settings_add_base_page(Arena *arena, Settings *settings, uint64_t bytes) {
+        if (bytes > 0)
+                settings_add(arena, settings, "host_base_page",
+                             arena_printf(arena, "%" PRIu64, bytes), PATH_SELF_SMAPS);
+}
+
 /* ---- sizing ---- */
 
 const char *sizing_source_name(SizingSource source) {

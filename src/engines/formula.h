@@ -91,6 +91,9 @@ void settings_add(Arena *arena, Settings *settings, const char *name, const char
  * N is 0. */
 void settings_add_cpus(Arena *arena, Settings *settings, unsigned n);
 
+/* Likewise `host_base_page`. */
+void settings_add_base_page(Arena *arena, Settings *settings, uint64_t bytes);
+
 /* Adds a step and its bytes to *SIZING->bytes, stopping at UINT64_MAX. */
 void sizing_add(Arena *arena, Sizing *sizing, const char *what, const char *formula,
                 uint64_t bytes);

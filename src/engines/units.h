@@ -13,8 +13,9 @@ typedef struct EngineTarget {
         const char *unit;           /* NULL: not known */
         const char *config_file;    /* ConfigFile=; NULL: where the engine has it by default */
         const char *data_directory; /* DataDirectory=; likewise */
-        const char *user; /* User=; NULL: the owner of the data directory, or of the unit */
-        unsigned n_cpus;  /* of the host; 0: not known */
+        const char *user;         /* User=; NULL: the owner of the data directory, or of the unit */
+        unsigned n_cpus;          /* of the host; 0: not known */
+        uint64_t base_page_bytes; /* likewise */
         /* What its server runs with now, which counts for what the unit and its files say; NULL: not known. */
         const SourceNames *arguments;
 } EngineTarget;

@@ -32,7 +32,6 @@ ALLOWED = [
     ("engines/mysql/mysql_formula.c", "write 4K, 8K", "innodb_page_size"),
     ("engines/postgresql/postgresql_segment.c", "1/512 of the buffers", "SLRU buffers for shared buffers"),
     ("engines/postgresql/postgresql_segment.c", "s->buffers / 512", "SLRU buffers for shared buffers"),
-    ("engines/postgresql/postgresql_segment.c", "RING_PAGE_BYTES = 4096", "of liburing, on hosts with such pages"),
     ("engines/postgresql/postgresql_value.c", "longer than 4K", "a line's length"),
 ]
 

@@ -75,7 +75,6 @@ enum {
         IO_HANDLES_MAX = 64,
         IO_WORKERS_MAX = 32,    /* among the auxiliary processes */
         IO_CONTEXT_BYTES = 256, /* PgAioUringContext */
-        RING_PAGE_BYTES = 4096,
         FAST_PATH_SLOTS = 16,
         FAST_PATH_GROUPS_MAX = 1024,
         /* For what a newer version may have added: 18 took up to 5 % more than 17 at 128MB, 0.6 % at 1GB. */
@@ -268,15 +267,16 @@ static uint64_t statements_bytes(const Segment *s) {
  * of. Its submissions and its completions (with indexes and a header) lie in pages of their own; see
  * pgaio_uring_ring_shmem_size() and io_uring_memory_size_params() of liburing. */
 static uint64_t rings_bytes(const Segment *s, uint64_t each) {
+        uint64_t page = s->settings->base_page_bytes;
         uint64_t entries = power_of_two_from(each);
-        uint64_t submissions = round_up_saturated(mul_saturated(entries, 64), RING_PAGE_BYTES);
+        uint64_t submissions = round_up_saturated(mul_saturated(entries, 64), page);
         uint64_t completions =
-                round_up_saturated(add_saturated(mul_saturated(entries, 36), 512), RING_PAGE_BYTES);
+                round_up_saturated(add_saturated(mul_saturated(entries, 36), 512), page);
 
         return add_saturated(mul_saturated(s->statuses - IO_WORKERS_MAX,
                                            add_saturated(IO_CONTEXT_BYTES,
                                                          add_saturated(submissions, completions))),
-                             2 * RING_PAGE_BYTES);
+                             2 * page);
 }
 
 /* AioShmemSize(): for each process that many handles, each with a vector (16 bytes) and data (8 bytes) for each

@@ -25,6 +25,7 @@ typedef struct PostgresqlSettings {
         uint64_t io_max_concurrency; /* 0: the server chooses */
         uint64_t io_max_combine_limit_bytes;
         bool has_io_uring;
+        uint64_t base_page_bytes; /* of the host */
         /* 0: the server chooses */
         uint64_t transaction_buffers_bytes, commit_timestamp_buffers_bytes,
                 subtransaction_buffers_bytes;

@@ -569,6 +569,18 @@ static void test_io_max_concurrency(void **state) {
                                  2 * MIB, &sizing));
 }
 
+/* A ring of liburing is two of the host's base pages for each of some 140 processes; where these are not known, large
+ * ones. */
+static void test_rings_in_base_pages(void **state) {
+        static const char rings[] = "shared_buffers=1GB server_version=18.6 io_method=io_uring";
+        const char *small = arena_printf(*state, "%s host_base_page=4096", rings);
+        const char *large = arena_printf(*state, "%s host_base_page=65536", rings);
+        uint64_t pages = pages_of(*state, "postgresql", large, 2 * MIB);
+
+        assert_in_range(pages - pages_of(*state, "postgresql", small, 2 * MIB), 7, 10);
+        assert_int_equal(pages_of(*state, "postgresql", rings, 2 * MIB), pages);
+}
+
 /* ---- what must hold for any input ---- */
 
 typedef struct Input {
@@ -1132,6 +1144,7 @@ TEST_FILE(engine) {
                 TEST(test_numbers_of_postgresql),
                 TEST(test_wal_segments),
                 TEST(test_io_max_concurrency),
+                TEST(test_rings_in_base_pages),
                 TEST(test_monotone),
                 TEST(test_monotone_together),
                 TEST(test_monotone_at_bounds),
