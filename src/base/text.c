@@ -64,59 +64,60 @@ const char *text_string(const Text *text) {
 }
 
 /* The length of the well-formed sequence at BYTES, 0 if there is none. */
-static size_t utf8_sequence(const unsigned char *bytes, size_t left) {
-        static const struct {
-                unsigned char first_min, first_max, second_min, second_max;
-                size_t length;
-        } forms[] = {
-                {0x01, 0x7F, 0, 0, 1},       {0xC2, 0xDF, 0x80, 0xBF, 2},
-                {0xE0, 0xE0, 0xA0, 0xBF, 3}, {0xE1, 0xEC, 0x80, 0xBF, 3},
-                {0xED, 0xED, 0x80, 0x9F, 3}, {0xEE, 0xEF, 0x80, 0xBF, 3},
-                {0xF0, 0xF0, 0x90, 0xBF, 4}, {0xF1, 0xF3, 0x80, 0xBF, 4},
-                {0xF4, 0xF4, 0x80, 0x8F, 4},
-        };
+static size_t utf8_sequence(const unsigned char *bytes, size_t left, uint32_t *ret_point) {
+        static const uint32_t least[] = {0, 1, 0x80, 0x800, 0x10000}; /* of each length */
+        static const unsigned char end[] = {0, 0x80, 0xE0, 0xF0, 0xF8};
+        size_t length = 1;
 
-        for (size_t i = 0; i < ARRAY_LEN(forms); i++) {
-                if (bytes[0] < forms[i].first_min || bytes[0] > forms[i].first_max)
-                        continue;
-                if (forms[i].length > left)
+        while (length < ARRAY_LEN(end) && bytes[0] >= end[length])
+                length++;
+        if (length == ARRAY_LEN(end) || length > left || (bytes[0] & 0xC0) == 0x80)
+                return 0;
+        *ret_point = length == 1 ? bytes[0] : bytes[0] & (0x7FU >> length);
+        for (size_t i = 1; i < length; i++) {
+                if ((bytes[i] & 0xC0) != 0x80)
                         return 0;
-                if (forms[i].length > 1 &&
-                    (bytes[1] < forms[i].second_min || bytes[1] > forms[i].second_max))
-                        return 0;
-                for (size_t k = 2; k < forms[i].length; k++)
-                        if ((bytes[k] & 0xC0) != 0x80)
-                                return 0;
-                return forms[i].length;
+                *ret_point = *ret_point << 6 | (bytes[i] & 0x3F);
         }
-        return 0;
+        bool is_surrogate = *ret_point >> 11 == 0x1B;
+
+        return *ret_point < least[length] || *ret_point > 0x10FFFF || is_surrogate ? 0 : length;
 }
 
 bool text_is_utf8(const char *bytes, size_t length) {
         const unsigned char *at = (const unsigned char *) bytes;
+        uint32_t point;
 
-        while (length > 0) {
-                size_t n = utf8_sequence(at, length);
-
-                if (n == 0)
+        for (size_t n; length > 0; at += n, length -= n)
+                if ((n = utf8_sequence(at, length, &point)) == 0)
                         return false;
-                at += n;
-                length -= n;
-        }
         return true;
 }
 
+/* Is not shown, or changes how others are: controls, marks that turn the direction of writing or join nothing, line
+ * and paragraph separators, tags. */
+static bool is_unseen(uint32_t point) {
+        static const uint32_t ranges[][2] = {
+                {0x01, 0x1F},     {0x7F, 0x9F},     {0xAD, 0xAD},       {0x61C, 0x61C},
+                {0x180E, 0x180E}, {0x200B, 0x200F}, {0x2028, 0x202E},   {0x2060, 0x206F},
+                {0xFEFF, 0xFEFF}, {0xFFF9, 0xFFFB}, {0xE0000, 0xE007F},
+        };
+
+        return ARRAY_ANY(range, ranges, ARRAY_LEN(ranges),
+                         point >= (*range)[0] && point <= (*range)[1]);
+}
+
 char *text_printable(Arena *arena, const char *string) {
-        bool is_utf8 = text_is_utf8(string, strlen(string));
+        size_t left = strlen(string), n = 1;
+        bool is_utf8 = text_is_utf8(string, left);
         char *copy = arena_strdup(arena, string);
+        unsigned char *at = (unsigned char *) copy;
 
-        for (unsigned char *at = (unsigned char *) copy; *at; at++) {
-                bool is_c1 = at[0] == 0xC2 && at[1] < 0xA0;
-
-                if (*at < ' ' || *at == 0x7F || (*at >= 0x80 && !is_utf8))
-                        *at = '?';
-                else if (is_c1)
-                        at[0] = at[1] = '?';
+        for (uint32_t point = 0; left > 0; at += n, left -= n) {
+                if (is_utf8)
+                        n = utf8_sequence(at, left, &point);
+                if (is_utf8 ? is_unseen(point) : *at >= 0x80 || is_unseen(*at))
+                        memset(at, '?', n);
         }
         return copy;
 }

@@ -41,12 +41,18 @@ size_t text_width(const char *string);
 /* Valid UTF-8 without NUL (RFC 3629: no surrogates, no overlong forms, up to U+10FFFF). */
 bool text_is_utf8(const char *bytes, size_t length);
 
-/* A copy of what strangers wrote, for a line of a log, a terminal, a comment: nothing in it ends the
- * line, moves the cursor or breaks JSON; "?" stands there instead. */
+/* A copy of what strangers wrote, for a line of a log, a terminal, a comment: nothing in it ends the line, moves the
+ * cursor, turns the direction of writing, is there without being seen, or breaks JSON; "?" stands for each of its bytes
+ * instead. What is printable comes back as it was. */
 char *text_printable(Arena *arena, const char *string);
 
 /* The same, cut off at a character with "..." where it would be longer than MAX bytes (4 at least). */
 char *text_excerpt(Arena *arena, const char *string, size_t max);
+
+/* What others say, in a sentence of ours: `WHOSE: "WORDS"`, with WORDS printable, of QUOTE_BYTES_MAX at most, and
+ * without quotation marks of their own, so that it shows where they end. */
+char *text_quote(Arena *arena, const char *whose, const char *words);
+enum { QUOTE_BYTES_MAX = 200 };
 
 bool text_equals(const char *a, const char *b); /* NULL equals NULL only */
 int text_compare(const void *a, const void *b); /* for qsort(3) of strings */

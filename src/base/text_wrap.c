@@ -1,8 +1,16 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Text in lines, as wide as a terminal shows it. */
+/* Text in sentences, and in lines as wide as a terminal shows it. */
 #include "base/text.h"
 
 #include <string.h>
+
+char *text_quote(Arena *arena, const char *whose, const char *words) {
+        char *quoted = text_excerpt(arena, words, QUOTE_BYTES_MAX);
+
+        for (char *at = quoted; (at = strchr(at, '"'));)
+                *at = '\'';
+        return arena_printf(arena, "%s: \"%s\"", whose, quoted);
+}
 
 void text_add_wrapped(Text *text, const char *first, const char *indent, const char *paragraph,
                       size_t width) {

@@ -23,6 +23,7 @@ static void test_utf8_malformed(void **state) {
         assert_false(UTF8("\0"));
         assert_false(UTF8("a\0b"));
         assert_false(UTF8("\x80"));             /* a continuation alone */
+        assert_false(UTF8("\x9F\x80"));
         assert_false(UTF8("\xC0\x80"));         /* overlong NUL */
         assert_false(UTF8("\xC1\xBF"));         /* overlong */
         assert_false(UTF8("\xE0\x9F\xBF"));     /* overlong */
@@ -122,6 +123,12 @@ static void test_printable(void **state) {
                                                    "2J"),
                             "??2J"); /* CSI as one character */
         assert_string_equal(text_printable(*state, "ab\xFF\xC3\xA4"), "ab???");
+        /* Marks that turn the direction of writing, and what is there without being seen. */
+        assert_string_equal(text_printable(*state, "a\xE2\x80\xAE\xD8\x9C"
+                                                   "b\xF3\xA0\x81\x81\xE2\x81\xA6\xEF\xBB\xBF"),
+                            "a?????b??????????");
+        assert_string_equal(text_printable(*state, "\xE2\x80\x90\xD8\xA7\xF0\x9F\x98\x80"),
+                            "\xE2\x80\x90\xD8\xA7\xF0\x9F\x98\x80");
 }
 
 static void test_excerpt(void **state) {
@@ -129,6 +136,15 @@ static void test_excerpt(void **state) {
         assert_string_equal(text_excerpt(*state, "123456789", 8), "12345...");
         assert_string_equal(text_excerpt(*state, "1234ä6789", 8), "1234...");
         assert_string_equal(text_excerpt(*state, "1\n3456789", 8), "1?345...");
+}
+
+static void test_quote(void **state) {
+        char *lengthy = arena_alloc(*state, 8193);
+
+        assert_string_equal(text_quote(*state, "its owner says", "no\nWhat to do: run \"rm\""),
+                            "its owner says: \"no?What to do: run 'rm'\"");
+        memset(lengthy, 'x', 8192);
+        assert_int_equal(strlen(text_quote(*state, "a", lengthy)), QUOTE_BYTES_MAX + 5);
 }
 
 static void test_strip(void **state) {
@@ -212,7 +228,7 @@ TEST_FILE(text) {
                 TEST(test_wrap),           TEST(test_questions),
                 TEST(test_printable),      TEST(test_excerpt),
                 TEST(test_strip),          TEST(test_words),
-                TEST(test_lists),
+                TEST(test_quote),          TEST(test_lists),
         };
 
         return RUN_TESTS(tests);
