@@ -6,7 +6,7 @@ usage: run_costs.py --hugepland=PROGRAM --hugeplanctl=PROGRAM --generator=PROGRA
 
 Neither depends on how busy the machine is. Instructions are all of a process, the loader's and the libraries'
 among them, so they depend on compiler, C library, processor (which of its string functions the C library takes)
-and, a little, on jansson and inih: where the first line of costs.tsv names others they are shown, and nothing
+and, a little, on jansson: where the first line of costs.tsv names others they are shown, and nothing
 fails. System calls are those until the daemon is ready, or of the whole command. The hosts are made up
 (bench/hosts.py); their sysfs is files, so that system calls are more than on a host, where fewer are needed to
 open one. The programs are built without sanitizers, the core at -O2.

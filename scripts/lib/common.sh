@@ -7,7 +7,7 @@ program=${0##*/}
 
 # What a build needs, by Debian's names.
 # shellcheck disable=SC2034  # for those who source this
-build_packages=(gcc libc6-dev meson ninja-build pkg-config libsystemd-dev libinih-dev libjansson-dev)
+build_packages=(gcc libc6-dev meson ninja-build pkg-config libsystemd-dev libjansson-dev)
 
 # The page sizes of the kernel; whoever changes pools to try something locks this directory.
 hugepages=/sys/kernel/mm/hugepages
@@ -55,7 +55,7 @@ have_build_dependencies() {
         for tool in cc meson ninja pkg-config; do
                 command -v "$tool" >/dev/null || return 1
         done
-        pkg-config --exists 'libsystemd >= 252' inih 'jansson >= 2.12'
+        pkg-config --exists 'libsystemd >= 252' 'jansson >= 2.12'
 }
 
 # apt-get, without questions and without services being started by it on the way. Lists that cannot be

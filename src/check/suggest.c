@@ -3,28 +3,13 @@
 
 #include "base/size.h"
 #include "base/text.h"
+#include "config/config_value.h"
 #include "model/names.h"
 
 typedef struct Maker {
         Arena *arena;
         const SuggestInput *input;
 } Maker;
-
-/* A comment of as many lines as it takes; whatever is in TEXT, it stays a comment. */
-static void comment(Text *text, const char *format, ...) PRINTF_LIKE(2, 3);
-
-static void comment(Text *text, const char *format, ...) {
-        Text wrapped = text_in(text->arena);
-        va_list arguments;
-
-        va_start(arguments, format);
-        text_add_wrapped(&wrapped, "# ", "#   ", arena_vprintf(text->arena, format, arguments), 88);
-        va_end(arguments);
-        for (char *at = wrapped.string; at && *at; at++)
-                if ((unsigned char) *at < ' ' && *at != '\n')
-                        *at = '?';
-        text_add(text, text_string(&wrapped));
-}
 
 /* ---- how large it is today ---- */
 
@@ -70,18 +55,20 @@ static void add_figure(const Maker *maker, const Candidate *candidate, const Fig
 
         /* The setting that makes most of it, as it stands. */
         if (setting)
-                comment(text, "%s = %s%s%s", setting->name, setting->value,
-                        setting->origin ? " in " : "", setting->origin ? setting->origin : "");
+                config_add_comment(text, "%s = %s%s%s", setting->name, setting->value,
+                                   setting->origin ? " in " : "",
+                                   setting->origin ? setting->origin : "");
         VEC_FOREACH(problem, &gathered->problems.list)
-                comment(text, "%s", diag_format(text->arena, problem));
+                config_add_comment(text, "%s", diag_format(text->arena, problem));
         if (figure->sizing.page_size_bytes == 0)
                 return;
-        comment(text, "Today: %s%s; %s.", figure->sizing.is_exact ? "" : "at most ",
-                format_page_count_and_size(maker->arena, figure->sizing.pages,
-                                           figure->sizing.page_size_bytes),
-                candidate->target.arguments  ? "as it runs now, and not determined anew"
-                : engine_reader(engine)->ask ? "the server itself is asked before each start"
-                                             : "determined anew before each start");
+        config_add_comment(text, "Today: %s%s; %s.", figure->sizing.is_exact ? "" : "at most ",
+                           format_page_count_and_size(maker->arena, figure->sizing.pages,
+                                                      figure->sizing.page_size_bytes),
+                           candidate->target.arguments ? "as it runs now, and not determined anew"
+                           : engine_reader(engine)->ask
+                                   ? "the server itself is asked before each start"
+                                   : "determined anew before each start");
 }
 
 /* From its own files, else from what runs. Returns why it cannot be said, or NULL. */
@@ -97,8 +84,9 @@ static const char *add_size(const Maker *maker, Candidate *candidate, Text *text
         if (wrong && !gather_running(maker, candidate, &figure))
                 return wrong;
         if (wrong)
-                comment(text, "Its unit does not tell: %s. But process %" PRIu64 " does.", wrong,
-                        candidate->process->pid);
+                config_add_comment(text,
+                                   "Its unit does not tell: %s. But process %" PRIu64 " does.",
+                                   wrong, candidate->process->pid);
         add_figure(maker, candidate, &figure, text);
         suggestion->sessions = engine_sessions(candidate->engine, figure.gathered);
         suggestion->pages = figure.sizing.pages;
@@ -111,15 +99,12 @@ static const char *add_size(const Maker *maker, Candidate *candidate, Text *text
 static void add_keys(Text *text, const Candidate *candidate, uint64_t pages) {
         const Engine *engine = candidate->engine;
 
-        text_printf(text, "[Instance]\nEngine=%s\n", engine->name);
-        if (candidate->target.unit)
-                text_printf(text, "Unit=%s\n", candidate->target.unit);
-        else
-                text_add(text, "#Unit=NAME.service\n");
-        if (candidate->target.config_file)
-                text_printf(text, "ConfigFile=%s\n", candidate->target.config_file);
-        if (candidate->target.data_directory)
-                text_printf(text, "DataDirectory=%s\n", candidate->target.data_directory);
+        text_add(text, "[Instance]\n");
+        config_add_value(text, "Engine", engine->name);
+        config_add_value(text, "Unit", candidate->target.unit);
+        text_add(text, candidate->target.unit ? "" : "#Unit=NAME.service\n");
+        config_add_value(text, "ConfigFile", candidate->target.config_file);
+        config_add_value(text, "DataDirectory", candidate->target.data_directory);
         if (candidate->target.arguments)
                 text_printf(text, "Pages=%" PRIu64 "\n", pages);
         else if (candidate->memory_bytes > 0)
@@ -189,13 +174,14 @@ static void propose(const Maker *maker, Candidate *candidate, Suggestion *sugges
         const Engine *engine = candidate->engine;
         Text text = text_in(maker->arena);
 
-        comment(&text, "%s, found in %s.", candidate->title, candidate->found);
+        config_add_comment(&text, "%s, found in %s.", candidate->title, candidate->found);
         if (candidate->note)
-                comment(&text, "%s.", candidate->note);
+                config_add_comment(&text, "%s.", candidate->note);
         if (candidate->memory_bytes > 0)
-                comment(&text, "The size is that of its segments now.");
+                config_add_comment(&text, "The size is that of its segments now.");
         if (!engine->reserves)
-                comment(&text,
+                config_add_comment(
+                        &text,
                         "It takes no reserved huge pages; this states its preference for transparent ones.");
         suggestion->why_not = refuse(maker, candidate);
         if (!suggestion->why_not && candidate->memory_bytes == 0)

@@ -122,8 +122,9 @@ typedef struct Seen {
         const char *version;  /* what `Learned.version` was then; NULL: not known */
         const char *settings; /* what `Learned.settings` was then; NULL: not known */
         const char *command;  /* the program, and a fingerprint of its arguments */
-        bool is_exact; /* false: some of it was of small pages, or could not be looked into */
-        bool is_whole; /* it maps no more than that with these settings, however long it runs */
+        bool is_exact;  /* false: some of it was of small pages, or could not be looked into */
+        bool is_whole;  /* it maps no more than that with these settings, however long it runs */
+        bool is_broken; /* some lines of its file could not be read; it is to be written anew */
         SmallTables small_tables; /* of the last time that it ran so; may be known without pages */
 } Seen;
 
@@ -138,6 +139,7 @@ typedef struct Learned {
         bool is_exact;        /* the server said so itself */
         bool is_fixed; /* with these settings it maps everything at its start (engine_is_fixed()) */
         bool is_of_running; /* found out while it ran: it may have been started with other settings */
+        bool is_broken;     /* some lines of its file could not be read; it is to be written anew */
         ThpPolicy thp;      /* the preference of that version; THP_AUTO: none */
         Seen seen;          /* of a file of its own */
 } Learned;

@@ -1,18 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* inih splits lines into section, key and value. What it would let pass stands here, in the reader
- * that hands it one line at a time: lines beyond its buffer (it would deliver them cut), keys after
- * a malformed section header (they would land in the section before), indented lines (they would
- * continue the key above), inline comments (they would cut values), ':' in place of '=', NUL bytes
- * and what is not UTF-8. It also counts the lines, which the handler is not told. */
+/* Stricter than systemd.syntax(7) where a slip would go unnoticed: continued lines, comments behind a value, ':' in
+ * place of '=', NUL bytes and what is not UTF-8 are refused, and keys after a malformed section header belong to no
+ * section. What a value may hold is in config_value.c, for reader and writers alike. */
 #include "config/config_file.h"
 
 #include "base/text.h"
+#include "config/config_value.h"
 #include "model/problem.h"
 
-#include <ini.h>
 #include <string.h>
-
-enum { LINE_BYTES_MAX = 190 }; /* inih's buffer holds 200 with newline and NUL */
 
 typedef struct Reader {
         Arena *arena;
@@ -20,7 +16,7 @@ typedef struct Reader {
         Diags *problems;
         const char *at, *end;
         unsigned line;
-        bool section_is_known; /* or that it is missing has been reported, once for all keys before the first */
+        const char *section; /* NULL: before the first, which is not reported yet; "": none of ours */
 } Reader;
 
 void config_file_refuse(ParsedFile *parsed, Diags *problems, ProblemKind kind, unsigned line,
@@ -54,38 +50,35 @@ static char *next_line(Reader *reader) {
 
         reader->at = newline ? newline + 1 : reader->end;
         reader->line++;
-        if (memchr(start, '\0', length)) {
-                refuse_line(reader, NULL, "the line holds a NUL byte", "write plain text");
-                return arena_strdup(reader->arena, "");
-        }
-        if (!text_is_utf8(start, length)) {
-                refuse_line(reader, NULL, "the line is not valid UTF-8", "save the file in UTF-8");
-                return arena_strdup(reader->arena, "");
-        }
         char *line = text_strip(reader->arena, arena_strndup(reader->arena, start, length));
 
-        if (strlen(line) > LINE_BYTES_MAX && *line != '#' && *line != ';') {
+        if (memchr(start, '\0', length))
+                refuse_line(reader, NULL, "the line holds a NUL byte", "write plain text");
+        else if (!text_is_utf8(start, length))
+                refuse_line(reader, NULL, "the line is not valid UTF-8", "save the file in UTF-8");
+        else if (strlen(line) > CONFIG_LINE_BYTES_MAX && *line != '#' && *line != ';')
                 refuse_line(reader, NULL,
                             arena_printf(reader->arena, "the line is longer than %d bytes",
-                                         LINE_BYTES_MAX),
+                                         CONFIG_LINE_BYTES_MAX),
                             "repeat the key to continue a list on a line of its own");
-                return arena_strdup(reader->arena, "");
-        }
-        return line;
+        else
+                return line;
+        return arena_strdup(reader->arena, "");
 }
 
-/* Notes the section that begins, "" when it is none of ours. */
+/* Notes the section that begins. */
 static void begin_section(Reader *reader, const char *line) {
         size_t length = strlen(line);
         const char *name = arena_strndup(reader->arena, line + 1, length - 2);
 
-        reader->section_is_known = true;
+        reader->section = "";
         if (line[length - 1] != ']' || strchr(name, ']') || strchr(name, '[')) {
                 refuse_line(reader, NULL,
                             arena_printf(reader->arena, "'%s' is no section header", line),
                             "write [Host] or [Instance] alone on its line");
                 return;
         }
+        reader->section = name;
         if (text_equals(name, "Host"))
                 reader->parsed->has_host = true;
         else if (text_equals(name, "Instance"))
@@ -95,74 +88,31 @@ static void begin_section(Reader *reader, const char *line) {
                             "the sections are [Host] and [Instance]; your own begin with X-");
 }
 
-static bool is_blank_before(const char *value, char comment) {
-        for (const char *at = strchr(value, comment); at; at = strchr(at + 1, comment))
-                if (at > value && (at[-1] == ' ' || at[-1] == '\t'))
-                        return true;
-        return false;
-}
+static void take_assignment(Reader *reader, const char *line) {
+        const char *equals = strchr(line, '='), *remedy = "write Key=Value", *value = NULL;
+        const char *key =
+                equals ? text_strip(reader->arena, arena_strdup_to(reader->arena, line, equals))
+                       : NULL;
 
-/* NULL when the line is an assignment that inih reads as meant, else what is wrong with it. */
-static const char *check_assignment(Reader *reader, const char *line, const char **ret_key,
-                                    const char **ret_remedy) {
-        const char *equals = strchr(line, '=');
+        if (!key)
+                refuse_line(reader, NULL,
+                            arena_printf(reader->arena, "'%s' is no assignment", line), remedy);
+        else if (!*key || strpbrk(key, ":; \t"))
+                refuse_line(reader, key, "this is no key", remedy);
+        else if (!reader->section) { /* once for all keys before the first */
+                refuse_line(reader, key, "the key stands before the first section",
+                            "begin the file with [Host] or [Instance]");
+                reader->section = "";
+        } else {
+                const char *written = text_strip(reader->arena, equals + 1);
+                const char *wrong = config_value_read(reader->arena, written, &value, &remedy);
 
-        *ret_key = NULL;
-        *ret_remedy = "write Key=Value";
-        if (!equals)
-                return arena_printf(reader->arena, "'%s' is no assignment", line);
-        *ret_key = text_strip(reader->arena, arena_strdup_to(reader->arena, line, equals));
-        if (!**ret_key || strpbrk(*ret_key, ":; \t"))
-                return "this is no key";
-        if (!reader->section_is_known) {
-                reader->section_is_known = true;
-                *ret_remedy = "begin the file with [Host] or [Instance]";
-                return "the key stands before the first section";
+                if (wrong)
+                        refuse_line(reader, key, wrong, remedy);
+                else
+                        *vec_push(reader->arena, &reader->parsed->assignments) =
+                                (Assignment){reader->section, key, value, reader->line};
         }
-        *ret_remedy = "put the comment on a line of its own";
-        if (is_blank_before(equals + 1, ';') || is_blank_before(equals + 1, '#'))
-                return "a comment after the value would become part of it";
-        *ret_remedy = "repeat the key to continue a list on a line of its own";
-        if (text_ends_with(line, "\\"))
-                return "a backslash does not continue the line";
-        return NULL;
-}
-
-/* An ini_reader: one line, or nothing of it where it is of no use. */
-static char *read_line(char *buffer, int size, void *stream) {
-        Reader *reader = stream;
-        const char *line = next_line(reader), *key, *remedy, *wrong;
-
-        if (!line)
-                return NULL;
-        if (*line == '[') {
-                begin_section(reader, line);
-                /* A header that is none must not leave its keys in the section before. */
-                if (!text_ends_with(line, "]"))
-                        line = "[?]";
-        } else if (strchr("#;", *line)) {
-                line = "";
-        } else if ((wrong = check_assignment(reader, line, &key, &remedy))) {
-                refuse_line(reader, key, wrong, remedy);
-                line = "";
-        }
-        size_t length = MIN(strlen(line), (size_t) size - 2);
-
-        memcpy(buffer, line, length);
-        memcpy(buffer + length, "\n", 2);
-        return buffer;
-}
-
-static int take_assignment(void *user, const char *section, const char *key, const char *value) {
-        Reader *reader = user;
-
-        *vec_push(reader->arena, &reader->parsed->assignments) = (Assignment){
-                .section = arena_strdup(reader->arena, section),
-                .key = arena_strdup(reader->arena, key),
-                .value = arena_strdup(reader->arena, value ? value : ""),
-                .line = reader->line,
-        };
-        return 1;
 }
 
 ParsedFile *config_file_parse(Arena *arena, const ConfigFile *file, Diags *problems) {
@@ -192,8 +142,11 @@ ParsedFile *config_file_parse(Arena *arena, const ConfigFile *file, Diags *probl
                 .end = text + size,
         };
 
-        if (ini_parse_stream(read_line, &reader, take_assignment, &reader) != 0 && !parsed->refusal)
-                refuse_line(&reader, NULL, "the file cannot be parsed", "write Key=Value lines");
+        for (const char *line; (line = next_line(&reader));)
+                if (*line == '[')
+                        begin_section(&reader, line);
+                else if (!strchr("#;", *line)) /* nor an empty one */
+                        take_assignment(&reader, line);
         parsed->is_empty = !parsed->refusal && !parsed->has_host && !parsed->has_instance &&
                            parsed->assignments.n == 0;
         return parsed;

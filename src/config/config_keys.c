@@ -177,6 +177,8 @@ static const char *add_count(KeyTarget *target, PageCounts *counts, const char *
                 return refuse(target, word);
         if (count.pages == 0)
                 return "nothing is asked for";
+        if (target->is_learned && mul_saturated(count.pages, count.page_size_bytes) > INT64_MAX)
+                return "that is more than can be counted";
         VEC_FOREACH(other, counts)
                 if (other->page_size_bytes == count.page_size_bytes || !colon ||
                     other->page_size_bytes == 0)
@@ -199,8 +201,14 @@ static void reset_pages(KeyTarget *target) {
 
 /* The last assignment counts, so that an extension can give another number. */
 static const char *set_pages(KeyTarget *target, const ConfigKey *key UNUSED, const char *value) {
+        const PageCounts before = *page_counts_of(target);
+
         reset_pages(target);
-        return add_words(target, value, add_page_count);
+        const char *wrong = add_words(target, value, add_page_count);
+
+        if (wrong)
+                *page_counts_of(target) = before;
+        return wrong;
 }
 
 static const char *add_page_size(KeyTarget *target, const char *word) {

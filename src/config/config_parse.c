@@ -197,12 +197,13 @@ static bool is_learned(const ConfigFile *file) {
         return is_seen(file) || (file->extends && text_equals(file->name, NAME_LEARNED));
 }
 
-/* It is no mistake of the administrator's, and what it held can be found out again. */
+/* A mistake in what we write is nobody's. The lines that can be read count, and the file is written anew. */
 static void excuse(Diags *problems, const ParsedFile *parsed) {
         VEC_FOREACH(problem, &problems->list)
                 if (text_equals(problem->file, parsed->file->path)) {
                         problem->severity = SEVERITY_WARNING;
-                        problem->remedy = "remove the file: what it held is found out again";
+                        problem->remedy =
+                                "hugeplan wrote this file: its other lines count, and it is written anew at the next start";
                 }
 }
 
@@ -216,14 +217,10 @@ static void apply_file(Assembler *assembler, InstanceConfig *instance, ParsedFil
         config_keys_apply(&target, SECTION_INSTANCE, parsed, &assembler->config->problems);
         if (!parsed->refusal)
                 return;
-        if (target.is_learned)
-                excuse(&assembler->config->problems, parsed);
-        if (is_seen(parsed->file)) {
-                instance->learned.seen = (Seen){};
-                return;
-        }
         if (target.is_learned) {
-                instance->learned = (Learned){.seen = instance->learned.seen};
+                excuse(&assembler->config->problems, parsed);
+                *(is_seen(parsed->file) ? &instance->learned.seen.is_broken
+                                        : &instance->learned.is_broken) = true;
                 return;
         }
         if (!instance->refusal)

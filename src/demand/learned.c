@@ -4,6 +4,7 @@
 #include "base/size.h"
 #include "base/table.h"
 #include "base/text.h"
+#include "config/config_value.h"
 #include "demand/page_counts.h"
 #include "demand/seen.h"
 #include "model/names.h"
@@ -81,7 +82,7 @@ LessonUse lesson_use(const Lesson *lesson) {
                                lesson->is_exact == learned->is_exact && is_same &&
                                is_fixed(lesson) == learned->is_fixed &&
                                lesson->is_of_running >= learned->is_of_running &&
-                               thp_of_version(lesson) == learned->thp
+                               thp_of_version(lesson) == learned->thp && !learned->is_broken
                        ? LESSON_SAME
                        : LESSON_LEARN;
 }
@@ -222,22 +223,16 @@ static void add_assignments(Text *text, const Lesson *lesson) {
         ThpPolicy thp = thp_of_version(lesson);
 
         text_add(text, "\n[Instance]\n");
-        if (pages.n > 0)
-                text_printf(text, "Pages=%s\n", page_counts_value(arena, &pages));
+        config_add_value(text, "Pages", page_counts_value(arena, &pages));
         if (thp != THP_AUTO)
-                text_printf(text, "TransparentHugePages=%s\n", thp_policy_name(thp));
-        if (lesson->version)
-                text_printf(text, "X-Version=%s\n", version_of(arena, lesson));
+                config_add_value(text, "TransparentHugePages", thp_policy_name(thp));
+        config_add_value(text, "X-Version", version_of(arena, lesson));
         if (pages.n > 0)
-                text_printf(text, "X-Exact=%s\n", lesson->is_exact ? "yes" : "no");
-        if (by_rule.n > 0)
-                text_printf(text, "X-Rule=%s\n", page_counts_value(arena, &by_rule));
-        if (settings_of(arena, lesson))
-                text_printf(text, "X-Settings=%s\n", settings_of(arena, lesson));
-        if (is_fixed(lesson))
-                text_add(text, "X-Fixed=yes\n");
-        if (lesson->is_of_running)
-                text_add(text, "X-Running=yes\n");
+                config_add_value(text, "X-Exact", lesson->is_exact ? "yes" : "no");
+        config_add_value(text, "X-Rule", page_counts_value(arena, &by_rule));
+        config_add_value(text, "X-Settings", settings_of(arena, lesson));
+        config_add_value(text, "X-Fixed", is_fixed(lesson) ? "yes" : NULL);
+        config_add_value(text, "X-Running", lesson->is_of_running ? "yes" : NULL);
 }
 
 char *learned_format(Arena *arena, const Lesson *lesson, const char *when) {

@@ -4,6 +4,7 @@
 
 #include "base/size.h"
 #include "base/text.h"
+#include "config/config_value.h"
 #include "demand/page_counts.h"
 
 static bool are_same_counts(const PageCounts *a, const PageCounts *b) {
@@ -18,8 +19,8 @@ static bool holds_for_same(const Seen *a, const Seen *b) {
 }
 
 bool seen_is_same(const Seen *a, const Seen *b) {
-        return are_same_counts(&a->pages, &b->pages) && holds_for_same(a, b) &&
-               a->is_exact == b->is_exact && a->is_whole == b->is_whole &&
+        return a->is_broken == b->is_broken && are_same_counts(&a->pages, &b->pages) &&
+               holds_for_same(a, b) && a->is_exact == b->is_exact && a->is_whole == b->is_whole &&
                a->small_tables.bytes == b->small_tables.bytes &&
                a->small_tables.n_processes == b->small_tables.n_processes;
 }
@@ -55,19 +56,11 @@ Seen seen_merge(const InstanceConfig *instance, const Seen *now, bool is_last) {
         Seen kept = merge_pages(before, now, is_last);
 
         kept.small_tables = merge_tables(before, now);
+        kept.is_broken = false;
         return kept;
 }
 
 /* ---- as text ---- */
-
-static void add_word(Text *text, const char *key, const char *value) {
-        if (value)
-                text_printf(text, "%s=%s\n", key, text_printable(text->arena, value));
-}
-
-static void add_number(Text *text, const char *key, uint64_t value) {
-        text_printf(text, "%s=%" PRIu64 "\n", key, value);
-}
 
 /* "139 pages of 2M", "page tables of 8.1G with small pages (402 processes)", or both. */
 char *seen_describe(Arena *arena, const Seen *seen) {
@@ -101,21 +94,19 @@ char *seen_format(Arena *arena, const InstanceConfig *instance, const Seen *seen
                 "[Instance]\n",
                 instance->name, seen_describe(arena, seen), when,
                 text_printable(arena, seen->unit));
+        config_add_value(&text, "X-Seen", page_counts_value(arena, &seen->pages));
         if (seen->pages.n > 0)
-                text_printf(&text, "X-Seen=%s\nX-SeenExact=%s\n",
-                            page_counts_value(arena, &seen->pages), seen->is_exact ? "yes" : "no");
-        if (seen->base.n > 0)
-                text_printf(&text, "X-SeenBase=%s\n", page_counts_value(arena, &seen->base));
-        add_word(&text, "X-SeenUnit", seen->unit);
-        if (seen->is_whole)
-                text_add(&text, "X-SeenWhole=yes\n");
-        add_word(&text, "X-SeenVersion", seen->version);
-        add_word(&text, "X-SeenSettings", seen->settings);
-        add_word(&text, "X-SeenCommand", seen->command);
+                config_add_value(&text, "X-SeenExact", seen->is_exact ? "yes" : "no");
+        config_add_value(&text, "X-SeenBase", page_counts_value(arena, &seen->base));
+        config_add_value(&text, "X-SeenUnit", seen->unit);
+        config_add_value(&text, "X-SeenWhole", seen->is_whole ? "yes" : NULL);
+        config_add_value(&text, "X-SeenVersion", seen->version);
+        config_add_value(&text, "X-SeenSettings", seen->settings);
+        config_add_value(&text, "X-SeenCommand", seen->command);
         if (tables->bytes == 0)
                 return text.string;
-        add_number(&text, "X-SmallTables", tables->bytes);
-        add_number(&text, "X-SmallProcesses", tables->n_processes);
-        add_word(&text, "X-SmallSeen", tables->at);
+        text_printf(&text, "X-SmallTables=%" PRIu64 "\nX-SmallProcesses=%" PRIu64 "\n",
+                    tables->bytes, tables->n_processes);
+        config_add_value(&text, "X-SmallSeen", tables->at);
         return text.string;
 }

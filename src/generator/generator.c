@@ -126,8 +126,7 @@ static const Dropin limits_dropin = {
 /* What is to be written. */
 typedef struct Wanted {
         const Config *config;
-        Dropins dropins;
-        Dropins askers, lookers; /* of our own units; and what has one of them run */
+        Dropins dropins; /* of units that wait, and of our own */
         MountUnits mounts;
         Diags obstacles; /* to other mounts */
         ReadFault fault; /* of what was read for it; error 0: none */
@@ -140,11 +139,14 @@ static Wanted find_once(Arena *arena, const Root *root) {
         const DropinInput input = dropin_input(root, arena, wanted.config, HUGEPLANCTL);
         HostSources sources = host_sources(root);
 
+        const Dropins askers = askers_make(arena, wanted.config, &sources.sources);
+        const Dropins lookers = lookers_make(arena, wanted.config);
+
         wanted.dropins = dropins_make(arena, &input);
-        wanted.askers = askers_make(arena, wanted.config, &sources.sources);
-        wanted.lookers = lookers_make(arena, wanted.config);
+        vec_push_all(arena, &wanted.dropins, &askers);
         if (wants_login_limits(root, wanted.config))
-                *vec_push(arena, &wanted.askers) = limits_dropin;
+                *vec_push(arena, &wanted.dropins) = limits_dropin;
+        vec_push_all(arena, &wanted.dropins, &lookers);
         MountUnits units = {};
 
         if (mount_is_wanted(wanted.config))
@@ -199,10 +201,6 @@ static int generate(const Root *root, const Root *output) {
                 say(root, LOG_WARNING, "%s", diag_format(arena, obstacle));
         VEC_FOREACH(dropin, &wanted.dropins)
                 is_done = write_dropin(arena, root, output, dropin) == 0 && is_done;
-        VEC_FOREACH(asker, &wanted.askers)
-                is_done = write_dropin(arena, root, output, asker) == 0 && is_done;
-        VEC_FOREACH(looker, &wanted.lookers)
-                is_done = write_dropin(arena, root, output, looker) == 0 && is_done;
         /* What is in the place of a mount is not known where something could not be read. */
         if (wanted.fault.error == 0)
                 VEC_FOREACH(unit, &wanted.mounts)

@@ -76,7 +76,7 @@ ANYTHING_BELOW = (
 
 DEB, RPM = "hugeplan_*.deb", "hugeplan-[0-9]*[!c].rpm"  # the binary packages
 
-LIBRARIES = {"libc.so.6", "libinih.so.1", "libjansson.so.4"}
+LIBRARIES = {"libc.so.6", "libjansson.so.4"}
 LOADED = {"libsystemd.so.0"}  # when it is needed
 
 # What belongs to databases, to the kernel's pools, and to systemd's own triggers: none of it is a

@@ -39,7 +39,7 @@ SHOWN_LINES = 40
 NOBODY = 65534
 
 TOOLS = ("gcc", "libc6-dev", "meson", "ninja-build", "pkgconf", "python3")
-LIBRARIES = ("libinih-dev", "libjansson-dev", "libsystemd-dev")
+LIBRARIES = ("libjansson-dev", "libsystemd-dev")
 # What is optional: cmocka, scdoc and systemd.pc, which two suites have in different packages.
 FEATURES = ("libcmocka-dev", "scdoc")
 SYSTEMD_PC = {"bookworm": "systemd", "trixie": "systemd-dev"}

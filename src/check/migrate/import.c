@@ -58,7 +58,8 @@ static void add_users(const Maker *maker, Text *text, uint64_t page_size_bytes) 
                 if (!is_other(maker->input, user, page_size_bytes))
                         continue;
                 text_add(text, is_first ? "# In use now:\n" : "");
-                text_printf(text, "#   %s\n", page_user_format(maker->arena, user));
+                text_printf(text, "#   %s\n",
+                            text_printable(maker->arena, page_user_format(maker->arena, user)));
                 is_first = false;
         }
 }

@@ -52,7 +52,7 @@ def measure(report: Report) -> None:
     ], rounds)
     report.compare("Program start: CPU to the end of --version", "ms", [
         Way("hugepland", lambda: run([HUGEPLAND, "--version"]).cpu_msec),
-        Way("empty, with libsystemd and inih", lambda: run([str(HELPERS / "bench-nop-systemd")]).cpu_msec, Goal(1.05)),
+        Way("empty, with libsystemd", lambda: run([str(HELPERS / "bench-nop-systemd")]).cpu_msec, Goal(1.05)),
     ], rounds)
 
 

@@ -576,7 +576,7 @@ static void test_repeated(void **state) {
         assert_true(config->host.keep_free.bytes == 2 * GIB);
 }
 
-/* ---- lines: what inih would let pass ---- */
+/* ---- lines ---- */
 
 static void test_syntax(void **state) {
         static const struct {
@@ -593,13 +593,13 @@ static void test_syntax(void **state) {
                  ":3: My Key: this is no key; write Key=Value"},
                 {"[Instance]\nMemory=1G\nPriority=5 ; less\n",
                  ":3: Priority: a comment after the value would become part of it; put the comment "
-                 "on a line of its own"},
+                 "on a line of its own, or the value in double quotes"},
                 {"[Instance]\nMemory=1G\nPriority=5 # less\n",
                  ":3: Priority: a comment after the value would become part of it; put the comment "
-                 "on a line of its own"},
+                 "on a line of its own, or the value in double quotes"},
                 {"[Instance]\nMemory=1G\nPriority=5\t;less\n",
                  ":3: Priority: a comment after the value would become part of it; put the comment "
-                 "on a line of its own"},
+                 "on a line of its own, or the value in double quotes"},
                 {"[Instance]\nMemory=1G\nNodes=0,\\\n",
                  ":3: Nodes: a backslash does not continue the line; repeat the key to continue a "
                  "list on a line of its own"},
@@ -632,6 +632,39 @@ static void test_syntax(void **state) {
                                arena_printf(*state, "%s%s", pg_path, cases[i].message));
 }
 
+/* In quotes a value may hold anything that can be printed; what does not end so is refused. */
+static void test_quotes(void **state) {
+        static const struct {
+                const char *written, *read; /* NULL: refused */
+        } rows[] = {
+                {"/srv/a b", "/srv/a b"},
+                {"/srv/a#b;c", "/srv/a#b;c"},
+                {"\"/srv/db #1\"", "/srv/db #1"},
+                {"\"/srv/db ;1 \" ", "/srv/db ;1 "},
+                {"\"/srv/\\\"a\\\\\"", "/srv/\"a\\"},
+                {"/srv/\"a\"", "/srv/\"a\""},
+                {"\"/srv/a", NULL},
+                {"\"/srv/a\"b", NULL},
+                {"\"/srv/a\" # b", NULL},
+                {"\"/srv/\\a\"", NULL},
+                {"\"/srv/a\\\"", NULL},
+                {"\"\"", NULL /* the default */},
+        };
+
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+                const Config *config = instance_with(
+                        *state, arena_printf(*state, "DataDirectory=%s", rows[i].written));
+
+                assert_text(only_instance(config)->data_directory, rows[i].read);
+                assert_int_equal(config->problems.list.n,
+                                 rows[i].read || text_equals(rows[i].written, "\"\"") ? 0 : 1);
+        }
+        assert_refused(*state, "[Instance]\nMemory=1G\nDataDirectory=\"/a\n",
+                       "/etc/hugeplan.d/20-pg.conf:3: DataDirectory: the closing quote is missing; "
+                       "write the value without quotes, or as \"VALUE\", with \\\" for a quote and "
+                       "\\\\ for a backslash within it");
+}
+
 /* What looks like a comment but is none, and what is one. */
 static void test_harmless_lines(void **state) {
         const Config *config = config_make(*state, "20-pg.conf",
@@ -659,7 +692,6 @@ static void test_harmless_lines(void **state) {
 }
 
 static void test_indented_is_no_continuation(void **state) {
-        /* inih would hand "Priority=7" over as a second value of Memory. */
         const InstanceConfig *instance =
                 valid_instance(*state, "Nodes=0\n    Priority=7\n    Shortage=degrade");
 
@@ -677,15 +709,14 @@ static char *long_value_line(Arena *arena, const char *start, size_t length) {
 }
 
 static void test_long_lines(void **state) {
-        /* inih's buffer would cut here and take the rest for a line of its own. */
-        char *fits = long_value_line(*state, "X-Note=", 190);
-        char *cut = long_value_line(*state, "X-Note=", 191);
-        char *comment = long_value_line(*state, "# ", 5000);
+        char *fits = long_value_line(*state, "X-Note=", 8300);
+        char *cut = long_value_line(*state, "X-Note=", 8301);
+        char *comment = long_value_line(*state, "# ", 20000);
 
         assert_text(problems_text(*state, &instance_with(*state, fits)->problems), "");
         assert_text(problems_text(*state, &instance_with(*state, comment)->problems), "");
         assert_refused(*state, arena_printf(*state, "[Instance]\nMemory=1G\n%s\nPriority=5\n", cut),
-                       "/etc/hugeplan.d/20-pg.conf:3: the line is longer than 190 bytes; repeat "
+                       "/etc/hugeplan.d/20-pg.conf:3: the line is longer than 8300 bytes; repeat "
                        "the key to continue a list on a line of its own");
         /* A long comment does not swallow or split the line after it. */
         const InstanceConfig *instance =
@@ -703,7 +734,7 @@ static void test_long_lines(void **state) {
 
 /* No value of a long line arrives cut: whatever its length, it is taken whole or refused. */
 static void test_no_line_is_cut(void **state) {
-        for (size_t length = 180; length < 420; length++) {
+        for (size_t length = 8250; length < 8350; length++) {
                 char *line = long_value_line(*state, "Memory=1G\nUnit=", length);
                 const Config *config = config_make(
                         *state, "20-pg.conf", arena_printf(*state, "[Instance]\n%s\n", line), NULL);
@@ -1073,6 +1104,7 @@ TEST_FILE(config) {
                 TEST(test_own_keys),
                 TEST(test_repeated),
                 TEST(test_syntax),
+                TEST(test_quotes),
                 TEST(test_harmless_lines),
                 TEST(test_indented_is_no_continuation),
                 TEST(test_long_lines),

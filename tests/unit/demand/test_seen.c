@@ -248,23 +248,45 @@ static void test_small_tables_read_back(void **state) {
         assert_null(seen_small_tables(again));
 }
 
-/* Each of our files is refused for itself. */
+/* Of a file of ours that is broken, the other lines count, and it is written anew: a size that was known stays so. */
 static void test_broken(void **state) {
-        const Config *config = config_make(
-                *state, "20-db.conf", "[Instance]\nEngine=mariadb\nUnit=db.service\n",
-                "20-db.conf.d/90-learned.conf", "[Instance]\nPages=2M:100\n",
-                "20-db.conf.d/91-seen.conf", "[Instance]\nX-Seen=2M:200\nnonsense\n", NULL);
-        const InstanceConfig *db = config_find(config, "db");
+        static const struct {
+                const char *learned, *seen;
+                uint64_t learned_pages, seen_pages;
+        } rows[] = {
+                {"Pages=2M:100\n", "X-Seen=2M:200\nX-SeenCommand=myapp: worker #3\n", 100, 200},
+                {"Pages=2M:100\nX-Version=17 ;2\n", "X-Seen=2M:200\nnonsense\n", 100, 200},
+                {"Pages=2M:100\nX-Version=17\\\n", "X-Seen=2M:nonsense\n\xFF\n", 100, 0},
+                {"Pages=nonsense\n", "\"\nX-Seen=2M:200\n", 0, 200},
+                {"Pages=2M:0\n", "[\nX-Seen=2M:200\n", 0, 0},
+                {"Pages=2M:9223372036854775807\n", "=\nX-Seen=2M:9223372036854775807\n", 0, 0},
+                {"Pages=2M:100 1G:0\n", "=\nX-Seen=2M:100 1G:0\n", 0, 0},
+        };
 
-        assert_null(db->refusal);
-        assert_int_equal(db->learned.pages.n, 1);
-        assert_int_equal(db->learned.seen.pages.n, 0);
-        config = config_make(*state, "20-db.conf", "[Instance]\nEngine=mariadb\nUnit=db.service\n",
-                             "20-db.conf.d/90-learned.conf", "[Instance]\nPages=nonsense\n",
-                             "20-db.conf.d/91-seen.conf", "[Instance]\nX-Seen=2M:200\n", NULL);
-        db = config_find(config, "db");
-        assert_int_equal(db->learned.pages.n, 0);
-        assert_int_equal(db->learned.seen.pages.n, 1);
+        ARRAY_FOREACH(row, rows, ARRAY_LEN(rows)) {
+                const Config *config = config_make(
+                        *state, "20-db.conf", "[Instance]\nEngine=mariadb\nUnit=db.service\n",
+                        "20-db.conf.d/90-learned.conf",
+                        arena_printf(*state, "[Instance]\n%s", row->learned),
+                        "20-db.conf.d/91-seen.conf",
+                        arena_printf(*state, "[Instance]\n%s", row->seen), NULL);
+                const InstanceConfig *db = config_find(config, "db");
+                const Learned *learned = &db->learned;
+                Lesson same = {.instance = db, .version = learned->version};
+                const Seen now = learned->seen, kept = seen_merge(db, &now, false);
+
+                assert_null(db->refusal);
+                assert_int_equal(diags_count(&config->problems, SEVERITY_ERROR), 0);
+                assert_contains(problems_text(*state, &config->problems), "/20-db.conf.d/91-seen");
+                assert_int_equal(page_counts_find(&learned->pages, page_bytes), row->learned_pages);
+                assert_int_equal(page_counts_find(&learned->seen.pages, page_bytes),
+                                 row->seen_pages);
+                assert_true(learned->seen.is_broken);
+                assert_int_equal(learned->is_broken, !text_equals(row->learned, "Pages=2M:100\n"));
+                if (learned->is_broken)
+                        assert_int_equal(lesson_use(&same), LESSON_LEARN);
+                assert_false(seen_is_same(&kept, &learned->seen));
+        }
 }
 
 /* What a lesson comes to, with what was seen. */

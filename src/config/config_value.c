@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "config/config_value.h"
+
+#include <string.h>
+
+static bool is_comment_behind(const char *value, char comment) {
+        for (const char *at = strchr(value, comment); at; at = strchr(at + 1, comment))
+                if (at > value && (at[-1] == ' ' || at[-1] == '\t'))
+                        return true;
+        return false;
+}
+
+/* NULL: without quotes it is read as it stands. */
+static const char *check_plain(const char *value, const char **ret_remedy) {
+        *ret_remedy = "put the comment on a line of its own, or the value in double quotes";
+        if (is_comment_behind(value, ';') || is_comment_behind(value, '#'))
+                return "a comment after the value would become part of it";
+        *ret_remedy = "repeat the key to continue a list on a line of its own";
+        return text_ends_with(value, "\\") ? "a backslash does not continue the line" : NULL;
+}
+
+static const char *read_quoted(Arena *arena, const char *written, const char **ret) {
+        Text value = text_in(arena);
+
+        for (const char *at = written + 1; *at; at++) {
+                if (*at == '"') {
+                        *ret = text_string(&value);
+                        return at[1] ? "something stands behind the closing quote" : NULL;
+                }
+                if (*at == '\\' && *++at != '"' && *at != '\\')
+                        return "between double quotes a backslash stands before \" or \\ only";
+                text_add_n(&value, at, 1);
+        }
+        return "the closing quote is missing";
+}
+
+const char *config_value_read(Arena *arena, const char *written, const char **ret,
+                              const char **ret_remedy) {
+        const char *value = written;
+        const char *wrong = *written == '"' ? read_quoted(arena, written, &value)
+                                            : check_plain(written, ret_remedy);
+
+        if (*written == '"')
+                *ret_remedy = "write the value without quotes, or as \"VALUE\", with \\\" for a "
+                              "quote and \\\\ for a backslash within it";
+        if (!wrong)
+                *ret = value;
+        return wrong;
+}
