@@ -339,6 +339,10 @@ int unit_size_parse(Arena *arena, const char *value, uint64_t *ret_bytes) {
         return parse_size_bytes(soft, ret_bytes);
 }
 
+static void take_uncounted(Facts *facts, const char *line, FactOrigin origin UNUSED) {
+        facts->ret->boot_uncounted = text_printable(facts->arena, line);
+}
+
 HostFacts *host_facts_read(Arena *arena, const Sources *sources, const Config *config,
                            const Topology *topology, const Figures *figures) {
         Facts facts = {
@@ -367,6 +371,7 @@ HostFacts *host_facts_read(Arena *arena, const Sources *sources, const Config *c
                 facts.ret->group_traps =
                         group_traps_find(arena, sources, facts.ret->hierarchy, topology);
         read_instances(&facts, config);
+        read_lines(&facts, PATH_BOOT_UNCOUNTED, take_uncounted);
         read_lines(&facts, PATH_LIMITS, take_login_limit);
         read_directory(&facts, PATH_LIMITS_DIR, take_login_limit);
         /* The main file, then the drop-ins by name; those in /etc come last here, which is so for every name that

@@ -103,6 +103,7 @@ typedef struct HostFacts {
         VEC(LoginLimit) login_limits;
         VEC(OracleSid) sids;
         VEC(OracleAlert) alerts;
+        const char *boot_uncounted; /* why the boot guard could not count this boot; NULL: it did */
         /* logind's RemoveIPC=: not said anywhere, or what. */
         TriState remove_ipc;
         FactOrigin remove_ipc_origin;

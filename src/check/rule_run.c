@@ -169,18 +169,13 @@ char *rule_limit_file(const RuleRun *run, const UnitFacts *unit, uint64_t page_s
         return hugetlb_limit_path(run->arena, group, page_size_bytes);
 }
 
-uint64_t rule_host_memory_bytes(const RuleRun *run) {
-        return ARRAY_SUM(node, run->input->topology->nodes, run->input->topology->n_nodes,
-                         node->memory_bytes);
-}
-
 bool rule_has_engine(const RuleRun *run, const char *name) {
         return ARRAY_ANY(instance, run->instances, run->n_instances,
                          text_equals(instance->config->engine->name, name));
 }
 
 void rule_add_if_most(RuleRun *run, const char *why, const char *remedy) {
-        uint64_t memory = rule_host_memory_bytes(run);
+        uint64_t memory = topology_memory_bytes(run->input->topology);
         uint64_t planned =
                 ARRAY_SUM(instance, run->instances, run->n_instances, rule_planned_bytes(instance));
 

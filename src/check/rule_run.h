@@ -86,9 +86,6 @@ bool rule_uses_sysv(const RuleInstance *instance);
 /* The file of the control group of UNIT that has our limit. */
 char *rule_limit_file(const RuleRun *run, const UnitFacts *unit, uint64_t page_size_bytes);
 
-/* Over all nodes. */
-uint64_t rule_host_memory_bytes(const RuleRun *run);
-
 /* Whether any instance is of the engine NAME. */
 bool rule_has_engine(const RuleRun *run, const char *name);
 

@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "check/rule_run.h"
+#include "model/names.h"
 #include "units/hugetlb_limit.h"
 
 /* ---- memory ---- */
@@ -45,7 +46,7 @@ static void find_exceeded(RuleRun *run) {
 
         for (size_t i = 0; topology->n_nodes > 1 && i < topology->n_nodes; i++)
                 add_exceeded(run, &topology->nodes[i], topology->nodes[i].memory_bytes);
-        add_exceeded(run, NULL, rule_host_memory_bytes(run));
+        add_exceeded(run, NULL, topology_memory_bytes(run->input->topology));
 }
 
 /* Oracle's rule says the same, more loudly. */
@@ -192,7 +193,7 @@ static bool check_memory_max(RuleRun *run, const RuleInstance *instance, const U
                 if (text_ends_with(limit->value, "%")) {
                         if (parse_percent_hundredths(limit->value, &hundredths) < 0)
                                 continue;
-                        bytes = share_of(rule_host_memory_bytes(run), hundredths);
+                        bytes = share_of(topology_memory_bytes(run->input->topology), hundredths);
                 } else if (unit_size_parse(run->arena, limit->value, &bytes) < 0) {
                         continue;
                 }
@@ -262,6 +263,19 @@ static void find_stale(RuleRun *run, const RuleInstance *instance) {
                 format_count(run->arena, needed));
 }
 
+/* ---- the next boots ---- */
+
+static void find_uncounted(RuleRun *run) {
+        const char *why = run->input->facts->boot_uncounted;
+
+        if (why)
+                rule_tell(
+                        run, (Diag){.file = PATH_BOOT_COUNT},
+                        "make room on that disk, or make it writable, then 'systemctl restart hugeplan-boot.service'",
+                        "could not be written: %s. The boot guard has not counted this boot, so that one which fails for what hugeplan reserves would do so again and again",
+                        why);
+}
+
 /* ---- logins ---- */
 
 /* systemd spares system users, whose numbers are below 1000. */
@@ -296,6 +310,7 @@ static const RuleRow rows[] = {
         {RULE_MEMORY_MAX, NULL, find_memory_max, NULL},
         {RULE_LEARNED_STALE, NULL, find_stale, NULL},
         {RULE_REMOVE_IPC, NULL, find_remove_ipc, NULL},
+        {RULE_BOOT_UNCOUNTED, NULL, NULL, find_uncounted},
 };
 
 const RuleFamily rules_host = {rows, ARRAY_LEN(rows)};

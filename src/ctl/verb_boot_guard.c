@@ -11,8 +11,8 @@
 
 #include <string.h>
 
-/* Whether GUARD is to be saved. */
-static bool note_good(const Command *command, BootGuard *guard, const char *boot_id) {
+/* -ECANCELED: what was planned is not known. */
+static int note_good(const Command *command, BootGuard *guard, const char *boot_id) {
         const char *why;
         const Ledger *ledger = state_load(command->root, command->arena, boot_id, &why);
         const ReadFault fault = root_fault(command->root, command->arena);
@@ -20,14 +20,58 @@ static bool note_good(const Command *command, BootGuard *guard, const char *boot
         if (fault.error < 0) {
                 log_line(LOG_ERR, "cannot read %s: %s; the boot guard stays as it is", fault.path,
                          strerror(-fault.error));
-                return false;
+                return -ECANCELED;
         }
-        if (!boot_guard_succeed(command->arena, guard, ledger))
+        if (!boot_guard_succeed(command->arena, guard, ledger)) {
                 log_line(
                         LOG_WARNING,
                         "hugepland has planned nothing yet: this boot proves nothing, and counts for "
                         "none; see 'systemctl status hugeplan.service'");
-        return true;
+                return 0;
+        }
+        return guard->failed_boots == 0 ? boot_proven_save(command->root, guard) : 0;
+}
+
+/* For `check`, until this boot is over. Before the disk can be written /run can. */
+static void note_uncounted(const Command *command, int error) {
+        log_line(
+                LOG_ERR,
+                "cannot write " PATH_BOOT_COUNT
+                ": %s; this boot is not counted, and if it fails for what hugeplan reserves, the next "
+                "will do the same: make room on that disk, or make it writable",
+                strerror(-error));
+        root_write_file(command->root, PATH_BOOT_UNCOUNTED,
+                        arena_printf(command->arena, "%s\n", strerror(-error)), 0644);
+}
+
+static int begin(Command *command, BootGuard *guard, const char *boot_id) {
+        boot_guard_begin(command->arena, guard, boot_id);
+        int r = boot_count_save(command->root, command->arena, guard);
+
+        if (r < 0)
+                note_uncounted(command, r);
+        else
+                root_remove(command->root, PATH_BOOT_UNCOUNTED);
+        return r < 0 ? EXIT_FAILED : EXIT_DONE;
+}
+
+/* Where there is no room to note what is proven, the boot was good all the same. */
+static int end(Command *command, BootGuard *guard, const char *boot_id) {
+        int noted = note_good(command, guard, boot_id);
+
+        if (noted == -ECANCELED)
+                return EXIT_FAILED;
+        if (noted < 0)
+                log_line(LOG_ERR,
+                         "cannot write " PATH_BOOT_PROVEN
+                         ": %s; what an earlier boot had is still what is proven",
+                         strerror(-noted));
+        int r = boot_count_save(command->root, command->arena, guard);
+
+        if (r < 0)
+                log_line(LOG_ERR, "cannot write " PATH_BOOT_COUNT ": %s; the boot counts as failed",
+                         strerror(-r));
+        return noted < 0 || r < 0 ? EXIT_FAILED : EXIT_DONE;
 }
 
 int verb_boot_guard(Command *command) {
@@ -41,21 +85,13 @@ int verb_boot_guard(Command *command) {
         if (kernel_command_line_is_rescue(probe_kernel_command_line(command->root, arena)))
                 return EXIT_DONE;
         if (r < 0) {
-                log_line(LOG_ERR, "cannot read " PATH_BOOT_GUARD ": %s", strerror(-r));
+                log_line(LOG_ERR, "cannot read " PATH_BOOT_COUNT ": %s", strerror(-r));
                 return EXIT_FAILED;
         }
-        if (text_equals(word, "begin")) {
-                boot_guard_begin(arena, guard, boot_id);
-        } else if (text_equals(word, "good")) {
-                if (!note_good(command, guard, boot_id))
-                        return EXIT_FAILED;
-        } else {
-                log_line(LOG_ERR, "boot-guard takes begin or good");
-                return EXIT_USAGE;
-        }
-        r = boot_guard_save(command->root, guard);
-
-        if (r < 0)
-                log_line(LOG_ERR, "cannot write " PATH_BOOT_GUARD ": %s", strerror(-r));
-        return r < 0 ? EXIT_FAILED : EXIT_DONE;
+        if (text_equals(word, "begin"))
+                return begin(command, guard, boot_id);
+        if (text_equals(word, "good"))
+                return end(command, guard, boot_id);
+        log_line(LOG_ERR, "boot-guard takes begin or good");
+        return EXIT_USAGE;
 }

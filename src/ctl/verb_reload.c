@@ -100,11 +100,11 @@ static void open_boot_guard(Command *command) {
         if (r == 0 && !boot_guard_open(guard))
                 return;
         if (r == 0)
-                r = boot_guard_save(command->root, guard);
+                r = boot_count_save(command->root, command->arena, guard);
 
         log_line(
                 r < 0 ? LOG_WARNING : LOG_NOTICE,
-                r < 0 ? "the boot guard will be closed at the next boot: cannot write " PATH_BOOT_GUARD
+                r < 0 ? "the boot guard will be closed at the next boot: cannot write " PATH_BOOT_COUNT
                         ": %s"
                       : "the boot guard is open%s: the next boot plans everything, too",
                 r < 0 ? strerror(-r) : "");

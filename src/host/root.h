@@ -93,6 +93,11 @@ int root_write_file(const Root *root, const char *path, const char *text, unsign
 /* The same for what must: file and directories are on disk when it returns, or it has failed. */
 int root_store_file(const Root *root, const char *path, const char *text, unsigned mode);
 
+/* Writes TEXT over a part of a file of ours of SIZE bytes, from AT on: on disk when it returns, and without taking more
+ * room there. -ENOENT: there is none of that size. What is cut short leaves that part torn. */
+int root_overwrite_file(const Root *root, const char *path, size_t size, off_t at,
+                        const char *text);
+
 /* Likewise, but -EEXIST where the file is there already. */
 int root_create_file(const Root *root, const char *path, const char *text, unsigned mode);
 

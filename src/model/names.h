@@ -10,7 +10,9 @@
 #define PATH_RUNTIME    "/run/hugeplan"
 #define PATH_SOCKET     PATH_RUNTIME "/" NAME_SOCKET
 /* Hidden, so that it is no configuration; on the root file system, for early boot has no other. */
-#define PATH_BOOT_GUARD       "/etc/" NAME_CONFIG_DIR "/.boots.json"
+#define PATH_BOOT_COUNT       "/etc/" NAME_CONFIG_DIR "/.boots"
+#define PATH_BOOT_PROVEN      "/etc/" NAME_CONFIG_DIR "/.proven.json"
+#define PATH_BOOT_UNCOUNTED   PATH_RUNTIME "/boot-uncounted"
 #define PATH_STATE            PATH_RUNTIME "/state.json"
 #define PATH_VARLINK_REGISTRY "/run/varlink/registry"
 #define PATH_VARLINK_LINK     PATH_VARLINK_REGISTRY "/" NAME_SOCKET

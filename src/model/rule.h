@@ -97,7 +97,9 @@
         X(LIMITS_MEMLOCK, "limits-memlock", WARNING, false,                                       \
           "a memlock limit of logins makes no sense")                                             \
         X(REMOVE_IPC, "remove-ipc", WARNING, false,                                               \
-          "a logout may remove the database's shared memory")
+          "a logout may remove the database's shared memory")                                     \
+        X(BOOT_UNCOUNTED, "boot-uncounted", WARNING, false,                                       \
+          "the boot guard could not count this boot")
 
 #define RULE_ENUMERATOR(name, ...) RULE_##name,
 typedef enum RuleKind { RULES(RULE_ENUMERATOR) RULE_KINDS } RuleKind;

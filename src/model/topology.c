@@ -139,6 +139,10 @@ IdSet topology_memory_nodes(const Topology *topology) {
         return nodes;
 }
 
+uint64_t topology_memory_bytes(const Topology *topology) {
+        return ARRAY_SUM(node, topology->nodes, topology->n_nodes, node->memory_bytes);
+}
+
 char *topology_format_nodes(Arena *arena, const IdSet *nodes) {
         return arena_printf(arena, "node%s %s", id_set_count(nodes) == 1 ? "" : "s",
                             id_set_format(arena, nodes));

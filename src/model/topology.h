@@ -197,6 +197,9 @@ bool kernel_command_line_is_rescue(const char *line);
 /* "0-1", "0,2" : the online nodes that have memory. */
 IdSet topology_memory_nodes(const Topology *topology);
 
+/* All memory of all nodes; 0: not known. */
+uint64_t topology_memory_bytes(const Topology *topology);
+
 /* "node 1", "nodes 0-2": for messages. */
 char *topology_format_nodes(Arena *arena, const IdSet *nodes);
 

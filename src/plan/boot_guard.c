@@ -5,52 +5,100 @@
 #include "base/size.h"
 #include "base/text.h"
 
-enum { BOOT_GUARD_VERSION = 1 };
+#include <string.h>
 
-json_t *boot_guard_to_json(const BootGuard *guard) {
+enum { BOOT_GUARD_VERSION = 2 };
+
+/* ---- the count ---- */
+
+/* The same line at both ends. */
+char *boot_count_format(Arena *arena, const BootGuard *guard) {
+        const char *line = arena_printf(arena, "boots %d %" PRIu64 " %" PRIu64 " %s",
+                                        BOOT_GUARD_VERSION, guard->n_records, guard->failed_boots,
+                                        *guard->boot_id ? guard->boot_id : "-");
+
+        return arena_printf(arena, "%s\n%*s\n", line, BOOT_COUNT_BYTES - 2 - (int) strlen(line),
+                            line);
+}
+
+static bool parse_record(Arena *arena, const char *bytes, BootGuard *ret) {
+        const char *record = arena_strndup(arena, bytes, BOOT_COUNT_BYTES), *rest = record;
+        const char *words[5] = {};
+
+        for (size_t i = 0; i < ARRAY_LEN(words); i++)
+                if (!(words[i] = text_next_word(arena, &rest, " \n")))
+                        return false;
+        if (parse_u64(words[2], &ret->n_records) < 0 || parse_u64(words[3], &ret->failed_boots) < 0)
+                return false;
+        ret->boot_id = text_equals(words[4], "-") ? "" : words[4];
+        return ret->n_records > 0 && text_equals(record, boot_count_format(arena, ret));
+}
+
+void boot_count_parse(Arena *arena, const char *bytes, size_t size, BootGuard *guard) {
+        BootGuard records[2] = {};
+        bool is_torn = false;
+
+        *guard = (BootGuard){.boot_id = "", .proven = guard->proven};
+        for (size_t i = 0; i < ARRAY_LEN(records) && size > 0; i++) {
+                if (size < (i + 1) * BOOT_COUNT_BYTES ||
+                    !parse_record(arena, bytes + i * BOOT_COUNT_BYTES, &records[i]))
+                        is_torn = true;
+                else if (records[i].n_records > guard->n_records) {
+                        guard->n_records = records[i].n_records;
+                        guard->failed_boots = records[i].failed_boots;
+                        guard->boot_id = records[i].boot_id;
+                }
+        }
+        if (!is_torn)
+                return;
+        guard->failed_boots = guard->n_records > 0 ? add_saturated(guard->failed_boots, 1)
+                                                   : BOOT_GUARD_FAILURES;
+        guard->boot_id = "";
+}
+
+void boot_guard_begin(Arena *arena, BootGuard *guard, const char *boot_id) {
+        if (text_equals(guard->boot_id, boot_id))
+                return;
+        guard->failed_boots = add_saturated(guard->failed_boots, 1);
+        guard->boot_id = arena_strdup(arena, boot_id);
+}
+
+/* ---- what is proven ---- */
+
+json_t *boot_proven_to_json(const BootGuard *guard) {
         json_t *proven =
                 VEC_TO_JSON(instance, &guard->proven,
                             json_pack("{ss so so}", "name", instance->name, "pageSizeBytes",
                                       count_to_json(instance->page_size_bytes), "pages",
                                       count_to_json(instance->pages)));
 
-        return json_pack("{si so ss so}", "version", BOOT_GUARD_VERSION, "failedBoots",
-                         count_to_json(guard->failed_boots), "bootId", guard->boot_id, "proven",
-                         proven);
+        return json_pack("{si so}", "version", BOOT_GUARD_VERSION, "proven", proven);
 }
 
-BootGuard *boot_guard_from_json(Arena *arena, const json_t *json) {
-        BootGuard *guard = ARENA_NEW(arena, BootGuard);
-        const char *boot_id;
-        json_int_t failed, size, pages;
+int boot_proven_from_json(Arena *arena, const json_t *json, BootGuard *guard) {
+        typeof(guard->proven) found = {};
+        json_int_t size, pages;
         json_t *proven, *item;
         const char *name;
         int version;
         size_t i;
 
-        if (json_unpack((json_t *) json, "{si sI ss so !}", "version", &version, "failedBoots",
-                        &failed, "bootId", &boot_id, "proven", &proven) < 0 ||
-            version != BOOT_GUARD_VERSION || failed < 0 || !json_is_array(proven))
-                return NULL;
-        guard->failed_boots = (uint64_t) failed;
-        guard->boot_id = arena_strdup(arena, boot_id);
+        if (json_unpack((json_t *) json, "{si so !}", "version", &version, "proven", &proven) < 0 ||
+            version != BOOT_GUARD_VERSION || !json_is_array(proven))
+                return -EINVAL;
         json_array_foreach(proven, i, item) {
                 if (json_unpack(item, "{ss sI sI !}", "name", &name, "pageSizeBytes", &size,
                                 "pages", &pages) < 0 ||
                     size <= 0 || pages <= 0)
-                        return NULL;
-                *vec_push(arena, &guard->proven) = (ProvenInstance){
-                        arena_strdup(arena, name), (uint64_t) size, (uint64_t) pages};
+                        return -EINVAL;
+                *vec_push(arena, &found) = (ProvenInstance){arena_strdup(arena, name),
+                                                            (uint64_t) size, (uint64_t) pages};
         }
-        return guard;
+        guard->proven = found;
+        return 0;
 }
 
-void boot_guard_begin(Arena *arena, BootGuard *guard, const char *boot_id) {
-        if (text_equals(guard->boot_id, boot_id))
-                return;
-        guard->failed_boots++;
-        guard->boot_id = arena_strdup(arena, boot_id);
-}
+/* ---- deciding ---- */
 
 bool boot_guard_succeed(Arena *arena, BootGuard *guard, const Ledger *ledger) {
         if (ledger->guard == LEDGER_GUARD_UNDECIDED) {

@@ -5,7 +5,10 @@
  *
  * Boots are counted from the moment the root file system can be written until one reaches
  * multi-user.target. After three that did not, only what was reserved in the last good boot is
- * planned. */
+ * planned.
+ *
+ * The count is in a file of its own, of two records of one size. One of them is overwritten in place, so that a full disk
+ * does not keep a boot from being counted; the other stays for when the power fails in between. */
 
 #include "demand/demand.h"
 #include "plan/plan.h"
@@ -23,12 +26,22 @@ typedef struct ProvenInstance {
 typedef struct BootGuard {
         uint64_t failed_boots; /* begun since the last good one; the present boot included */
         const char *boot_id;   /* of the boot that was counted last */
+        uint64_t n_records; /* written so far: this one is number n_records % 2; 0: none can be read */
         VEC(ProvenInstance) proven;
 } BootGuard;
 
-/* As JSON and back; NULL if it is none. */
-json_t *boot_guard_to_json(const BootGuard *guard);
-BootGuard *boot_guard_from_json(Arena *arena, const json_t *json);
+enum { BOOT_COUNT_BYTES = 4096 }; /* of a record */
+
+/* The record that holds the count, of BOOT_COUNT_BYTES. */
+char *boot_count_format(Arena *arena, const BootGuard *guard);
+
+/* The count of SIZE BYTES, 0 for none. A record that is torn is one more boot that may have failed. Where none can be
+ * read, as many have as close the guard. */
+void boot_count_parse(Arena *arena, const char *bytes, size_t size, BootGuard *guard);
+
+/* What is proven, as JSON and back; -EINVAL if it is none, and GUARD is as it was. */
+json_t *boot_proven_to_json(const BootGuard *guard);
+int boot_proven_from_json(Arena *arena, const json_t *json, BootGuard *guard);
 
 /* Counts the boot BOOT_ID, once. */
 void boot_guard_begin(Arena *arena, BootGuard *guard, const char *boot_id);

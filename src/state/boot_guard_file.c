@@ -4,6 +4,8 @@
 #include "model/names.h"
 #include "state/json_file.h"
 
+enum { COUNT_BYTES = 2 * BOOT_COUNT_BYTES };
+
 int boot_guard_try_load(const Root *root, Arena *arena, BootGuard **ret) {
         unsigned n_tries = 0;
         int r;
@@ -17,19 +19,35 @@ int boot_guard_try_load(const Root *root, Arena *arena, BootGuard **ret) {
 }
 
 BootGuard *boot_guard_load(const Root *root, Arena *arena) {
+        BootGuard *guard = ARENA_NEW(arena, BootGuard);
         json_t *json = NULL;
-        BootGuard *guard = NULL;
+        char *bytes = NULL;
+        size_t size = 0;
 
-        if (json_file_read(root, arena, PATH_BOOT_GUARD, &json) == 0)
-                guard = boot_guard_from_json(arena, json);
+        /* A larger one is none of ours. */
+        if (root_read_file(root, arena, PATH_BOOT_COUNT, COUNT_BYTES, &bytes, &size) == -EFBIG)
+                size = 1;
+        boot_count_parse(arena, bytes, size, guard);
+        if (json_file_read(root, arena, PATH_BOOT_PROVEN, &json) == 0)
+                boot_proven_from_json(arena, json, guard);
         json_decref(json);
-        if (!guard) {
-                guard = ARENA_NEW(arena, BootGuard);
-                guard->boot_id = "";
-        }
         return guard;
 }
 
-int boot_guard_save(const Root *root, const BootGuard *guard) {
-        return json_file_store(root, PATH_BOOT_GUARD, boot_guard_to_json(guard), 0644);
+/* Over the older record. A file that is not there, or not one of ours any more, is made anew. */
+int boot_count_save(const Root *root, Arena *arena, BootGuard *guard) {
+        bool is_new = guard->n_records++ == 0;
+        const char *record = boot_count_format(arena, guard);
+        off_t at = (off_t) (guard->n_records % 2) * BOOT_COUNT_BYTES;
+        int r = is_new ? -ENOENT
+                       : root_overwrite_file(root, PATH_BOOT_COUNT, COUNT_BYTES, at, record);
+
+        if (r != -ENOENT)
+                return r;
+        return root_store_file(root, PATH_BOOT_COUNT, arena_printf(arena, "%s%s", record, record),
+                               0644);
+}
+
+int boot_proven_save(const Root *root, const BootGuard *guard) {
+        return json_file_store(root, PATH_BOOT_PROVEN, boot_proven_to_json(guard), 0644);
 }

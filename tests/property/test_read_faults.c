@@ -16,6 +16,7 @@
 #include "model/model_root.h"
 #include "model/names.h"
 #include "model/problem.h"
+#include "state/boot_guard_file.h"
 
 #include <jansson.h>
 #include <stdio.h>
@@ -350,7 +351,8 @@ static void test_what_is_told(void) {
                 PATH_MEMINFO,
                 PATH_BOOT_ID,
                 PATH_STATE,
-                PATH_BOOT_GUARD,
+                PATH_BOOT_COUNT,
+                PATH_BOOT_PROVEN,
                 PATH_CGROUP,
                 PATH_SYS,
                 PATH_PROC,
@@ -363,7 +365,7 @@ static void test_what_is_told(void) {
                         snprintf(what, sizeof(what), "%s: %s is broken", acts[a].name, paths[i]);
                         Host *host = host_new(what);
                         bool is_config = strncmp(paths[i], "/etc/hugeplan.d", 15) == 0 &&
-                                         strcmp(paths[i], PATH_BOOT_GUARD) != 0;
+                                         !strstr(paths[i], "/.");
                         bool is_read =
                                 (acts[a].act == start_again || acts[a].act == reload ||
                                  !is_config) &&
@@ -489,15 +491,13 @@ static void test_a_count_unread_between_writes(void) {
 
 /* As in a boot after three that failed: nothing is known of this one yet. */
 static void fail_boots(Host *host) {
-        json_t *json = json_pack("{si si ss s[{ss si si}]}", "version", 1, "failedBoots", 3,
-                                 "bootId", "earlier", "proven", "name", "b", "pageSizeBytes",
-                                 (int) (2 * MIB), "pages", 60);
-        char *text = json_dumps(json, 0);
+        CLEANUP(arena_freep) Arena *arena = arena_new();
+        BootGuard guard = {.failed_boots = 3, .boot_id = "earlier"};
 
+        *vec_push(arena, &guard.proven) = (ProvenInstance){"b", 2 * MIB, 60};
         root_remove(host->root, PATH_STATE);
-        root_write_file(host->root, PATH_BOOT_GUARD, text, 0644);
-        memory_free(text);
-        json_decref(json);
+        boot_count_save(host->root, arena, &guard);
+        boot_proven_save(host->root, &guard);
 }
 
 /* Whatever cannot be read when the daemon starts, the boot guard is decided by what was counted. */

@@ -192,6 +192,11 @@ int root_write_file(const Root *root, const char *path, const char *text, unsign
         return root_write_attribute(root, path, text);
 }
 
+int root_overwrite_file(const Root *root UNUSED, const char *path UNUSED, size_t size UNUSED,
+                        off_t at UNUSED, const char *text UNUSED) {
+        return -ENOENT;
+}
+
 int root_store_file(const Root *root, const char *path, const char *text, unsigned mode) {
         return root_write_file(root, path, text, mode);
 }

@@ -290,7 +290,7 @@ static void find_io(RuleRun *run, const RuleInstance *instance) {
  * bytes: a 256th of the memory, at most 1G, and four times that for those who write to wait. Sources:
  * admin-guide/sysctl/vm.rst; PostgreSQL's manual, WAL Configuration. */
 static void find_writeback(RuleRun *run) {
-        uint64_t memory = rule_host_memory_bytes(run);
+        uint64_t memory = topology_memory_bytes(run->input->topology);
         uint64_t rest = sub_floored(memory, ARRAY_SUM(instance, run->instances, run->n_instances,
                                                       rule_planned_bytes(instance)));
         uint64_t percent = run->input->facts->dirty_background_percent;

@@ -627,6 +627,11 @@ static const Case cases[] = {
          .files = {PASSWD,
                    {ORA_UNIT, "[Service]\nUser=oracle\n"},
                    {"/etc/systemd/logind.conf.d/ora.conf", "[Login]\nRemoveIPC=no\n"}}},
+        {"boot-uncounted", ORA,
+         .files = {{"/run/hugeplan/boot-uncounted", "No space left on device\n"}},
+         .expects = "/etc/hugeplan.d/.boots: could not be written: No space left on device. The "
+                    "boot guard has not counted this boot"},
+        {"boot-uncounted", ORA},
 };
 
 /* ---- a case becomes a host ---- */

@@ -284,15 +284,34 @@ static const char *stored(const Tree *tree,
 static void test_order_on_disk(void **state) {
         const Tree *tree = *state;
 
-        assert_text(stored(tree, root_store_file, "/etc/d/boots.json"),
+        assert_text(stored(tree, root_store_file, "/etc/d/learned.conf"),
                     "make etc, sync directory, make d, sync directory, "
-                    "sync file, name boots.json, sync directory");
-        assert_text(stored(tree, root_store_file, "/etc/d/boots.json"),
-                    "sync file, name boots.json, sync directory");
+                    "sync file, name learned.conf, sync directory");
+        assert_text(stored(tree, root_store_file, "/etc/d/learned.conf"),
+                    "sync file, name learned.conf, sync directory");
         assert_text(stored(tree, root_create_file, "/etc/d/20-pg.conf"),
                     "sync file, name 20-pg.conf, sync directory");
         /* What is gone with the boot is not waited for. */
         assert_text(stored(tree, root_write_file, "/run/state.json"), "make run, name state.json");
+}
+
+/* What is overwritten in place takes no more room: no new file, and no name. */
+static void test_overwrite(void **state) {
+        const Tree *tree = *state;
+        Text text = text_in(tree->arena);
+
+        assert_int_equal(root_overwrite_file(tree->root, "/etc/f", 9, 3, "new"), -ENOENT);
+        tree_write(tree, "/etc/f", "one\ntwo\n.");
+        calls = &text;
+        assert_int_equal(root_overwrite_file(tree->root, "/etc/f", 9, 4, "2.0"), 0);
+        calls = NULL;
+        assert_text(text_string(&text), "sync file");
+        assert_text(tree_read(tree, "/etc/f"), "one\n2.0\n.");
+        assert_int_equal(root_overwrite_file(tree->root, "/etc/f", 10, 4, "2.0"), -ENOENT);
+        assert_int_equal(root_overwrite_file(tree->root, "/etc", 9, 4, "2.0"), -EISDIR);
+        arm(CALL_FSYNC, 1, EIO);
+        assert_int_equal(root_overwrite_file(tree->root, "/etc/f", 9, 4, "3.0"), -EIO);
+        arm(CALL_NONE, 0, 0);
 }
 
 static void test_a_store_that_fails(void **state) {
@@ -326,6 +345,7 @@ int main(void) {
                 TREE_TEST(test_short_reads),
                 TREE_TEST(test_an_exchanged_file),
                 TREE_TEST(test_order_on_disk),
+                TREE_TEST(test_overwrite),
                 TREE_TEST(test_a_store_that_fails),
         };
 

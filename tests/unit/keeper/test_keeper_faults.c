@@ -43,9 +43,9 @@ static KeeperReload reload_failing(Play *play, unsigned at, bool is_forced) {
 }
 
 static void save_guard(const Play *play, uint64_t failed_boots) {
-        const BootGuard guard = {.failed_boots = failed_boots, .boot_id = "before"};
+        BootGuard guard = {.failed_boots = failed_boots, .boot_id = "before"};
 
-        assert_int_equal(boot_guard_save(play->tree->root, &guard), 0);
+        assert_int_equal(boot_count_save(play->tree->root, play->tree->arena, &guard), 0);
 }
 
 /* What was known stands; it is told once, and once that it is over. */
@@ -292,7 +292,7 @@ static void test_guard_cannot_be_read(void **state) {
 
         save_guard(play, 3);
         write_config(play, "a", "Pages=100\nNodes=0");
-        int fd = lease_file(play, PATH_BOOT_GUARD);
+        int fd = lease_file(play, PATH_BOOT_COUNT);
 
         if (fd < 0)
                 skip();

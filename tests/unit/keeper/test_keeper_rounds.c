@@ -493,9 +493,9 @@ static void test_no_aftermath(void **state) {
 /* ---- a host that is held back by its boots ---- */
 
 static void save_guard(const Play *play, uint64_t failed_boots) {
-        const BootGuard guard = {.failed_boots = failed_boots, .boot_id = "before"};
+        BootGuard guard = {.failed_boots = failed_boots, .boot_id = "before"};
 
-        assert_int_equal(boot_guard_save(play->tree->root, &guard), 0);
+        assert_int_equal(boot_count_save(play->tree->root, play->tree->arena, &guard), 0);
 }
 
 /* Decided once for each boot, and told then; a reload plans everything again. */

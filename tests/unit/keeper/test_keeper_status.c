@@ -66,10 +66,10 @@ static void test_reload_that_failed(void **state) {
 
 static void test_problems_of_host(void **state) {
         Play *play = *state;
-        const BootGuard guard = {.failed_boots = 3, .boot_id = "before"};
+        BootGuard guard = {.failed_boots = 3, .boot_id = "before"};
 
         tree_write(play->tree, "/etc/group", "root:x:0:\n");
-        assert_int_equal(boot_guard_save(play->tree->root, &guard), 0);
+        assert_int_equal(boot_count_save(play->tree->root, play->tree->arena, &guard), 0);
         begin(state, "Pages=100\nNodes=0\nEngine=oracle\nSharedMemory=sysv", NULL);
         assert_contains(problems_of(play), "3 boots in a row have failed");
         tree_write(play->tree, PATH_HUGETLB_SHM_GROUP, "0\n");

@@ -4,7 +4,6 @@ only what the last good one had is reserved. And in rescue mode nothing is."""
 
 import json
 from pathlib import Path
-from typing import Any
 
 from guestlib import (
     check,
@@ -22,7 +21,10 @@ from guestlib import (
 from scenario import Boot, Node, Scenario
 
 OLD, NEW = 30, 50
-COUNTED = Path("/etc/hugeplan.d/.boots.json")
+COUNTED = Path("/etc/hugeplan.d/.boots")
+PROVEN = Path("/etc/hugeplan.d/.proven.json")
+RECORD_BYTES = 4096
+FILLER = Path("/filler")
 
 # The checks run in it, but multi-user.target is never reached: as in a boot that hangs half-way.
 STUCK = """\
@@ -62,6 +64,14 @@ def good() -> None:
     check_equal(proven(), {"old": OLD}, "good boot: what it had is noted")
     began = unit("hugeplan-limits.service", "InactiveExitTimestampMonotonic")
     check_equal(began, "0", "good boot: nobody needs a limit for logins, so nothing is run for them")
+    fill_the_disk()
+
+
+def fill_the_disk() -> None:
+    """All boots from here on are counted on a full disk."""
+    sh(f"dd if=/dev/zero of={FILLER} bs=1M; dd if=/dev/zero bs=4k oflag=append conv=notrunc of={FILLER}; sync")
+    left = output("df --output=avail / | tail -1")
+    check_equal(int(left), 0, "good boot: then the disk is filled")
 
 
 def stuck(number: int) -> None:
@@ -75,6 +85,7 @@ def guarded() -> None:
     counts = failed_boots()
     check(counts >= 3, "guarded: boots that died early were counted", str(counts))
     check_equal(proven(), {"old": OLD}, "guarded: what was proven is still known")
+    check("boot-uncounted" not in output("hugeplanctl check || :"), "guarded: each boot was counted")
     check_equal(instance("old")["verdict"], "ready", "guarded: what was proven is reserved")
     new = instance("new")
     check_equal(new["verdict"], "refused", "guarded: what was not is refused")
@@ -97,19 +108,21 @@ def rescue() -> None:
     check(done.returncode == 0, "rescue: reload", said(done))
     check_equal(sum(pools().values()), OLD + NEW, "rescue: reserves when asked to")
     boot = output("cat /proc/sys/kernel/random/boot_id")
-    check(counted()["bootId"] != boot, "rescue: this boot neither fails nor proves anything")
+    check(counted()[4] != boot, "rescue: this boot neither fails nor proves anything")
 
 
-def counted() -> dict[str, Any]:
-    return json.loads(COUNTED.read_text())
+def counted() -> list[str]:
+    """The newer record: "boots", its version, its number, how many have failed, the last boot."""
+    text = COUNTED.read_text()
+    return max((text[at:].split() for at in (0, RECORD_BYTES)), key=lambda words: int(words[2]))
 
 
 def failed_boots() -> int:
-    return counted()["failedBoots"]
+    return int(counted()[3])
 
 
 def proven() -> dict[str, int]:
-    return {one["name"]: one["pages"] for one in counted()["proven"]}
+    return {one["name"]: one["pages"] for one in json.loads(PROVEN.read_text())["proven"]}
 
 
 def fatal_boot(when: str) -> Boot:
