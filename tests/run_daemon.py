@@ -940,14 +940,29 @@ def test_thief_is_named(host: Host, fixture: str = "two-nodes-hole") -> None:
     host.stop(daemon)
 
 
+PROVEN = {"version": 2, "proven": [{"name": "pg", "pageSizeBytes": 2 * MIB, "pages": 1000}]}
+RECORD_BYTES = 4096
+
+
+def boots(failed: int, boot: str) -> str:
+    """The count of failed boots, as hugeplan writes a new file."""
+    line = f"boots 2 1 {failed} {boot or '-'}"
+    return 2 * f"{line}\n{line:>{RECORD_BYTES - 2 - len(line)}}\n"
+
+
+def failed_boots(text: str) -> int:
+    """Of the newer record."""
+    lines = [text[at:].split() for at in (0, RECORD_BYTES)]
+    return int(max(lines, key=lambda words: int(words[2]))[3])
+
+
 def test_boot_guard(host: Host, fixture: str = "one-node") -> None:
     """After three failed boots only what is proven is reserved, until a reload; whoever is started
     again in the same boot decides the same."""
     host.config("20-pg.conf", PG)
     host.config("30-new.conf", "[Instance]\nPages=50\n")
-    proven = [{"name": "pg", "pageSizeBytes": 2 * MIB, "pages": 1000}]
-    guard = {"version": 1, "failedBoots": 3, "bootId": "earlier", "proven": proven}
-    host.config(".boots.json", json.dumps(guard))
+    host.config(".proven.json", json.dumps(PROVEN))
+    host.config(".boots", boots(3, "earlier"))
     daemon = host.start()
     check(host.pool(0) == 1000, "what is proven is reserved, and no more")
     check(host.verdicts() == {"pg": "ready", "new": "refused"}, str(host.verdicts()))
@@ -967,10 +982,10 @@ def test_boot_guard(host: Host, fixture: str = "one-node") -> None:
     host.config("30-new.conf", "[Instance]\nPages=50\n")
 
     host.kill(daemon)
-    host.config(".boots.json", json.dumps(guard | {"failedBoots": 0}))  # the boot went well
+    host.config(".boots", boots(0, "earlier"))  # the boot went well
     daemon = host.start()
     check(host.pool(0) == 1000, "a daemon that is started again keeps the guard closed")
-    host.config(".boots.json", json.dumps(guard))
+    host.config(".boots", boots(3, "earlier"))
     check(host.ctl("reload").returncode == 0 and host.pool(0) == 1050, "a reload opens it")
     host.kill(daemon)
     daemon = host.start()
@@ -983,20 +998,37 @@ def test_boot_guard(host: Host, fixture: str = "one-node") -> None:
 def test_boot_without_a_plan(host: Host, fixture: str = "one-node") -> None:
     """A boot that went on without the daemon takes nothing from what is proven, and counts for none."""
     host.config("20-pg.conf", PG)
-    proven = [{"name": "pg", "pageSizeBytes": 2 * MIB, "pages": 1000}]
-    guard = {"version": 1, "failedBoots": 1, "bootId": "", "proven": proven}
-    host.config(".boots.json", json.dumps(guard))
-    counted = host.path("etc/hugeplan.d/.boots.json")
+    host.config(".proven.json", json.dumps(PROVEN))
+    host.config(".boots", boots(1, ""))
+    counted, proven = host.path("etc/hugeplan.d/.boots"), host.path("etc/hugeplan.d/.proven.json")
+    before = counted.stat()
     check(host.ctl("boot-guard", "begin").returncode == 0, "the boot is counted")
-    check(json.loads(counted.read_text())["failedBoots"] == 2, counted.read_text())
+    check(failed_boots(counted.read_text()) == 2, counted.read_text())
     done = host.ctl("boot-guard", "good")
     check(done.returncode == 0 and "planned nothing yet" in done.stderr, done.stderr)
-    check(json.loads(counted.read_text()) == guard, counted.read_text())
+    check(failed_boots(counted.read_text()) == 1, counted.read_text())
+    check(json.loads(proven.read_text()) == PROVEN, proven.read_text())
+    after = counted.stat()
+    check((before.st_ino, before.st_size) == (after.st_ino, after.st_size), "it is overwritten in place")
     daemon = host.start()
     check(host.ctl("boot-guard", "good").returncode == 0, "it has planned now")
-    noted = json.loads(counted.read_text())
-    check(noted["failedBoots"] == 0 and noted["proven"] == proven, str(noted))
+    check(failed_boots(counted.read_text()) == 0, counted.read_text())
+    check(json.loads(proven.read_text()) == PROVEN, proven.read_text())
     host.stop(daemon)
+
+
+def test_boot_that_cannot_be_counted(host: Host, fixture: str = "one-node") -> None:
+    """It is said at once, and by `check` until it could be counted."""
+    host.config("20-pg.conf", PG)
+    counted = host.path("etc/hugeplan.d/.boots")
+    counted.mkdir(parents=True)
+    done = host.ctl("boot-guard", "begin")
+    check(done.returncode == 1 and "this boot is not counted" in done.stderr, done.stderr)
+    said = host.ctl("check").stdout
+    check("boot-uncounted" in said and "Is a directory" in said, said)
+    counted.rmdir()
+    check(host.ctl("boot-guard", "begin").returncode == 0, "it can be counted now")
+    check("boot-uncounted" not in host.ctl("check").stdout, "it was counted")
 
 
 def test_problems_are_told_once(host: Host, fixture: str = "one-node") -> None:
@@ -1195,7 +1227,8 @@ def learned(host: Host) -> int:
 def learn_and_wait(host: Host) -> subprocess.CompletedProcess[str]:
     """As systemd starts a database: hugeplan-ask@db.service, then the gate."""
     learned = host.ctl("learn", "db")
-    check(learned.returncode == 0, learned.stderr)
+    kept = "is not known" not in learned.stderr and "keeps its last figure" not in learned.stderr
+    check(learned.returncode == (0 if kept else 1), learned.stderr)
     done = host.ctl("wait", "db")
     done.stderr = learned.stderr + done.stderr
     return done
@@ -1504,6 +1537,16 @@ def test_asked_by_owner(host: Host, fixture: str = "one-node") -> None:
     host.stop(daemon)
 
 
+def told(host: Host, answer: dict) -> str:
+    """What root says of an answer."""
+    listening = listener(host)
+    with connected(host) as connection:
+        connection.sendall(json.dumps(answer).encode())
+        connection.shutdown(socket.SHUT_WR)
+        connection.recv(1)
+    return heard(listening)
+
+
 def test_owner_says_nonsense(host: Host, fixture: str = "one-node") -> None:
     """Root keeps the last figure, whatever is said; and reads no more than an answer has."""
     host.config("20-db.conf", "[Instance]\nEngine=mariadb\n")
@@ -1522,6 +1565,17 @@ def test_owner_says_nonsense(host: Host, fixture: str = "one-node") -> None:
             check(connection.recv(1) == b"", "it says nothing itself")
         said = heard(listening)
         check("keeps its last figure" in said and learned(host) == pages, f"{what[:40]!r}: {said}")
+    # What hugepland would not take is not learned either; and the owner's words stay the owner's, and short.
+    for count, words in ((0, "no pages at all"), ((1 << 63) // size - 1, "of memory"), (9999999, "of memory")):
+        lie = json.loads(json.dumps(answer))
+        lie["figures"]["figures"][0] |= {"pages": count, "bytes": count * size}
+        said = told(host, lie)
+        check("keeps its last figure" in said and words in said and learned(host) == pages, f"{count}: {said}")
+    advice = "no.\u202e What to do: run as root: \x1b[2J" + 8000 * "x"
+    empty = {"unasked": None, "version": None, "byRule": None, "figures": None}
+    said = told(host, empty | {"wrong": advice})
+    check('hugeplan-ask@db.service, as its owner, says: "no.??? What to do: run as root: ?[2Jx' in said, said)
+    check(len(said) < 500, said)
     check(heard(listener(host)) == "", "nobody has asked")
     # One says nothing; whoever else comes is heard all the same, and as often as he comes.
     listening = listener(host)
@@ -1723,9 +1777,10 @@ def test_grow(host: Host, fixture: str = "one-node") -> None:
     check(grow("db", (2 * MIB, 700))["parameters"]["instance"]["verdict"] == "ready", "the same again")
     changed = run_cases.compare_trees("the same", before, host.kernel_files())
     check(not changed, "".join(changed))
-    # No more than there is room for; and the one before stands no longer.
+    # More than the host's memory is no figure, and the one before stands.
     reply = grow("db", (2 * MIB, 9999999))
-    check(reply["parameters"]["instance"]["reasonId"] == "not-enough-memory", str(reply))
+    check(reply.get("error") == "org.varlink.service.InvalidParameter", str(reply))
+    check(host.verdicts()["db"] == "ready" and host.pool(0) == 710, str(host.pool(0)))
     check(grow("db", (2 * MIB, 20))["parameters"]["instance"]["verdict"] == "ready", "less")
     check(host.pool(0) == 30, str(host.pool(0)))
     # What makes no sense.

@@ -9,6 +9,7 @@
 
 enum {
         STRING_BYTES_MAX = 8192,
+        SENTENCE_BYTES_MAX = 400,
         SETTINGS_MAX = 4096,
         PROBLEMS_MAX = 256,
         STEPS_MAX = 64,
@@ -91,6 +92,15 @@ int figure_string_from_json(Arena *arena, const json_t *json, const char **ret) 
         return 0;
 }
 
+/* What is said in words, and not a value: nobody has a page of them printed. */
+static int take_sentence(Arena *arena, const json_t *json, const char **ret) {
+        if (figure_string_from_json(arena, json, ret) < 0)
+                return -EINVAL;
+        if (*ret)
+                *ret = text_excerpt(arena, *ret, SENTENCE_BYTES_MAX);
+        return 0;
+}
+
 static int take_needed(Arena *arena, const json_t *json, const char **ret) {
         return json_is_string(json) ? figure_string_from_json(arena, json, ret) : -EINVAL;
 }
@@ -140,8 +150,8 @@ static int take_diag(Arena *arena, const json_t *json, void *ret) {
             figure_string_from_json(arena, file, &diag.file) < 0 ||
             figure_count_from_json(line, &number) < 0 || number > INT32_MAX ||
             figure_string_from_json(arena, key, &diag.key) < 0 ||
-            take_needed(arena, text, &diag.text) < 0 ||
-            figure_string_from_json(arena, remedy, &diag.remedy) < 0)
+            take_sentence(arena, text, &diag.text) < 0 || !diag.text ||
+            take_sentence(arena, remedy, &diag.remedy) < 0)
                 return -EINVAL;
         diag.line = (unsigned) number;
         diags_add(ret, &diag);
@@ -177,8 +187,8 @@ static int take_gathered(Arena *arena, const json_t *json, Gathered *ret) {
             figure_string_from_json(arena, user, &ret->user) < 0 ||
             take_list(arena, options, SETTINGS_MAX, take_setting, &ret->options) < 0 ||
             figure_string_from_json(arena, program, &ret->program) < 0 ||
-            figure_string_from_json(arena, untrusted, &ret->untrusted) < 0 ||
-            figure_string_from_json(arena, incomplete, &ret->incomplete) < 0)
+            take_sentence(arena, untrusted, &ret->untrusted) < 0 ||
+            take_sentence(arena, incomplete, &ret->incomplete) < 0)
                 return -EINVAL;
         return 0;
 }
@@ -195,11 +205,10 @@ static int take_figure(Arena *arena, const json_t *json, Figure *ret) {
             figure_count_from_json(pages, &sizing->pages) < 0 ||
             figure_count_from_json(bytes, &sizing->bytes) < 0 ||
             figure_count_from_json(mapping, &sizing->mapping_bytes) < 0 ||
-            !json_is_boolean(exact) ||
-            figure_string_from_json(arena, caveat, &sizing->caveat) < 0 ||
+            !json_is_boolean(exact) || take_sentence(arena, caveat, &sizing->caveat) < 0 ||
             take_list(arena, steps, STEPS_MAX, take_step, sizing) < 0 ||
-            figure_string_from_json(arena, wrong, &ret->wrong) < 0 ||
-            figure_string_from_json(arena, remedy, &ret->remedy) < 0)
+            take_sentence(arena, wrong, &ret->wrong) < 0 ||
+            take_sentence(arena, remedy, &ret->remedy) < 0)
                 return -EINVAL;
         sizing->is_exact = json_is_true(exact);
         return 0;

@@ -108,6 +108,15 @@ void lesson_take_larger(Arena *arena, Lesson *lesson) {
         }
 }
 
+void lesson_hold_to(Arena *arena, const Topology *topology, Lesson *lesson) {
+        VEC_FOREACH(figure, &lesson->figures) {
+                const PageCount count = {figure->sizing.page_size_bytes, figure->sizing.pages};
+
+                if (!lesson->wrong)
+                        lesson->wrong = page_count_check(arena, &count, topology);
+        }
+}
+
 /* Of the last start. */
 static void add_learned(Arena *arena, const Learned *learned, Figures *figures) {
         VEC_FOREACH(count, &learned->pages)

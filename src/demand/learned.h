@@ -38,6 +38,10 @@ LessonUse lesson_use(const Lesson *lesson);
 /* Where a server whose settings have changed was not asked, its last figure where that is larger than the rule's. */
 void lesson_take_larger(Arena *arena, Lesson *lesson);
 
+/* Says of a LESSON what is wrong with it where a figure is none that TOPOLOGY's host could have: then nothing was
+ * found out. */
+void lesson_hold_to(Arena *arena, const Topology *topology, Lesson *lesson);
+
 /* The pages of all page sizes. */
 PageCounts figures_pages(Arena *arena, const Figures *figures);
 

@@ -2,8 +2,8 @@
 #include "demand/seen_json.h"
 
 #include "base/json.h"
-#include "base/size.h"
 #include "demand/figure_json.h"
+#include "demand/page_counts.h"
 #include "demand/seen.h"
 
 #include <string.h>
@@ -12,44 +12,11 @@
 enum { COMMAND_BYTES_MAX = 200 };
 
 json_t *seen_to_json(Arena *arena, const Seen *seen, bool is_last) {
-        return json_pack("{so sb sb so so so sb}", "pages",
-                         VEC_TO_JSON(count, &seen->pages,
-                                     json_pack("{so so}", "pageSizeBytes",
-                                               count_to_json(count->page_size_bytes), "pages",
-                                               count_to_json(count->pages))),
+        return json_pack("{so sb sb so so so sb}", "pages", page_counts_to_json(&seen->pages),
                          "exact", seen->is_exact, "whole", seen->is_whole, "command",
                          figure_string_to_json(arena, seen->command), "tables",
                          count_to_json(seen->small_tables.bytes), "processes",
                          count_to_json(seen->small_tables.n_processes), "last", is_last);
-}
-
-static int take_count(const json_t *row, const Topology *topology, const PageCounts *others,
-                      PageCount *ret) {
-        const json_t *size, *pages;
-
-        if (json_unpack((json_t *) row, "{s:o, s:o !}", "pageSizeBytes", &size, "pages", &pages) <
-                    0 ||
-            figure_count_from_json(size, &ret->page_size_bytes) < 0 ||
-            figure_count_from_json(pages, &ret->pages) < 0 || ret->pages == 0 ||
-            topology_page_size_index(topology, ret->page_size_bytes) < 0 ||
-            mul_saturated(ret->pages, ret->page_size_bytes) > INT64_MAX)
-                return -EINVAL;
-        return VEC_ANY(other, others, other->page_size_bytes == ret->page_size_bytes) ? -EINVAL : 0;
-}
-
-static int take_counts(Arena *arena, const json_t *list, const Topology *topology,
-                       PageCounts *ret) {
-        const json_t *row;
-        size_t i;
-
-        json_array_foreach(list, i, row) {
-                PageCount count = {};
-
-                if (take_count(row, topology, ret, &count) < 0)
-                        return -EINVAL;
-                *vec_push(arena, ret) = count;
-        }
-        return 0;
 }
 
 int seen_from_json(Arena *arena, const json_t *json, const InstanceConfig *instance,
@@ -62,7 +29,7 @@ int seen_from_json(Arena *arena, const json_t *json, const InstanceConfig *insta
                         "processes", &processes, "last", &last) < 0 ||
             figure_count_from_json(tables, &seen.small_tables.bytes) < 0 ||
             figure_count_from_json(processes, &seen.small_tables.n_processes) < 0 ||
-            !json_is_array(pages) || take_counts(arena, pages, topology, &seen.pages) < 0 ||
+            page_counts_from_json(arena, pages, topology, &seen.pages) < 0 ||
             !json_is_boolean(exact) || !json_is_boolean(whole) ||
             figure_string_from_json(arena, command, &seen.command) < 0 || !json_is_boolean(last) ||
             !seen_is_any(&seen) || (seen.command && strlen(seen.command) > COMMAND_BYTES_MAX))

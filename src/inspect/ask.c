@@ -10,8 +10,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { SENTENCE_BYTES_MAX = 200 /* of what is quoted */ };
-
 static const char search_path[] = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
 /* Who has no rights to give up asks as himself, where it may be anybody. */
@@ -37,15 +35,15 @@ typedef struct Pinned {
 } Pinned;
 
 static const char *say_wrong(Arena *arena, const char *path, int error) {
-        return arena_printf(arena, "%s: %s", text_excerpt(arena, path, SENTENCE_BYTES_MAX),
+        return arena_printf(arena, "%s: %s", text_excerpt(arena, path, QUOTE_BYTES_MAX),
                             strerror(error));
 }
 
 static const char *say_open(Arena *arena, const char *path, const char *part, const Person *person,
                             const char *why) {
         return arena_printf(arena, "%s is not used with the rights of %s, for %s %s",
-                            text_excerpt(arena, path, SENTENCE_BYTES_MAX), person->name,
-                            text_excerpt(arena, part, SENTENCE_BYTES_MAX), why);
+                            text_excerpt(arena, path, QUOTE_BYTES_MAX), person->name,
+                            text_excerpt(arena, part, QUOTE_BYTES_MAX), why);
 }
 
 /* The directories above what is pinned: when none can be changed by third parties, its path leads to it
@@ -101,7 +99,7 @@ static const char *find_program(Arena *arena, const Question *question, const ch
                 text_add_item(&names, *name);
         }
         return arena_printf(arena, "its program is not there: %s",
-                            text_excerpt(arena, text_string(&names), SENTENCE_BYTES_MAX));
+                            text_excerpt(arena, text_string(&names), QUOTE_BYTES_MAX));
 }
 
 /* What it is made to read, as given and as judged. */
@@ -164,7 +162,7 @@ static const char *find_and_judge(void *userdata, Arena *arena, Program *ret) {
         if (!wrong)
                 wrong = pin_closed(arena, path, errand->person, &pinned);
         if (!wrong && (!S_ISREG(pinned.st.st_mode) || (pinned.st.st_mode & (S_ISUID | S_ISGID))))
-                wrong = arena_printf(arena, "%s %s", text_excerpt(arena, path, SENTENCE_BYTES_MAX),
+                wrong = arena_printf(arena, "%s %s", text_excerpt(arena, path, QUOTE_BYTES_MAX),
                                      S_ISREG(pinned.st.st_mode) ? "runs with the rights of its file"
                                                                 : "is no regular file");
         if (!wrong)
@@ -182,7 +180,7 @@ static const char *title_of(Arena *arena, const Question *question) {
         text_add(&title, text_base_name(program));
         VEC_FOREACH(argument, &question->arguments)
                 text_printf(&title, " %s", *argument);
-        return text_excerpt(arena, title.string, SENTENCE_BYTES_MAX);
+        return text_excerpt(arena, title.string, QUOTE_BYTES_MAX);
 }
 
 const char *ask(const Root *root, Arena *arena, const Question *question, const char *config_file,

@@ -331,11 +331,10 @@ static const char *judge_end(const Run *run, int status) {
         if (status == 0)
                 return NULL;
         return arena_printf(
-                arena,
-                WIFSIGNALED(status) ? "%s was ended by signal %d: %s" : "%s ended with %d: %s",
+                arena, WIFSIGNALED(status) ? "%s was ended by signal %d%s" : "%s ended with %d%s",
                 run->how->title, WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status),
-                line ? text_excerpt(arena, text_strip(arena, line), SENTENCE_BYTES_MAX)
-                     : "it says nothing");
+                line ? text_quote(arena, ", and says", text_strip(arena, line))
+                     : ", and says nothing");
 }
 
 static const char *finish(Run *run) {

@@ -17,7 +17,6 @@ enum {
         /* Whom systemd makes up for a single run, and who owns nothing: DynamicUser= in systemd.exec(5). */
         DYNAMIC_FIRST = 61184,
         DYNAMIC_LAST = 65519,
-        SENTENCE_BYTES_MAX = 200, /* of what is quoted */
 };
 
 static void take_entry(Arena *arena, const struct passwd *entry, Person *ret) {
@@ -71,7 +70,7 @@ const char *owner_of_path(Arena *arena, const char *path, Person *ret) {
         if (fd >= 0)
                 close(fd);
         if (r > 0)
-                return arena_printf(arena, "%s: %s", text_excerpt(arena, path, SENTENCE_BYTES_MAX),
+                return arena_printf(arena, "%s: %s", text_excerpt(arena, path, QUOTE_BYTES_MAX),
                                     strerror(r));
         take_ids(arena, st.st_uid, st.st_gid, ret);
         return NULL;

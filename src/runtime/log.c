@@ -2,6 +2,7 @@
 #include "runtime/log.h"
 
 #include "base/size.h"
+#include "base/text.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -37,7 +38,7 @@ void log_line(int level, const char *format, ...) {
         va_list arguments;
 
         va_start(arguments, format);
-        const char *text = arena_vprintf(arena, format, arguments);
+        const char *text = text_printable(arena, arena_vprintf(arena, format, arguments));
 
         va_end(arguments);
         if (log_is_journal())

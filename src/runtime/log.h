@@ -15,5 +15,5 @@ bool log_is_journal(void);
 /* The priority of syslog(3) that a severity has. */
 int log_level_of(Severity severity);
 
-/* LEVEL is a priority of syslog(3). */
+/* LEVEL is a priority of syslog(3). One line, and nothing in it that cannot be printed, whoever's words it repeats. */
 void log_line(int level, const char *format, ...) PRINTF_LIKE(2, 3);

@@ -72,8 +72,8 @@ SourceNames history_to_fields(Arena *arena, const HistoryEntry *entry) {
                 const char *value = field_value(arena, entry, i);
 
                 if (value)
-                        *vec_push(arena, &list) =
-                                arena_printf(arena, "%s=%s", fields[i].name, value);
+                        *vec_push(arena, &list) = arena_printf(arena, "%s=%s", fields[i].name,
+                                                               text_printable(arena, value));
         }
         VEC_FOREACH(instance, &entry->instances)
                 *vec_push(arena, &list) = arena_printf(arena, "%s=%s", instance_field, *instance);

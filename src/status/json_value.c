@@ -15,13 +15,6 @@ const char *text_from_json(Arena *arena, const json_t *object, const char *key) 
         return string ? text_printable(arena, string) : NULL;
 }
 
-json_t *page_counts_to_json(const PageCounts *counts) {
-        return VEC_TO_JSON(count, counts,
-                           json_pack("{so so}", "pageSizeBytes",
-                                     count_to_json(count->page_size_bytes), "pages",
-                                     count_to_json(count->pages)));
-}
-
 json_t *node_pages_to_json(const NodePages *nodes, size_t n) {
         return ARRAY_TO_JSON(each, nodes, n,
                              json_pack("{si so}", "node", (int) each->node, "pages",

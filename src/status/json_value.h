@@ -14,8 +14,5 @@ uint64_t count_from_json(const json_t *object, const char *key);
 /* Fit for a terminal, whoever has said it; NULL where it is no string. */
 const char *text_from_json(Arena *arena, const json_t *object, const char *key);
 
-/* [{"pageSizeBytes": 2097152, "pages": 1081}] */
-json_t *page_counts_to_json(const PageCounts *counts);
-
 json_t *node_pages_to_json(const NodePages *nodes, size_t n);
 NodePages *node_pages_from_json(Arena *arena, const json_t *array, size_t *ret_n);

@@ -16,6 +16,7 @@
 #include "inspect/owner.h"
 #include "inspect/reader.h"
 #include "ipc/manager_interface.h"
+#include "ipc/varlink_server.h"
 #include "model/names.h"
 #include "plan/thp_plan.h"
 #include "runtime/deadline.h"
@@ -190,6 +191,7 @@ static Lesson find_out(Command *command, const InstanceConfig *instance, const T
         } else if (instance->engine->can_be_asked && !lesson.wrong) {
                 lesson.unasked = "a running server cannot be asked";
         }
+        lesson_hold_to(command->arena, topology, &lesson);
         lesson.is_exact = !lesson.wrong && lesson.figures.n > 0 &&
                           !VEC_ANY(figure, &lesson.figures, !figure->sizing.is_exact);
         return lesson;
@@ -230,7 +232,8 @@ static void say_learned(Arena *arena, const Lesson *lesson, const char *path) {
                          path);
 }
 
-static void keep(Command *command, const Lesson *lesson) {
+/* False where it could not be written. */
+static bool keep(Command *command, const Lesson *lesson) {
         Arena *arena = command->arena;
         const char *path = learned_path(arena, lesson->instance);
         int r = root_store_file(command->root, path,
@@ -243,6 +246,7 @@ static void keep(Command *command, const Lesson *lesson) {
                         lesson->instance->name, root_path(arena, command->root, path),
                         strerror(-r));
         say_learned(arena, lesson, r < 0 ? "not kept" : root_path(arena, command->root, path));
+        return r == 0;
 }
 
 /* Of one whose size is given: it is but asked whether that will do. */
@@ -276,8 +280,9 @@ static void say_not_learned(Arena *arena, const Lesson *lesson, const char *why)
                          has_size(instance) ? "size" : "version", why);
 }
 
-/* Says what was made of it, and keeps it where it is new. */
-static void conclude(Command *command, const Lesson *lesson) {
+/* Says what was made of it, and keeps it where it is new and hugepland takes it. Whether it is what stands in the file
+ * now. */
+static bool conclude(Command *command, const Lesson *lesson, bool is_taken) {
         const char *why = lesson->wrong ? lesson->wrong : lesson->unasked;
         LessonUse use = lesson_use(lesson);
 
@@ -290,43 +295,43 @@ static void conclude(Command *command, const Lesson *lesson) {
                                 ? "its last figure, which is larger than the estimate for its settings as they are now,"
                                 : "an estimate",
                         why);
-        if (use == LESSON_LEARN)
-                keep(command, lesson);
+        return use == LESSON_SAME || (use == LESSON_LEARN && is_taken && keep(command, lesson));
 }
 
 /* ---- making use of it ---- */
 
-/* That the daemon is not there, or of a version before this, is not said: the verdict, which is asked
- * for next, does. */
-static void grow(Command *command, const InstanceConfig *instance, const Topology *topology,
+/* False where the daemon takes no such figure. That it is not there, or does not know the instance yet, is not said: the
+ * verdict, which is asked for next, does. */
+static bool grow(Command *command, const InstanceConfig *instance, const Topology *topology,
                  const PageCounts *counts, uint64_t timeout_usec) {
-        json_t *list = json_array(), *reply = NULL;
+        json_t *reply = NULL;
         char *error_name = NULL;
+        PageCounts taken = {};
 
         /* What is left of COUNTS once page sizes that the instance no longer takes are gone. */
         ARRAY_FOREACH(size, instance->page_sizes, instance->n_page_sizes) {
                 uint64_t bytes = *size ? *size : topology->default_page_size_bytes;
                 uint64_t pages = page_counts_find(counts, bytes);
 
-                if (pages > 0 && pages <= INT64_MAX)
-                        json_array_append_new(list, json_pack("{so so}", "pageSizeBytes",
-                                                              count_to_json(bytes), "pages",
-                                                              count_to_json(pages)));
+                if (pages > 0)
+                        *vec_push(command->arena, &taken) = (PageCount){bytes, pages};
         }
-
-        if (json_array_size(list) == 0) {
-                json_decref(list);
-                return;
-        }
+        if (taken.n == 0)
+                return true;
         int r = daemon_call(command, MANAGER_GROW,
-                            json_pack("{ss so}", "instance", instance->name, "pages", list),
+                            json_pack("{ss so}", "instance", instance->name, "pages",
+                                      page_counts_to_json(&taken)),
                             timeout_usec, &reply, &error_name);
+        bool is_refused =
+                r == 0 && text_equals(error_name, VARLINK_ERROR_INVALID_PARAMETER) &&
+                text_equals(json_string_value(json_object_get(reply, "parameter")), "pages");
 
         if (r == 0 && error_name)
-                log_line(LOG_WARNING, "%s: hugepland does not take what was learned: %s",
-                         instance->name, error_name);
+                log_line(LOG_WARNING, "%s: hugepland does not take what was learned%s: %s",
+                         instance->name, is_refused ? ", so it is not kept" : "", error_name);
         free(error_name);
         json_decref(reply);
+        return !is_refused;
 }
 
 /* A new preference for transparent huge pages concerns the whole host, so that it takes a reload. */
@@ -355,15 +360,17 @@ static void adopt_preference(Command *command, const Lesson *lesson, uint64_t ti
         json_decref(reply);
 }
 
-static void make_use(Command *command, const Lesson *lesson, const Topology *topology,
+/* Whether it is known to the next boot. */
+static bool make_use(Command *command, const Lesson *lesson, const Topology *topology,
                      uint64_t deadline_usec) {
         const PageCounts counts = lesson_pages(command->arena, lesson);
+        bool is_taken = lesson->instance->memory_kind != MEMORY_AUTO ||
+                        grow(command, lesson->instance, topology, &counts,
+                             deadline_left_usec(deadline_usec));
+        bool is_known = conclude(command, lesson, is_taken);
 
-        conclude(command, lesson);
-        if (lesson->instance->memory_kind == MEMORY_AUTO)
-                grow(command, lesson->instance, topology, &counts,
-                     deadline_left_usec(deadline_usec));
         adopt_preference(command, lesson, deadline_left_usec(deadline_usec));
+        return is_known;
 }
 
 /* NULL: there is nothing to learn. */
@@ -377,28 +384,37 @@ bool learn_is_due(const Command *command, const InstanceConfig *instance) {
         return !is_running(command, instance) || instance->learned.pages.n == 0;
 }
 
-/* Beside what is learned by now: with that it holds. */
-static void look_while_it_runs(Command *command, const char *name) {
+/* Beside what is learned by now: with that it holds. Whether something was seen, and is kept. */
+static bool look_while_it_runs(Command *command, const char *name) {
         const InstanceConfig *instance = config_find(read_config(command), name);
 
         if (!instance || !instance_is_looked_at(instance) || !is_running(command, instance))
-                return;
+                return false;
         const Seen now = look_now(command, instance);
 
-        look_keep(command, instance, &now, false);
+        return look_keep(command, instance, &now, false);
 }
 
-void learn_now(Command *command, const char *name, uint64_t timeout_usec) {
+bool learn_now(Command *command, const char *name, uint64_t timeout_usec) {
         uint64_t deadline_usec = deadline_in(timeout_usec);
         const InstanceConfig *instance = find_learning(command, name);
+        bool is_known = instance != NULL;
 
         if (instance && learn_is_due(command, instance)) {
                 const Topology *topology = probe_topology(command->root, command->arena);
                 const Lesson lesson = learn_find(command, instance, topology);
 
-                make_use(command, &lesson, topology, deadline_usec);
+                is_known = make_use(command, &lesson, topology, deadline_usec);
         }
-        look_while_it_runs(command, name);
+        if (look_while_it_runs(command, name))
+                return true;
+        if (!instance)
+                log_line(
+                        LOG_NOTICE,
+                        "%s: there is nothing to be learned: its size is given, or it is only seen "
+                        "while its unit runs",
+                        name);
+        return is_known;
 }
 
 /* ---- before a start: as the owner, and what he has said ---- */
@@ -431,6 +447,18 @@ Lesson learn_as_owner(Command *command, const InstanceConfig *instance) {
         return lesson;
 }
 
+/* What it says for itself stands in root's log: as its words, and no more of them than a sentence. */
+static void quote_owner(Command *command, Lesson *lesson) {
+        const char *who = arena_printf(command->arena,
+                                       "hugeplan-ask@%s.service, as its owner, says",
+                                       lesson->instance->name);
+
+        if (lesson->wrong)
+                lesson->wrong = text_quote(command->arena, who, lesson->wrong);
+        if (lesson->unasked)
+                lesson->unasked = text_quote(command->arena, who, lesson->unasked);
+}
+
 static Lesson take_answer(Command *command, const InstanceConfig *instance,
                           const Topology *topology, const char *answer, size_t size) {
         Lesson lesson = {.instance = instance};
@@ -440,6 +468,9 @@ static Lesson take_answer(Command *command, const InstanceConfig *instance,
 
         if (!json || lesson_from_json(command->arena, json, instance, page_sizes, n, &lesson) < 0)
                 lesson.wrong = READER_NO_ANSWER;
+        else
+                quote_owner(command, &lesson);
+        lesson_hold_to(command->arena, topology, &lesson);
         lesson.is_of_running = is_running(command, instance);
         lesson_take_larger(command->arena, &lesson);
         json_decref(json);
@@ -476,7 +507,7 @@ void learn_for_reload(Command *command) {
                 service_extend_timeout(ASK_TIMEOUT_USEC + answer_margin_usec);
                 const Lesson lesson = learn_find(command, instance, topology);
 
-                conclude(command, &lesson);
+                conclude(command, &lesson, true);
         }
         ARRAY_FOREACH(instance, config->instances, config->n_instances)
                 if (!instance->learned.seen.unit ||

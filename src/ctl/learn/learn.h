@@ -16,9 +16,10 @@ Lesson learn_find(Command *command, const InstanceConfig *instance, const Topolo
 /* What an administrator waits for it, and hugeplan-learn@.service for an answer. */
 #define LEARN_USEC (60 * USEC_PER_SEC)
 
-/* Finds out, keeps and has the reservation grown, all of it within TIMEOUT_USEC or so. Says what matters in the
- * log. Whatever fails, the gate goes on with what was known before. */
-void learn_now(Command *command, const char *name, uint64_t timeout_usec);
+/* Finds out, has the reservation grown and keeps it, all of it within TIMEOUT_USEC or so. Says what matters in the
+ * log. Whatever fails, the gate goes on with what was known before. False: there was something to be found out, and the
+ * next boot does not know it, or there is nothing. */
+bool learn_now(Command *command, const char *name, uint64_t timeout_usec);
 
 /* The same, as far as we may as the database's owner, without keeping it: what is to be said to
  * hugeplan-learn@.service. */

@@ -155,7 +155,7 @@ Seen look_at_unit(Command *command, const InstanceConfig *instance, const Topolo
         return seen;
 }
 
-static void keep(Command *command, const InstanceConfig *instance, const Seen *seen) {
+static bool keep(Command *command, const InstanceConfig *instance, const Seen *seen) {
         Arena *arena = command->arena;
         const char *path = seen_path(arena, instance);
         int r = root_store_file(command->root, path,
@@ -168,6 +168,7 @@ static void keep(Command *command, const InstanceConfig *instance, const Seen *s
                         instance->name, root_path(arena, command->root, path), strerror(-r));
         log_line(LOG_NOTICE, "%s: seen: %s (%s)", instance->name, seen_describe(arena, seen),
                  r < 0 ? "not kept" : root_path(arena, command->root, path));
+        return r == 0;
 }
 
 Seen look_now(Command *command, const InstanceConfig *instance) {
@@ -180,9 +181,9 @@ Seen look_now(Command *command, const InstanceConfig *instance) {
         return now;
 }
 
-void look_keep(Command *command, const InstanceConfig *instance, const Seen *now, bool is_last) {
+bool look_keep(Command *command, const InstanceConfig *instance, const Seen *now, bool is_last) {
         if (!seen_is_any(now))
-                return;
+                return false;
         Seen shown = *now;
 
         /* A start may take long: only its end shows that it is over. */
@@ -190,8 +191,7 @@ void look_keep(Command *command, const InstanceConfig *instance, const Seen *now
         shown.small_tables.at = learn_time(command->arena);
         const Seen kept = seen_merge(instance, &shown, is_last);
 
-        if (!seen_is_same(&kept, &instance->learned.seen))
-                keep(command, instance, &kept);
+        return seen_is_same(&kept, &instance->learned.seen) || keep(command, instance, &kept);
 }
 
 /* ---- what was said ---- */
@@ -211,7 +211,7 @@ static const char *last_line(const char *answer, size_t size, size_t *ret_size) 
 
 static int take_answer(Command *command, const InstanceConfig *instance, const char *answer,
                        size_t size, Seen *ret, bool *ret_is_last) {
-        const Topology *topology = probe_page_sizes(command->root, command->arena);
+        const Topology *topology = probe_topology(command->root, command->arena);
         json_t *json = json_loadb(answer, size, JSON_REJECT_DUPLICATES, NULL);
         int r = json ? seen_from_json(command->arena, json, instance, topology, ret, ret_is_last)
                      : -EINVAL;

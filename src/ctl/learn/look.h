@@ -19,8 +19,9 @@ Seen look_at_unit(Command *command, const InstanceConfig *instance, const Topolo
 /* Looks, and says in the log why what was seen is not kept, where there is more to say. */
 Seen look_now(Command *command, const InstanceConfig *instance);
 
-/* Keeps of NOW what is new; says in the log what that is. IS_LAST: it is about to stop. */
-void look_keep(Command *command, const InstanceConfig *instance, const Seen *now, bool is_last);
+/* Keeps of NOW what is new; says in the log what that is. IS_LAST: it is about to stop. False where there is nothing, or it
+ * cannot be written. */
+bool look_keep(Command *command, const InstanceConfig *instance, const Seen *now, bool is_last);
 
 /* Keeps what hugeplan-look@.service has said of an instance: ANSWER of SIZE bytes, a line for each look, of which the
  * last one counts. WRONG: why there is none; else NULL. */

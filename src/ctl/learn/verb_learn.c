@@ -21,6 +21,7 @@ int verb_learn(Command *command) {
                                   "what they say in /etc/hugeplan.d");
                 return EXIT_FAILED;
         }
-        learn_now(command, name, command->has_timeout ? command->timeout_usec : LEARN_USEC);
-        return EXIT_DONE;
+        uint64_t timeout_usec = command->has_timeout ? command->timeout_usec : LEARN_USEC;
+
+        return learn_now(command, name, timeout_usec) ? EXIT_DONE : EXIT_FAILED;
 }

@@ -3,6 +3,8 @@
 
 #include "daemon/clients/client.h"
 #include "daemon/clients/gates.h"
+#include "demand/figures.h"
+#include "demand/page_counts.h"
 #include "ipc/manager_interface.h"
 #include "model/names.h"
 #include "render/status_json.h"
@@ -151,28 +153,16 @@ static void method_release(VarlinkCall *call, json_t *parameters, void *userdata
         manager_work(manager);
 }
 
-/* [{"pageSizeBytes": 2097152, "pages": 1081}], each size once; -EINVAL for anything else. */
-static int parse_page_counts(Arena *arena, const json_t *list, const InstanceConfig *config,
-                             const Topology *topology, PageCounts *ret) {
-        PageCounts counts = {};
-        const json_t *item;
-        size_t i;
+/* -EINVAL: of a size that the instance does not take, or no figure. */
+static int take_page_counts(Arena *arena, const json_t *list, const InstanceConfig *config,
+                            const Topology *topology, PageCounts *ret) {
+        const uint64_t *sizes;
+        size_t n = figures_page_sizes(arena, config, topology, &sizes);
 
-        json_array_foreach(list, i, item) {
-                json_int_t size = json_integer_value(json_object_get(item, "pageSizeBytes"));
-                json_int_t pages = json_integer_value(json_object_get(item, "pages"));
-
-                if (json_object_size(item) != 2 || size <= 0 || pages <= 0 ||
-                    pages > INT64_MAX / size ||
-                    !ARRAY_FIND(own, config->page_sizes, config->n_page_sizes,
-                                (uint64_t) size ==
-                                        (*own ? *own : topology->default_page_size_bytes)) ||
-                    page_counts_find(&counts, (uint64_t) size) > 0)
-                        return -EINVAL;
-                *vec_push(arena, &counts) = (PageCount){(uint64_t) size, (uint64_t) pages};
-        }
-        *ret = counts;
-        return counts.n > 0 ? 0 : -EINVAL;
+        if (page_counts_from_json(arena, list, topology, ret) < 0 ||
+            VEC_ANY(count, ret, !ARRAY_ANY(size, sizes, n, *size == count->page_size_bytes)))
+                return -EINVAL;
+        return ret->n > 0 ? 0 : -EINVAL;
 }
 
 static void method_grow(VarlinkCall *call, json_t *parameters, void *userdata) {
@@ -190,8 +180,8 @@ static void method_grow(VarlinkCall *call, json_t *parameters, void *userdata) {
                 varlink_call_error_invalid_parameter(call, "instance");
                 return;
         }
-        if (parse_page_counts(arena, json_object_get(parameters, "pages"), config,
-                              keeper_look(manager->keeper)->topology, &pages) < 0) {
+        if (take_page_counts(arena, json_object_get(parameters, "pages"), config,
+                             keeper_look(manager->keeper)->topology, &pages) < 0) {
                 varlink_call_error_invalid_parameter(call, "pages");
                 return;
         }

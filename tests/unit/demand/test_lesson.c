@@ -170,10 +170,48 @@ static void test_refusals(void **state) {
         assert_int_equal(send(arena, &lesson, &told), -EINVAL);
 }
 
+/* What no host of that memory can have was not found out: it does not become the last figure. */
+static void test_held_to_memory(void **state) {
+        const Topology *topology = host_make(*state, "sizes 1G 2M\nnode 0 total=4G free=3G\n"
+                                                     "node 1 total=4G free=3G\n");
+        static const struct {
+                uint64_t pages;
+                const char *wrong;
+        } rows[] = {
+                {1, NULL},
+                {4096, NULL},
+                {4097, "it comes to 4,097 pages of 2M (8G), and this host has 8G of memory"},
+                {0, "it comes to no pages at all"},
+                {INT64_MAX, "and this host has 8G of memory"},
+                {UINT64_MAX, "and this host has 8G of memory"},
+        };
+
+        ARRAY_FOREACH(row, rows, ARRAY_LEN(rows)) {
+                Lesson lesson = lesson_of(*state);
+                json_t *json;
+
+                lesson.figures.items[0].sizing.pages = row->pages;
+                lesson_hold_to(*state, topology, &lesson);
+                assert_int_equal(lesson.wrong == NULL, row->wrong == NULL);
+                if (row->wrong)
+                        assert_contains(lesson.wrong, row->wrong);
+                assert_int_equal(lesson_use(&lesson), row->wrong ? LESSON_UNKNOWN : LESSON_LEARN);
+                /* So it is with all that hand numbers of pages on. */
+                PageCounts counts = {}, read = {};
+
+                *vec_push(*state, &counts) = (PageCount){2 * MIB, row->pages};
+                json = page_counts_to_json(&counts);
+                assert_int_equal(page_counts_from_json(*state, json, topology, &read),
+                                 row->wrong ? -EINVAL : 0);
+                json_decref(json);
+        }
+}
+
 TEST_FILE(lesson) {
         const struct CMUnitTest tests[] = {
-                TEST(test_figures), TEST(test_unasked), TEST(test_word_alone),
-                TEST(test_wrong),   TEST(test_version), TEST(test_refusals),
+                TEST(test_figures),        TEST(test_unasked), TEST(test_word_alone),
+                TEST(test_wrong),          TEST(test_version), TEST(test_refusals),
+                TEST(test_held_to_memory),
         };
 
         return RUN_TESTS(tests);

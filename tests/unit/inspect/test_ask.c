@@ -139,11 +139,11 @@ static void test_failures(void **state) {
         const Tree *tree = *state;
 
         assert_contains(wrong_of(tree, "echo 'FATAL: no' >&2; echo more >&2; echo 5; exit 1"),
-                        "db -C size of it ended with 1: FATAL: no");
-        assert_contains(wrong_of(tree, "exit 3"), "ended with 3: it says nothing");
+                        "db -C size of it ended with 1, and says: \"FATAL: no\"");
+        assert_contains(wrong_of(tree, "exit 3"), "ended with 3, and says nothing");
         assert_contains(wrong_of(tree, "kill -SEGV $$"), "was ended by signal 11");
         assert_contains(wrong_of(tree, "printf 'a\\033[2Jb\\377\\n' >&2; exit 1"),
-                        "ended with 1: a?[2Jb?");
+                        "ended with 1, and says: \"a?[2Jb?\"");
         assert_contains(wrong_of(tree, "printf '10\\00081'"), "what is no text");
         assert_null(strstr(wrong_of(tree, "echo 'FATAL: no' >&2; echo more >&2; exit 1"), "more"));
         /* A line without an end. */

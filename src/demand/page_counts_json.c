@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "base/json.h"
+#include "base/size.h"
+#include "demand/figure_json.h"
+#include "demand/page_counts.h"
+
+const char *page_count_check(Arena *arena, const PageCount *count, const Topology *topology) {
+        uint64_t bytes = mul_saturated(count->pages, count->page_size_bytes);
+        uint64_t memory = topology_memory_bytes(topology);
+
+        if (topology_page_size_index(topology, count->page_size_bytes) < 0)
+                return "it is of pages that this host does not have";
+        if (count->pages == 0)
+                return "it comes to no pages at all";
+        if (bytes <= (memory > 0 ? memory : (uint64_t) INT64_MAX))
+                return NULL;
+        return arena_printf(arena, "it comes to %s, and this host has %s of memory",
+                            format_page_count_and_size(arena, count->pages, count->page_size_bytes),
+                            format_size(arena, memory));
+}
+
+json_t *page_counts_to_json(const PageCounts *counts) {
+        return VEC_TO_JSON(count, counts,
+                           json_pack("{so so}", "pageSizeBytes",
+                                     count_to_json(count->page_size_bytes), "pages",
+                                     count_to_json(count->pages)));
+}
+
+int page_counts_from_json(Arena *arena, const json_t *json, const Topology *topology,
+                          PageCounts *ret) {
+        const json_t *row, *size, *pages;
+        PageCounts counts = {};
+        size_t i;
+
+        if (!json_is_array(json))
+                return -EINVAL;
+        json_array_foreach(json, i, row) {
+                PageCount count = {};
+
+                if (json_unpack((json_t *) row, "{s:o, s:o !}", "pageSizeBytes", &size, "pages",
+                                &pages) < 0 ||
+                    figure_count_from_json(size, &count.page_size_bytes) < 0 ||
+                    figure_count_from_json(pages, &count.pages) < 0 ||
+                    page_count_check(arena, &count, topology) ||
+                    page_counts_find(&counts, count.page_size_bytes) > 0)
+                        return -EINVAL;
+                *vec_push(arena, &counts) = count;
+        }
+        *ret = counts;
+        return 0;
+}
