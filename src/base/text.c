@@ -52,13 +52,6 @@ void text_printf(Text *text, const char *format, ...) {
         text_add(text, string);
 }
 
-void text_repeat(Text *text, char byte, size_t n) {
-        text_reserve(text, n);
-        memset(text->string + text->length, byte, n);
-        text->length += n;
-        text->string[text->length] = '\0';
-}
-
 const char *text_string(const Text *text) {
         return text->string ? text->string : "";
 }
@@ -79,9 +72,9 @@ static size_t utf8_sequence(const unsigned char *bytes, size_t left, uint32_t *r
                         return 0;
                 *ret_point = *ret_point << 6 | (bytes[i] & 0x3F);
         }
-        bool is_surrogate = *ret_point >> 11 == 0x1B;
-
-        return *ret_point < least[length] || *ret_point > 0x10FFFF || is_surrogate ? 0 : length;
+        return *ret_point < least[length] || *ret_point > 0x10FFFF || (*ret_point >> 11) == 0x1B
+                       ? 0 /* too long a form, beyond the last, a surrogate */
+                       : length;
 }
 
 bool text_is_utf8(const char *bytes, size_t length) {

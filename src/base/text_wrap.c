@@ -56,3 +56,8 @@ size_t text_width(const char *string) {
                         width++;
         return width;
 }
+
+void text_repeat(Text *text, char byte, size_t n) {
+        for (; n > 0; n--)
+                text_add_n(text, &byte, 1);
+}

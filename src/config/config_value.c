@@ -19,31 +19,27 @@ static const char *check_plain(const char *value, const char **ret_remedy) {
         return text_ends_with(value, "\\") ? "a backslash does not continue the line" : NULL;
 }
 
-static const char *read_quoted(Arena *arena, const char *written, const char **ret) {
+static const char *read_quoted(Arena *arena, const char *at, const char **ret,
+                               const char **ret_remedy) {
         Text value = text_in(arena);
 
-        for (const char *at = written + 1; *at; at++) {
-                if (*at == '"') {
-                        *ret = text_string(&value);
-                        return at[1] ? "something stands behind the closing quote" : NULL;
-                }
+        *ret_remedy = "write the value without quotes, or as \"VALUE\", with \\\" for a quote and "
+                      "\\\\ for a backslash within it";
+        while (*++at != '"') {
                 if (*at == '\\' && *++at != '"' && *at != '\\')
                         return "between double quotes a backslash stands before \" or \\ only";
+                if (!*at)
+                        return "the closing quote is missing";
                 text_add_n(&value, at, 1);
         }
-        return "the closing quote is missing";
+        *ret = text_string(&value);
+        return at[1] ? "something stands behind the closing quote" : NULL;
 }
 
 const char *config_value_read(Arena *arena, const char *written, const char **ret,
                               const char **ret_remedy) {
-        const char *value = written;
-        const char *wrong = *written == '"' ? read_quoted(arena, written, &value)
-                                            : check_plain(written, ret_remedy);
-
         if (*written == '"')
-                *ret_remedy = "write the value without quotes, or as \"VALUE\", with \\\" for a "
-                              "quote and \\\\ for a backslash within it";
-        if (!wrong)
-                *ret = value;
-        return wrong;
+                return read_quoted(arena, written, ret, ret_remedy);
+        *ret = written;
+        return check_plain(written, ret_remedy);
 }

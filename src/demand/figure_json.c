@@ -105,13 +105,6 @@ static int take_needed(Arena *arena, const json_t *json, const char **ret) {
         return json_is_string(json) ? figure_string_from_json(arena, json, ret) : -EINVAL;
 }
 
-int figure_count_from_json(const json_t *json, uint64_t *ret) {
-        if (!json_is_integer(json) || json_integer_value(json) < 0)
-                return -EINVAL;
-        *ret = (uint64_t) json_integer_value(json);
-        return 0;
-}
-
 /* A list of at most MAX, each taken by TAKE. */
 static int take_list(Arena *arena, const json_t *list, size_t max,
                      int (*take)(Arena *arena, const json_t *row, void *ret), void *ret) {

@@ -15,7 +15,12 @@ json_t *figure_string_to_json(Arena *arena, const char *string);
 int figure_string_from_json(Arena *arena, const json_t *json, const char **ret);
 
 /* A number that is not negative. 0, or -EINVAL. */
-int figure_count_from_json(const json_t *json, uint64_t *ret);
+static inline int figure_count_from_json(const json_t *json, uint64_t *ret) {
+        if (!json_is_integer(json) || json_integer_value(json) < 0)
+                return -EINVAL;
+        *ret = (uint64_t) json_integer_value(json);
+        return 0;
+}
 
 /* All of one target, which share what was gathered. */
 json_t *figures_to_json(Arena *arena, const Figures *figures);

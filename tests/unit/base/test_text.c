@@ -22,7 +22,7 @@ static void test_utf8_malformed(void **state) {
         (void) state;
         assert_false(UTF8("\0"));
         assert_false(UTF8("a\0b"));
-        assert_false(UTF8("\x80"));             /* a continuation alone */
+        assert_false(UTF8("\x80")); /* a continuation alone */
         assert_false(UTF8("\x9F\x80"));
         assert_false(UTF8("\xC0\x80"));         /* overlong NUL */
         assert_false(UTF8("\xC1\xBF"));         /* overlong */
