@@ -604,7 +604,7 @@ def test_restart_refused(host: Host, fixture: str = "one-node") -> None:
     """What cannot be had is refused with its reason, what it had stays its own, a neighbour's stays his."""
     host.config("30-other.conf", "[Instance]\nPages=40\nUnit=other.service\n")
     with supervised(host, 100, "other.service") as (systemd, mapped, found):
-        found.append(9999999)
+        found.append(7900)  # of a host that has 7,997
         mapped.use(0, 0)
         reply = restart(host)
         check(reply.get("error") == "org.hugeplan.Manager.Refused", str(reply))

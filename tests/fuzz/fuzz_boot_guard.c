@@ -69,10 +69,10 @@ static void check_plan(Arena *arena, const BootGuard *guard, const Ledger *ledge
 }
 
 static void check_boots(Arena *arena, BootGuard *guard) {
-        Ledger *ledger = ledger_new(arena, "this boot");
+        Ledger *ledger = ledger_new(arena, "this-boot");
 
         check_plan(arena, guard, ledger);
-        boot_guard_begin(arena, guard, "this boot");
+        boot_guard_begin(arena, guard, "this-boot");
         check_round_trip(arena, guard);
         check_plan(arena, guard, ledger);
         require(boot_guard_open(guard) || guard->failed_boots < BOOT_GUARD_FAILURES);
