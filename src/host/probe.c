@@ -263,9 +263,13 @@ static uint64_t read_base_page(const Probe *probe) {
         uint64_t bytes = (uint64_t) sysconf(_SC_PAGESIZE);
 
         if (!root_is_host(probe->root)) {
-                const char *smaps = read_text(probe, PATH_SELF_SMAPS);
+                char *smaps;
 
-                bytes = smaps ? probe_meminfo(probe->arena, smaps, key) : 0;
+                /* All of a process's mappings, where its /proc is the kernel's. */
+                bytes = root_read_kernel_file(probe->root, probe->arena, PATH_SELF_SMAPS, 4 * MIB,
+                                              &smaps, NULL) == 0
+                                ? probe_meminfo(probe->arena, smaps, key)
+                                : 0;
                 return is_power_of_two(bytes) && bytes <= MIB ? bytes : 0;
         }
         root_record_text(probe->root, PATH_SELF_SMAPS,
