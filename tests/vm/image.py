@@ -36,7 +36,6 @@ GUEST_PACKAGES = (
     "dbus",
     "kmod",
     "libhugetlbfs-bin",
-    "libinih1",
     "libjansson4",
     "libsystemd0",
     "mariadb-server",
