@@ -1567,11 +1567,15 @@ def test_owner_says_nonsense(host: Host, fixture: str = "one-node") -> None:
         said = heard(listening)
         check("keeps its last figure" in said and learned(host) == pages, f"{what[:40]!r}: {said}")
     # What hugepland would not take is not learned either; and the owner's words stay the owner's, and short.
-    for count, words in ((0, "no pages at all"), ((1 << 63) // size - 1, "of memory"), (9999999, "of memory")):
+    for count, words in ((0, "no pages at all"), (1 << 62, "no proper answer")):
         lie = json.loads(json.dumps(answer))
         lie["figures"]["figures"][0] |= {"pages": count, "bytes": count * size}
         said = told(host, lie)
         check("keeps its last figure" in said and words in said and learned(host) == pages, f"{count}: {said}")
+    beyond = json.loads(json.dumps(answer))
+    beyond["figures"]["figures"][0] |= {"pages": 9999999, "bytes": 9999999 * size}
+    said = told(host, beyond)
+    check("of memory; it is not kept" in said and learned(host) == pages, said)
     advice = "no.\u202e What to do: run as root: \x1b[2J" + 8000 * "x"
     empty = {"unasked": None, "version": None, "byRule": None, "figures": None}
     said = told(host, empty | {"wrong": advice})
@@ -1778,10 +1782,10 @@ def test_grow(host: Host, fixture: str = "one-node") -> None:
     check(grow("db", (2 * MIB, 700))["parameters"]["instance"]["verdict"] == "ready", "the same again")
     changed = run_cases.compare_trees("the same", before, host.kernel_files())
     check(not changed, "".join(changed))
-    # More than the host's memory is no figure, and the one before stands.
+    # More than the host's memory is refused, and what stood stays.
     reply = grow("db", (2 * MIB, 9999999))
-    check(reply.get("error") == "org.varlink.service.InvalidParameter", str(reply))
-    check(host.verdicts()["db"] == "ready" and host.pool(0) == 710, str(host.pool(0)))
+    check(reply["parameters"]["instance"]["reasonId"] == "not-enough-memory", str(reply))
+    check(host.verdicts()["db"] == "refused" and host.pool(0) == 710, str(host.pool(0)))
     check(grow("db", (2 * MIB, 20))["parameters"]["instance"]["verdict"] == "ready", "less")
     check(host.pool(0) == 30, str(host.pool(0)))
     # What makes no sense.

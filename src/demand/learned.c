@@ -108,13 +108,25 @@ void lesson_take_larger(Arena *arena, Lesson *lesson) {
         }
 }
 
-void lesson_hold_to(Arena *arena, const Topology *topology, Lesson *lesson) {
+void lesson_hold_to(const Topology *topology, Lesson *lesson) {
         VEC_FOREACH(figure, &lesson->figures) {
                 const PageCount count = {figure->sizing.page_size_bytes, figure->sizing.pages};
 
                 if (!lesson->wrong)
-                        lesson->wrong = page_count_check(arena, &count, topology);
+                        lesson->wrong = page_count_check(&count, topology);
         }
+}
+
+const char *lesson_beyond(Arena *arena, const Topology *topology, const Lesson *lesson) {
+        const char *beyond = NULL;
+
+        VEC_FOREACH(figure, &lesson->figures) {
+                const PageCount count = {figure->sizing.page_size_bytes, figure->sizing.pages};
+
+                if (!beyond && lesson_use(lesson) == LESSON_LEARN)
+                        beyond = page_count_beyond(arena, &count, topology);
+        }
+        return beyond;
 }
 
 /* Of the last start. */

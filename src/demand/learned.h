@@ -38,9 +38,13 @@ LessonUse lesson_use(const Lesson *lesson);
 /* Where a server whose settings have changed was not asked, its last figure where that is larger than the rule's. */
 void lesson_take_larger(Arena *arena, Lesson *lesson);
 
-/* Says of a LESSON what is wrong with it where a figure is none that TOPOLOGY's host could have: then nothing was
+/* Says of a LESSON what is wrong with it where a figure is none that TOPOLOGY's host could count: then nothing was
  * found out. */
-void lesson_hold_to(Arena *arena, const Topology *topology, Lesson *lesson);
+void lesson_hold_to(const Topology *topology, Lesson *lesson);
+
+/* Why what is to be learned from LESSON is not kept: it is more than the host's memory. NULL: it may be. hugepland hears
+ * of it all the same, so that the gate refuses what the server could not have. */
+const char *lesson_beyond(Arena *arena, const Topology *topology, const Lesson *lesson);
 
 /* The pages of all page sizes. */
 PageCounts figures_pages(Arena *arena, const Figures *figures);

@@ -14,9 +14,13 @@ char *page_counts_format(Arena *arena, const PageCounts *counts);
 /* "2M:1081 1G:3": as a configuration has it, with its size each, for PageSize= may be changed. */
 char *page_counts_value(Arena *arena, const PageCounts *counts);
 
-/* Whether that is a figure at all, whoever says it: pages of a size that the host has, at least one, and no more than its
- * memory could hold. NULL, or what is wrong with it. */
-const char *page_count_check(Arena *arena, const PageCount *count, const Topology *topology);
+/* Whether that is a figure at all, whoever says it: pages of a size that the host has, at least one, and no more than can
+ * be counted. NULL, or what is wrong with it. */
+const char *page_count_check(const PageCount *count, const Topology *topology);
+
+/* Whether that is more than the host's memory: such a figure is refused to whoever starts with it, and never kept. NULL,
+ * or a sentence. */
+const char *page_count_beyond(Arena *arena, const PageCount *count, const Topology *topology);
 
 /* [{"pageSizeBytes": 2097152, "pages": 1081}], each size once: the one form in which they are handed on. 0, or -EINVAL
  * where one of them is no figure. */

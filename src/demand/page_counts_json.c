@@ -4,15 +4,20 @@
 #include "demand/figure_json.h"
 #include "demand/page_counts.h"
 
-const char *page_count_check(Arena *arena, const PageCount *count, const Topology *topology) {
-        uint64_t bytes = mul_saturated(count->pages, count->page_size_bytes);
-        uint64_t memory = topology_memory_bytes(topology);
-
+const char *page_count_check(const PageCount *count, const Topology *topology) {
         if (topology_page_size_index(topology, count->page_size_bytes) < 0)
                 return "it is of pages that this host does not have";
         if (count->pages == 0)
                 return "it comes to no pages at all";
-        if (bytes <= (memory > 0 ? memory : (uint64_t) INT64_MAX))
+        if (mul_saturated(count->pages, count->page_size_bytes) > INT64_MAX)
+                return "it is more than can be counted";
+        return NULL;
+}
+
+const char *page_count_beyond(Arena *arena, const PageCount *count, const Topology *topology) {
+        uint64_t memory = topology_memory_bytes(topology);
+
+        if (memory == 0 || mul_saturated(count->pages, count->page_size_bytes) <= memory)
                 return NULL;
         return arena_printf(arena, "it comes to %s, and this host has %s of memory",
                             format_page_count_and_size(arena, count->pages, count->page_size_bytes),
@@ -41,7 +46,7 @@ int page_counts_from_json(Arena *arena, const json_t *json, const Topology *topo
                                 &pages) < 0 ||
                     figure_count_from_json(size, &count.page_size_bytes) < 0 ||
                     figure_count_from_json(pages, &count.pages) < 0 ||
-                    page_count_check(arena, &count, topology) ||
+                    page_count_check(&count, topology) ||
                     page_counts_find(&counts, count.page_size_bytes) > 0)
                         return -EINVAL;
                 *vec_push(arena, &counts) = count;

@@ -30,6 +30,7 @@ int seen_from_json(Arena *arena, const json_t *json, const InstanceConfig *insta
             figure_count_from_json(tables, &seen.small_tables.bytes) < 0 ||
             figure_count_from_json(processes, &seen.small_tables.n_processes) < 0 ||
             page_counts_from_json(arena, pages, topology, &seen.pages) < 0 ||
+            VEC_ANY(count, &seen.pages, page_count_beyond(arena, count, topology)) ||
             !json_is_boolean(exact) || !json_is_boolean(whole) ||
             figure_string_from_json(arena, command, &seen.command) < 0 || !json_is_boolean(last) ||
             !seen_is_any(&seen) || (seen.command && strlen(seen.command) > COMMAND_BYTES_MAX))

@@ -191,7 +191,7 @@ static Lesson find_out(Command *command, const InstanceConfig *instance, const T
         } else if (instance->engine->can_be_asked && !lesson.wrong) {
                 lesson.unasked = "a running server cannot be asked";
         }
-        lesson_hold_to(command->arena, topology, &lesson);
+        lesson_hold_to(topology, &lesson);
         lesson.is_exact = !lesson.wrong && lesson.figures.n > 0 &&
                           !VEC_ANY(figure, &lesson.figures, !figure->sizing.is_exact);
         return lesson;
@@ -367,7 +367,11 @@ static bool make_use(Command *command, const Lesson *lesson, const Topology *top
         bool is_taken = lesson->instance->memory_kind != MEMORY_AUTO ||
                         grow(command, lesson->instance, topology, &counts,
                              deadline_left_usec(deadline_usec));
-        bool is_known = conclude(command, lesson, is_taken);
+        const char *beyond = lesson_beyond(command->arena, topology, lesson);
+
+        if (beyond)
+                log_line(LOG_WARNING, "%s: %s; it is not kept", lesson->instance->name, beyond);
+        bool is_known = conclude(command, lesson, is_taken && !beyond);
 
         adopt_preference(command, lesson, deadline_left_usec(deadline_usec));
         return is_known;
@@ -470,7 +474,7 @@ static Lesson take_answer(Command *command, const InstanceConfig *instance,
                 lesson.wrong = READER_NO_ANSWER;
         else
                 quote_owner(command, &lesson);
-        lesson_hold_to(command->arena, topology, &lesson);
+        lesson_hold_to(topology, &lesson);
         lesson.is_of_running = is_running(command, instance);
         lesson_take_larger(command->arena, &lesson);
         json_decref(json);

@@ -180,10 +180,9 @@ static void test_held_to_memory(void **state) {
         } rows[] = {
                 {1, NULL},
                 {4096, NULL},
-                {4097, "it comes to 4,097 pages of 2M (8G), and this host has 8G of memory"},
                 {0, "it comes to no pages at all"},
-                {INT64_MAX, "and this host has 8G of memory"},
-                {UINT64_MAX, "and this host has 8G of memory"},
+                {INT64_MAX, "more than can be counted"},
+                {UINT64_MAX, "more than can be counted"},
         };
 
         ARRAY_FOREACH(row, rows, ARRAY_LEN(rows)) {
@@ -191,11 +190,12 @@ static void test_held_to_memory(void **state) {
                 json_t *json;
 
                 lesson.figures.items[0].sizing.pages = row->pages;
-                lesson_hold_to(*state, topology, &lesson);
+                lesson_hold_to(topology, &lesson);
                 assert_int_equal(lesson.wrong == NULL, row->wrong == NULL);
                 if (row->wrong)
                         assert_contains(lesson.wrong, row->wrong);
                 assert_int_equal(lesson_use(&lesson), row->wrong ? LESSON_UNKNOWN : LESSON_LEARN);
+                assert_null(lesson_beyond(*state, topology, &lesson));
                 /* So it is with all that hand numbers of pages on. */
                 PageCounts counts = {}, read = {};
 
@@ -207,11 +207,25 @@ static void test_held_to_memory(void **state) {
         }
 }
 
+/* What the server says and the host cannot have is heard, for the gate to refuse, and not kept. */
+static void test_beyond_memory(void **state) {
+        const Topology *topology = host_make(*state, "sizes 1G 2M\nnode 0 total=8G free=6G\n");
+        Lesson lesson = lesson_of(*state);
+
+        lesson.figures.items[0].sizing.pages = 4097;
+        lesson_hold_to(topology, &lesson);
+        assert_null(lesson.wrong);
+        assert_text(lesson_beyond(*state, topology, &lesson),
+                    "it comes to 4,097 pages of 2M (8G), and this host has 8G of memory");
+        lesson.figures.items[0].sizing.pages = 4096;
+        assert_null(lesson_beyond(*state, topology, &lesson));
+}
+
 TEST_FILE(lesson) {
         const struct CMUnitTest tests[] = {
-                TEST(test_figures),        TEST(test_unasked), TEST(test_word_alone),
-                TEST(test_wrong),          TEST(test_version), TEST(test_refusals),
-                TEST(test_held_to_memory),
+                TEST(test_figures),        TEST(test_unasked),       TEST(test_word_alone),
+                TEST(test_wrong),          TEST(test_version),       TEST(test_refusals),
+                TEST(test_held_to_memory), TEST(test_beyond_memory),
         };
 
         return RUN_TESTS(tests);
