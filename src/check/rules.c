@@ -39,8 +39,7 @@ static RuleInstance make_instance(const RuleInput *input, size_t i) {
                                  text_equals(user->unit, config->unit) &&
                                          (user->page_size_bytes == planned->page_size_bytes ||
                                           user->page_size_bytes == 0));
-        if (figure && figure->gathered &&
-            (figure->gathered->config_file || figure->gathered->settings.n > 0))
+        if (figure && figure->gathered && figure->gathered->is_read)
                 instance.gathered = figure->gathered;
         if (figure && !figure->wrong && figure->sizing.page_size_bytes == planned->page_size_bytes)
                 instance.sizing = &figure->sizing;

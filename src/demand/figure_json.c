@@ -65,13 +65,14 @@ json_t *figures_to_json(Arena *arena, const Figures *figures) {
         json_t *found = json_null();
 
         if (gathered)
-                found = json_pack("{so so so so so so so so so so}", "settings",
+                found = json_pack("{so so so so so sb so so so so so}", "settings",
                                   settings_to_json(arena, &gathered->settings), "problems",
                                   diags_to_json(arena, &gathered->problems), "version",
                                   figure_string_to_json(arena, gathered->version), "dataDirectory",
                                   figure_string_to_json(arena, gathered->data_directory),
                                   "configFile", figure_string_to_json(arena, gathered->config_file),
-                                  "user", figure_string_to_json(arena, gathered->user), "options",
+                                  "read", gathered->is_read, "user",
+                                  figure_string_to_json(arena, gathered->user), "options",
                                   settings_to_json(arena, &gathered->options), "program",
                                   figure_string_to_json(arena, gathered->program), "untrusted",
                                   figure_string_to_json(arena, gathered->untrusted), "incomplete",
@@ -163,13 +164,14 @@ static int take_step(Arena *arena, const json_t *row, void *ret) {
 }
 
 static int take_gathered(Arena *arena, const json_t *json, Gathered *ret) {
-        const json_t *settings, *problems, *version, *data, *config, *user, *options, *program,
-                *untrusted, *incomplete;
+        const json_t *settings, *problems, *version, *data, *config, *is_read, *user, *options,
+                *program, *untrusted, *incomplete;
 
         ret->problems = diags_in(arena);
-        if (json_unpack((json_t *) json, "{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o !}",
-                        "settings", &settings, "problems", &problems, "version", &version,
-                        "dataDirectory", &data, "configFile", &config, "user", &user, "options",
+        if (json_unpack((json_t *) json,
+                        "{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o !}", "settings",
+                        &settings, "problems", &problems, "version", &version, "dataDirectory",
+                        &data, "configFile", &config, "read", &is_read, "user", &user, "options",
                         &options, "program", &program, "untrusted", &untrusted, "incomplete",
                         &incomplete) < 0 ||
             take_list(arena, settings, SETTINGS_MAX, take_setting, &ret->settings) < 0 ||
@@ -177,12 +179,13 @@ static int take_gathered(Arena *arena, const json_t *json, Gathered *ret) {
             figure_string_from_json(arena, version, &ret->version) < 0 ||
             figure_string_from_json(arena, data, &ret->data_directory) < 0 ||
             figure_string_from_json(arena, config, &ret->config_file) < 0 ||
-            figure_string_from_json(arena, user, &ret->user) < 0 ||
+            !json_is_boolean(is_read) || figure_string_from_json(arena, user, &ret->user) < 0 ||
             take_list(arena, options, SETTINGS_MAX, take_setting, &ret->options) < 0 ||
             figure_string_from_json(arena, program, &ret->program) < 0 ||
             take_sentence(arena, untrusted, &ret->untrusted) < 0 ||
             take_sentence(arena, incomplete, &ret->incomplete) < 0)
                 return -EINVAL;
+        ret->is_read = json_is_true(is_read);
         return 0;
 }
 

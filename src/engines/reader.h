@@ -17,7 +17,8 @@ typedef struct Gathered {
         const char *version;        /* "15.18", or as much of it as the files tell; NULL: nothing */
         const char *data_directory; /* as found; NULL: not found */
         const char *config_file;    /* the main file; NULL: there is none */
-        const char *user;           /* who runs the server; NULL: not known */
+        bool is_read; /* a file of its settings, or a command line with some: what neither sets has its default */
+        const char *user; /* who runs the server; NULL: not known */
         /* Those of the settings that a command line gives: a program that is asked must be told. */
         Settings options;
         const char *program;   /* the server's, where the unit names it; NULL: not known */

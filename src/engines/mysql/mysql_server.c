@@ -309,6 +309,7 @@ static const char *learn_settings(Server *server) {
         const char *of_unit = version_of_unit(server, &origin);
         Settings settings = collect(server, of_unit, false);
 
+        ret->is_read = ret->config_file || settings.n > 0;
         ret->data_directory = find_data_directory(server, &settings);
         /* Red Hat's units say "10.11": the patch level comes from the data directory, if that is of
          * the same series. */

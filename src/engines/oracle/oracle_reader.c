@@ -108,6 +108,7 @@ static const char *add_file(const Search *search, const OracleFile *file, bool i
                                      "Environment=ORACLE_SID= in the unit, or by a file that is "
                                      "called initSID.ora",
                                      file->path);
+        search->ret->is_read |= !wrong;
         if (!wrong)
                 wrong = check_has_size(arena, &read, sid, file->path);
         if (wrong)

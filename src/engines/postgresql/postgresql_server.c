@@ -143,6 +143,7 @@ static const char *read_main_file(Server *server) {
                                : arena_printf(server->arena, "%s: %s", path,
                                               postgresql_read_fault(server->arena, unopened));
         server->ret->config_file = path;
+        server->ret->is_read = true;
         return wrong;
 }
 

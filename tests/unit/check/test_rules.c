@@ -43,13 +43,14 @@ typedef struct Case {
 #define RESERVED "sizes 1G 2M\nnode 0 total=64G free=50G 1G=0/0/0 2M=5000/5000/0\n"
 #define ONE_NODE "sizes 1G 2M\nnode 0 total=64G free=62G 1G=0/0/0 2M=0/0/0\n"
 
-#define PG        "[Instance]\nEngine=postgresql\nUnit=postgresql@15-main.service\n"
-#define PG_PAGES  PG "Pages=1081\n"
-#define ORA       "[Instance]\nEngine=oracle\nUnit=oracle.service\nPages=4101\n"
-#define MARIA     "[Instance]\nEngine=mariadb\nPages=659\n"
-#define MYSQL     "[Instance]\nEngine=mysql\nUnit=mysql.service\nPages=6336\n"
-#define ORA_UNIT  "/etc/systemd/system/oracle.service"
-#define MARIA_DIR "/sys/fs/cgroup/system.slice/mariadb.service"
+#define PG         "[Instance]\nEngine=postgresql\nUnit=postgresql@15-main.service\n"
+#define PG_PAGES   PG "Pages=1081\n"
+#define ORA        "[Instance]\nEngine=oracle\nUnit=oracle.service\nPages=4101\n"
+#define MARIA      "[Instance]\nEngine=mariadb\nPages=659\n"
+#define MYSQL      "[Instance]\nEngine=mysql\nUnit=mysql.service\nPages=6336\n"
+#define ORA_UNIT   "/etc/systemd/system/oracle.service"
+#define MARIA_UNIT "/lib/systemd/system/mariadb.service"
+#define MARIA_DIR  "/sys/fs/cgroup/system.slice/mariadb.service"
 #define PASSWD                                                                                    \
         {"/etc/passwd", "root:x:0:0::/root:/bin/sh\noracle:x:54321:500::/home/oracle:/bin/sh\n"}, \
         {                                                                                         \
@@ -308,6 +309,18 @@ static const Case cases[] = {
         /* ---- MariaDB and MySQL ---- */
         {"my-off", MARIA, .settings = "port=3306", .expects = "which is the default"},
         {"my-off", MARIA, .settings = "large-pages="},
+        /* Of whose files nothing is known; what hugeplan adds of the host says nothing of it. */
+        {"my-off", MARIA},
+        {"my-off", MARIA "ConfigFile=/none.cnf\n"},
+        {"my-off", MARIA, .files = {{MARIA_UNIT, "[Service]\nExecStart=/usr/sbin/mariadbd\n"}}},
+        {"my-off", MARIA,
+         .files = {{MARIA_UNIT, "[Service]\nExecStart=/usr/sbin/mariadbd --user=me\n"}},
+         .expects = "which is the default"},
+        {"my-off", MARIA, .files = {{"/etc/my.cnf", "[mysqld]\nport=1\n"}},
+         .expects = "which is the default"},
+        {"ora-true", ORA "ConfigFile=/none.ora\n"},
+        {"ora-true", ORA "ConfigFile=/db.ora\n", .files = {{"/db.ora", "db.processes=1\n"}},
+         .expects = "which is the default"},
         {"my-pool-only", "[Instance]\nEngine=mariadb\nPages=512\n",
          .settings = "large_pages=ON\ninnodb_buffer_pool_size=1G",
          .expects = "db plans 512 pages of 2M (1G), which is the buffer pool alone"},
@@ -650,8 +663,10 @@ static Gathered *case_gathered(Arena *arena, const Case *c) {
         const char *rest = c->settings;
         char *line;
 
-        *gathered = (Gathered){
-                .problems = diags_in(arena), .version = c->version, .config_file = "/etc/db.conf"};
+        *gathered = (Gathered){.problems = diags_in(arena),
+                               .version = c->version,
+                               .config_file = "/etc/db.conf",
+                               .is_read = true};
         for (unsigned n = 1; (line = text_next_word(arena, &rest, "\n")); n++) {
                 char *origin = arena_printf(arena, "/etc/db.conf:%u", n), *equals;
 
@@ -667,14 +682,22 @@ static Gathered *case_gathered(Arena *arena, const Case *c) {
         return gathered;
 }
 
-static Figures case_figures(Arena *arena, const Case *c, const Config *config, const Plan *plan) {
+/* Without settings: what the files say, of which there are none mostly. */
+static Figures case_figures(Arena *arena, const Case *c, const Config *config, const Plan *plan,
+                            const Topology *topology) {
         Figures figures = {};
         Figure figure = {.instance = "db"};
         const InstanceConfig *instance = config_find(config, "db");
         uint64_t bytes = plan_find(plan, "db")->page_size_bytes;
 
-        if (!c->settings)
+        if (!c->settings) {
+                const EngineTarget target = figures_target(instance, topology);
+
+                if (engine_reader(instance->engine)->gather)
+                        figures_gather(arena, instance->engine, &target, case_sources(arena, c),
+                                       NULL, 0, &figures);
                 return figures;
+        }
         figure.gathered = case_gathered(arena, c);
         figure.wrong = engine_size(instance->engine, arena, &figure.gathered->settings,
                                    bytes > 0 ? bytes : 2 * MIB, &figure.sizing);
@@ -804,13 +827,14 @@ static Findings judge(Arena *arena, const Case *c) {
         if (c->thp)
                 topology->thp_enabled = c->thp;
         topology->thp_exists = true;
+        topology->n_cpus = 4;
         topology->base_page_bytes = 4 * KIB;
         assert_text(problems_text(arena, &config->problems), "");
         Ledger *ledger = ledger_new(arena, topology->boot_id);
         Running running = running_make(arena, c->running ? c->running : "");
         Plan *plan = plan_beside(arena, config, topology, ledger, &running);
         ThpPlan thp = thp_plan_make(arena, config, topology, 0, &problems);
-        Figures figures = case_figures(arena, c, config, plan);
+        Figures figures = case_figures(arena, c, config, plan, topology);
         const Sources *sources = case_sources(arena, c);
         topology->limits = (KernelLimits){
                 read_limit(arena, sources, "/proc/sys/kernel/shmmax"),

@@ -168,7 +168,7 @@ static int take(Arena *arena, const char *text, Figures *ret) {
 
 #define GATHERED                                                                    \
         "{\"settings\":[],\"problems\":[],\"version\":null,\"dataDirectory\":null," \
-        "\"configFile\":null,\"user\":null,\"options\":[],\"program\":null,\"untrusted\":null,\"incomplete\":null}"
+        "\"configFile\":null,\"read\":false,\"user\":null,\"options\":[],\"program\":null,\"untrusted\":null,\"incomplete\":null}"
 
 static char *answer(Arena *arena, const char *gathered, const char *page_size_bytes,
                     const char *pages, const char *bytes, const char *rest) {
