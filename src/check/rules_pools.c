@@ -186,6 +186,42 @@ bool rule_is_in_need(const RuleRun *run, const PageUser *user) {
                planned_pool_pages(run, user->page_size_bytes);
 }
 
+/* Beyond what there was before hugeplan, and what it plans: they stand because others have them. */
+static uint64_t held_by_others(const RuleRun *run, uint64_t page_size_bytes) {
+        const Plan *plan = run->input->plan;
+
+        return ARRAY_SUM(pool, plan->pools, plan->n_pools,
+                         pool->page_size_bytes != page_size_bytes
+                                 ? 0
+                                 : MIN(pool->others_pages,
+                                       sub_floored(MIN(pool->from_pages, pool->to_pages),
+                                                   MAX(pool->found_pages,
+                                                       pool->granted_pages + pool->cover_pages))));
+}
+
+static void add_held(RuleRun *run, const PageUser *user) {
+        uint64_t bytes = user->page_size_bytes;
+        uint64_t pages = MIN(held_by_others(run, bytes), page_user_kept_pages(user));
+
+        if (pages == 0 || !user->unit)
+                return;
+        rule_add_as(
+                run, SEVERITY_NOTICE,
+                &(Diag){.text = arena_printf(
+                                run->arena,
+                                "%s, and no instance is described for this unit: so long %s stay "
+                                "reserved that were not there before hugeplan",
+                                page_user_format(run->arena, user),
+                                format_page_count_and_size(run->arena, pages, bytes)),
+                        .remedy = arena_printf(
+                                run->arena,
+                                "systemctl stop %s, or describe it in /etc/hugeplan.d with its "
+                                "Unit=, or switch huge pages off in its settings (PostgreSQL: "
+                                "huge_pages=off) and restart it: what is free then is given back "
+                                "at once",
+                                user->unit)});
+}
+
 static void find_taken(RuleRun *run) {
         if (!run->input->page_users)
                 return;
@@ -193,8 +229,12 @@ static void find_taken(RuleRun *run) {
                 uint64_t wanted = rule_wanted_pages(run, user->page_size_bytes);
                 uint64_t pool = planned_pool_pages(run, user->page_size_bytes);
 
-                if (wanted == 0 || !rule_is_other_program(run, user) || !rule_is_in_need(run, user))
+                if (!rule_is_other_program(run, user))
                         continue;
+                if (wanted == 0 || !rule_is_in_need(run, user)) {
+                        add_held(run, user);
+                        continue;
+                }
                 rule_tell(
                         run, (Diag){},
                         "describe it in /etc/hugeplan.d with its Unit=, or keep "

@@ -22,6 +22,7 @@ typedef struct Case {
         const char *boot_line;
         const char *sysctl;  /* /etc/sysctl.d/99.conf */
         const char *thp;     /* what the kernel has */
+        bool is_ours;        /* there was no pool before hugeplan */
         const char *held;    /* "UNIT PAGES" of 2M; by a segment: "- PAGES" */
         const char *running; /* as running_make() has it */
         Outcome outcome;     /* of a look at its server; none: nobody has looked */
@@ -41,7 +42,9 @@ typedef struct Case {
 #define FOUND_FREE "sizes 1G 2M\nnode 0 total=64G free=58G 1G=0/0/0 2M=2000/2000/0\n"
 /* Whatever is planned stands already. */
 #define RESERVED "sizes 1G 2M\nnode 0 total=64G free=50G 1G=0/0/0 2M=5000/5000/0\n"
-#define ONE_NODE "sizes 1G 2M\nnode 0 total=64G free=62G 1G=0/0/0 2M=0/0/0\n"
+/* 512 beside those that are planned. */
+#define TAKEN_AGAIN "sizes 1G 2M\nnode 0 total=64G free=50G 1G=0/0/0 2M=1593/1081/0\n"
+#define ONE_NODE    "sizes 1G 2M\nnode 0 total=64G free=62G 1G=0/0/0 2M=0/0/0\n"
 
 #define PG         "[Instance]\nEngine=postgresql\nUnit=postgresql@15-main.service\n"
 #define PG_PAGES   PG "Pages=1081\n"
@@ -482,6 +485,13 @@ static const Case cases[] = {
         {"pool-taken", PG_PAGES, .held = "dpdk.service 512",
          .expects = "512 pages of 2M belong to no instance's unit, and the instances want 1,081"},
         {"pool-taken", PG_PAGES, .held = "postgresql@15-main.service 512"},
+        /* Of an instance that was removed, whose unit has taken them again. */
+        {"pool-taken", PG_PAGES, .held = "old.service 512", .topology = TAKEN_AGAIN,
+         .is_ours = true,
+         .expects =
+                 "old.service (pid 812, server): 512 pages of 2M, and no instance is described for "
+                 "this unit: so long 512 pages of 2M (1G) stay reserved"},
+        {"pool-taken", PG_PAGES, .held = "old.service 512", .topology = TAKEN_AGAIN},
         {"sysv-left", PG_PAGES, .held = "- 512",
          .expects = "segment 7 has no process attached (nattch 0) and holds 512 pages of 2M (1G)"},
         {"sysv-left", PG_PAGES, .held = "dpdk.service 512"},
@@ -832,6 +842,11 @@ static Findings judge(Arena *arena, const Case *c) {
         assert_text(problems_text(arena, &config->problems), "");
         Ledger *ledger = ledger_new(arena, topology->boot_id);
         Running running = running_make(arena, c->running ? c->running : "");
+
+        ledger_observe(arena, ledger, topology, NULL);
+        VEC_FOREACH(pool, &ledger->pools)
+                if (c->is_ours)
+                        pool->found_pages = 0;
         Plan *plan = plan_beside(arena, config, topology, ledger, &running);
         ThpPlan thp = thp_plan_make(arena, config, topology, 0, &problems);
         Figures figures = case_figures(arena, c, config, plan, topology);

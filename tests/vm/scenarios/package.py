@@ -5,6 +5,7 @@ the way back never touch the database or its pages."""
 
 from __future__ import annotations
 
+import re
 import subprocess
 from pathlib import Path
 
@@ -67,7 +68,9 @@ def upgrade() -> None:
 
 def remove_and_return() -> None:
     before = database()
-    check_dpkg("--remove hugeplan", "the package is removed")
+    done = check_dpkg("--remove hugeplan", "the package is removed")
+    check(re.search(r"hugeplan: [1-9]\d* huge pages stay reserved", done.stdout),
+          "the removal says how many pages stay", said(done))
     check_equal(database(), before, "removal leaves PostgreSQL its process and its pages")
     check_without_hugeplan()
     before = database()
