@@ -408,6 +408,42 @@ static void test_judged_as_planned(void **state) {
         assert_false(keeper_judge(play->keeper, play->tree->arena, false)->wants_round);
 }
 
+/* Twice others lower the pools, and twice the neighbour without a policy is restarted, through its gate and past it,
+ * before the daemon looks and after: nobody is lost whom a round would serve. */
+static void test_lowered_and_restarted_twice(void **state) {
+        Play *play = begin(state, "Pages=100\nNodes=1\nPlacement=bind\nUnit=a.service",
+                           "Pages=30\nNodes=0\nUnit=b.service\nPlacement=pack");
+        bool wants_repair;
+        size_t n_rounds;
+
+        round_of(play);
+        for (unsigned i = 0; i < 8; i++) {
+                Gate gate = starting("b", "b.service", play->tree->arena);
+                bool is_gated = i & 1, is_seen = i & 2, is_repaired = i & 4;
+
+                gate.run = arena_printf(play->tree->arena, "r%u", i);
+                play->pools[0].total = 5;
+                play->pools[1].total = 0;
+                show_host(play);
+                if (is_seen &&
+                    keeper_verify(play->keeper, false, is_repaired, play->now_usec, &wants_repair))
+                        run(play);
+                if (!is_gated &&
+                    keeper_verify(play->keeper, false, true, play->now_usec, &wants_repair))
+                        run(play);
+                start_unit(play, "b.service", 0, 0);
+                if (is_gated)
+                        assert_text(pass_gate(play, &gate, &n_rounds), "pass");
+                assert_string_not_equal(verdict_name(status_of(play, "a")->verdict), "lost");
+                assert_verdict(play, "b", "ready");
+                round_of(play);
+                assert_verdict(play, "a", "ready");
+                stop_unit(play, "b.service", 0, 0);
+                round_of(play);
+                assert_verdict(play, "a", "ready");
+        }
+}
+
 /* Who is answered after it, by the same view, is judged beside what has become of it. */
 static void test_one_view(void **state) {
         static const struct {
@@ -731,6 +767,7 @@ TEST_FILE(keeper_gate) {
                 PLAY_TEST(test_refused_is_over),
                 PLAY_TEST(test_refused_takes_nothing),
                 PLAY_TEST(test_judged_as_planned),
+                PLAY_TEST(test_lowered_and_restarted_twice),
                 PLAY_TEST(test_refusal_is_on_disk),
                 PLAY_TEST(test_refusal_of_who_runs_or_is_gone),
                 PLAY_TEST(test_start_after_refusal_is_on_disk),
