@@ -308,29 +308,58 @@ static uint64_t pages_of(const Exposures *exposures, const char *unit) {
         return exposure ? exposure->pages : 0;
 }
 
-static void add_covered(Arena *arena, Exposures *covers, const Promises *promises,
-                        const uint64_t *cover_pages, Exposure cover) {
-        cover.page_size_bytes = promises->topology->page_sizes[promises->size].bytes;
-        cover.pages = MIN(cover.pages, reach_sum_in(promises, cover_pages, &cover.nodes));
-        if (cover.pages > 0)
-                *vec_push(arena, covers) = cover;
+static bool is_confined(const Promise *row, const IdSet *nodes) {
+        return row->policy.kind == MEMORY_POLICY_BIND &&
+               id_set_is_subset(&row->policy.nodes, nodes);
 }
 
-static void add_covered_starters(Arena *arena, Exposures *covers, const Promises *promises,
-                                 const uint64_t *free_pages, const uint64_t *bare_pages,
-                                 const uint64_t *cover_pages, const Starter *starters, size_t n) {
-        Lack *covered = ARENA_ARRAY(arena, Lack, n), *bare = ARENA_ARRAY(arena, Lack, n);
+/* Who is confined to the nodes takes there what is planned there for it: a cover is due to who is not. */
+static void name_taker(const Reach *reach, Exposure *cover) {
+        const Promise *taker = promises_find(reach->promises, cover->taker);
+        uint64_t most = 0;
 
-        promises_admit(arena, promises, free_pages, starters, n, covered);
-        promises_admit(arena, promises, bare_pages, starters, n, bare);
+        if (!taker || !is_confined(taker, &cover->nodes))
+                return;
+        VEC_FOREACH(row, &reach->promises->list) {
+                if (!row->unit || text_equals(row->unit, cover->unit) ||
+                    is_confined(row, &cover->nodes))
+                        continue;
+                uint64_t pages = reach_most(reach, row, &cover->nodes);
+
+                if (pages > most) {
+                        most = cover->taker_pages = pages;
+                        cover->taker = row->unit;
+                }
+        }
+}
+
+static void add_covered(Arena *arena, Exposures *covers, const Reach *bare,
+                        const uint64_t *cover_pages, Exposure cover) {
+        const Promises *promises = bare->promises;
+
+        cover.page_size_bytes = promises->topology->page_sizes[promises->size].bytes;
+        cover.pages = MIN(cover.pages, reach_sum_in(promises, cover_pages, &cover.nodes));
+        if (cover.pages == 0)
+                return;
+        name_taker(bare, &cover);
+        *vec_push(arena, covers) = cover;
+}
+
+static void add_covered_starters(Arena *arena, Exposures *covers, const Reach *bare,
+                                 const uint64_t *free_pages, const uint64_t *cover_pages,
+                                 const Starter *starters, size_t n) {
+        Lack *covered = ARENA_ARRAY(arena, Lack, n), *lacks = ARENA_ARRAY(arena, Lack, n);
+
+        promises_admit(arena, bare->promises, free_pages, starters, n, covered);
+        promises_admit(arena, bare->promises, bare->free_pages, starters, n, lacks);
         for (size_t i = 0; i < n; i++)
-                add_covered(arena, covers, promises, cover_pages,
+                add_covered(arena, covers, bare, cover_pages,
                             (Exposure){.unit = starters[i].unit ? starters[i].unit
                                                                 : starters[i].instance,
-                                       .nodes = bare[i].nodes,
-                                       .pages = sub_floored(bare[i].pages, covered[i].pages),
-                                       .taker = bare[i].taker,
-                                       .taker_pages = bare[i].taker_pages});
+                                       .nodes = lacks[i].nodes,
+                                       .pages = sub_floored(lacks[i].pages, covered[i].pages),
+                                       .taker = lacks[i].taker,
+                                       .taker_pages = lacks[i].taker_pages});
 }
 
 Exposures promises_covered(Arena *arena, const Promises *promises, const uint64_t *free_pages,
@@ -347,19 +376,19 @@ Exposures promises_covered(Arena *arena, const Promises *promises, const uint64_
         }
         if (id_set_is_empty(&nodes))
                 return covers;
+        const Reach bare = reach_new(arena, promises, bare_pages, true);
         const Exposures left = promises_coming_exposures(arena, promises, free_pages);
-        const Exposures bare = promises_coming_exposures(arena, promises, bare_pages);
+        const Exposures exposures = promises_coming_exposures(arena, promises, bare_pages);
 
-        VEC_FOREACH(exposure, &bare) {
+        VEC_FOREACH(exposure, &exposures) {
                 Exposure cover = *exposure;
 
                 cover.pages = sub_floored(cover.pages, pages_of(&left, cover.unit));
-                add_covered(arena, &covers, promises, cover_pages, cover);
+                add_covered(arena, &covers, &bare, cover_pages, cover);
         }
-        add_covered_starters(arena, &covers, promises, free_pages, bare_pages, cover_pages,
-                             starters, n);
+        add_covered_starters(arena, &covers, &bare, free_pages, cover_pages, starters, n);
         if (covers.n == 0)
-                add_covered(arena, &covers, promises, cover_pages,
+                add_covered(arena, &covers, &bare, cover_pages,
                             (Exposure){.nodes = nodes, .pages = UINT64_MAX});
         return covers;
 }

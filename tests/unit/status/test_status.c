@@ -631,6 +631,34 @@ static void test_cover(void **state) {
         }
 }
 
+/* b may take more of node 1 than c, and is bound to what is planned there for it: without c no cover was needed. */
+static void test_cover_taker(void **state) {
+        static const char *const running[] = {
+                "hold a.service a 2M=1:60 bind=1 counted\nunit a.service 2M=60\n",
+                "",
+        };
+
+        for (size_t i = 0; i < ARRAY_LEN(running); i++) {
+                Scene scene = scene_of_unit(
+                        *state, "Pages=60\nNodes=1\nPlacement=bind",
+                        i == 0 ? "sizes 2M\nnode 0 total=20G free=4G 2M=40\n"
+                                 "node 1 total=20G free=4G 2M=130\nreserved 2M=170\n"
+                               : "sizes 2M\nnode 0 total=20G free=4G 2M=40\n"
+                                 "node 1 total=20G free=4G 2M=130\nreserved 2M=110\n",
+                        arena_printf(*state,
+                                     "hold b.service b 2M=1:70 bind=1 counted\n"
+                                     "unit b.service 2M=70\n"
+                                     "hold c.service c 2M=0:40 counted\nunit c.service 2M=40\n%s",
+                                     running[i]));
+
+                assert_int_not_equal(scene.plan->covers.n, 0);
+                VEC_FOREACH(cover, &scene.plan->covers) {
+                        assert_text(cover->taker, "c.service");
+                        assert_int_equal(cover->taker_pages, 40);
+                }
+        }
+}
+
 /* ---- who comes before ---- */
 
 /* Its pages stand, and those that run may take some of them. */
@@ -875,6 +903,7 @@ TEST_FILE(status) {
                 TEST(test_left),
                 TEST(test_exposure),
                 TEST(test_cover),
+                TEST(test_cover_taker),
                 TEST(test_lack),
                 TEST(test_lack_for_start),
                 TEST(test_lack_with_mount),
