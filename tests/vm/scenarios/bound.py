@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """MariaDB and PostgreSQL by their own files, bound to the second node: nothing says how large they
-are, and it is reserved early what they take, where they are to have it, and nowhere else."""
+are, and it is reserved early what they take, where they are to have it, and nowhere else. Then MariaDB
+is bound no longer: what it may take from PostgreSQL is covered, and nothing more is."""
 
 from databases import (
     check_postgresql,
@@ -21,10 +22,14 @@ from guestlib import (
     instance,
     output,
     pools,
+    sh,
+    status,
+    systemctl,
     unit,
     used_nodes,
     wait_for,
 )
+from memory import configure, reload
 from scenario import Boot, Content, Node, Scenario
 
 MARIADB = "mariadb.service"
@@ -42,6 +47,7 @@ def bound() -> None:
     reserved_early()
     mariadb()
     postgresql()
+    unbound_beside_bound()
     check_units(MARIADB, postgresql_unit(installed_postgresql()))
 
 
@@ -75,6 +81,50 @@ def postgresql() -> None:
     gated(postgresql_unit(version), "postgresql")
 
 
+def unbound_beside_bound() -> None:
+    configure("20-mariadb", "[Instance]\nEngine=mariadb\n")
+    systemctl("daemon-reload")
+    reload()
+    for turn in ("first", "second"):
+        systemctl(f"restart {MARIADB}", f"{turn}: it is restarted")
+        covered(turn)
+        check_equal(takers(), {MARIADB}, f"{turn}: PostgreSQL is protected from it")
+    never_ran()
+    systemctl(f"stop {MARIADB}")
+    covered("stopped")
+    check_equal(takers(), set(), "stopped: nobody is said to be protected from it")
+
+
+def never_ran() -> None:
+    """The gate lets it start, and it fails before it has mapped a page."""
+    configure("30-fails", "[Instance]\nUnit=fails.service\nPages=150\n")
+    systemctl("daemon-reload")
+    reload()
+    check(sh("systemctl start fails.service").returncode != 0, "a third one fails at its start")
+    exposed = [one["text"] for one in status()["problems"] if one["id"] == "pages-exposed"]
+    check_equal((takers(), exposed), ({MARIADB}, []), "and is not said to take anybody's pages")
+    covered("failed")
+
+
+def takers() -> set[str]:
+    return {one["taker"] for one in status()["covers"]}
+
+
+def covered(when: str) -> None:
+    """Long before the daemon would look again by itself."""
+    wait_for(is_at_rest, 10)
+    check(is_at_rest(), f"{when}: every pool is plan and cover, exactly", status()["pools"])
+    lost = [one for one in status()["instances"] if one["verdict"] != "ready"]
+    check_equal(lost, [], f"{when}: all are ready")
+    idle = [one for one in hugeplan("check")["problems"] if one["id"] == "idle-pages"]
+    check_equal(idle, [], f"{when}: no page is called idle")
+
+
+def is_at_rest() -> bool:
+    pools_are = all(one["total"] == one["owned"] + one["cover"] for one in status()["pools"])
+    return pools_are and not hugeplan("plan")["steps"]
+
+
 def gated(name: str, instance_name: str) -> None:
     text = drop_in(name).splitlines()
     for line in ("After=hugeplan.service", "NUMAPolicy=bind", f"NUMAMask={NODE}"):
@@ -98,6 +148,7 @@ SCENARIO = Scenario(
     suites=("trixie",),
     more_suites=("bookworm",),
     files={
+        "/etc/systemd/system/fails.service": "[Service]\nType=oneshot\nExecStart=/bin/false\n",
         "/etc/hugeplan.d/20-mariadb.conf": (
             f"[Instance]\nEngine=mariadb\nNodes={NODE}\nPlacement=bind\n"
         ),
