@@ -16,6 +16,10 @@ struct Gatherer {
                        Figures *ret);
 };
 
+/* The size by what was GATHERED of TARGET, and by its host's base page. As engine_size(). */
+const char *gathered_size(Arena *arena, const Engine *engine, const EngineTarget *target,
+                          const Gathered *gathered, uint64_t page_size_bytes, Sizing *ret);
+
 /* In this process, from SOURCES. */
 void figures_gather(Arena *arena, const Engine *engine, const EngineTarget *target,
                     const Sources *sources, const uint64_t *page_sizes, size_t n_page_sizes,

@@ -4,25 +4,32 @@
 
 #include "demand/figures.h"
 
+const char *gathered_size(Arena *arena, const Engine *engine, const EngineTarget *target,
+                          const Gathered *gathered, uint64_t page_size_bytes, Sizing *ret) {
+        Settings settings = {};
+
+        /* The base page is no setting that anybody could change. */
+        vec_push_all(arena, &settings, &gathered->settings);
+        settings_add_base_page(arena, &settings, target->base_page_bytes);
+        return engine_size(engine, arena, &settings, page_size_bytes, ret);
+}
+
 void figures_gather(Arena *arena, const Engine *engine, const EngineTarget *target,
                     const Sources *sources, const uint64_t *page_sizes, size_t n_page_sizes,
                     Figures *ret) {
         Gathered *gathered = ARENA_NEW(arena, Gathered);
-        Settings settings = {};
 
         gathered->problems = diags_in(arena);
         const char *wrong = engine_reader(engine)->gather(arena, target, sources, gathered);
 
         gathered->incomplete = wrong;
         settings_add_cpus(arena, &gathered->settings, target->n_cpus);
-        /* The base page is no setting that anybody could change. */
-        vec_push_all(arena, &settings, &gathered->settings);
-        settings_add_base_page(arena, &settings, target->base_page_bytes);
 
         for (size_t i = 0; i < n_page_sizes && !wrong; i++) {
                 Figure figure = {.instance = target->instance, .gathered = gathered};
 
-                wrong = engine_size(engine, arena, &settings, page_sizes[i], &figure.sizing);
+                wrong = gathered_size(arena, engine, target, gathered, page_sizes[i],
+                                      &figure.sizing);
                 if (!wrong)
                         *vec_push(arena, ret) = figure;
         }

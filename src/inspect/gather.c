@@ -121,9 +121,9 @@ static void complete_version(const Root *root, Arena *arena, const Errand *erran
         VEC_FOREACH(figure, found) {
                 figure->gathered = gathered;
                 if (!figure->wrong)
-                        figure->wrong = engine_size(errand->engine, arena, &gathered->settings,
-                                                    figure->sizing.page_size_bytes,
-                                                    &figure->sizing);
+                        figure->wrong = gathered_size(arena, errand->engine, errand->target,
+                                                      gathered, figure->sizing.page_size_bytes,
+                                                      &figure->sizing);
         }
 }
 

@@ -55,9 +55,11 @@ static ThpPlan plan_thp(Command *command, const Import *import) {
 /* ---- what people read ---- */
 
 static void print_thp(Command *command, const Import *import) {
+        if (import->files.n == 0)
+                return;
         const ThpPlan thp = plan_thp(command, import);
 
-        if (import->files.n == 0 || thp.writes.n == 0)
+        if (thp.writes.n == 0)
                 return;
         puts("# With them hugeplan sets transparent huge pages for the whole host (TransparentHugePages=keep in\n"
              "# [Host] leaves them as they are):");
