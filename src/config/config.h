@@ -113,8 +113,7 @@ typedef struct SmallTables {
         const char *at; /* when, as people write it; NULL: not known */
 } SmallTables;
 
-/* What NAME.conf.d/91-seen.conf holds: the most that its unit was seen to have mapped at once, and the settings
- * that this held for. */
+/* The most that its unit was seen to have mapped at once, and the settings that this held for. */
 typedef struct Seen {
         PageCounts pages;     /* none: nothing was seen */
         PageCounts base;      /* what `Learned.pages` said before its start; none: nothing did */
@@ -122,9 +121,8 @@ typedef struct Seen {
         const char *version;  /* what `Learned.version` was then; NULL: not known */
         const char *settings; /* what `Learned.settings` was then; NULL: not known */
         const char *command;  /* the program, and a fingerprint of its arguments */
-        bool is_exact;  /* false: some of it was of small pages, or could not be looked into */
-        bool is_whole;  /* it maps no more than that with these settings, however long it runs */
-        bool is_broken; /* some lines of its file could not be read; it is to be written anew */
+        bool is_exact; /* false: some of it was of small pages, or could not be looked into */
+        bool is_whole; /* it maps no more than that with these settings, however long it runs */
         SmallTables small_tables; /* of the last time that it ran so; may be known without pages */
 } Seen;
 
@@ -141,7 +139,7 @@ typedef struct Learned {
         bool is_of_running; /* found out while it ran: it may have been started with other settings */
         bool is_broken;     /* some lines of its file could not be read; it is to be written anew */
         ThpPolicy thp;      /* the preference of that version; THP_AUTO: none */
-        Seen seen;          /* of a file of its own */
+        Seen seen;
 } Learned;
 
 enum { PAGE_SIZES_MAX = 8, PRIORITY_MAX = 100, PRIORITY_DEFAULT = 50 };

@@ -188,13 +188,9 @@ static const char *check_engine_name(const char *name) {
         return engine_find(name) ? NULL : "";
 }
 
-static bool is_seen(const ConfigFile *file) {
-        return file->extends && text_equals(file->name, NAME_SEEN);
-}
-
-/* What we write ourselves. */
+/* What we write ourselves, now and before. */
 static bool is_learned(const ConfigFile *file) {
-        return is_seen(file) || (file->extends && text_equals(file->name, NAME_LEARNED));
+        return file->extends && TEXT_IS_ANY(file->name, NAME_LEARNED, NAME_SEEN);
 }
 
 /* A mistake in what we write is nobody's. The lines that can be read count, and the file is written anew. */
@@ -219,8 +215,7 @@ static void apply_file(Assembler *assembler, InstanceConfig *instance, ParsedFil
                 return;
         if (target.is_learned) {
                 excuse(&assembler->config->problems, parsed);
-                *(is_seen(parsed->file) ? &instance->learned.seen.is_broken
-                                        : &instance->learned.is_broken) = true;
+                instance->learned.is_broken = true;
                 return;
         }
         if (!instance->refusal)

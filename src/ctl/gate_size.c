@@ -24,7 +24,7 @@ static bool is_anything_found_out(const Command *command, const StatusInstance *
         const InstanceConfig named = {.file = instance->file};
 
         return root_exists(command->root, learned_path(command->arena, &named)) ||
-               root_exists(command->root, seen_path(command->arena, &named));
+               root_exists(command->root, learned_old_path(command->arena, &named));
 }
 
 void gate_warn_of_size(Command *command, const StatusInstance *instance) {

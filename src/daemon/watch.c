@@ -10,7 +10,7 @@
 #include "base/index.h"
 #include "base/text.h"
 #include "daemon/journal.h"
-#include "demand/seen.h"
+#include "demand/learned.h"
 #include "host/probe.h"
 #include "host/unit_cgroup.h"
 #include "inspect/setting_sources.h"
@@ -310,7 +310,7 @@ static void unwatch_unit(const Watch *watch, WatchedUnit *unit) {
 static int watch_seen(const Watch *watch, Arena *arena, const InstanceConfig *instance) {
         if (!instance)
                 return -1;
-        const char *path = seen_path(arena, instance);
+        const char *path = learned_path(arena, instance);
         size_t length = (size_t) (text_base_name(path) - path);
 
         return watch_path(watch, arena_strndup(arena, path, length), IN_MOVED_TO);

@@ -2,20 +2,11 @@
 #include "demand/learned.h"
 
 #include "base/size.h"
-#include "base/table.h"
 #include "base/text.h"
-#include "config/config_value.h"
 #include "demand/page_counts.h"
 #include "demand/seen.h"
-#include "model/names.h"
 
-enum {
-        INPUTS_MAX = 100,
-        VALUE_BYTES_MAX = 80,
-        ORIGIN_BYTES_MAX = 200,
-        VERSION_BYTES_MAX = 40,
-        CAVEAT_WIDTH = 100,
-};
+enum { VERSION_BYTES_MAX = 40 };
 
 /* ---- what to make of it ---- */
 
@@ -190,95 +181,20 @@ uint64_t learned_by_rule(const InstanceConfig *instance, uint64_t page_size_byte
         return mul_div(pages, by_rule, taken);
 }
 
-/* ---- as text ---- */
+/* ---- what is kept ---- */
 
-char *learned_path(Arena *arena, const InstanceConfig *instance) {
-        return arena_printf(arena, PATH_CONFIG_ETC "/%s.d/" NAME_LEARNED,
-                            text_base_name(instance->file));
-}
+Learned learned_of(Arena *arena, const Lesson *lesson) {
+        Learned learned = {
+                .pages = figures_pages(arena, &lesson->figures),
+                .by_rule = figures_pages(arena, &lesson->by_rule),
+                .version = version_of(arena, lesson),
+                .settings = settings_of(arena, lesson),
+                .is_exact = lesson->is_exact,
+                .is_fixed = is_fixed(lesson),
+                .is_of_running = lesson->is_of_running,
+                .thp = thp_of_version(lesson),
+                .seen = lesson->instance->learned.seen,
+        };
 
-static void add_headline(Text *text, const Lesson *lesson) {
-        const InstanceConfig *instance = lesson->instance;
-        Arena *arena = text->arena;
-        const char *version = version_of(arena, lesson);
-        const char *server = arena_printf(arena, "%s%s%s", instance->engine->title,
-                                          version ? " " : "", version ? version : "");
-        PageCounts pages = figures_pages(arena, &lesson->figures);
-
-        if (pages.n == 0)
-                text_printf(text, "# %s is %s.\n", instance->name, server);
-        else
-                text_printf(
-                        text, "# %s takes %s: %s.\n", instance->name,
-                        page_counts_format(arena, &pages),
-                        arena_printf(arena,
-                                     lesson->is_exact ? "exact, %s says so" : "an estimate for %s",
-                                     server));
-}
-
-/* Where it came from, last word per setting. */
-static void add_inputs(Text *text, const Gathered *gathered) {
-        Arena *arena = text->arena;
-        Table *table = table_new(arena, "Setting|Value|From");
-
-        VEC_FOREACH(setting, &gathered->settings) {
-                if (settings_find(&gathered->settings, setting->name) != setting ||
-                    table_rows(table) == INPUTS_MAX)
-                        continue;
-                table_add(table, text_excerpt(arena, setting->name, VALUE_BYTES_MAX));
-                table_add(table, text_excerpt(arena, setting->value, VALUE_BYTES_MAX));
-                table_add(table, setting->origin
-                                         ? text_excerpt(arena, setting->origin, ORIGIN_BYTES_MAX)
-                                         : "");
-        }
-        if (table_rows(table) == 0)
-                return;
-        text_add(text, "#\n");
-        table_print(table, text, "#   ", false);
-}
-
-static void add_assignments(Text *text, const Lesson *lesson) {
-        Arena *arena = text->arena;
-        PageCounts pages = figures_pages(arena, &lesson->figures);
-        PageCounts by_rule = figures_pages(arena, &lesson->by_rule);
-        ThpPolicy thp = thp_of_version(lesson);
-
-        text_add(text, "\n[Instance]\n");
-        config_add_value(text, "Pages", page_counts_value(arena, &pages));
-        if (thp != THP_AUTO)
-                config_add_value(text, "TransparentHugePages", thp_policy_name(thp));
-        config_add_value(text, "X-Version", version_of(arena, lesson));
-        if (pages.n > 0)
-                config_add_value(text, "X-Exact", lesson->is_exact ? "yes" : "no");
-        config_add_value(text, "X-Rule", page_counts_value(arena, &by_rule));
-        config_add_value(text, "X-Settings", settings_of(arena, lesson));
-        config_add_value(text, "X-Fixed", is_fixed(lesson) ? "yes" : NULL);
-        config_add_value(text, "X-Running", lesson->is_of_running ? "yes" : NULL);
-}
-
-char *learned_format(Arena *arena, const Lesson *lesson, const char *when) {
-        Text text = text_in(arena);
-
-        add_headline(&text, lesson);
-        text_printf(
-                &text,
-                "#\n"
-                "# Learned by hugeplanctl " HUGEPLAN_VERSION
-                " on %s, found out anew before each start\n"
-                "# of the database, and written anew when it has changed. Early boot reserves what\n"
-                "# stands here. To forget it, remove this file; to give a size of your own, write\n"
-                "# Memory= or Pages= in %s.\n",
-                when, text_printable(arena, lesson->instance->file));
-        if (lesson->gathered)
-                add_inputs(&text, lesson->gathered);
-        VEC_FOREACH(figure, &lesson->figures)
-                if (figure->sizing.caveat) {
-                        text_add(&text, "#\n");
-                        text_add_wrapped(&text, "# ", "# ",
-                                         text_printable(arena, figure->sizing.caveat),
-                                         CAVEAT_WIDTH);
-                        break;
-                }
-        add_assignments(&text, lesson);
-        return text.string;
+        return learned;
 }

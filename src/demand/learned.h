@@ -60,8 +60,14 @@ PageCounts lesson_pages(Arena *arena, const Lesson *lesson);
  * its server's word or by what was seen of it. */
 uint64_t learned_by_rule(const InstanceConfig *instance, uint64_t page_size_bytes, uint64_t pages);
 
+/* What LESSON makes of what was known of its instance. What was seen stays. */
+Learned learned_of(Arena *arena, const Lesson *lesson);
+
 /* Where it is kept: always below /etc, wherever the instance's own file is. */
 char *learned_path(Arena *arena, const InstanceConfig *instance);
+/* Where trees before this one kept what was seen: read once more, and removed when the other is written. */
+char *learned_old_path(Arena *arena, const InstanceConfig *instance);
 
-/* The text of that file. WHEN is the time as people write it. */
-char *learned_format(Arena *arena, const Lesson *lesson, const char *when);
+/* The text of that file: what is known of INSTANCE from now on. WHEN is the time as people write it. */
+char *learned_format(Arena *arena, const InstanceConfig *instance, const Learned *learned,
+                     const char *when);

@@ -4,7 +4,6 @@
 #include "base/size.h"
 #include "base/text.h"
 #include "demand/page_counts.h"
-#include "model/names.h"
 
 bool seen_is_known(const InstanceConfig *instance) {
         const Seen *seen = &instance->learned.seen;
@@ -29,11 +28,6 @@ Seen seen_of_unit(const InstanceConfig *instance) {
                       .unit = instance->unit,
                       .version = learned->version,
                       .settings = learned->settings};
-}
-
-char *seen_path(Arena *arena, const InstanceConfig *instance) {
-        return arena_printf(arena, PATH_CONFIG_ETC "/%s.d/" NAME_SEEN,
-                            text_base_name(instance->file));
 }
 
 FigureBasis figure_basis(Arena *arena, const Engine *engine, const Gathered *gathered) {

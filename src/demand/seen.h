@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-/* What a unit was seen to have mapped while it ran, kept in NAME.conf.d/91-seen.conf beside what was found out
+/* What a unit was seen to have mapped while it ran, kept in NAME.conf.d/90-learned.conf beside what was found out
  * before its start; and what that makes of the next start's figure.
  *
  * What it takes does not follow from what is seen of it alone: a server may map more later on, and one that was
@@ -51,11 +51,5 @@ Seen seen_merge(const InstanceConfig *instance, const Seen *now, bool is_last);
 /* Whether that is what stands in the file already. */
 bool seen_is_same(const Seen *a, const Seen *b);
 
-/* Where it is kept: always below /etc, wherever the instance's own file is. */
-char *seen_path(Arena *arena, const InstanceConfig *instance);
-
 /* What was seen, in words: "it has mapped 540 pages of 2M, an estimate". */
 char *seen_describe(Arena *arena, const Seen *seen);
-
-/* The text of that file. WHEN is the time as people write it. */
-char *seen_format(Arena *arena, const InstanceConfig *instance, const Seen *seen, const char *when);

@@ -4,7 +4,6 @@
 
 #include "base/size.h"
 #include "base/text.h"
-#include "config/config_value.h"
 #include "demand/page_counts.h"
 
 static bool are_same_counts(const PageCounts *a, const PageCounts *b) {
@@ -19,8 +18,8 @@ static bool holds_for_same(const Seen *a, const Seen *b) {
 }
 
 bool seen_is_same(const Seen *a, const Seen *b) {
-        return a->is_broken == b->is_broken && are_same_counts(&a->pages, &b->pages) &&
-               holds_for_same(a, b) && a->is_exact == b->is_exact && a->is_whole == b->is_whole &&
+        return are_same_counts(&a->pages, &b->pages) && holds_for_same(a, b) &&
+               a->is_exact == b->is_exact && a->is_whole == b->is_whole &&
                a->small_tables.bytes == b->small_tables.bytes &&
                a->small_tables.n_processes == b->small_tables.n_processes;
 }
@@ -56,7 +55,6 @@ Seen seen_merge(const InstanceConfig *instance, const Seen *now, bool is_last) {
         Seen kept = merge_pages(before, now, is_last);
 
         kept.small_tables = merge_tables(before, now);
-        kept.is_broken = false;
         return kept;
 }
 
@@ -74,39 +72,5 @@ char *seen_describe(Arena *arena, const Seen *seen) {
                 text_printf(&text, "%spage tables of %s with small pages (%" PRIu64 " process%s)",
                             text.length > 0 ? "; " : "", format_size(arena, tables->bytes),
                             tables->n_processes, tables->n_processes == 1 ? "" : "es");
-        return text.string;
-}
-
-char *seen_format(Arena *arena, const InstanceConfig *instance, const Seen *seen,
-                  const char *when) {
-        const SmallTables *tables = &seen->small_tables;
-        Text text = text_in(arena);
-
-        text_printf(
-                &text,
-                "# %s: %s.\n"
-                "#\n"
-                "# Seen by hugeplanctl " HUGEPLAN_VERSION " on %s in the processes of %s,\n"
-                "# which is looked at when it has started and before it stops. It holds for the\n"
-                "# settings of this run; the next start goes by it, see LEARNED SIZES in\n"
-                "# hugeplan.d(5). To forget it, remove this file.\n"
-                "\n"
-                "[Instance]\n",
-                instance->name, seen_describe(arena, seen), when,
-                text_printable(arena, seen->unit));
-        config_add_value(&text, "X-Seen", page_counts_value(arena, &seen->pages));
-        if (seen->pages.n > 0)
-                config_add_value(&text, "X-SeenExact", seen->is_exact ? "yes" : "no");
-        config_add_value(&text, "X-SeenBase", page_counts_value(arena, &seen->base));
-        config_add_value(&text, "X-SeenUnit", seen->unit);
-        config_add_value(&text, "X-SeenWhole", seen->is_whole ? "yes" : NULL);
-        config_add_value(&text, "X-SeenVersion", seen->version);
-        config_add_value(&text, "X-SeenSettings", seen->settings);
-        config_add_value(&text, "X-SeenCommand", seen->command);
-        if (tables->bytes == 0)
-                return text.string;
-        text_printf(&text, "X-SmallTables=%" PRIu64 "\nX-SmallProcesses=%" PRIu64 "\n",
-                    tables->bytes, tables->n_processes);
-        config_add_value(&text, "X-SmallSeen", tables->at);
         return text.string;
 }

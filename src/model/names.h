@@ -18,9 +18,9 @@
 #define PATH_VARLINK_LINK     PATH_VARLINK_REGISTRY "/" NAME_SOCKET
 #define NAME_CONFIG_SUFFIX    ".conf"
 #define NAME_EXTEND_SUFFIX    ".conf.d"
-/* In NAME.conf.d: the size that was learned at the last start of an instance with Memory=auto. */
+/* In NAME.conf.d: what is known of an instance with Memory=auto from its starts. */
 #define NAME_LEARNED "90-learned.conf"
-/* There too: what its unit was seen to have mapped. */
+/* There: what its unit was seen to have mapped, by trees before this one. */
 #define NAME_SEEN   "91-seen.conf"
 #define NAME_UNIT   "hugeplan.service"
 #define NAME_DROPIN "10-hugeplan.conf"

@@ -141,12 +141,12 @@ static void add_seen(Text *text, const InstanceConfig *instance, const Seen *now
                             now->is_exact ? "" : ", an estimate");
         if (seen_is_known(instance))
                 text_printf(text, "\nSeen: %s%s (%s)\n", page_counts_format(arena, &seen->pages),
-                            seen->is_exact ? "" : ", an estimate", seen_path(arena, instance));
+                            seen->is_exact ? "" : ", an estimate", learned_path(arena, instance));
         else if (seen->pages.n > 0)
                 text_printf(text, "\nSeen: %s, of %s, which is not its unit any more (%s)\n",
                             page_counts_format(arena, &seen->pages),
                             seen->unit ? text_printable(arena, seen->unit) : "no unit",
-                            seen_path(arena, instance));
+                            learned_path(arena, instance));
         else if (instance->unit)
                 text_add(text, "\nNothing was seen of it yet: that takes a start of its unit\n");
         if (seen_is_known(instance) && instance->learned.is_of_running)

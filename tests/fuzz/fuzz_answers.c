@@ -112,7 +112,8 @@ static void check_lesson(Arena *arena, const Figures *figures) {
         VEC_FOREACH(figure, figures)
                 if (figure->wrong || !figure->sizing.pages)
                         return;
-        const char *text = learned_format(arena, &lesson, "a day");
+        const Learned known = learned_of(arena, &lesson);
+        const char *text = learned_format(arena, lesson.instance, &known, "a day");
         const Config *after = config_make(arena, "20-pg.conf", INSTANCE_TEXT,
                                           "20-pg.conf.d/90-learned.conf", text, NULL);
         const InstanceConfig *learned = config_find(after, "pg");
@@ -165,9 +166,10 @@ static void read_lesson(Arena *arena, const json_t *json) {
 
 /* Nor does that begin a line of its own in its file. */
 static void check_seen(Arena *arena, const Seen *seen) {
-        const char *text = seen_format(arena, instance_before(), seen, "a day");
+        const Learned known = {.seen = *seen};
+        const char *text = learned_format(arena, instance_before(), &known, "a day");
         const Config *after = config_make(arena, "20-pg.conf", INSTANCE_TEXT,
-                                          "20-pg.conf.d/91-seen.conf", text, NULL);
+                                          "20-pg.conf.d/90-learned.conf", text, NULL);
         const InstanceConfig *instance = config_find(after, "pg");
 
         require(after->problems.list.n == 0 && after->n_instances == 1 && !instance->refusal);

@@ -22,7 +22,7 @@ PURE = ("base", "model", "read", "engines", "config", "demand", "promise", "esca
 EFFECTS = {
     "runtime": {"base"},
     "host": set(PURE) - {"check", "render"} | {"runtime"},
-    "state": {"base", "model", "promise", "plan", "host"},
+    "state": {"base", "model", "read", "engines", "config", "demand", "promise", "plan", "host"},
     "apply": {"base", "model", "read", "engines", "config", "demand", "promise", "escalation", "plan", "runtime",
               "host"},
     "inspect": set(PURE) - {"render"} | {"runtime", "host"},

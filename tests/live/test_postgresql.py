@@ -204,7 +204,7 @@ def check_case(hugeplanctl: str, server: Server, settings: str, place: str) -> s
 
 
 UNIT = "hugeplan-live.service"
-SEEN = CONFIG / "20-pg.conf.d/91-seen.conf"
+SEEN = CONFIG / "20-pg.conf.d/90-learned.conf"
 
 
 @contextlib.contextmanager
@@ -232,12 +232,11 @@ def learn(hugeplanctl: str) -> str:
 
 
 def seen(hugeplanctl: str) -> tuple[int, bool]:
-    SEEN.unlink(missing_ok=True)
+    SEEN.write_text("".join(line for line in SEEN.read_text().splitlines(True) if not line.startswith("X-Seen")))
     said = learn(hugeplanctl)
-    check(SEEN.exists(), said)
     text = SEEN.read_text()
     found = re.search(r"^X-Seen=2M:(\d+)$", text, re.MULTILINE)
-    check(found is not None, text)
+    check(found is not None, said + text)
     return int(found[1]), "X-SeenExact=yes" in text
 
 
@@ -250,10 +249,9 @@ def check_seen(hugeplanctl: str, server: Server) -> None:
     rule, pages = found["byRule"][0]["pages"], found["sizes"][0]["pages"]
     (CONFIG / "20-pg.conf").write_text((CONFIG / "20-pg.conf").read_text() + f"Unit={UNIT}\n")
     learn(hugeplanctl)
-    learned = SEEN.parent / "90-learned.conf"
-    settings = re.search("^X-Settings=.*$", learned.read_text(), re.MULTILINE)
-    check(settings is not None, learned.read_text())
-    learned.write_text(f"[Instance]\nPages=2M:{rule}\nX-Version={found['version']}\nX-Rule=2M:{rule}\n{settings[0]}\n")
+    settings = re.search("^X-Settings=.*$", SEEN.read_text(), re.MULTILINE)
+    check(settings is not None, SEEN.read_text())
+    SEEN.write_text(f"[Instance]\nPages=2M:{rule}\nX-Version={found['version']}\nX-Rule=2M:{rule}\n{settings[0]}\n")
     set_pool(rule)
     with control_group(server):
         check((now := seen(hugeplanctl)) == (pages, True), f"it says {pages}, seen is {now}")

@@ -88,8 +88,9 @@ static void check_learned(Arena *arena, Random *random, const InstanceConfig *in
                              random_words(arena, random), random_words(arena, random));
         *vec_push(arena, &lesson.figures) = figure;
         *vec_push(arena, &lesson.by_rule) = figure;
+        const Learned learned = learned_of(arena, &lesson);
         const InstanceConfig *again = read_back(arena, "20-db.conf.d/90-learned.conf",
-                                                learned_format(arena, &lesson, "a day"));
+                                                learned_format(arena, instance, &learned, "a day"));
 
         assert_int_equal(page_counts_find(&again->learned.pages, 2 * MIB), 1081);
         assert_text(again->learned.version, text_excerpt(arena, lesson.version, 40));
@@ -106,8 +107,9 @@ static void check_seen(Arena *arena, Random *random, const InstanceConfig *insta
                      .small_tables = {.bytes = 4096, .at = "a day"}};
 
         *vec_push(arena, &seen.pages) = (PageCount){2 * MIB, 540};
-        const InstanceConfig *again = read_back(arena, "20-db.conf.d/91-seen.conf",
-                                                seen_format(arena, instance, &seen, "a day"));
+        Learned learned = {.seen = seen};
+        const InstanceConfig *again = read_back(arena, "20-db.conf.d/90-learned.conf",
+                                                learned_format(arena, instance, &learned, "a day"));
         Seen printable = seen;
 
         printable.unit = text_printable(arena, seen.unit);

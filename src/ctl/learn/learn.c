@@ -22,10 +22,10 @@
 #include "runtime/deadline.h"
 #include "runtime/log.h"
 #include "runtime/service.h"
+#include "state/learned_file.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 /* On top of what asking takes, before systemd has to hear that a reload goes on. */
@@ -206,16 +206,6 @@ Lesson learn_find(Command *command, const InstanceConfig *instance, const Topolo
 
 /* ---- keeping it ---- */
 
-const char *learn_time(Arena *arena) {
-        time_t now = time(NULL);
-        char text[32] = "";
-        struct tm parts;
-
-        if (gmtime_r(&now, &parts))
-                strftime(text, sizeof(text), "%Y-%m-%d %H:%M UTC", &parts);
-        return arena_strdup(arena, text);
-}
-
 static void say_learned(Arena *arena, const Lesson *lesson, const char *path) {
         const Learned *before = &lesson->instance->learned;
         PageCounts pages = lesson_pages(arena, lesson);
@@ -236,8 +226,8 @@ static void say_learned(Arena *arena, const Lesson *lesson, const char *path) {
 static bool keep(Command *command, const Lesson *lesson) {
         Arena *arena = command->arena;
         const char *path = learned_path(arena, lesson->instance);
-        int r = root_store_file(command->root, path,
-                                learned_format(arena, lesson, learn_time(arena)), 0644);
+        const Learned learned = learned_of(arena, lesson);
+        int r = learned_save(command->root, arena, lesson->instance, &learned);
 
         if (r < 0)
                 log_line(

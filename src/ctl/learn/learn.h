@@ -37,8 +37,5 @@ bool learn_is_due(const Command *command, const InstanceConfig *instance);
 void learn_answer(Command *command, const char *name, const char *answer, size_t size,
                   const char *wrong, uint64_t timeout_usec);
 
-/* Now, as people write it. */
-const char *learn_time(Arena *arena);
-
 /* Before a reload: for those that have learned nothing yet. */
 void learn_for_reload(Command *command);

@@ -8,6 +8,7 @@
 #include "host/probe.h"
 #include "inspect/pages/unit_mappings.h"
 #include "runtime/log.h"
+#include "state/learned_file.h"
 
 #include <string.h>
 
@@ -157,9 +158,11 @@ Seen look_at_unit(Command *command, const InstanceConfig *instance, const Topolo
 
 static bool keep(Command *command, const InstanceConfig *instance, const Seen *seen) {
         Arena *arena = command->arena;
-        const char *path = seen_path(arena, instance);
-        int r = root_store_file(command->root, path,
-                                seen_format(arena, instance, seen, learn_time(arena)), 0644);
+        const char *path = learned_path(arena, instance);
+        Learned learned = instance->learned;
+
+        learned.seen = *seen;
+        int r = learned_save(command->root, arena, instance, &learned);
 
         if (r < 0)
                 log_line(
@@ -188,10 +191,11 @@ bool look_keep(Command *command, const InstanceConfig *instance, const Seen *now
 
         /* A start may take long: only its end shows that it is over. */
         shown.is_whole = now->is_whole && is_last;
-        shown.small_tables.at = learn_time(command->arena);
+        shown.small_tables.at = learned_time(command->arena);
         const Seen kept = seen_merge(instance, &shown, is_last);
 
-        return seen_is_same(&kept, &instance->learned.seen) || keep(command, instance, &kept);
+        return (seen_is_same(&kept, &instance->learned.seen) && !instance->learned.is_broken) ||
+               keep(command, instance, &kept);
 }
 
 /* ---- what was said ---- */

@@ -145,27 +145,25 @@ static void test_path(void **state) {
                     "/etc/hugeplan.d/20-pg.conf.d/90-learned.conf");
 }
 
+static const char *text_of(Arena *arena, const Lesson *lesson) {
+        const Learned learned = learned_of(arena, lesson);
+
+        return learned_format(arena, lesson->instance, &learned, "2026-01-02 03:04 UTC");
+}
+
 static void test_text(void **state) {
         Gathered gathered = {};
         Lesson lesson = lesson_of(*state, instance_of(*state, NULL), 1113, 1081);
 
-        settings_add(*state, &gathered.settings, "shared_buffers", "1GB", "/etc/pg.conf:3");
-        settings_add(*state, &gathered.settings, "shared_buffers", "2GB", "/etc/pg.conf:127");
-        settings_add(*state, &gathered.settings, "max_connections", "1000", "/etc/pg.d/9.conf:1");
         lesson.gathered = &gathered;
         assert_text(
-                learned_format(*state, &lesson, "2026-01-02 03:04 UTC"),
+                text_of(*state, &lesson),
                 "# db takes 1,081 pages of 2M: exact, MariaDB 15.18 says so.\n"
                 "#\n"
-                "# Learned by hugeplanctl " HUGEPLAN_VERSION
-                " on 2026-01-02 03:04 UTC, found out anew before each start\n"
-                "# of the database, and written anew when it has changed. Early boot reserves what\n"
-                "# stands here. To forget it, remove this file; to give a size of your own, write\n"
-                "# Memory= or Pages= in /etc/hugeplan.d/20-db.conf.\n"
-                "#\n"
-                "#   Setting          Value  From\n"
-                "#   shared_buffers   2GB    /etc/pg.conf:127\n"
-                "#   max_connections  1000   /etc/pg.d/9.conf:1\n"
+                "# Written by hugeplan " HUGEPLAN_VERSION
+                " on 2026-01-02 03:04 UTC, and anew when it has changed. Early boot reserves what\n"
+                "# stands here; see LEARNED SIZES in hugeplan.d(5). To forget it, remove this file; to give a\n"
+                "# size of your own, write Memory= or Pages= in /etc/hugeplan.d/20-db.conf.\n"
                 "\n"
                 "[Instance]\n"
                 "Pages=2M:1081\n"
@@ -182,7 +180,7 @@ static void test_other_settings(void **state) {
 
         settings_add(*state, &gathered.settings, "key_buffer_size", "1M", "/etc/my.cnf:3");
         lesson.gathered = &gathered;
-        const char *text = learned_format(*state, &lesson, "now");
+        const char *text = text_of(*state, &lesson);
         const char *keys = strstr(text, "\n[Instance]\n") + strlen("\n[Instance]\n");
 
         assert_contains(keys, "\nX-Settings=");
@@ -197,7 +195,7 @@ static void test_running(void **state) {
         Lesson lesson = lesson_of(*state, instance_of(*state, NULL), 1113, 0);
 
         lesson.is_of_running = true;
-        const char *text = learned_format(*state, &lesson, "now");
+        const char *text = text_of(*state, &lesson);
         const char *keys = strstr(text, "\n[Instance]\n") + strlen("\n[Instance]\n");
 
         assert_contains(keys, "\nX-Running=yes\n");
@@ -206,7 +204,7 @@ static void test_running(void **state) {
         assert_int_equal(lesson_use(&lesson), LESSON_SAME);
         lesson.is_of_running = false;
         assert_int_equal(lesson_use(&lesson), LESSON_LEARN);
-        text = learned_format(*state, &lesson, "now");
+        text = text_of(*state, &lesson);
         keys = strstr(text, "\n[Instance]\n") + strlen("\n[Instance]\n");
         lesson.instance = instance_of(*state, keys);
         assert_false(lesson.instance->learned.is_of_running);
@@ -216,7 +214,7 @@ static void test_running(void **state) {
 
 /* What is written is what is known after the next boot. */
 static void assert_read_back(Arena *arena, const Lesson *lesson) {
-        const char *text = learned_format(arena, lesson, "now");
+        const char *text = text_of(arena, lesson);
         const Config *config = config_make(arena, "20-db.conf", "[Instance]\nEngine=mariadb\n",
                                            "20-db.conf.d/90-learned.conf", text, NULL);
         Lesson again = *lesson;
@@ -266,7 +264,7 @@ static void test_version_only(void **state) {
 
         assert_true(instance_is_learning(lesson.instance));
         assert_int_equal(lesson_use(&lesson), LESSON_LEARN);
-        const char *text = learned_format(*state, &lesson, "now");
+        const char *text = text_of(*state, &lesson);
 
         assert_contains(text, "# m is MongoDB 8.0.4.\n");
         assert_contains(text, "\n[Instance]\nTransparentHugePages=always\nX-Version=8.0.4\n");
@@ -277,7 +275,7 @@ static void test_version_only(void **state) {
         assert_int_equal(lesson_use(&lesson), LESSON_SAME);
         lesson.version = "7.0.1";
         assert_int_equal(lesson_use(&lesson), LESSON_LEARN);
-        assert_null(strstr(learned_format(*state, &lesson, "now"), "TransparentHugePages="));
+        assert_null(strstr(text_of(*state, &lesson), "TransparentHugePages="));
         lesson.wrong = "it is gone";
         assert_int_equal(lesson_use(&lesson), LESSON_KEEP);
 }

@@ -31,7 +31,7 @@ from scenario import Boot, Node, Scenario
 
 LEARNED = CONFIG / "20-pg-main.conf.d/90-learned.conf"
 LEARN = "hugeplan-learn@*"  # the units that ask
-SEEN = CONFIG / "20-pg-main.conf.d/91-seen.conf"
+SEEN = CONFIG / "20-pg-main.conf.d/90-learned.conf"
 FIRST, RAISED = 192, 384  # MiB of shared_buffers
 
 FILES = {

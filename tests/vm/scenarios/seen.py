@@ -25,7 +25,7 @@ from guestlib import (
 from memory import CONFIG, configure
 from scenario import Boot, Node, Scenario
 
-SEEN = CONFIG / "20-own.conf.d/91-seen.conf"
+SEEN = CONFIG / "20-own.conf.d/90-learned.conf"
 PROGRAM = "/usr/local/bin/own-program"
 FIRST, RAISED = 150, 210  # MiB
 

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "state/learned_file.h"
+
+#include "base/text.h"
+
+#include <time.h>
+
+char *learned_time(Arena *arena) {
+        time_t now = time(NULL);
+        char text[32] = "";
+        struct tm parts;
+
+        if (gmtime_r(&now, &parts))
+                strftime(text, sizeof(text), "%Y-%m-%d %H:%M UTC", &parts);
+        return arena_strdup(arena, text);
+}
+
+int learned_save(const Root *root, Arena *arena, const InstanceConfig *instance,
+                 const Learned *learned) {
+        const char *text = learned_format(arena, instance, learned, learned_time(arena));
+        int r = root_store_file(root, learned_path(arena, instance), text, 0644);
+
+        if (r >= 0)
+                root_remove(root, learned_old_path(arena, instance));
+        return r;
+}
