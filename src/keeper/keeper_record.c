@@ -21,7 +21,7 @@ void keeper_save(Keeper *keeper) {
 
         /* It was read a moment ago; later nobody knows what has become of the file. */
         keeper->look->stored = NULL;
-        keeper->is_gate_unsaved = false;
+        keeper->is_unsaved = false;
         /* What is on disk is better than what follows from what could not be read. */
         if (!keeper->has_started || is_there)
                 return;
