@@ -35,20 +35,49 @@ uint64_t plan_node_room_bytes(const HostConfig *host, const Node *node) {
 
 /* ---- units that run ---- */
 
-const LedgerHold *plan_find_hold(const Plan *plan, const HoldIndex *holds,
-                                 const InstanceConfig *config) {
-        const LedgerHold *found = index_find(holds->tentative, config->name), *other = NULL;
-
+static const LedgerHold *find_own_hold(const HoldIndex *holds, const InstanceConfig *config) {
         INDEX_FOREACH(entry, holds->by_unit, config->unit) {
                 const LedgerHold *hold = entry->value;
 
-                /* Of its own, the first. */
                 if (text_equals(hold->granted.name, config->name))
-                        return found && found < hold ? found : hold;
+                        return hold;
+        }
+        return NULL;
+}
+
+/* A unit keeps its pages once: of the instances that it was not let start with, one has what it keeps for an instance
+ * that is gone. The one that wants as much, which may be the same renamed; else the first. */
+static bool is_heir(const Plan *plan, const HoldIndex *holds, const InstanceConfig *config,
+                    const LedgerHold *hold) {
+        const PlanInstance *heir = NULL;
+
+        ARRAY_FOREACH(each, plan->instances, plan->n_instances) {
+                const InstanceConfig *other = each->demand->config;
+
+                if (!text_equals(other->unit, config->unit) || find_own_hold(holds, other))
+                        continue;
+                if (planner_find_option(&hold->granted, each->demand))
+                        return other == config;
+                heir = heir ? heir : each;
+        }
+        return heir && heir->demand->config == config;
+}
+
+const LedgerHold *plan_find_hold(const Plan *plan, const HoldIndex *holds,
+                                 const InstanceConfig *config) {
+        const LedgerHold *found = index_find(holds->tentative, config->name), *other = NULL;
+        const LedgerHold *own = find_own_hold(holds, config);
+
+        /* Of its own, the first. */
+        if (own || found)
+                return !own || (found && found < own) ? found : own;
+        INDEX_FOREACH(entry, holds->by_unit, config->unit) {
+                const LedgerHold *hold = entry->value;
+
                 if (!plan_find(plan, hold->granted.name))
                         other = hold;
         }
-        return found ? found : other;
+        return other && is_heir(plan, holds, config, other) ? other : NULL;
 }
 
 static void find_holds(Planner *planner) {

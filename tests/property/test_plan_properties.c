@@ -942,6 +942,26 @@ static bool is_wanted(const DemandInstance *demand, const LedgerInstance *grante
         return false;
 }
 
+/* A unit keeps its pages once: for the first that wants as many, else for the first that was not let start. */
+static bool is_heir(const World *world, const InstanceConfig *config, const LedgerHold *hold) {
+        const char *first = NULL, *alike = NULL;
+
+        for (size_t n = world->demand->n_instances; n > 0; n--) {
+                const DemandInstance *demand = named_demand(world, n - 1);
+                const char *name = demand->config->name;
+
+                if (!text_equals(demand->config->unit, hold->unit) ||
+                    ledger_hold(world->ledger, hold->unit, name))
+                        continue;
+                first = name;
+                for (size_t o = 0; o < demand->n_options; o++)
+                        if (demand->options[o].page_size_bytes == hold->granted.page_size_bytes &&
+                            demand->options[o].pages == hold->granted.pages_wanted)
+                                alike = name;
+        }
+        return text_equals(alike ? alike : first, config->name);
+}
+
 /* What its unit was let start with: for it, else for one of the unit's that is described no longer. */
 static const LedgerHold *hold_of(const World *world, const PlanInstance *planned) {
         const InstanceConfig *config = planned->demand->config;
@@ -958,7 +978,7 @@ static const LedgerHold *hold_of(const World *world, const PlanInstance *planned
                 if (is_its && !hold->is_tentative && !plan_find(world->plan, hold->granted.name))
                         other = hold;
         }
-        return other;
+        return other && is_heir(world, config, other) ? other : NULL;
 }
 
 /* What the instance had before: as the ledger says, or, if that is not what it wants now, as its unit runs
