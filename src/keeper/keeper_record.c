@@ -101,8 +101,6 @@ bool keeper_record_result(Ledger *ledger, const ApplyResult *result) {
 
 void keeper_record_outcome(Keeper *keeper) {
         plan_record(keeper->look_arena, keeper->look->plan, keeper->look->ledger);
-        if (plan_count_changed(keeper->look->plan) == 0)
-                ledger_note_standing(keeper->look->ledger);
         keeper_save(keeper);
 }
 

@@ -296,6 +296,7 @@ PlanSteps plan_steps(Arena *arena, const Plan *plan) {
 
 void plan_record(Arena *arena, const Plan *plan, Ledger *ledger) {
         typeof(ledger->instances) recorded = {};
+        bool is_there = plan_count_changed(plan) == 0;
 
         vec_reserve(arena, &recorded, plan->n_instances);
         ARRAY_FOREACH(instance, plan->instances, plan->n_instances) {
@@ -310,6 +311,9 @@ void plan_record(Arena *arena, const Plan *plan, Ledger *ledger) {
                 /* What stands is for what was wanted before. */
                 uint64_t wanted = instance->stood ? instance->stood->pages_wanted
                                                   : instance->pages_wanted;
+                bool is_same = before && before->page_size_bytes == instance->page_size_bytes &&
+                               before->pages_wanted == wanted;
+                bool stands = is_there && wanted > 0 && instance->pages_granted >= wanted;
 
                 *after = (LedgerInstance){
                         .name = arena_strdup(arena, config->name),
@@ -320,9 +324,9 @@ void plan_record(Arena *arena, const Plan *plan, Ledger *ledger) {
                         .is_released = was_released,
                         .is_loose = !config->unit,
                         .likely_pages = instance->likely_pages,
-                        .has_stood = before && before->has_stood &&
-                                     before->page_size_bytes == instance->page_size_bytes &&
-                                     before->pages_wanted == wanted,
+                        .has_stood = stands || (is_same && before->has_stood),
+                        .was_ready = (stands && plan_reason(instance)->kind == REASON_NONE) ||
+                                     (is_same && before->was_ready),
                 };
                 vec_reserve(arena, &after->grants, instance->n_grants);
                 ARRAY_FOREACH(grant, instance->grants, instance->n_grants)
