@@ -125,6 +125,19 @@ static int compare_names(const void *a, const void *b) {
                       ((const LedgerHold *) b)->granted.name);
 }
 
+/* What an instance without a unit was granted, as far as it is wanted still. */
+static LedgerInstance loose_grant(Arena *arena, const DemandInstance *demand,
+                                  const LedgerInstance *known) {
+        const DemandOption *option = ARRAY_FIND(each, demand->options, demand->n_options,
+                                                each->page_size_bytes == known->page_size_bytes);
+        uint64_t wanted = option ? option->pages : 0;
+        LedgerHold hold = {.granted = ledger_copy_instance(arena, known)};
+
+        if (demand->n_options > 0 && wanted < ledger_granted_pages(known))
+                ledger_settle(&hold, wanted, NULL, 0);
+        return hold.granted;
+}
+
 /* Units that run, though nobody let them start: hugeplan was not there yet, or has lost its ledger.
  * Beyond what the kernel has counted for them, pages in use are likely theirs, as many as their instances may have. And instances without a unit,
  * which may run or not. By name: whose pages they are must not depend on the order of the files. */
@@ -137,8 +150,10 @@ static void assume_holds(Arena *arena, const PlanInput *input, LedgerHolds *hold
                 const LedgerInstance *known = ledger_instance(input->ledger, demand->config->name);
 
                 if (!unit && known)
-                        *vec_push(arena, holds) = (LedgerHold){
-                                .run = "", .policy = demand->policy, .granted = *known};
+                        *vec_push(arena, holds) =
+                                (LedgerHold){.run = "",
+                                             .policy = demand->policy,
+                                             .granted = loose_grant(arena, demand, known)};
                 if (!unit || demand->n_options == 0 || !is_assumed_running(input, started, unit))
                         continue;
                 *vec_push(arena, holds) = (LedgerHold){
@@ -173,19 +188,20 @@ Promises *plan_promises(Arena *arena, const PlanInput *input) {
 /* Whose pages are likely whose from now on. */
 static void note_likely(const Planner *planner, const Promises *promises) {
         uint64_t bytes = promises->topology->page_sizes[promises->size].bytes;
-        uint64_t left = promises->left_pages;
+        uint64_t left = promises->left_pages, all = promises_all_loose_pages(promises);
 
         VEC_FOREACH(row, &promises->list) {
                 PlanInstance *instance = (PlanInstance *) plan_find(planner->plan, row->loose);
-                uint64_t pages = row->used_pages + row->likely_pages;
+                uint64_t kept = 0;
 
                 if (!row->loose)
                         continue;
                 if (instance && instance->page_size_bytes == bytes) {
-                        instance->likely_pages = MIN(pages, instance->pages_granted);
-                        pages -= instance->likely_pages;
+                        kept = instance->pages_granted;
+                        instance->likely_pages = MIN(row->used_pages + row->likely_pages, kept);
                 }
-                left += pages;
+                /* All of them may run for the one that has fewer from now on. */
+                left += sub_floored(MIN(all, row->granted_pages), kept);
         }
         if (left > 0)
                 *vec_push(planner->arena, &planner->plan->left) = (LedgerLeft){bytes, left};

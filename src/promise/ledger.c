@@ -289,6 +289,9 @@ void ledger_release(Arena *arena, Ledger *ledger, const char *instance) {
                 known = vec_push(arena, &ledger->instances);
                 known->name = arena_strdup(arena, instance);
         }
+        /* What runs may be its own. */
+        if (known->is_loose)
+                known->likely_pages = MAX(known->likely_pages, ledger_granted_pages(known));
         known->is_released = true;
         known->grants.n = 0;
 }
