@@ -44,14 +44,14 @@ FILES = ["src/model/*.c", "src/promise/*.c", "src/escalation/*.c", "src/plan/*.c
 TESTS = ["plan", "plan_cover", "plan_reason", "plan_split", "escalation", "attempt", "limits", "fit", "drift",
          "changes", "boot_guard", "evidence", "thp_plan", "pending", "promise", "balance", "admission", "ledger",
          "unit_use", "unit_policy", "demand", "learned", "status", "status_json", "messages", "kernel_args", "config",
-         "probe", "root", "topology", "name_check", "apply", "guard", "write_worker", "host_use", "cgroup_limit",
+         "probe", "root", "topology", "name_check", "apply", "guard", "worker", "host_use", "cgroup_limit",
          "model_root", "rules", "suggest", "look", "keeper", "keeper_gate", "keeper_rounds", "keeper_faults",
          "keeper_status", "plan-properties", "promise-properties", "escalation-properties", "histories",
          "read-faults"]
 ARGUMENTS = {"read-faults": ["23"]}  # every so manieth read fails; all of them take half a minute
 SANITIZED_TESTS = ["plan", "plan_cover", "plan_reason", "plan_split", "topology", "escalation", "drift", "fit",
                    "changes", "boot_guard", "thp_plan", "limits", "promise", "balance", "admission",
-                   "ledger", "demand", "status", "probe", "rules", "apply", "write_worker", "look",
+                   "ledger", "demand", "status", "probe", "rules", "apply", "worker", "look",
                    "keeper", "keeper_gate", "keeper_rounds", "keeper_faults", "keeper_status"]
 ENVIRONMENT = {"HISTORIES": "100", "HUGEPLAN_SEEDS": "400", "HUGEPLAN_RUNS": "0"}
 SETUP = ["-Dbuildtype=plain", "-Doptimization=1", "-Ddebug=false", "-Db_sanitize=none", "-Dwerror=false", "-Dman=disabled",
@@ -59,7 +59,7 @@ SETUP = ["-Dbuildtype=plain", "-Doptimization=1", "-Ddebug=false", "-Db_sanitize
 MEMORY_MAX = 2 << 30
 # The unit tests of a room are one program; the file's name is its argument.
 ROOMS = {path.stem.removeprefix("test_"): path.parent.name for path in TREE.glob("tests/unit/*/test_*.c")}
-ALONE = {"root_calls", "memory", "keeper_faults", "write_worker", "kernel_model", "model_root", "unit_manager"}
+ALONE = {"root_calls", "memory", "keeper_faults", "worker", "kernel_model", "model_root", "unit_manager"}
 # Many tests store files for good and would wait for a disk.
 SCRATCH = next((path for path in ("/dev/shm",) if os.access(path, os.W_OK)), None)
 EQUIVALENT = TREE / "tests" / "mutants.txt"

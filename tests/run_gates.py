@@ -26,9 +26,27 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 
-from run_daemon import MIB, PATIENCE, SOCKET, STATE, Failure, Host, check, main, replace, unlimited, wait_until
+from run_daemon import (
+    CONFIG,
+    MIB,
+    PATIENCE,
+    PROVEN,
+    SOCKET,
+    STATE,
+    Failure,
+    Host,
+    boots,
+    check,
+    failed_boots,
+    main,
+    replace,
+    unlimited,
+    wait_until,
+)
 
 GROUPS = "sys/fs/cgroup/system.slice"
+BOOT_TARGET = "multi-user.target"
+CHECK = "hugeplan-check.service"
 PG = "[Instance]\nPages=100\nUnit=pg.service\n"
 
 
@@ -114,7 +132,7 @@ class Systemd(threading.Thread):
 
     def __init__(self, host: Host, *units: str) -> None:
         super().__init__(daemon=True)
-        self.units = {name: Unit(name) for name in units}
+        self.units = {name: Unit(name) for name in (*units, BOOT_TARGET)}
         self.is_mute = False
         self.n_asked = 0
         self.started: list[str] = []
@@ -269,6 +287,127 @@ def holds(host: Host) -> list[tuple[str, str]]:
 
 def wait_for(host: Host, name: str = "pg") -> dict:
     return host.call("Wait", {"instance": name})
+
+
+# ---- the boot guard ----
+
+def proven(host: Host) -> int:
+    return sum(one["pages"] for one in json.loads(host.path(f"{CONFIG}/.proven.json").read_text())["proven"])
+
+
+def test_boot_is_counted_before_it_reserves(host: Host, fixture: str = "one-node") -> None:
+    """As long as the disk does not have the count, no page is reserved: for 15 s, or a disk that hangs would hold up
+    the boot for ever. That this boot is not counted is said, until it is."""
+    host.config("20-pg.conf", PG)
+    host.config(".boots", boots(1, "earlier"))
+    hung = host.path("hung")
+    hung.touch()
+    begun = time.monotonic()
+    daemon = host.spawn(more_environment={"SHIM_HUNG": str(hung)})
+    wait_until("it answers", lambda: host.status()["host"]["phase"] == "reserving")
+    while time.monotonic() < begun + 14:
+        check(host.pool(0) == 0 and failed_boots(host) in (1, 2), f"{host.pool(0)} pages after {time.monotonic() - begun} s")
+        time.sleep(1)
+    wait_until("the limit", host.is_idle)
+    check(host.pool(0) == 100, f"{host.pool(0)} pages")
+    check("the disk does not answer; this boot is not counted" in host.log(daemon), host.log(daemon))
+    said = host.ctl("check").stdout
+    check("boot-uncounted" in said and "the disk does not answer" in said, said)
+    hung.unlink()
+    wait_until("it is counted", lambda: "boot-uncounted" not in host.ctl("check").stdout)
+    check(failed_boots(host) == 2, f"{failed_boots(host)}")
+    host.stop(daemon)
+
+
+def test_boot_that_cannot_be_counted(host: Host, fixture: str = "one-node") -> None:
+    """It is said at once, and by `check` until it could be counted."""
+    host.config("20-pg.conf", PG)
+    counted = host.path(f"{CONFIG}/.boots")
+    daemon = host.start()
+    check(failed_boots(host) == 1 and "not counted" not in host.log(daemon), host.log(daemon))
+    host.kill(daemon)
+    counted.unlink()
+    counted.mkdir()
+    daemon = host.start()
+    check("this boot is not counted" in host.log(daemon) and host.pool(0) == 100, host.log(daemon))
+    said = host.ctl("check").stdout
+    check("boot-uncounted" in said and "Is a directory" in said, said)
+    counted.rmdir()
+    host.kill(daemon)
+    daemon = host.start()
+    check("boot-uncounted" not in host.ctl("check").stdout and failed_boots(host) == 1, "it was counted")
+    host.stop(daemon)
+
+
+def test_boot_that_reserves_nothing(host: Host, fixture: str = "one-node") -> None:
+    """In a rescue shell, and where nothing is described, nothing is counted."""
+    counted = host.path(f"{CONFIG}/.boots")
+    for line, text in (("rescue", PG), ("quiet", "[Host]\nKeepFree=5%\n")):
+        host.write("proc/cmdline", f"{line}\n")
+        host.config("20-pg.conf", text)
+        daemon = host.spawn()
+        wait_until("it is there", lambda: host.status()["host"]["phase"] in ("idle", "held back (rescue mode)"))
+        check(host.ctl("reload").returncode == 0, "a reload")
+        check(host.pool(0) == (100 if text == PG else 0) and not counted.exists(), f"{line}: {host.pool(0)}")
+        host.stop(daemon)
+
+
+def test_boot_is_good(host: Host, fixture: str = "one-node") -> None:
+    """The count is taken back when multi-user.target was reached, which systemd says: it is asked when a process of
+    hugeplan-check.service calls, and for nobody else."""
+    host.config("20-pg.conf", PG)
+    host.config(".proven.json", json.dumps(PROVEN))
+    host.config(".boots", boots(1, "earlier"))
+    with systemd_of(host, "pg.service", CHECK) as systemd:
+        daemon = host.start()
+        check(failed_boots(host) == 2, f"{failed_boots(host)}")
+        wait_until("it has asked at its start", lambda: systemd.n_asked > 0)
+        time.sleep(0.2)
+        n_asked = systemd.n_asked
+        target = systemd.units[BOOT_TARGET]
+        target.set("active", "active")
+        wait_for(host)
+        time.sleep(0.2)
+        check((systemd.n_asked, failed_boots(host)) == (n_asked, 2), "others than the check prove nothing")
+        target.set("inactive", "dead")
+        enter(host, CHECK)
+        wait_for(host)
+        wait_until("it asks", lambda: systemd.n_asked > n_asked)
+        time.sleep(0.2)
+        check((failed_boots(host), proven(host)) == (2, 1000), "nor does a check that somebody starts before")
+        target.set("active", "active")
+        wait_for(host)
+        wait_until("the boot is good", lambda: (failed_boots(host), proven(host)) == (0, 100))
+        n_asked = systemd.n_asked
+        written = host.path(f"{CONFIG}/.boots").stat()
+        host.kill(daemon)
+        daemon = host.start()
+        wait_for(host)
+        time.sleep(0.2)
+        now = host.path(f"{CONFIG}/.boots").stat()
+        check((written.st_ino, written.st_mtime_ns) == (now.st_ino, now.st_mtime_ns), "it stays so, and nothing is written")
+        host.stop(daemon)
+
+
+def test_boot_that_was_over(host: Host, fixture: str = "one-node") -> None:
+    """A daemon that is started after the boot, by a package or because it failed, takes the count back by itself; what
+    is proven stays until something was planned."""
+    host.config("20-pg.conf", PG)
+    host.config(".proven.json", json.dumps(PROVEN))
+    host.config(".boots", boots(1, "earlier"))
+    with systemd_of(host, "pg.service") as systemd:
+        daemon = host.spawn(more_environment={"SHIM_PAUSE_MS": "20000"})
+        wait_until("it reserves", lambda: host.pool(0) == 100)
+        host.kill(daemon)
+        check(failed_boots(host) == 2, "the daemon has failed before its plan was carried out")
+        systemd.units[BOOT_TARGET].set("active", "active")
+        host.pool_path(0).write_text("0\n")
+        daemon = host.spawn(more_environment={"SHIM_PAUSE_MS": "1500"})
+        wait_until("the boot counts for none", lambda: failed_boots(host) == 1)
+        check(proven(host) == 1000 and not host.is_idle(), "nothing is proven by what is not there yet")
+        wait_until("the boot is good", lambda: (failed_boots(host), proven(host)) == (0, 100))
+        check("it counts for none" in host.log(daemon), host.log(daemon))
+        host.stop(daemon)
 
 
 # ---- tests ----

@@ -271,7 +271,7 @@ static void find_uncounted(RuleRun *run) {
         if (why)
                 rule_tell(
                         run, (Diag){.file = PATH_BOOT_COUNT},
-                        "make room on that disk, or make it writable, then 'systemctl restart hugeplan-boot.service'",
+                        "make room on that disk, or make it writable, then 'systemctl restart hugeplan.service'",
                         "could not be written: %s. The boot guard has not counted this boot, so that one which fails for what hugeplan reserves would do so again and again",
                         why);
 }

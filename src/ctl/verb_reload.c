@@ -12,7 +12,6 @@
 #include "render/render_status.h"
 #include "render/status_json.h"
 #include "runtime/log.h"
-#include "state/boot_guard_file.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -92,24 +91,6 @@ static int fail_unreachable(int error) {
         return EXIT_FAILED;
 }
 
-/* The daemon has opened the guard for this boot; the file says what the next one does. */
-static void open_boot_guard(Command *command) {
-        BootGuard *guard;
-        int r = boot_guard_try_load(command->root, command->arena, &guard);
-
-        if (r == 0 && !boot_guard_open(guard))
-                return;
-        if (r == 0)
-                r = boot_count_save(command->root, command->arena, guard);
-
-        log_line(
-                r < 0 ? LOG_WARNING : LOG_NOTICE,
-                r < 0 ? "the boot guard will be closed at the next boot: cannot write " PATH_BOOT_COUNT
-                        ": %s"
-                      : "the boot guard is open%s: the next boot plans everything, too",
-                r < 0 ? strerror(-r) : "");
-}
-
 int verb_reload(Command *command) {
         char *error_name = NULL;
         json_t *reply = NULL;
@@ -124,9 +105,6 @@ int verb_reload(Command *command) {
                 return fail_unreachable(r);
         int code = error_name ? fail_reload(command, error_name, reply)
                               : print_reload(command, reply);
-
-        if (code == EXIT_DONE)
-                open_boot_guard(command);
 
         free(error_name);
         json_decref(reply);

@@ -42,6 +42,7 @@ static void tell_ready(Manager *manager, const Status *status) {
                        status->n_instances, text_string(&text));
         manager->is_ready_sent = true;
         loop_unset(&manager->boot);
+        boot_note_planned(&manager->boot_guard);
 }
 
 /* While a start or a reload takes its time, the service manager hears that the loop still runs.
@@ -190,13 +191,23 @@ static void end_round(Manager *manager) {
 
         told_log(&manager->told, status);
         tell_ready(manager, status);
+        if (manager->is_reload_begun &&
+            keeper_reload_result(manager->keeper).state == KEEPER_RELOAD_APPLIED)
+                boot_open_guard(&manager->boot_guard);
+        manager->is_reload_begun = false;
         manager->listener(manager, MANAGER_SETTLED);
         /* A round leaves holes in the heap; what follows is a long quiet time. */
         malloc_trim(0);
 }
 
+static int perform(void *argument) {
+        const Manager *manager = argument;
+
+        return apply_perform(manager->root, &manager->operation);
+}
+
 void manager_work(Manager *manager) {
-        if (write_worker_is_busy(manager->worker))
+        if (worker_is_busy(manager->worker) || boot_holds_round(&manager->boot_guard))
                 return;
         loop_unset(&manager->retry);
         while (keeper_next(manager->keeper, clock_now_usec(), &manager->operation)) {
@@ -207,11 +218,11 @@ void manager_work(Manager *manager) {
                 apply_progress(keeper_apply(manager->keeper), &done, &all);
                 service_notify("STATUS=Reserving: %s of %s pages", format_count(arena, done),
                                format_count(arena, all));
-                if (write_worker_start(manager->worker, manager->root, &manager->operation) == 0)
+                if (worker_start(manager->worker, perform, manager) == 0)
                         return;
                 /* Without a thread the write is done here: clients wait, the database does not. */
                 uint64_t start = clock_now_usec();
-                int r = apply_perform(manager->root, &manager->operation);
+                int r = perform(manager);
 
                 keeper_done(manager->keeper, &manager->operation, r, clock_now_usec() - start);
         }
@@ -221,11 +232,19 @@ void manager_work(Manager *manager) {
 static void on_worker(void *userdata, uint32_t events UNUSED) {
         Manager *manager = userdata;
         uint64_t usec;
-        int r = write_worker_finish(manager->worker, &usec);
+        int r = worker_finish(manager->worker, &usec);
 
         keeper_done(manager->keeper, &manager->operation, r, usec);
         manager->listener(manager, MANAGER_WRITTEN);
         manager_work(manager);
+}
+
+static void on_counted(void *userdata) {
+        Manager *manager = userdata;
+
+        manager->is_starting = true;
+        manager_work(manager);
+        manager->is_starting = false;
 }
 
 static void begin_round(Manager *manager, KeeperCause cause) {
@@ -279,6 +298,7 @@ static void begin_reload(Manager *manager) {
         bool is_forced = manager->is_reload_forced;
 
         manager->is_reload_wanted = manager->is_reload_forced = false;
+        manager->is_reload_begun = true;
         manager->retry_delay_usec = retry_delay_min_usec;
         manager->units.is_expired = true;
         service_notify("RELOADING=1\nMONOTONIC_USEC=%" PRIu64, clock_read_usec(CLOCK_MONOTONIC));
@@ -318,14 +338,22 @@ int manager_new(const Root *root, Loop *loop, ManagerListener listener, Manager 
                                  .on_reread = on_reread,
                                  .userdata = manager};
         manager->files = (Files){.root = root};
-        manager->worker = write_worker_new();
+        manager->worker = worker_new();
         if (!manager->worker)
                 return -errno;
-        int r = loop_watch(loop, &manager->worker_io, write_worker_fd(manager->worker), EPOLLIN,
+        int r = loop_watch(loop, &manager->worker_io, worker_fd(manager->worker), EPOLLIN,
                            on_worker, manager);
 
+        if (r >= 0)
+                r = disk_new(root, loop, &manager->disk);
         if (r < 0)
                 return r;
+        manager->boot_guard = (Boot){.root = root,
+                                     .loop = loop,
+                                     .disk = manager->disk,
+                                     .keeper = manager->keeper,
+                                     .on_counted = on_counted,
+                                     .userdata = manager};
         *ret = TAKE_PTR(manager);
         return 0;
 }
@@ -342,7 +370,9 @@ void manager_freep(Manager **at) {
         loop_unset(&manager->due);
         watch_stop(&manager->watch);
         units_free(&manager->units);
-        write_worker_free(manager->worker);
+        worker_free(manager->worker);
+        disk_free(manager->disk);
+        boot_free(&manager->boot_guard);
         keeper_free(manager->keeper);
         told_free(&manager->told);
         files_free(&manager->files);

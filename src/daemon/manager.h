@@ -5,13 +5,15 @@
  * thread, tells the service manager how far things are, and notices what happens on the host. Who
  * serves clients asks it, and is told by its listener when there is something new for them. */
 
-#include "apply/write_worker.h"
+#include "daemon/boot.h"
+#include "daemon/disk.h"
 #include "daemon/files.h"
 #include "daemon/told.h"
 #include "daemon/units.h"
 #include "daemon/watch.h"
 #include "keeper/keeper.h"
 #include "runtime/loop.h"
+#include "runtime/worker.h"
 
 typedef struct Manager Manager;
 typedef struct Client Client;
@@ -37,7 +39,9 @@ struct Manager {
         size_t n_due;      /* so many */
         Relearn *relearns; /* likewise */
         Keeper *keeper;
-        WriteWorker *worker;
+        Disk *disk;
+        Boot boot_guard;
+        Worker *worker;
         ApplyOperation operation; /* under way in the worker */
         LoopIo worker_io;
         LoopTimer boot, retry, alive;
@@ -46,10 +50,11 @@ struct Manager {
         Files files;
         Told told;
 
-        bool is_starting; /* within manager_start() */
+        bool is_starting; /* within manager_start(), or as the boot was counted */
         bool is_ready_sent;
         bool is_reload_wanted; /* after the round under way */
         bool is_reload_forced;
+        bool is_reload_begun; /* the round under way, or the next one, ends a reload */
         uint64_t round_ended_usec;
         uint64_t retry_delay_usec;
 };

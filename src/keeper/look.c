@@ -64,7 +64,8 @@ Look *look_at_host(Arena *arena, const LookInput *input) {
 
 static GuardedPlanInput guarded_input(Arena *arena, const Root *root, const Look *look) {
         return (GuardedPlanInput){
-                .guard = boot_guard_load(root, arena),
+                .guard = look->ledger->guard == LEDGER_GUARD_OPEN ? NULL
+                                                                  : boot_guard_load(root, arena),
                 .config = look->config,
                 .topology = look->topology,
                 .figures = &look->figures,

@@ -21,9 +21,11 @@
 /* In NAME.conf.d: what is known of an instance with Memory=auto from its starts. */
 #define NAME_LEARNED "90-learned.conf"
 /* There: what its unit was seen to have mapped, by trees before this one. */
-#define NAME_SEEN   "91-seen.conf"
-#define NAME_UNIT   "hugeplan.service"
-#define NAME_DROPIN "10-hugeplan.conf"
+#define NAME_SEEN        "91-seen.conf"
+#define NAME_UNIT        "hugeplan.service"
+#define NAME_CHECK_UNIT  "hugeplan-check.service"
+#define NAME_BOOT_TARGET "multi-user.target" /* where it is reached, a boot is good */
+#define NAME_DROPIN      "10-hugeplan.conf"
 /* A file, followed by an instance's name, while its database is asked because it starts again within its unit. */
 #define PATH_RESTARTING  PATH_RUNTIME "/restarting-"
 #define NAME_WAIT_PREFIX "hugeplan-wait@"          /* followed by an instance's name */

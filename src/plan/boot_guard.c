@@ -13,12 +13,16 @@ enum { BOOT_GUARD_VERSION = 2 };
 
 /* The same line at both ends. */
 char *boot_count_format(Arena *arena, const BootGuard *guard) {
-        const char *line = arena_printf(arena, "boots %d %" PRIu64 " %" PRIu64 " %s",
+        const char *line = arena_printf(arena, "boots %d %" PRIu64 " %" PRIu64 " %s\n",
                                         BOOT_GUARD_VERSION, guard->n_records, guard->failed_boots,
                                         *guard->boot_id ? guard->boot_id : "-");
+        size_t length = strlen(line);
+        char *record = arena_alloc(arena, MAX((size_t) BOOT_COUNT_BYTES, 2 * length) + 1);
 
-        return arena_printf(arena, "%s\n%*s\n", line, BOOT_COUNT_BYTES - 2 - (int) strlen(line),
-                            line);
+        memset(record, ' ', BOOT_COUNT_BYTES);
+        memcpy(record, line, length);
+        memcpy(record + MAX((size_t) BOOT_COUNT_BYTES, 2 * length) - length, line, length);
+        return record;
 }
 
 static bool parse_record(Arena *arena, const char *bytes, BootGuard *ret) {
@@ -131,10 +135,10 @@ bool boot_guard_open(BootGuard *guard) {
 
 /* The present boot may have been counted already (the daemon was restarted) or not yet. */
 bool boot_guard_is_closed(const BootGuard *guard, const Ledger *ledger) {
-        uint64_t before = guard->failed_boots;
-
         if (ledger->guard != LEDGER_GUARD_UNDECIDED)
                 return ledger->guard == LEDGER_GUARD_CLOSED;
+        uint64_t before = guard->failed_boots;
+
         if (text_equals(guard->boot_id, ledger->boot_id) && before > 0)
                 before--;
         return before >= BOOT_GUARD_FAILURES;

@@ -3,8 +3,8 @@
 
 /* The boot guard: a plan that keeps the host from booting must not keep it for ever.
  *
- * Boots are counted from the moment the root file system can be written until one reaches
- * multi-user.target. After three that did not, only what was reserved in the last good boot is
+ * The daemon counts a boot before it reserves anything, and takes the count back once the boot has reached
+ * multi-user.target (daemon/boot.h). After three that did not, only what was reserved in the last good boot is
  * planned.
  *
  * The count is in a file of its own, of two records of one size. One of them is overwritten in place, so that a full disk
@@ -59,7 +59,7 @@ bool boot_guard_open(BootGuard *guard);
 bool boot_guard_is_closed(const BootGuard *guard, const Ledger *ledger);
 
 typedef struct GuardedPlanInput {
-        const BootGuard *guard;
+        const BootGuard *guard; /* NULL: LEDGER has it open */
         const Config *config;
         const Topology *topology;
         const Figures *figures; /* as for demand_compute() */

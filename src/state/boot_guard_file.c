@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "state/boot_guard_file.h"
 
+#include "base/text.h"
 #include "model/names.h"
 #include "state/json_file.h"
 
@@ -44,8 +45,11 @@ int boot_count_save(const Root *root, Arena *arena, BootGuard *guard) {
 
         if (r != -ENOENT)
                 return r;
-        return root_store_file(root, PATH_BOOT_COUNT, arena_printf(arena, "%s%s", record, record),
-                               0644);
+        Text both = text_in(arena);
+
+        text_add(&both, record);
+        text_add(&both, record);
+        return root_store_file(root, PATH_BOOT_COUNT, text_string(&both), 0644);
 }
 
 int boot_proven_save(const Root *root, const BootGuard *guard) {

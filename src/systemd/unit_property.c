@@ -134,7 +134,7 @@ static int read_id(const UnitAnswer *answer, void *ret) {
 #define UNIT       UNIT_MANAGER ".Unit"
 #define SERVICE    UNIT_MANAGER ".Service"
 #define IN(member) offsetof(LoadedUnit, member)
-enum { LOADED = UNIT_QUERY_LOADED, RUN = UNIT_QUERY_RUN };
+enum { LOADED = UNIT_QUERY_LOADED, RUN = UNIT_QUERY_RUN, STATE = UNIT_QUERY_STATE };
 
 /* One by one: all of a unit's are hundreds, and for some of them systemd reads its control group. The
  * soft limit is the one that counts. */
@@ -143,7 +143,7 @@ const UnitProperty unit_properties[] = {
         {UNIT, "NeedDaemonReload", "b", read_boolean, IN(is_outdated), LOADED},
         {UNIT, "DropInPaths", "as", read_texts, IN(dropins), LOADED},
         {UNIT, "After", "as", read_texts, IN(after), LOADED},
-        {UNIT, "ActiveState", "s", read_text, IN(active_state), RUN},
+        {UNIT, "ActiveState", "s", read_text, IN(active_state), RUN | STATE},
         {UNIT, "SubState", "s", read_text, IN(sub_state), RUN},
         {UNIT, "InvocationID", "ay", read_id, IN(run), RUN},
         {SERVICE, "ControlPID", "u", read_u32, IN(control_pid), RUN},

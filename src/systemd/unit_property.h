@@ -13,7 +13,8 @@
 /* What is to be known of a unit. */
 enum {
         UNIT_QUERY_LOADED = 1, /* what its gates and its instances depend on */
-        UNIT_QUERY_RUN = 2, /* its present run: whether it is starting, by whom, and its policy */
+        UNIT_QUERY_RUN = 2,   /* its present run: whether it is starting, by whom, and its policy */
+        UNIT_QUERY_STATE = 4, /* whether it is active; of units of any kind */
 };
 
 typedef struct UnitAnswer {

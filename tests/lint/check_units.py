@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""The reservation comes after the boot guard's count, instances are checked wherever they may be described,
+"""The daemon can count a boot before it reserves, instances are checked wherever they may be described,
 systemd-analyze verify has nothing to say about the units, and by systemd-analyze security they are exposed to little. Skips (77) where it is not installed.
 
 usage: check_units.py SOURCE-DIR
@@ -27,7 +27,7 @@ VALUES = {
 # Tenths, as `systemd-analyze security` rates them, of 100.
 EXPOSURE_MAX = 8
 # As they are on systemd before 255: see units/meson.build.
-EARLY_UNITS = ("hugeplan.service", "hugeplan-boot.service")
+EARLY_UNITS = ("hugeplan.service",)
 EARLY_VALUE = "InaccessiblePaths=/dev"
 EARLY_EXPOSURE_MAX = 9
 
@@ -52,23 +52,15 @@ def after(text: str) -> set[str]:
 
 
 def check_order(units: pathlib.Path) -> list[str]:
-    """What a boot may die of begins when that boot has been counted."""
+    """The daemon counts a boot on disk before it reserves what that boot may die of."""
     service = (units / "hugeplan.service.in").read_text(encoding="utf-8")
-    count = (units / "hugeplan-boot.service.in").read_text(encoding="utf-8")
     problems = []
-    if "hugeplan-boot.service" not in after(service):
-        problems.append("hugeplan.service: not After=hugeplan-boot.service: a boot that dies of the "
+    if "systemd-remount-fs.service" not in after(service) or "ReadWritePaths=-/etc/hugeplan.d" not in service.splitlines():
+        problems.append("hugeplan.service: it starts when /etc/hugeplan.d cannot be written: a boot that dies of the "
                         "reservation would not have been counted")
-    if "hugeplan.service" in after(count):
-        problems.append("hugeplan-boot.service: After=hugeplan.service: likewise")
-    if "Type=oneshot" not in count.splitlines():
-        problems.append("hugeplan-boot.service: not Type=oneshot: nobody would wait for the count")
-    if not re.search(r"^TimeoutStartSec=\d+s$", count, re.MULTILINE):
-        problems.append("hugeplan-boot.service: no TimeoutStartSec=: a disk that hangs would hold up the boot")
-    for name, text in ("hugeplan.service", service), ("hugeplan-boot.service", count):
-        if "PrivateDevices=yes" in text.splitlines():
-            problems.append(f"{name}: PrivateDevices= instead of @EARLY_PRIVATE_DEVICES@: systemd before 255 sets it "
-                            "up in /tmp, which is emptied while this unit starts")
+    if "PrivateDevices=yes" in service.splitlines():
+        problems.append("hugeplan.service: PrivateDevices= instead of @EARLY_PRIVATE_DEVICES@: systemd before 255 sets it "
+                        "up in /tmp, which is emptied while this unit starts")
     return problems
 
 
@@ -108,24 +100,20 @@ def check_early_exposure(program: str, directory: pathlib.Path) -> list[str]:
 
 
 def self_test() -> None:
-    service = "[Unit]\nAfter=a.service\nAfter=hugeplan-boot.service b.service\n"
-    count = "[Unit]\nAfter=c.service\n[Service]\nType=oneshot\nTimeoutStartSec=15s\n"
+    service = "[Unit]\nAfter=a.service\nAfter=systemd-remount-fs.service b.service\n[Service]\nReadWritePaths=-/etc/hugeplan.d\n"
     cases = [
-        (service, count, False),
-        (service.replace("hugeplan-boot.service ", ""), count, True),
-        (service, count.replace("c.service", "c.service hugeplan.service"), True),
-        (service, count.replace("oneshot", "simple"), True),
-        (service, count.replace("TimeoutStartSec=15s\n", ""), True),
-        (service, count + "PrivateDevices=yes\n", True),
-        (service, count + "@EARLY_PRIVATE_DEVICES@\n", False),
+        (service, False),
+        (service.replace("systemd-remount-fs.service ", ""), True),
+        (service.replace("ReadWritePaths", "ReadOnlyPaths"), True),
+        (service + "PrivateDevices=yes\n", True),
+        (service + "@EARLY_PRIVATE_DEVICES@\n", False),
     ]
-    for first, second, is_bad in cases:
+    for text, is_bad in cases:
         with tempfile.TemporaryDirectory() as name:
             directory = pathlib.Path(name)
-            (directory / "hugeplan.service.in").write_text(first, encoding="utf-8")
-            (directory / "hugeplan-boot.service.in").write_text(second, encoding="utf-8")
+            (directory / "hugeplan.service.in").write_text(text, encoding="utf-8")
             if bool(check_order(directory)) != is_bad:
-                sys.exit(f"self-test: {check_order(directory)} for:\n{first}{second}")
+                sys.exit(f"self-test: {check_order(directory)} for:\n{text}")
 
 
 def main() -> int:

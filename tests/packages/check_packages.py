@@ -24,8 +24,6 @@ ROOT = Path(__file__).resolve().parents[2]
 UNITS = {
     "hugeplan.service",
     "hugeplan.socket",
-    "hugeplan-boot.service",
-    "hugeplan-boot-good.service",
     "hugeplan-check.service",
     "hugeplan-report.socket",
 }

@@ -366,10 +366,13 @@ static void test_what_is_told(void) {
                         Host *host = host_new(what);
                         bool is_config = strncmp(paths[i], "/etc/hugeplan.d", 15) == 0 &&
                                          !strstr(paths[i], "/.");
-                        bool is_read =
-                                (acts[a].act == start_again || acts[a].act == reload ||
-                                 !is_config) &&
-                                (acts[a].act == start_again || strcmp(paths[i], PATH_STATE) != 0);
+                        /* The guard is decided then for the whole boot. */
+                        bool is_of_start = strcmp(paths[i], PATH_STATE) == 0 ||
+                                           strcmp(paths[i], PATH_BOOT_COUNT) == 0 ||
+                                           strcmp(paths[i], PATH_BOOT_PROVEN) == 0;
+                        bool is_read = (acts[a].act == start_again || acts[a].act == reload ||
+                                        !is_config) &&
+                                       (acts[a].act == start_again || !is_of_start);
 
                         host->told.length = 0;
                         model_root_break(host->root, paths[i], -EIO);

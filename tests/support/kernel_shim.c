@@ -149,6 +149,18 @@ static bool set(int fd, const char *value) {
         return true;
 }
 
+/* A disk that hangs for as long as there is a file that SHIM_HUNG names. */
+int fsync(int fd) {
+        static int (*next)(int);
+        const char *hung = getenv("SHIM_HUNG");
+
+        if (!next)
+                *(void **) &next = dlsym(RTLD_NEXT, "fsync");
+        while (hung && access(hung, F_OK) == 0)
+                usleep(10000);
+        return next(fd);
+}
+
 /* In fault_shim.c, where that is preloaded before this: what the kernel does does not fail. */
 __attribute__((weak)) void fault_pause(bool is_paused);
 

@@ -278,8 +278,7 @@ def instance(name: str) -> dict[str, Any]:
 
 def most_exposed(unit: str) -> float:
     """Before 255 an inaccessible /dev stands for PrivateDevices= early in the boot, and does not count for it."""
-    is_early = unit in ("hugeplan.service", "hugeplan-boot.service")
-    return 0.9 if is_early and "\nInaccessiblePaths=/dev\n" in output(f"systemctl cat {unit}") else 0.8
+    return 0.9 if unit == "hugeplan.service" and "\nInaccessiblePaths=/dev\n" in output(f"systemctl cat {unit}") else 0.8
 
 
 def check_no_mighty_root(services: list[str]) -> None:

@@ -44,8 +44,6 @@ LIMIT_SEC = 1200  # a package manager is slow under emulation on a busy host
 UNITS = (
     "hugeplan.socket",
     "hugeplan.service",
-    "hugeplan-boot.service",
-    "hugeplan-boot-good.service",
     "hugeplan-check.service",
     "hugeplan-report.socket",
 )
@@ -97,7 +95,7 @@ def check_reserved() -> None:
     check("hugeplanctl wait postgresql" in text, "its unit waits for them", text)
     check(sum(pools().values()) > 0, "there are pools", pools())
     check(GUARD.exists(), "and a guard that keeps systemd-sysctl from moving their pages")
-    wait_for(lambda: unit("hugeplan-boot-good.service") == "active")
+    wait_for(lambda: unit("hugeplan-check.service") == "active")
 
 
 def check_without_hugeplan() -> None:

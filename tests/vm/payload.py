@@ -46,8 +46,6 @@ TOOL_DATA = {"kernel-script": ("scripts", sorted(TESTS.glob("model/scripts/*.scr
 HUGEPLAN_UNITS = (
     "hugeplan.socket",
     "hugeplan.service",
-    "hugeplan-boot.service",
-    "hugeplan-boot-good.service",
     "hugeplan-check.service",
     "hugeplan-report.socket",
 )

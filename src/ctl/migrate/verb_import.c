@@ -7,6 +7,7 @@
 #include "ctl/verbs.h"
 #include "host/config_dirs.h"
 #include "host/host_sources.h"
+#include "host/probe.h"
 #include "inspect/pages/page_users.h"
 #include "inspect/setting_sources.h"
 #include "model/exit_code.h"
@@ -15,8 +16,9 @@
 #include <stdio.h>
 #include <string.h>
 
-static Import find_import(Command *command, const Look *look) {
+static Import find_import(Command *command) {
         Arena *arena = command->arena;
+        const Look *look = local_load(command);
         const HostSources sources = host_sources(command->root);
         const Suggestions suggestions = suggestions_find(command);
         const ImportInput input = {
@@ -34,7 +36,7 @@ static Import find_import(Command *command, const Look *look) {
 }
 
 /* What the host's transparent huge pages become with the files of IMPORT in place. */
-static ThpPlan plan_thp(Command *command, const Topology *topology, const Import *import) {
+static ThpPlan plan_thp(Command *command, const Import *import) {
         Arena *arena = command->arena;
         Diags problems = diags_in(arena);
         ConfigTrace trace = {};
@@ -46,15 +48,16 @@ static ThpPlan plan_thp(Command *command, const Topology *topology, const Import
                                                        .name = text_base_name(file->path),
                                                        .text = file->text,
                                                        .size = strlen(file->text)};
-        return thp_plan_make(arena, config_parse(arena, files), topology, 0, &problems);
+        return thp_plan_make(arena, config_parse(arena, files),
+                             probe_topology(command->root, arena), 0, &problems);
 }
 
 /* ---- what people read ---- */
 
-static void print_thp(Command *command, const Topology *topology, const Import *import) {
+static void print_thp(Command *command, const Import *import) {
         if (import->files.n == 0)
                 return;
-        const ThpPlan thp = plan_thp(command, topology, import);
+        const ThpPlan thp = plan_thp(command, import);
 
         if (thp.writes.n == 0)
                 return;
@@ -90,14 +93,14 @@ static void print_lines(Command *command, const Import *import, ImportAction act
         }
 }
 
-static void print_import(Command *command, const Topology *topology, const Import *import) {
+static void print_import(Command *command, const Import *import) {
         bool is_empty = import->files.n == 0;
 
         VEC_FOREACH(file, &import->files)
                 if (!command->is_writing)
                         printf("# ---- %s ----\n%s\n", file->path, file->text);
         print_pages(command, import);
-        print_thp(command, topology, import);
+        print_thp(command, import);
         print_lines(command, import, IMPORT_REMOVE,
                     "# To be removed, once 'hugeplanctl status' says ready:\n");
         print_lines(command, import, IMPORT_LOOK, "# To be looked at:\n");
@@ -132,8 +135,7 @@ static json_t *import_to_json(const Import *import) {
 }
 
 int verb_import(Command *command) {
-        const Look *look = local_load(command);
-        const Import import = find_import(command, look);
+        const Import import = find_import(command);
         int code = EXIT_DONE;
 
         VEC_FOREACH(file, &import.files)
@@ -143,6 +145,6 @@ int verb_import(Command *command) {
         if (command->json != JSON_OFF)
                 print_json(command, import_to_json(&import));
         else if (code == EXIT_DONE)
-                print_import(command, look->topology, &import);
+                print_import(command, &import);
         return code;
 }

@@ -274,6 +274,7 @@ void gate_wait(VarlinkCall *call, json_t *parameters, void *userdata) {
                 varlink_call_error_invalid_parameter(call, "timeoutUSec");
                 return;
         }
+        boot_note_caller(&manager->boot_guard, varlink_call_peer_pid(call));
         Client *client = client_new(manager, call, name);
 
         uint64_t usec = json_is_integer(timeout) ? (uint64_t) json_integer_value(timeout)

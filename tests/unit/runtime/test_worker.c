@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Writes in a thread of their own, one at a time. Linked with --wrap=pthread_create. */
+/* Tasks in a thread of their own, one at a time. Linked with --wrap=pthread_create. */
 
-#include "apply/write_worker.h"
+#include "runtime/worker.h"
 #include "support/testing.h"
 
 #include "base/size.h"
+#include "host/root.h"
 #include "support/tree.h"
 
 #include <errno.h>
@@ -26,90 +27,101 @@ int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attributes,
                                 : __real_pthread_create(thread, attributes, work, argument);
 }
 
-static bool is_readable(const WriteWorker *worker, int timeout_msec) {
-        struct pollfd fd = {.fd = write_worker_fd(worker), .events = POLLIN};
+/* What is written where. */
+typedef struct Write {
+        const Root *root;
+        const char *path, *text;
+} Write;
+
+static int perform(void *argument) {
+        const Write *write = argument;
+
+        return root_write_attribute(write->root, write->path, write->text);
+}
+
+static bool is_readable(const Worker *worker, int timeout_msec) {
+        struct pollfd fd = {.fd = worker_fd(worker), .events = POLLIN};
 
         return poll(&fd, 1, timeout_msec) == 1;
 }
 
 /* The loop sleeps until it is done, then has its result; and the next one may come. */
 static void test_one_at_a_time(void **state) {
-        static const ApplyOperation operation = {.path = "/pool", .text = "42\n"},
-                                    failing = {.path = "/none", .text = "1\n"};
         const Tree *tree = *state;
-        WriteWorker *worker = write_worker_new();
+        Write operation = {tree->root, "/pool", "42\n"}, failing = {tree->root, "/none", "1\n"};
+        Worker *worker = worker_new();
         uint64_t usec = UINT64_MAX;
 
         tree_write(tree, "/pool", "0\n");
-        assert_false(write_worker_is_busy(worker));
+        assert_false(worker_is_busy(worker));
         assert_false(is_readable(worker, 0));
-        assert_int_equal(write_worker_start(worker, tree->root, &operation), 0);
-        assert_true(write_worker_is_busy(worker));
-        assert_int_equal(write_worker_start(worker, tree->root, &failing), -EBUSY);
+        assert_int_equal(worker_start(worker, perform, &operation), 0);
+        assert_true(worker_is_busy(worker));
+        assert_int_equal(worker_start(worker, perform, &failing), -EBUSY);
         assert_true(is_readable(worker, 10000));
-        assert_int_equal(write_worker_finish(worker, &usec), 0);
+        assert_int_equal(worker_finish(worker, &usec), 0);
         assert_in_range(usec, 0, 60 * USEC_PER_SEC);
         assert_text(tree_read(tree, "/pool"), "42\n");
-        assert_false(write_worker_is_busy(worker));
+        assert_false(worker_is_busy(worker));
         assert_false(is_readable(worker, 0));
-        assert_int_equal(write_worker_start(worker, tree->root, &failing), 0);
-        assert_int_equal(write_worker_finish(worker, &usec), -ENOENT);
-        assert_null(write_worker_free(worker));
+        assert_int_equal(worker_start(worker, perform, &failing), 0);
+        assert_int_equal(worker_finish(worker, &usec), -ENOENT);
+        assert_null(worker_free(worker));
 }
 
 /* Nothing is under way any more behind whoever lets go of it. */
 static void test_free_waits(void **state) {
-        static const ApplyOperation operation = {.path = "/pool", .text = "42\n"};
         const Tree *tree = *state;
+        Write operation = {tree->root, "/pool", "42\n"};
 
         for (int i = 0; i < 20; i++) {
-                WriteWorker *worker = write_worker_new();
+                Worker *worker = worker_new();
 
                 tree_write(tree, "/pool", "0\n");
-                assert_int_equal(write_worker_start(worker, tree->root, &operation), 0);
-                write_worker_free(worker);
+                assert_int_equal(worker_start(worker, perform, &operation), 0);
+                worker_free(worker);
                 assert_text(tree_read(tree, "/pool"), "42\n");
         }
-        assert_null(write_worker_free(NULL));
+        assert_null(worker_free(NULL));
 }
 
 /* Signals are the loop's: they are blocked for the thread only. */
 static void test_signals(void **state) {
-        static const ApplyOperation operation = {.path = "/pool", .text = "42\n"};
         const Tree *tree = *state;
-        WriteWorker *worker = write_worker_new();
+        Write operation = {tree->root, "/pool", "42\n"};
+        Worker *worker = worker_new();
         sigset_t mask;
         uint64_t usec;
 
         tree_write(tree, "/pool", "0\n");
-        assert_int_equal(write_worker_start(worker, tree->root, &operation), 0);
+        assert_int_equal(worker_start(worker, perform, &operation), 0);
         pthread_sigmask(SIG_SETMASK, NULL, &mask);
         assert_false(sigismember(&mask, SIGTERM));
-        write_worker_finish(worker, &usec);
-        write_worker_free(worker);
+        worker_finish(worker, &usec);
+        worker_free(worker);
 }
 
 /* Without a thread nothing is under way, and it can be tried again. */
 static void test_no_thread(void **state) {
-        static const ApplyOperation operation = {.path = "/pool", .text = "42\n"};
         const Tree *tree = *state;
-        WriteWorker *worker = write_worker_new();
+        Write operation = {tree->root, "/pool", "42\n"};
+        Worker *worker = worker_new();
         sigset_t mask;
         uint64_t usec;
 
         tree_write(tree, "/pool", "0\n");
         thread_error = EAGAIN;
-        assert_int_equal(write_worker_start(worker, tree->root, &operation), -EAGAIN);
+        assert_int_equal(worker_start(worker, perform, &operation), -EAGAIN);
         thread_error = 0;
-        assert_false(write_worker_is_busy(worker));
+        assert_false(worker_is_busy(worker));
         assert_false(is_readable(worker, 0));
         pthread_sigmask(SIG_SETMASK, NULL, &mask);
         assert_false(sigismember(&mask, SIGTERM));
         assert_text(tree_read(tree, "/pool"), "0\n");
-        assert_int_equal(write_worker_start(worker, tree->root, &operation), 0);
-        assert_int_equal(write_worker_finish(worker, &usec), 0);
+        assert_int_equal(worker_start(worker, perform, &operation), 0);
+        assert_int_equal(worker_finish(worker, &usec), 0);
         assert_text(tree_read(tree, "/pool"), "42\n");
-        write_worker_free(worker);
+        worker_free(worker);
 }
 
 int main(void) {

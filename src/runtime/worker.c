@@ -1,29 +1,30 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "apply/write_worker.h"
+#include "runtime/worker.h"
 
 #include "base/memory.h"
 #include "runtime/clock.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-enum { STACK_BYTES = 128 * 1024 };
+enum { STACK_BYTES = 256 * 1024 };
 
-struct WriteWorker {
+struct Worker {
         int event_fd;
         bool is_busy;
         pthread_t thread;
-        const Root *root;
-        const ApplyOperation *operation;
+        WorkerTask task;
+        void *argument;
         int error;
         uint64_t usec;
 };
 
-WriteWorker *write_worker_new(void) {
-        WriteWorker *worker = memory_new(sizeof(WriteWorker));
+Worker *worker_new(void) {
+        Worker *worker = memory_new(sizeof(Worker));
 
         worker->event_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
         if (worker->event_fd < 0) {
@@ -33,44 +34,44 @@ WriteWorker *write_worker_new(void) {
         return worker;
 }
 
-WriteWorker *write_worker_free(WriteWorker *worker) {
+Worker *worker_free(Worker *worker) {
         uint64_t usec;
 
         if (!worker)
                 return NULL;
         if (worker->is_busy)
-                write_worker_finish(worker, &usec);
+                worker_finish(worker, &usec);
         close(worker->event_fd);
         memory_free(worker);
         return NULL;
 }
 
-int write_worker_fd(const WriteWorker *worker) {
+int worker_fd(const Worker *worker) {
         return worker->event_fd;
 }
 
-bool write_worker_is_busy(const WriteWorker *worker) {
+bool worker_is_busy(const Worker *worker) {
         return worker->is_busy;
 }
 
 static void *work(void *argument) {
-        WriteWorker *worker = argument;
+        Worker *worker = argument;
         uint64_t start = clock_now_usec();
 
-        worker->error = apply_perform(worker->root, worker->operation);
+        worker->error = worker->task(worker->argument);
         worker->usec = clock_now_usec() - start;
         eventfd_write(worker->event_fd, 1);
         return NULL;
 }
 
-int write_worker_start(WriteWorker *worker, const Root *root, const ApplyOperation *operation) {
+int worker_start(Worker *worker, WorkerTask task, void *argument) {
         pthread_attr_t attributes;
         sigset_t all, before;
 
         if (worker->is_busy)
                 return -EBUSY;
-        worker->root = root;
-        worker->operation = operation;
+        worker->task = task;
+        worker->argument = argument;
         /* The thread is born with all signals blocked: they are the loop's. */
         pthread_attr_init(&attributes);
         pthread_attr_setstacksize(&attributes, STACK_BYTES);
@@ -84,7 +85,7 @@ int write_worker_start(WriteWorker *worker, const Root *root, const ApplyOperati
         return -error;
 }
 
-int write_worker_finish(WriteWorker *worker, uint64_t *ret_usec) {
+int worker_finish(Worker *worker, uint64_t *ret_usec) {
         eventfd_t count;
 
         pthread_join(worker->thread, NULL);
