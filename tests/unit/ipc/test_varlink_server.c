@@ -1368,7 +1368,7 @@ static void test_no_descriptors_to_accept_with(void **state) {
         struct rlimit before, now;
         int fd = open_client(), lowest;
 
-        limits.accept_retry_usec = 50 * USEC_PER_MSEC;
+        limits.accept_retry_usec = 300 * USEC_PER_MSEC;
         varlink_server_set_limits(f->server, &limits);
         lowest = dup(fd);
         close(lowest);
@@ -1381,13 +1381,13 @@ static void test_no_descriptors_to_accept_with(void **state) {
         pump(f); /* fails if it spins */
         bool is_quiet = !server_is_ready(f, 5);
 
-        pump_for(f, 200);
+        pump_for(f, 500);
         size_t n_retries = f->n_dispatches;
 
         setrlimit(RLIMIT_NOFILE, &before);
         assert_true(is_quiet);
         assert_in_range(n_retries, 1, 20);
-        pump_for(f, 100);
+        pump_for(f, 500);
         assert_hears(f, fd, "{\"parameters\":{}}");
         close(fd);
 }
