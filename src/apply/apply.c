@@ -89,7 +89,10 @@ static int look_once(const Apply *apply, ApplyResult *result, uint64_t now_usec,
         result->reached_pages = pool_persistent_pages(&now);
         *ret = (EscalationView){
                 .persistent_pages = result->reached_pages,
-                .room_bytes = plan_node_room_bytes(apply->host, &node),
+                /* Surplus pages become persistent before any is new, and take no memory. */
+                .room_bytes =
+                        add_saturated(plan_node_room_bytes(apply->host, &node),
+                                      mul_saturated(now.surplus_pages, pool->page_size_bytes)),
                 .free_bytes = node.free_bytes,
                 .reclaimable_bytes = node.reclaimable_bytes,
                 .now_usec = now_usec,

@@ -7,6 +7,7 @@
 #include "check/idle_pages.h"
 #include "check/rule_run.h"
 #include "model/names.h"
+#include "plan/idle.h"
 
 #include <string.h>
 
@@ -186,40 +187,15 @@ bool rule_is_in_need(const RuleRun *run, const PageUser *user) {
                planned_pool_pages(run, user->page_size_bytes);
 }
 
-/* Beyond what there was before hugeplan, and what it plans: they stand because others have them. */
-static uint64_t held_by_others(const RuleRun *run, uint64_t page_size_bytes) {
-        const Plan *plan = run->input->plan;
-
-        return ARRAY_SUM(pool, plan->pools, plan->n_pools,
-                         pool->page_size_bytes != page_size_bytes
-                                 ? 0
-                                 : MIN(pool->others_pages,
-                                       sub_floored(MIN(pool->from_pages, pool->to_pages),
-                                                   MAX(pool->found_pages,
-                                                       pool->granted_pages + pool->cover_pages))));
-}
-
 static void add_held(RuleRun *run, const PageUser *user) {
-        uint64_t bytes = user->page_size_bytes;
-        uint64_t pages = MIN(held_by_others(run, bytes), page_user_kept_pages(user));
+        uint64_t pages = MIN(plan_held_by_others(run->input->plan, user->page_size_bytes),
+                             page_user_kept_pages(user));
 
-        if (pages == 0 || !user->unit)
-                return;
-        rule_add_as(
-                run, SEVERITY_NOTICE,
-                &(Diag){.text = arena_printf(
-                                run->arena,
-                                "%s, and no instance is described for this unit: so long %s stay "
-                                "reserved that were not there before hugeplan",
-                                page_user_format(run->arena, user),
-                                format_page_count_and_size(run->arena, pages, bytes)),
-                        .remedy = arena_printf(
-                                run->arena,
-                                "systemctl stop %s, or describe it in /etc/hugeplan.d with its "
-                                "Unit=, or switch huge pages off in its settings (PostgreSQL: "
-                                "huge_pages=off) and restart it: what is free then is given back "
-                                "at once",
-                                user->unit)});
+        if (pages > 0 && (user->unit || user->pid > 0)) {
+                const Diag held = page_user_held(run->arena, user, pages);
+
+                rule_add_as(run, SEVERITY_NOTICE, &held);
+        }
 }
 
 static void find_taken(RuleRun *run) {

@@ -63,12 +63,16 @@ uint64_t instance_memory_bytes(const InstanceConfig *instance) {
         return sum;
 }
 
-bool instance_is_learning(const InstanceConfig *instance) {
-        const Engine *engine = instance->engine;
+bool instance_learns_size(const InstanceConfig *instance) {
+        return instance->engine->reserves &&
+               (instance->memory_kind == MEMORY_AUTO || instance->engine->can_be_asked);
+}
 
+bool instance_is_learning(const InstanceConfig *instance) {
         return !instance->refusal &&
-               (instance->memory_kind == MEMORY_AUTO || engine->can_be_asked ||
-                (engine->asks_version && !engine->reserves));
+               (instance_learns_size(instance) || instance->engine->asks_version ||
+                (instance->shared_memory == SHARED_MEMORY_ENGINE &&
+                 instance->engine->sysv_before.n_known > 0));
 }
 
 bool instance_is_looked_at(const InstanceConfig *instance) {

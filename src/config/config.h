@@ -202,8 +202,11 @@ void config_index(Arena *arena, Config *config);
 /* What Memory= or NodeMemory= ask for, in bytes; 0: neither is given. */
 uint64_t instance_memory_bytes(const InstanceConfig *instance);
 
-/* Whether there is something to be found out about INSTANCE before its start: its size, whether the one that was
- * given will do, or the version that decides what it wants of transparent huge pages. */
+/* Whether the size of INSTANCE is found out before its start, or whether the one that was given will do. */
+bool instance_learns_size(const InstanceConfig *instance);
+
+/* Whether anything is: that, or the version alone, which decides what it wants of transparent huge pages, or whether
+ * it takes System V segments. */
 bool instance_is_learning(const InstanceConfig *instance);
 
 /* Whether it is looked at what INSTANCE's unit has mapped, while that runs. */

@@ -9,6 +9,7 @@
 #include "ipc/manager_interface.h"
 #include "model/exit_code.h"
 #include "model/problem.h"
+#include "plan/idle.h"
 #include "render/render_first_look.h"
 #include "render/render_nagios.h"
 #include "render/render_status.h"
@@ -166,14 +167,55 @@ static int watch_status(Command *command) {
         return EXIT_FAILED;
 }
 
-/* Who uses pages is looked for when somebody asks: there may be thousands of processes. */
+/* An instance may have lost its file, and its unit take huge pages again. */
+static bool may_be_held(const Status *status) {
+        return ARRAY_ANY(pool, status->pools, status->n_pools,
+                         pool->foreign_pages > 0 && pool->free_pages < pool->total_pages);
+}
+
+static bool is_of_instance(const Status *status, const PageUser *user) {
+        return ARRAY_ANY(instance, status->instances, status->n_instances,
+                         instance->unit ? text_equals(instance->unit, user->unit)
+                                        : instance->page_size_bytes == user->page_size_bytes);
+}
+
+static const PageUsers *find_all_page_users(Command *command) {
+        return page_users_find(command->root, command->arena,
+                               probe_topology(command->root, command->arena));
+}
+
+/* Who keeps pages that only hugeplan has put there, and no instance. */
+static void add_held(Command *command, Status *status) {
+        const LookInput input = {.root = command->root, .config = read_config(command)};
+        const Plan *plan = look_make(command->arena, &input)->plan;
+
+        if (!ARRAY_ANY(pool, plan->pools, plan->n_pools,
+                       plan_held_by_others(plan, pool->page_size_bytes) > 0))
+                return;
+        const PageUsers *users = status->page_users ? status->page_users
+                                                    : find_all_page_users(command);
+
+        VEC_FOREACH(user, &users->list) {
+                uint64_t pages = MIN(plan_held_by_others(plan, user->page_size_bytes),
+                                     page_user_kept_pages(user));
+
+                if (pages == 0 || (!user->unit && user->pid == 0) || is_of_instance(status, user))
+                        continue;
+                Diag held = page_user_held(command->arena, user, pages);
+
+                held.severity = SEVERITY_NOTICE;
+                held.id = problem_id(PROBLEM_PAGES_KEPT);
+                diags_add(&status->problems, &held);
+        }
+}
+
+/* Who uses pages is looked for when somebody asks, or it matters: there may be thousands of processes. */
 static void find_page_users(Command *command, Status *status) {
         const StatusInstance *instance =
                 command->n_arguments == 1 ? status_find(status, command->arguments[0]) : NULL;
 
         if (command->is_all)
-                status->page_users = page_users_find(command->root, command->arena,
-                                                     probe_topology(command->root, command->arena));
+                status->page_users = find_all_page_users(command);
         else if (instance && instance->unit && instance->pages_wanted > 0 &&
                  command->json == JSON_OFF && !command->is_plugin)
                 status->page_users = page_users_find_unit(
@@ -197,6 +239,8 @@ int verb_status(Command *command) {
         Status *status = status_now(command, &config);
 
         find_page_users(command, status);
+        if (command->n_arguments == 0 && !command->is_plugin && may_be_held(status))
+                add_held(command, status);
         add_outcomes(command, status);
         return command->is_plugin ? print_plugin(command, status)
                                   : print_status(command, status, config);

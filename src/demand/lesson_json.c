@@ -54,7 +54,7 @@ int lesson_from_json(Arena *arena, const json_t *json, const InstanceConfig *ins
             figure_string_from_json(arena, unasked, &lesson.unasked) < 0 ||
             figure_string_from_json(arena, version, &lesson.version) < 0)
                 return -EINVAL;
-        bool has_figures = !lesson.wrong && instance->engine->reserves;
+        bool has_figures = !lesson.wrong && instance_learns_size(instance);
         bool has_rule = has_figures && !json_is_null(by_rule);
 
         if (!has_figures && (!json_is_null(by_rule) || !json_is_null(figures)))
@@ -69,7 +69,7 @@ int lesson_from_json(Arena *arena, const json_t *json, const InstanceConfig *ins
                 return -EINVAL;
         size_t length = lesson.version ? strlen(lesson.version) : 0;
 
-        /* All that is found of an engine that reserves nothing. */
+        /* All that is found of an instance whose size is not asked for. */
         if (!lesson.wrong && !has_figures &&
             (length == 0 || length >= VERSION_LENGTH_MAX ||
              strspn(lesson.version, "0123456789.") != length || lesson.unasked))

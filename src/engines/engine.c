@@ -34,8 +34,7 @@ char *engine_refuse(Arena *arena, const char *name) {
 bool engine_uses_sysv(const Engine *engine, const char *version) {
         Version known = {};
 
-        if (version)
-                parse_version(version, &known);
+        parse_version(version ? version : "", &known);
         return engine->uses_sysv ||
                (engine->sysv_before.n_known > 0 && !version_may_follow(known, engine->sysv_before));
 }
@@ -46,11 +45,11 @@ int engine_thp_preference(const Engine *engine, const char *version, ThpPolicy *
         *ret = engine->thp_preference;
         if (!version || !*version)
                 return 0;
-        if (parse_version(version, &parsed) < 0)
-                return -EINVAL;
-        if (engine->thp_by_version)
+        int r = parse_version(version, &parsed);
+
+        if (r >= 0 && engine->thp_by_version)
                 *ret = engine->thp_by_version(parsed.numbers[0], parsed.numbers[1]);
-        return 0;
+        return r < 0 ? -EINVAL : 0;
 }
 
 /* ---- versions ---- */

@@ -3,20 +3,18 @@
 
 #include "base/size.h"
 #include "base/text.h"
-#include "inspect/syscall_list.h"
 #include "runtime/clock.h"
 
 #include <fcntl.h>
 #include <grp.h>
 #include <limits.h>
 #include <linux/capability.h>
+#include <linux/keyctl.h>
 #include <poll.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -123,27 +121,6 @@ static void limit(const Confinement *how) {
         }
 }
 
-/* Where the host lets it: in a unit, systemd has done it. Servers write to their own directories, be it
- * only postmaster.pid. */
-static void leave_namespaces(const Confinement *how) {
-        struct {
-                uint64_t attr_set, attr_clr, propagation, userns_fd;
-        } read_only = {.attr_set = 1 /* MOUNT_ATTR_RDONLY */};
-
-        if (geteuid() != 0 || unshare(CLONE_NEWNS | CLONE_NEWNET | CLONE_NEWIPC) < 0)
-                return;
-        if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
-                fail("leave the mounts");
-        if (!how->read)
-                return;
-#ifdef SYS_mount_setattr
-        (void) !syscall(SYS_mount_setattr, AT_FDCWD, "/", 0x8000 /* AT_RECURSIVE */, &read_only,
-                        sizeof(read_only));
-#else
-        (void) read_only;
-#endif
-}
-
 static void become(const Person *person) {
         bool is_root = geteuid() == 0;
         struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
@@ -173,12 +150,6 @@ static void run_reader(const Confinement *how) {
         clearenv();
         if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0)
                 fail("hide its memory");
-        int r = syscall_list_enter();
-
-        if (r < 0) {
-                errno = -r;
-                fail("filter its system calls");
-        }
         close(FAILURE_FD);
         how->read(how->userdata, STDOUT_FILENO);
         _exit(0);
@@ -208,7 +179,10 @@ static void run_child(const Confinement *how, int output, int complaint, int fai
         umask(077);
         if (setsid() < 0 || chdir("/") < 0)
                 fail("give it a session");
-        leave_namespaces(how);
+        /* Whoever possesses the caller's keyring may read what is in it. */
+        if (syscall(SYS_keyctl, KEYCTL_JOIN_SESSION_KEYRING, NULL) < 0 && errno != ENOSYS &&
+            errno != EPERM)
+                fail("give it a keyring");
         limit(how);
         become(how->person);
         /* Not to outlive us; a change of user clears it. */

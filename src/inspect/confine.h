@@ -3,7 +3,7 @@
 
 /* A child that has become somebody else for good: a reader, our own code, which parses what that user
  * wrote; or a program of his, run by its descriptor. docs/privilege.md has the order in which rights are
- * given up. prctl(2), capabilities(7), seccomp(2).
+ * given up, and why no more is. prctl(2), capabilities(7).
  *
  * It has nothing on standard input, no descriptors but its pipes, no rights beyond the person's and no way
  * to get any; it may take so long and print so much, and is killed with all it has started in its

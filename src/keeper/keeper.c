@@ -284,8 +284,11 @@ bool keeper_verify(Keeper *keeper, bool has_memory, bool may_repair, uint64_t no
                 if (!may_repair)
                         return false;
         }
-        if (!is_drifted && !is_short && !is_anything_left)
+        if (!is_drifted && !is_short && !is_anything_left) {
+                if (keeper->is_unsaved)
+                        keeper_save(keeper);
                 return false;
+        }
         renew_attempts(keeper, now_usec);
         if (keeper->limits.n > 0 && !forget_limits(keeper)) {
                 *ret_wants_repair = true;

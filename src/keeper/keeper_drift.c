@@ -80,8 +80,11 @@ size_t keeper_look_for_drift(Keeper *keeper) {
         Arena *arena = arena_new();
         Look *look = keeper_make_look(keeper, arena);
         size_t n = look->fault.error < 0 ? 0 : keeper_note_drift(keeper, look);
+        /* That a unit has stopped, for instance: `hugeplanctl plan` and the next daemon go by the disk. */
+        bool is_other = !ledger_equals(keeper->look->ledger, look->ledger);
 
-        keeper_adopt(keeper, arena, look);
+        if (keeper_adopt(keeper, arena, look))
+                keeper->is_unsaved = keeper->is_unsaved || is_other;
         return n;
 }
 

@@ -246,7 +246,7 @@ static Reason let_start(Keeper *keeper, GateView *view, const Status *status,
                                                        .pages_wanted = planned->pages_wanted,
                                                        .placement = config->placement}});
         ledger_forget_refusal(keeper->look->ledger, config->name);
-        keeper->is_gate_unsaved = true;
+        keeper->is_unsaved = true;
         keeper_tell_start(keeper, planned, NULL);
         return (Reason){};
 }
@@ -288,7 +288,7 @@ static GateAnswer refuse(Keeper *keeper, GateView *view, const Gate *gate, const
                 keeper_tell_start(keeper, plan_find(keeper->look->plan, gate->instance), reason);
         ledger_note_refusal(keeper->look_arena, keeper->look->ledger, gate->instance, gate->run,
                             reason->text);
-        keeper->is_gate_unsaved = true;
+        keeper->is_unsaved = true;
         return GATE_REFUSE;
 }
 
@@ -474,6 +474,6 @@ void keeper_time_out_gate(Keeper *keeper, GateView *view, const Gate *gate, cons
 void keeper_end_gates(Keeper *keeper, GateView *view) {
         view_forget(view);
         view->arena = arena_free(view->arena);
-        if (keeper->is_gate_unsaved)
+        if (keeper->is_unsaved)
                 keeper_save(keeper);
 }

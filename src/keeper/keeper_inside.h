@@ -94,8 +94,8 @@ struct Keeper {
         PlanStartings starting;
         uint64_t refused_usec; /* when those of them that were refused were looked at first; 0: not yet */
         bool is_start_unplanned; /* some of them have begun since the last plan was made */
-        bool is_gate_unsaved;    /* the ledger has what gates were answered, and the disk has not */
-        Arena *told_arena;       /* drifts that were told, and are so still */
+        bool is_unsaved; /* the ledger has what was seen, or gates were answered, and the disk has not */
+        Arena *told_arena; /* drifts that were told, and are so still */
         SourceNames told;
         Arena *lost_arena;
         Drifts lost; /* pools that others have lowered, as long as no round has begun since */

@@ -21,7 +21,7 @@ void keeper_save(Keeper *keeper) {
 
         /* It was read a moment ago; later nobody knows what has become of the file. */
         keeper->look->stored = NULL;
-        keeper->is_gate_unsaved = false;
+        keeper->is_unsaved = false;
         /* What is on disk is better than what follows from what could not be read. */
         if (!keeper->has_started || is_there)
                 return;
@@ -101,8 +101,6 @@ bool keeper_record_result(Ledger *ledger, const ApplyResult *result) {
 
 void keeper_record_outcome(Keeper *keeper) {
         plan_record(keeper->look_arena, keeper->look->plan, keeper->look->ledger);
-        if (plan_count_changed(keeper->look->plan) == 0)
-                ledger_note_standing(keeper->look->ledger);
         keeper_save(keeper);
 }
 

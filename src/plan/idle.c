@@ -56,3 +56,13 @@ IdlePools idle_pools_find(Arena *arena, const PlanInput *input, const Plan *plan
         }
         return idle;
 }
+
+uint64_t plan_held_by_others(const Plan *plan, uint64_t page_size_bytes) {
+        return ARRAY_SUM(pool, plan->pools, plan->n_pools,
+                         pool->page_size_bytes != page_size_bytes
+                                 ? 0
+                                 : MIN(pool->others_pages,
+                                       sub_floored(MIN(pool->from_pages, pool->to_pages),
+                                                   MAX(pool->found_pages,
+                                                       pool->granted_pages + pool->cover_pages))));
+}

@@ -18,3 +18,6 @@ typedef VEC(IdlePool) IdlePools;
  * that the instance wants besides. None with ExistingPages=keep: then pages that were there are somebody's by
  * declaration. */
 IdlePools idle_pools_find(Arena *arena, const PlanInput *input, const Plan *plan);
+
+/* What stays reserved for others, beyond what there was before hugeplan and what it plans. */
+uint64_t plan_held_by_others(const Plan *plan, uint64_t page_size_bytes);

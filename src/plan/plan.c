@@ -35,20 +35,49 @@ uint64_t plan_node_room_bytes(const HostConfig *host, const Node *node) {
 
 /* ---- units that run ---- */
 
-const LedgerHold *plan_find_hold(const Plan *plan, const HoldIndex *holds,
-                                 const InstanceConfig *config) {
-        const LedgerHold *found = index_find(holds->tentative, config->name), *other = NULL;
-
+static const LedgerHold *find_own_hold(const HoldIndex *holds, const InstanceConfig *config) {
         INDEX_FOREACH(entry, holds->by_unit, config->unit) {
                 const LedgerHold *hold = entry->value;
 
-                /* Of its own, the first. */
                 if (text_equals(hold->granted.name, config->name))
-                        return found && found < hold ? found : hold;
+                        return hold;
+        }
+        return NULL;
+}
+
+/* A unit keeps its pages once: of the instances that it was not let start with, one has what it keeps for an instance
+ * that is gone. The one that wants as much, which may be the same renamed; else the first. */
+static bool is_heir(const Plan *plan, const HoldIndex *holds, const InstanceConfig *config,
+                    const LedgerHold *hold) {
+        const PlanInstance *heir = NULL;
+
+        ARRAY_FOREACH(each, plan->instances, plan->n_instances) {
+                const InstanceConfig *other = each->demand->config;
+
+                if (!text_equals(other->unit, config->unit) || find_own_hold(holds, other))
+                        continue;
+                if (planner_find_option(&hold->granted, each->demand))
+                        return other == config;
+                heir = heir ? heir : each;
+        }
+        return heir && heir->demand->config == config;
+}
+
+const LedgerHold *plan_find_hold(const Plan *plan, const HoldIndex *holds,
+                                 const InstanceConfig *config) {
+        const LedgerHold *found = index_find(holds->tentative, config->name), *other = NULL;
+        const LedgerHold *own = find_own_hold(holds, config);
+
+        /* Of its own, the first. */
+        if (own || found)
+                return !own || (found && found < own) ? found : own;
+        INDEX_FOREACH(entry, holds->by_unit, config->unit) {
+                const LedgerHold *hold = entry->value;
+
                 if (!plan_find(plan, hold->granted.name))
                         other = hold;
         }
-        return found ? found : other;
+        return other && is_heir(plan, holds, config, other) ? other : NULL;
 }
 
 static void find_holds(Planner *planner) {
@@ -96,6 +125,19 @@ static int compare_names(const void *a, const void *b) {
                       ((const LedgerHold *) b)->granted.name);
 }
 
+/* What an instance without a unit was granted, as far as it is wanted still. */
+static LedgerInstance loose_grant(Arena *arena, const DemandInstance *demand,
+                                  const LedgerInstance *known) {
+        const DemandOption *option = ARRAY_FIND(each, demand->options, demand->n_options,
+                                                each->page_size_bytes == known->page_size_bytes);
+        uint64_t wanted = option ? option->pages : 0;
+        LedgerHold hold = {.granted = ledger_copy_instance(arena, known)};
+
+        if (demand->n_options > 0 && wanted < ledger_granted_pages(known))
+                ledger_settle(&hold, wanted, NULL, 0);
+        return hold.granted;
+}
+
 /* Units that run, though nobody let them start: hugeplan was not there yet, or has lost its ledger.
  * Beyond what the kernel has counted for them, pages in use are likely theirs, as many as their instances may have. And instances without a unit,
  * which may run or not. By name: whose pages they are must not depend on the order of the files. */
@@ -108,8 +150,10 @@ static void assume_holds(Arena *arena, const PlanInput *input, LedgerHolds *hold
                 const LedgerInstance *known = ledger_instance(input->ledger, demand->config->name);
 
                 if (!unit && known)
-                        *vec_push(arena, holds) = (LedgerHold){
-                                .run = "", .policy = demand->policy, .granted = *known};
+                        *vec_push(arena, holds) =
+                                (LedgerHold){.run = "",
+                                             .policy = demand->policy,
+                                             .granted = loose_grant(arena, demand, known)};
                 if (!unit || demand->n_options == 0 || !is_assumed_running(input, started, unit))
                         continue;
                 *vec_push(arena, holds) = (LedgerHold){
@@ -144,19 +188,20 @@ Promises *plan_promises(Arena *arena, const PlanInput *input) {
 /* Whose pages are likely whose from now on. */
 static void note_likely(const Planner *planner, const Promises *promises) {
         uint64_t bytes = promises->topology->page_sizes[promises->size].bytes;
-        uint64_t left = promises->left_pages;
+        uint64_t left = promises->left_pages, all = promises_all_loose_pages(promises);
 
         VEC_FOREACH(row, &promises->list) {
                 PlanInstance *instance = (PlanInstance *) plan_find(planner->plan, row->loose);
-                uint64_t pages = row->used_pages + row->likely_pages;
+                uint64_t kept = 0;
 
                 if (!row->loose)
                         continue;
                 if (instance && instance->page_size_bytes == bytes) {
-                        instance->likely_pages = MIN(pages, instance->pages_granted);
-                        pages -= instance->likely_pages;
+                        kept = instance->pages_granted;
+                        instance->likely_pages = MIN(row->used_pages + row->likely_pages, kept);
                 }
-                left += pages;
+                /* All of them may run for the one that has fewer from now on. */
+                left += sub_floored(MIN(all, row->granted_pages), kept);
         }
         if (left > 0)
                 *vec_push(planner->arena, &planner->plan->left) = (LedgerLeft){bytes, left};
@@ -267,6 +312,7 @@ PlanSteps plan_steps(Arena *arena, const Plan *plan) {
 
 void plan_record(Arena *arena, const Plan *plan, Ledger *ledger) {
         typeof(ledger->instances) recorded = {};
+        bool is_there = plan_count_changed(plan) == 0;
 
         vec_reserve(arena, &recorded, plan->n_instances);
         ARRAY_FOREACH(instance, plan->instances, plan->n_instances) {
@@ -281,6 +327,9 @@ void plan_record(Arena *arena, const Plan *plan, Ledger *ledger) {
                 /* What stands is for what was wanted before. */
                 uint64_t wanted = instance->stood ? instance->stood->pages_wanted
                                                   : instance->pages_wanted;
+                bool is_same = before && before->page_size_bytes == instance->page_size_bytes &&
+                               before->pages_wanted == wanted;
+                bool stands = is_there && wanted > 0 && instance->pages_granted >= wanted;
 
                 *after = (LedgerInstance){
                         .name = arena_strdup(arena, config->name),
@@ -291,9 +340,9 @@ void plan_record(Arena *arena, const Plan *plan, Ledger *ledger) {
                         .is_released = was_released,
                         .is_loose = !config->unit,
                         .likely_pages = instance->likely_pages,
-                        .has_stood = before && before->has_stood &&
-                                     before->page_size_bytes == instance->page_size_bytes &&
-                                     before->pages_wanted == wanted,
+                        .has_stood = stands || (is_same && before->has_stood),
+                        .was_ready = (stands && plan_reason(instance)->kind == REASON_NONE) ||
+                                     (is_same && before->was_ready),
                 };
                 vec_reserve(arena, &after->grants, instance->n_grants);
                 ARRAY_FOREACH(grant, instance->grants, instance->n_grants)

@@ -171,7 +171,7 @@ static inline uint64_t plan_wanted_bytes(const PlanInstance *instance) {
 /* How many pools have to be changed. */
 size_t plan_count_changed(const Plan *plan);
 
-/* Writes the plan's grants into the ledger, and what others have. */
+/* Writes the plan's grants into the ledger, who has them where nothing is left to be written, and what others have. */
 void plan_record(Arena *arena, const Plan *plan, Ledger *ledger);
 
 /* The order in which instances are served: priority downwards, then name. For qsort(3) over

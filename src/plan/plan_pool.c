@@ -125,12 +125,14 @@ static void keep_pages(Planner *planner, const void *owner, const NodePages *pag
         *vec_push(planner->arena, &planner->kept) = (Kept){owner, pool, kept};
 }
 
-/* What an instance without a unit likely has it keeps, and what its mount has, whether or not it is granted
+/* What an instance without a unit may have it keeps, and what its mount has, whether or not it is granted
  * more; unless all that it had is kept anyway. */
 static void keep_loose(Planner *planner, size_t k, const Promise *row) {
         const char *instance = row->loose ? row->loose : row->mount_of;
         uint64_t page_size_bytes = planner_topology(planner)->page_sizes[k].bytes;
-        uint64_t left = row->used_pages + row->pages + row->likely_pages;
+        uint64_t left = row->loose ? MIN(row->granted_pages,
+                                         promises_all_loose_pages(&planner->promises[k]))
+                                   : row->used_pages + row->pages + row->likely_pages;
         const LedgerInstance *before = ledger_instance(planner->input->ledger, instance);
 
         if (!before || VEC_ANY(hold, &planner->input->ledger->holds,

@@ -95,38 +95,54 @@ static uint64_t share_in(const Admission *admission, const Starter *starter, con
         return starter->pages;
 }
 
-/* The units that may take most of some nodes, the first of those that may take as much. */
+/* The units that may take most of some nodes, the first of those that may take as much. Who is confined to the nodes
+ * has there what is his own, and comes behind all who might take it elsewhere. */
 typedef struct Takers {
         struct Taker {
                 const Promise *row; /* NULL: nobody who is known may take any */
                 uint64_t pages;
+                bool is_confined;
         } first, second;
 } Takers;
+
+static bool is_confined(const Promise *row, const IdSet *nodes) {
+        return row->policy.kind == MEMORY_POLICY_BIND &&
+               id_set_is_subset(&row->policy.nodes, nodes);
+}
+
+static bool goes_before(const struct Taker *taker, const struct Taker *other) {
+        if (taker->pages == 0 || other->pages == 0 || taker->is_confined == other->is_confined)
+                return taker->pages > other->pages;
+        return other->is_confined;
+}
 
 static Takers find_takers(const Reach *reach, const IdSet *nodes) {
         Takers takers = {};
 
         VEC_FOREACH(row, &reach->promises->list) {
-                const struct Taker taker = {row, row->unit ? reach_most(reach, row, nodes) : 0};
+                const struct Taker taker = {row, row->unit ? reach_most(reach, row, nodes) : 0,
+                                            is_confined(row, nodes)};
 
-                if (taker.pages > takers.first.pages) {
+                if (goes_before(&taker, &takers.first)) {
                         takers.second = takers.first;
                         takers.first = taker;
-                } else if (taker.pages > takers.second.pages)
+                } else if (goes_before(&taker, &takers.second))
                         takers.second = taker;
         }
         return takers;
 }
 
-/* The one that may take most, SELF apart, and how many pages; NULL: nobody who is known may take more than PAGES. */
+/* The one that may take most, SELF apart, and how many pages; NULL: nobody who is known may take more than PAGES, that
+ * nobody knows. */
 static uint64_t pick_taker(const Takers *takers, const Promise *self, uint64_t pages,
                            const char **ret_unit, bool *ret_is_kept) {
         const struct Taker *taker = takers->first.row == self ? &takers->second : &takers->first;
+        bool is_known = taker->pages > pages && !(taker->is_confined && pages > 0);
 
-        *ret_unit = taker->pages > pages ? taker->row->unit : NULL;
-        *ret_is_kept = *ret_unit && (taker->row->policy.kind == MEMORY_POLICY_BIND ||
-                                     taker->row->policy.kind == MEMORY_POLICY_INTERLEAVE);
-        return MAX(taker->pages, pages);
+        *ret_unit = is_known ? taker->row->unit : NULL;
+        *ret_is_kept = is_known && (taker->row->policy.kind == MEMORY_POLICY_BIND ||
+                                    taker->row->policy.kind == MEMORY_POLICY_INTERLEAVE);
+        return is_known ? taker->pages : pages;
 }
 
 /* What the starter's own mount has of NODES, and is counted there. */
@@ -164,7 +180,11 @@ static Lack find_lack(const Admission *admission, const Starter *starter) {
                 uint64_t unknown =
                         left_for(&admission->reach, &worst.nodes, reach_unknown(&admission->reach));
 
-                const Takers takers = find_takers(&admission->reach, &worst.nodes);
+                /* Who cannot take of its own nodes is in nobody's way. */
+                const IdSet own = starter->policy.kind == MEMORY_POLICY_BIND
+                                          ? id_set_common(&starter->policy.nodes, &worst.nodes)
+                                          : worst.nodes;
+                const Takers takers = find_takers(&admission->reach, &own);
 
                 worst.taker_pages =
                         MIN(worst.taken_pages,
@@ -308,31 +328,6 @@ static uint64_t pages_of(const Exposures *exposures, const char *unit) {
         return exposure ? exposure->pages : 0;
 }
 
-static bool is_confined(const Promise *row, const IdSet *nodes) {
-        return row->policy.kind == MEMORY_POLICY_BIND &&
-               id_set_is_subset(&row->policy.nodes, nodes);
-}
-
-/* Who is confined to the nodes takes there what is planned there for it: a cover is due to who is not. */
-static void name_taker(const Reach *reach, Exposure *cover) {
-        const Promise *taker = promises_find(reach->promises, cover->taker);
-        uint64_t most = 0;
-
-        if (!taker || !is_confined(taker, &cover->nodes))
-                return;
-        VEC_FOREACH(row, &reach->promises->list) {
-                if (!row->unit || text_equals(row->unit, cover->unit) ||
-                    is_confined(row, &cover->nodes))
-                        continue;
-                uint64_t pages = reach_most(reach, row, &cover->nodes);
-
-                if (pages > most) {
-                        most = cover->taker_pages = pages;
-                        cover->taker = row->unit;
-                }
-        }
-}
-
 static void add_covered(Arena *arena, Exposures *covers, const Reach *bare,
                         const uint64_t *cover_pages, Exposure cover) {
         const Promises *promises = bare->promises;
@@ -341,7 +336,6 @@ static void add_covered(Arena *arena, Exposures *covers, const Reach *bare,
         cover.pages = MIN(cover.pages, reach_sum_in(promises, cover_pages, &cover.nodes));
         if (cover.pages == 0)
                 return;
-        name_taker(bare, &cover);
         *vec_push(arena, covers) = cover;
 }
 

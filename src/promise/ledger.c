@@ -51,8 +51,9 @@ static bool is_same_pool(const LedgerPool *a, const LedgerPool *b) {
 
 static bool is_same_instance(const LedgerInstance *a, const LedgerInstance *b) {
         return text_equals(a->name, b->name) && a->is_released == b->is_released &&
-               a->has_stood == b->has_stood && a->is_loose == b->is_loose &&
-               a->likely_pages == b->likely_pages && ledger_is_same_grant(a, b);
+               a->has_stood == b->has_stood && a->was_ready == b->was_ready &&
+               a->is_loose == b->is_loose && a->likely_pages == b->likely_pages &&
+               ledger_is_same_grant(a, b);
 }
 
 static bool is_same_hold(const LedgerHold *a, const LedgerHold *b) {
@@ -281,13 +282,6 @@ void ledger_end(Ledger *ledger, const char *unit, const char *run, const char *i
                                                     !text_equals(hold->granted.name, instance)));
 }
 
-void ledger_note_standing(Ledger *ledger) {
-        VEC_FOREACH(instance, &ledger->instances)
-                if (instance->pages_wanted > 0 &&
-                    ledger_granted_pages(instance) >= instance->pages_wanted)
-                        instance->has_stood = true;
-}
-
 void ledger_release(Arena *arena, Ledger *ledger, const char *instance) {
         LedgerInstance *known = ledger_instance(ledger, instance);
 
@@ -295,6 +289,9 @@ void ledger_release(Arena *arena, Ledger *ledger, const char *instance) {
                 known = vec_push(arena, &ledger->instances);
                 known->name = arena_strdup(arena, instance);
         }
+        /* What runs may be its own. */
+        if (known->is_loose)
+                known->likely_pages = MAX(known->likely_pages, ledger_granted_pages(known));
         known->is_released = true;
         known->grants.n = 0;
 }

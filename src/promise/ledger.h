@@ -38,6 +38,7 @@ typedef struct LedgerInstance {
         bool is_loose;
         uint64_t likely_pages;
         bool has_stood; /* all that it wants was there once: others have come since, if it is not */
+        bool was_ready; /* likewise, and nobody could take any of it */
         VEC(NodePages) grants;
 } LedgerInstance;
 
@@ -156,9 +157,6 @@ void ledger_forget_refusal(Ledger *ledger, const char *instance);
 
 /* Notes that RUN of UNIT has begun for INSTANCE, and so all earlier ones are over. */
 void ledger_end(Ledger *ledger, const char *unit, const char *run, const char *instance);
-
-/* Notes that the pools are as planned: who was granted all that he wants has it. */
-void ledger_note_standing(Ledger *ledger);
 
 /* Notes that INSTANCE is given back, or is wanted again. */
 void ledger_release(Arena *arena, Ledger *ledger, const char *instance);

@@ -239,13 +239,26 @@ static void leave(Maker *maker, const LedgerInstance *granted, uint64_t pages, u
         maker->promises->left_pages += reserved;
 }
 
-/* Instances that are gone, have a unit now, or are to be had with fewer pages. */
+/* What came into use since, or is promised, and is nobody's so far. */
+static uint64_t new_pages(const Maker *maker) {
+        uint64_t pages = maker->promised_left;
+
+        for (size_t i = 0; i < maker->promises->topology->n_nodes; i++)
+                pages += sub_floored(maker->used_left[i], maker->others_before[i]);
+        return pages;
+}
+
+/* Instances that are gone, have a unit now, or are to be had with fewer pages. What runs without a unit may have been
+ * any one's, up to all that it was granted, whatever it was taken for. */
 static void leave_all(Maker *maker) {
+        uint64_t most = new_pages(maker);
+
         VEC_FOREACH(left, &maker->ledger->left)
                 if (left->page_size_bytes == maker->page_size_bytes)
                         leave(maker, NULL, left->pages, left->pages);
         VEC_FOREACH(instance, &maker->ledger->instances) {
                 uint64_t likely = instance->likely_pages, granted = ledger_granted_pages(instance);
+                uint64_t had = MIN(most, MAX(likely, granted));
                 const LedgerHold *hold =
                         VEC_FIND(each, maker->holds,
                                  !each->unit && text_equals(each->granted.name, instance->name));
@@ -254,9 +267,9 @@ static void leave_all(Maker *maker) {
                         continue;
                 if (!hold)
                         leave(maker, instance, MAX(likely, granted), likely);
-                else if (likely > hold_pages(hold))
-                        leave(maker, instance, likely - hold_pages(hold),
-                              likely - hold_pages(hold));
+                else
+                        leave(maker, instance, sub_floored(had, hold_pages(hold)),
+                              sub_floored(had, hold_pages(hold)));
         }
 }
 
@@ -379,6 +392,10 @@ Promises promises_make(Arena *arena, const Topology *topology, size_t size,
         for (size_t i = 0; use && use->is_moving && i < topology->n_nodes; i++)
                 maker.used_left[i] = MIN(maker.used_left[i], maker.others_before[i]);
         return promises;
+}
+
+uint64_t promises_all_loose_pages(const Promises *promises) {
+        return VEC_SUM(row, &promises->list, row->loose ? row->used_pages + row->likely_pages : 0);
 }
 
 uint64_t promises_loose_pages(const Promises *promises, const char *instance) {

@@ -69,3 +69,6 @@ Promise *promises_find(const Promises *promises, const char *unit);
 
 /* Pages that an instance without a unit likely uses, or was promised, already. */
 uint64_t promises_loose_pages(const Promises *promises, const char *instance);
+
+/* The same of all of them: which of them that is goes by name only. */
+uint64_t promises_all_loose_pages(const Promises *promises);

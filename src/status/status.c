@@ -200,7 +200,7 @@ static uint64_t claim_pages(Judge *judge, const PlanInstance *planned, IdSet *no
 static bool was_ready(const Judge *judge, const char *name) {
         const LedgerInstance *before = ledger_instance(judge->input->ledger, name);
 
-        return before && ledger_granted_pages(before) >= before->pages_wanted;
+        return before && before->was_ready;
 }
 
 /* The pools of NODES are as large as all instances have it: what is missing, others have. */

@@ -30,7 +30,7 @@ static const char *asker_user(Arena *arena, const InstanceConfig *instance, cons
 }
 
 static bool is_asked_as_owner(const InstanceConfig *instance) {
-        return instance_is_learning(instance) && instance->engine->reserves &&
+        return instance_is_learning(instance) && instance_learns_size(instance) &&
                !name_check_instance(instance->name);
 }
 

@@ -267,7 +267,72 @@ static void check_rest(History *history) {
                 }
 }
 
+/* All that is there is the plan's: no unit runs with other pages than are planned, and none has to be guessed at. */
+static bool is_plan_only(const History *history, const Status *status) {
+        return is_all_known(history) && status->left.n == 0 &&
+               !ARRAY_ANY(instance, status->instances, status->n_instances,
+                          instance->until_restart);
+}
+
+/* Whoever runs: where nobody else has pages, those that are there are the plan's, and its cover; and so it is said. */
+static void check_exact(History *history, const Status *status) {
+        const Plan *plan = keeper_plan(history->keeper);
+        const PoolCounts now = pool_counts(history);
+
+        if (!history->is_settled || has_strangers(history) ||
+            keeper_config(history->keeper)->host.on_drift != DRIFT_REPAIR)
+                return;
+        ARRAY_FOREACH(said, status->pools, status->n_pools) {
+                const PlanPool *pool = plan_pool(plan, said->node, said->page_size_bytes);
+                unsigned size = 0;
+
+                while (kernel_page_bytes(history->kernel, size) != said->page_size_bytes)
+                        size++;
+                if (pool->found_pages > 0 || kept_by_mounts(history, size) > 0)
+                        continue;
+                /* Where nobody counts, what units have may be taken for others'. */
+                if (now.persistent[size][said->node] !=
+                    (is_all_known(history) ? pool->granted_pages + pool->cover_pages
+                                           : pool->to_pages))
+                        break_off(history, "not the plan",
+                                  "node %u has %" PRIu64 " pages; granted are %" PRIu64
+                                  ", and %" PRIu64 " are cover",
+                                  pool->node, now.persistent[size][said->node], pool->granted_pages,
+                                  pool->cover_pages);
+                /* Surplus pages are what is left of existing ones, or in use beyond the pool. */
+                if (is_plan_only(history, status) && said->surplus_pages == 0 &&
+                    (said->owned_pages != pool->granted_pages ||
+                     said->cover_pages != pool->cover_pages || said->foreign_pages > 0))
+                        break_off(history, "not the plan",
+                                  "of node %u %" PRIu64 " pages are said to be ours, %" PRIu64
+                                  " cover and %" PRIu64 " others'; granted are %" PRIu64
+                                  ", and %" PRIu64 " are cover",
+                                  said->node, said->owned_pages, said->cover_pages,
+                                  said->foreign_pages, pool->granted_pages, pool->cover_pages);
+        }
+}
+
 /* ---- 4: what is said is so ---- */
+
+/* Lost is what was there: as it is described now, it has been ready. Strangers may come and go between two looks. */
+static void check_lost(History *history, const Status *status) {
+        ARRAY_FOREACH(instance, status->instances, status->n_instances) {
+                ReadyOnce *known = history->ready;
+
+                while (known->name && !text_equals(known->name, instance->name))
+                        known++;
+                if (!known->name)
+                        known->name = arena_strdup(history->arena, instance->name);
+                if (instance->verdict == VERDICT_READY)
+                        known->pages = instance->pages_wanted;
+                else if (instance->verdict == VERDICT_LOST && !instance->is_running &&
+                         !has_strangers(history) && known->pages != instance->pages_wanted)
+                        break_off(history, "never ready",
+                                  "%s is said to be lost, and was never ready with %" PRIu64
+                                  " pages",
+                                  instance->name, instance->pages_wanted);
+        }
+}
 
 static void check_pools_said(History *history, const Status *status) {
         for (size_t i = 0; i < status->n_pools; i++) {
@@ -278,6 +343,13 @@ static void check_pools_said(History *history, const Status *status) {
                 if (said->total_pages != pool.total_pages || said->free_pages != pool.free_pages ||
                     said->surplus_pages != pool.surplus_pages)
                         break_off(history, "said wrong", "the pool of node %u", said->node);
+                if (said->owned_pages + said->cover_pages + said->foreign_pages !=
+                    said->total_pages)
+                        break_off(history, "said wrong",
+                                  "of the %" PRIu64 " pages of node %u %" PRIu64
+                                  " are ours, %" PRIu64 " cover and %" PRIu64 " others'",
+                                  said->total_pages, said->node, said->owned_pages,
+                                  said->cover_pages, said->foreign_pages);
         }
 }
 
@@ -314,6 +386,8 @@ void check_after(History *history, Actor actor) {
         check_let_start(history, status);
         check_ready(history, status);
         check_rest(history);
+        check_exact(history, status);
+        check_lost(history, status);
         check_pools_said(history, status);
         check_reserved_said(history, status);
 }

@@ -100,6 +100,12 @@ typedef struct HistoryOptions {
         bool has_mounts;   /* some instances have one */
 } HistoryOptions;
 
+/* With how many pages an instance was ready last. */
+typedef struct ReadyOnce {
+        const char *name;
+        uint64_t pages;
+} ReadyOnce;
+
 /* The persistent pages of every pool; by index of the size, largest first. */
 typedef struct PoolCounts {
         uint64_t persistent[KERNEL_SIZES_MAX][NODES], surplus[KERNEL_SIZES_MAX][NODES];
@@ -141,6 +147,7 @@ typedef struct History {
         /* As it was before others lowered a pool in this step: who was not safe then is not hurt when it is
          * repaired, whoever found nothing to map meanwhile. */
         Kernel *unlowered;
+        ReadyOnce ready[STEPS_MAX + DESCRIBED]; /* as many names as there may be; the rest empty */
         uint64_t n_forks;
         /* What did not hold; NULL: all has held so far. */
         const char *broken;

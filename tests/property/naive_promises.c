@@ -194,12 +194,16 @@ static void share_likely(NaivePromises *promises, size_t n_units, const LedgerHo
         uint64_t bytes = promises->topology->page_sizes[promises->size].bytes;
 
         promises->shared = promises->unknown;
+        uint64_t most = promises->shared;
+
+        for (size_t i = 0; i < n_nodes(promises); i++)
+                most += new_on(promises, ledger, i);
         VEC_FOREACH(left, &ledger->left)
                 if (left->page_size_bytes == bytes)
                         leave(promises, NULL, ledger, left->pages, left->pages);
         VEC_FOREACH(instance, &ledger->instances) {
                 const LedgerHold *known = NULL;
-                uint64_t granted = ledger_granted_pages(instance), now = 0;
+                uint64_t had = MAX(instance->likely_pages, ledger_granted_pages(instance)), now = 0;
 
                 VEC_FOREACH(hold, holds)
                         if (!hold->unit && text_equals(hold->granted.name, instance->name))
@@ -208,12 +212,11 @@ static void share_likely(NaivePromises *promises, size_t n_units, const LedgerHo
                         now = ledger_granted_pages(&known->granted);
                 if (!instance->is_loose || instance->page_size_bytes != bytes)
                         continue;
+                had = MIN(had, most);
                 if (!known)
-                        leave(promises, instance, ledger, MAX(instance->likely_pages, granted),
-                              instance->likely_pages);
-                else if (instance->likely_pages > now)
-                        leave(promises, instance, ledger, instance->likely_pages - now,
-                              instance->likely_pages - now);
+                        leave(promises, instance, ledger, had, instance->likely_pages);
+                else if (had > now)
+                        leave(promises, instance, ledger, had - now, had - now);
         }
         for (size_t r = n_units; r < promises->n_rows; r++)
                 VEC_FOREACH(hold, holds) {

@@ -622,9 +622,18 @@ static LedgerHolds holds_of_all(const World *world) {
 
                 const LedgerInstance *known = ledger_instance(world->ledger, demand->config->name);
 
-                if (!demand->config->unit && known)
-                        *vec_push(world->arena, &holds) =
-                                (LedgerHold){.policy = demand->policy, .granted = *known};
+                if (!demand->config->unit && known) {
+                        LedgerHold *hold = vec_push(world->arena, &holds);
+                        uint64_t wanted = 0;
+
+                        *hold = (LedgerHold){.policy = demand->policy,
+                                             .granted = ledger_copy_instance(world->arena, known)};
+                        for (size_t o = 0; o < demand->n_options; o++)
+                                if (demand->options[o].page_size_bytes == known->page_size_bytes)
+                                        wanted = demand->options[o].pages;
+                        if (demand->n_options > 0 && wanted < ledger_granted_pages(known))
+                                ledger_settle(hold, wanted, NULL, 0);
+                }
                 if (demand->n_options > 0 && is_assumed(world, demand->config->unit))
                         *vec_push(world->arena, &holds) = (LedgerHold){
                                 .unit = demand->config->unit,
@@ -861,17 +870,32 @@ static uint64_t capacity_of(const World *world, Books *books, size_t i, size_t k
         return capacity_for(world, books, INSTANCES_MAX, i, k);
 }
 
-/* What an instance without a unit likely has, touched or not: it may run. */
+/* What a row has, or likely has. */
+static uint64_t loose_pages(const World *world, const NaiveRow *row) {
+        uint64_t pages = row->loose ? row->likely : 0;
+
+        for (size_t i = 0; row->loose && i < world->topology->n_nodes; i++)
+                pages += row->used[i];
+        return pages;
+}
+
+static uint64_t all_loose_pages(const World *world, size_t k) {
+        uint64_t pages = 0;
+
+        for (size_t r = 0; r < world->promises[k].n_rows; r++)
+                pages += loose_pages(world, &world->promises[k].rows[r]);
+        return pages;
+}
+
+/* What an instance without a unit may have, touched or not: all that anybody without one likely has. */
 static void keep_loose(const World *world, Books *books, size_t k, const NaiveRow *row) {
         const LedgerInstance *before = ledger_instance(world->ledger, row->loose);
         size_t n = (size_t) (plan_find(world->plan, row->loose) - world->plan->instances);
-        uint64_t left = row->likely;
+        uint64_t left = MIN(row->granted, all_loose_pages(world, k));
 
         VEC_FOREACH(hold, &world->ledger->holds)
                 if (hold->is_tentative && text_equals(hold->granted.name, row->loose))
                         return;
-        for (size_t i = 0; i < world->topology->n_nodes; i++)
-                left += row->used[i];
         VEC_FOREACH(grant, &before->grants) {
                 size_t i = node_at(world, grant->node);
                 uint64_t pages = MIN(left, grant->pages);
@@ -942,6 +966,26 @@ static bool is_wanted(const DemandInstance *demand, const LedgerInstance *grante
         return false;
 }
 
+/* A unit keeps its pages once: for the first that wants as many, else for the first that was not let start. */
+static bool is_heir(const World *world, const InstanceConfig *config, const LedgerHold *hold) {
+        const char *first = NULL, *alike = NULL;
+
+        for (size_t n = world->demand->n_instances; n > 0; n--) {
+                const DemandInstance *demand = named_demand(world, n - 1);
+                const char *name = demand->config->name;
+
+                if (!text_equals(demand->config->unit, hold->unit) ||
+                    ledger_hold(world->ledger, hold->unit, name))
+                        continue;
+                first = name;
+                for (size_t o = 0; o < demand->n_options; o++)
+                        if (demand->options[o].page_size_bytes == hold->granted.page_size_bytes &&
+                            demand->options[o].pages == hold->granted.pages_wanted)
+                                alike = name;
+        }
+        return text_equals(alike ? alike : first, config->name);
+}
+
 /* What its unit was let start with: for it, else for one of the unit's that is described no longer. */
 static const LedgerHold *hold_of(const World *world, const PlanInstance *planned) {
         const InstanceConfig *config = planned->demand->config;
@@ -958,7 +1002,7 @@ static const LedgerHold *hold_of(const World *world, const PlanInstance *planned
                 if (is_its && !hold->is_tentative && !plan_find(world->plan, hold->granted.name))
                         other = hold;
         }
-        return other;
+        return other && is_heir(world, config, other) ? other : NULL;
 }
 
 /* What the instance had before: as the ledger says, or, if that is not what it wants now, as its unit runs
@@ -1810,15 +1854,12 @@ static bool loses_loose(const World *world) {
                         const NaiveRow *row = &world->promises[k].rows[r];
                         const PlanInstance *planned =
                                 row->loose ? plan_find(world->plan, row->loose) : NULL;
-                        uint64_t pages = row->likely;
-
-                        for (size_t i = 0; planned && i < world->topology->n_nodes; i++) {
-                                pages += row->used[i];
+                        for (size_t i = 0; planned && i < world->topology->n_nodes; i++)
                                 if (row->used[i] >
                                     planned_on(planned, world->topology->nodes[i].id))
                                         return true;
-                        }
-                        if (planned && pages > planned->pages_granted)
+                        if (planned &&
+                            MIN(row->granted, all_loose_pages(world, k)) > planned->pages_granted)
                                 return true;
                 }
         return false;

@@ -31,11 +31,6 @@
 /* On top of what asking takes, before systemd has to hear that a reload goes on. */
 static const uint64_t answer_margin_usec = 10 * USEC_PER_SEC;
 
-/* Else it is but its version that is asked for. */
-static bool has_size(const InstanceConfig *instance) {
-        return instance->engine->reserves;
-}
-
 /* As root; or below another root, where rights are those of files, and there are no programs. */
 static bool may_learn(const Command *command, const InstanceConfig *instance) {
         return instance_is_learning(instance) &&
@@ -168,7 +163,7 @@ static Lesson find_out(Command *command, const InstanceConfig *instance, const T
         const Asking asking = {command, instance, deadline_in(ASK_TIMEOUT_USEC)};
         Lesson lesson = {.instance = instance};
 
-        if (!has_size(instance)) {
+        if (!instance_learns_size(instance)) {
                 const EngineReader *reader = engine_reader(instance->engine);
                 const EngineTarget target = figures_target(instance, topology);
                 Question question = {};
@@ -250,10 +245,16 @@ static void say_not_learned(Arena *arena, const Lesson *lesson, const char *why)
         const InstanceConfig *instance = lesson->instance;
         const Learned *last = &instance->learned;
         const PageCounts pages = lesson_pages(arena, lesson);
+        bool is_size = instance_learns_size(instance);
 
-        if (has_size(instance) && instance->memory_kind != MEMORY_AUTO)
+        if (is_size && instance->memory_kind != MEMORY_AUTO)
                 say_unknown_beside(lesson, why);
-        else if (lesson_use(lesson) == LESSON_KEEP && last->pages.n == 0)
+        else if (instance->engine->reserves && !is_size && !last->version)
+                log_line(
+                        LOG_NOTICE,
+                        "%s: the version of %s is not known, so it is taken for one that uses no System V segments; if it does, write SharedMemory=sysv: %s",
+                        instance->name, instance->engine->title, why);
+        else if (lesson_use(lesson) == LESSON_KEEP && (!is_size || last->pages.n == 0))
                 log_line(LOG_WARNING, "%s is taken for version %s as before: %s", instance->name,
                          last->version, why);
         else if (lesson_use(lesson) == LESSON_KEEP)
@@ -267,7 +268,7 @@ static void say_not_learned(Arena *arena, const Lesson *lesson, const char *why)
         else
                 log_line(instance->engine->has_auto_by_looking ? LOG_NOTICE : LOG_WARNING,
                          "%s: its %s is not known: %s", instance->name,
-                         has_size(instance) ? "size" : "version", why);
+                         is_size ? "size" : "version", why);
 }
 
 /* Says what was made of it, and keeps it where it is new and hugepland takes it. Whether it is what stands in the file
@@ -419,7 +420,8 @@ static const char *why_not_ours(Command *command, const InstanceConfig *instance
         const EngineTarget target = figures_target(instance, NULL);
 
         *ret_is_guess = false;
-        if (!root_is_host(command->root) || !has_size(instance) || !instance->engine->has_auto)
+        if (!root_is_host(command->root) || !instance_learns_size(instance) ||
+            !instance->engine->has_auto)
                 return NULL;
         return owner_why_not_us(command->root, command->arena, instance->engine, &target,
                                 ret_is_guess);

@@ -7,7 +7,6 @@
 #include "ctl/verbs.h"
 #include "host/config_dirs.h"
 #include "host/host_sources.h"
-#include "host/probe.h"
 #include "inspect/pages/page_users.h"
 #include "inspect/setting_sources.h"
 #include "model/exit_code.h"
@@ -16,9 +15,8 @@
 #include <stdio.h>
 #include <string.h>
 
-static Import find_import(Command *command) {
+static Import find_import(Command *command, const Look *look) {
         Arena *arena = command->arena;
-        const Look *look = local_load(command);
         const HostSources sources = host_sources(command->root);
         const Suggestions suggestions = suggestions_find(command);
         const ImportInput input = {
@@ -36,7 +34,7 @@ static Import find_import(Command *command) {
 }
 
 /* What the host's transparent huge pages become with the files of IMPORT in place. */
-static ThpPlan plan_thp(Command *command, const Import *import) {
+static ThpPlan plan_thp(Command *command, const Topology *topology, const Import *import) {
         Arena *arena = command->arena;
         Diags problems = diags_in(arena);
         ConfigTrace trace = {};
@@ -48,16 +46,15 @@ static ThpPlan plan_thp(Command *command, const Import *import) {
                                                        .name = text_base_name(file->path),
                                                        .text = file->text,
                                                        .size = strlen(file->text)};
-        return thp_plan_make(arena, config_parse(arena, files),
-                             probe_topology(command->root, arena), 0, &problems);
+        return thp_plan_make(arena, config_parse(arena, files), topology, 0, &problems);
 }
 
 /* ---- what people read ---- */
 
-static void print_thp(Command *command, const Import *import) {
+static void print_thp(Command *command, const Topology *topology, const Import *import) {
         if (import->files.n == 0)
                 return;
-        const ThpPlan thp = plan_thp(command, import);
+        const ThpPlan thp = plan_thp(command, topology, import);
 
         if (thp.writes.n == 0)
                 return;
@@ -93,14 +90,14 @@ static void print_lines(Command *command, const Import *import, ImportAction act
         }
 }
 
-static void print_import(Command *command, const Import *import) {
+static void print_import(Command *command, const Topology *topology, const Import *import) {
         bool is_empty = import->files.n == 0;
 
         VEC_FOREACH(file, &import->files)
                 if (!command->is_writing)
                         printf("# ---- %s ----\n%s\n", file->path, file->text);
         print_pages(command, import);
-        print_thp(command, import);
+        print_thp(command, topology, import);
         print_lines(command, import, IMPORT_REMOVE,
                     "# To be removed, once 'hugeplanctl status' says ready:\n");
         print_lines(command, import, IMPORT_LOOK, "# To be looked at:\n");
@@ -135,7 +132,8 @@ static json_t *import_to_json(const Import *import) {
 }
 
 int verb_import(Command *command) {
-        const Import import = find_import(command);
+        const Look *look = local_load(command);
+        const Import import = find_import(command, look);
         int code = EXIT_DONE;
 
         VEC_FOREACH(file, &import.files)
@@ -145,6 +143,6 @@ int verb_import(Command *command) {
         if (command->json != JSON_OFF)
                 print_json(command, import_to_json(&import));
         else if (code == EXIT_DONE)
-                print_import(command, &import);
+                print_import(command, look->topology, &import);
         return code;
 }

@@ -72,8 +72,12 @@ static Reads reads_mariadb(const char *word) {
 
 static void ask_mariadb_version(Arena *arena, const EngineTarget *target, const Sources *sources,
                                 const Gathered *gathered, Question *ret) {
+        Question before_10_4_6 = {};
+
         (void) gathered;
         ask_program(arena, target, sources, "mariadbd", ret);
+        ask_program(arena, target, sources, "mysqld", &before_10_4_6);
+        vec_push_all(arena, &ret->program, &before_10_4_6.program);
 }
 
 static const EngineFallback mariadb_fallback = {

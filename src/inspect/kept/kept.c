@@ -36,15 +36,12 @@ static const FileKind kinds[] = {
         {"/proc/*", KIND_WHOLE},
         {"/sys/*", KIND_WHOLE},
         {"/run/hugeplan/*", KIND_WHOLE},
-        {PATH_GENERATOR_DIR "/*/" NAME_DROPIN, KIND_WHOLE},
         {PATH_SYSCTL_GUARD, KIND_WHOLE},
         {PATH_PAM_LIMITS, KIND_WHOLE},
         {"*/hugeplan.d/*", KIND_OURS},
         {"*/tuned/*_profile", KIND_OURS},
-        {PATH_PASSWD, KIND_FIELDS, ":", 1U << 0 | 1U << 2 | 1U << 3 | 1U << 5},
-        {PATH_USR_PASSWD, KIND_FIELDS, ":", 1U << 0 | 1U << 2 | 1U << 3 | 1U << 5},
-        {PATH_GROUP, KIND_FIELDS, ":", 1U << 0 | 1U << 2 | 1U << 3},
-        {PATH_USR_GROUP, KIND_FIELDS, ":", 1U << 0 | 1U << 2 | 1U << 3},
+        {"*/passwd", KIND_FIELDS, ":", 1U << 0 | 1U << 2 | 1U << 3 | 1U << 5},
+        {"*/group", KIND_FIELDS, ":", 1U << 0 | 1U << 2 | 1U << 3},
         {"*/oratab", KIND_FIELDS, ":# \t", 1U << 0 | 1U << 1 | 1U << 2},
         {"*/orabasetab", KIND_FIELDS, ":# \t", 1U << 0 | 1U << 1 | 1U << 3},
         {PATH_FSTAB, KIND_FIELDS, " \t", 1U << 1},
@@ -65,7 +62,6 @@ Kept kept_in(Arena *arena) {
 static void keep_fields(const Reading *reading, const FileKind *kind, const char *at,
                         const char *end) {
         const char *line = arena_strdup_to(reading->scratch, at, end);
-        bool is_kept, is_type = false;
 
         if (kept_is_comment(line, line + strlen(line)))
                 return;
@@ -78,10 +74,9 @@ static void keep_fields(const Reading *reading, const FileKind *kind, const char
 
                 while (at < end && !strchr(kind->separators, *at))
                         at++;
-                is_kept = is_type || (kind->fields & 1U << i);
-                is_type = at == from + 1 && *from == '-'; /* of a file system: it follows */
-                is_kept = is_kept || is_type;
-                if (is_kept)
+                /* The type of a file system stands behind a "-". */
+                if (kind->fields & 1U << i ||
+                    (from - reading->bytes > 1 && from[-1] == ' ' && from[-2] == '-'))
                         kept_keep(reading, from, at);
                 if (at < end && *at == '#')
                         return;
@@ -143,18 +138,18 @@ static void keep_lines(Reading *reading, const FileKind *kind, size_t size) {
         }
 }
 
-/* Nothing of it: as many words and lines. */
+/* Nothing of it: as many words and lines, and how each word begins, which says what it is. */
 static char *mask(Arena *arena, const char *bytes, size_t size, bool is_binary) {
         char *out = arena_alloc(arena, size + 1);
 
         for (size_t i = 0; i < size; i++) {
                 char c = bytes[i];
-                bool stays = is_binary ? c == '\0'
-                                       : !kept_is_word_byte(c) &&
-                                                 (c == '\0' || !iscntrl((unsigned char) c) ||
-                                                  strchr("\t\n\r\v\f", c));
+                bool is_begun = i > 0 && kept_is_word_byte(bytes[i - 1]) && out[i - 1] == 'x';
+                bool is_mark = kept_is_word_byte(c) ? !kept_is_letter(c) && !is_begun
+                                                    : !iscntrl((unsigned char) c) ||
+                                                              (c && strchr("\t\n\r\v\f", c));
 
-                out[i] = stays ? c : 'x';
+                out[i] = c == '\0' || (is_mark && !is_binary) ? c : 'x';
         }
         return out;
 }
@@ -179,8 +174,6 @@ static char *keep_text(Kept *kept, Arena *arena, const char *path, const char *b
                 kept_keep(&reading, bytes, bytes + (*bytes == '{' ? size : strcspn(bytes, "\n")));
         else
                 keep_lines(&reading, kind, size);
-        if (text_starts_with(bytes, "#!"))
-                kept_keep(&reading, bytes, bytes + 2);
         return reading.out;
 }
 

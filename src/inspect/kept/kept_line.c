@@ -44,7 +44,7 @@ static const struct {
 typedef struct Line {
         const Reading *reading;
         const char *begin, *end;
-        const char *command_end; /* ";" or "&" */
+        const char *command, *command_end; /* ";" or "&" */
         unsigned n_commands; /* so many of the next words may be programs: their paths are read */
         bool is_about;       /* the command sets what hugeplan sets */
         bool is_writing;     /* by what it writes into a file */
@@ -62,12 +62,12 @@ bool kept_is_comment(const char *at, const char *end) {
                             text_starts_with(at, "//"));
 }
 
-static bool is_letter(char c) {
+bool kept_is_letter(char c) {
         return isalnum((unsigned char) c) || (unsigned char) c >= 0x80;
 }
 
 bool kept_is_word_byte(char c) {
-        return is_letter(c) || (c && strchr("_-./+*%~!?^", c));
+        return kept_is_letter(c) || (c && strchr("_-./+*%~!?^", c));
 }
 
 static bool is_blank(char c) {
@@ -76,30 +76,6 @@ static bool is_blank(char c) {
 
 static bool is_quote(char c) {
         return c == '"' || c == '\'';
-}
-
-/* "10", "-1", "2048kB", "1.5" */
-static bool is_number(const char *from, const char *to) {
-        from += from < to && strchr("+-", *from);
-        if (from == to || !text_is_digit(*from))
-                return false;
-        while (from < to && (text_is_digit(*from) || *from == '.'))
-                from++;
-        return to - from <= 2;
-}
-
-/* How a word begins says what it is, and a number stays one. */
-static void leave_out(const Reading *reading, const Word *word) {
-        const char *from = word->begin;
-        bool is_one = is_number(word->begin, word->end);
-
-        while (from < word->end && !is_letter(*from))
-                from++;
-        kept_keep(reading, word->begin, from);
-        for (; is_one && from < word->end; from++)
-                reading->out[from - reading->bytes] = *from == '.'           ? '.'
-                                                      : text_is_digit(*from) ? '0'
-                                                                             : 'x';
 }
 
 /* ---- names ---- */
@@ -162,23 +138,6 @@ static Reads reads_here(const Reading *reading, const char *name) {
                                                          : READS_NOT;
 }
 
-/* What stands before WORD. */
-static char before_blanks(const Line *line, const Word *word) {
-        const char *at = word->begin;
-
-        while (at > line->begin && is_blank(at[-1]))
-                at--;
-        return at > line->begin ? at[-1] : ' ';
-}
-
-static char after_blanks(const Line *line, const Word *word) {
-        const char *at = word->end;
-
-        while (at < line->end && is_blank(*at))
-                at++;
-        return at < line->end ? *at : ' ';
-}
-
 /* "8-13:-Xmx4g" */
 static bool is_range(const Line *line, const Word *word) {
         return word->begin == line->begin && text_starts_with(word->end, ":-") &&
@@ -191,10 +150,10 @@ static bool is_kept_word(const Line *line, const Word *word) {
         size_t n_letters = 0;
 
         for (const char *c = word->begin; c < word->end; c++)
-                n_letters += is_letter(*c);
+                n_letters += kept_is_letter(*c);
         return n_letters <= 1 || is_range(line, word) || is_about(word->name) ||
                index_find(line->reading->kept->words, word->name) ||
-               (line->is_writing && (is_state(word->name) || is_number(word->begin, word->end))) ||
+               (line->is_writing && (is_state(word->name) || text_is_digit(*word->name))) ||
                (line->is_about && text_starts_with(word->name, PATH_SYS "/")) ||
                (*word->begin == '/' && strcasestr(word->name, "%i"));
 }
@@ -202,10 +161,9 @@ static bool is_kept_word(const Line *line, const Word *word) {
 static Reads reads_of(const Line *line, const Word *word) {
         const Reading *reading = line->reading;
         const char *name = word->name;
-        bool is_first = word->begin == line->begin;
         Reads reads = reads_here(reading, name);
 
-        if (reads == READS_PATH && !is_first && !strchr("&;", before_blanks(line, word)))
+        if (reads == READS_PATH && word->begin != line->command)
                 reads = READS_WORD;
         if (reads == READS_NOT &&
             (strlen(name) > 1 || *word->begin == '-')) /* "-D", but not "u:x" */
@@ -213,7 +171,7 @@ static Reads reads_of(const Line *line, const Word *word) {
         if (reads == READS_NOT && index_find(reading->kept->functions, name))
                 reads = READS_REST;
         if (reads == READS_NOT && ((index_find(reading->kept->values, name) && *word->end == '=') ||
-                                   (is_about(name) && after_blanks(line, word) == '=')))
+                                   (is_about(name) && word->end[strspn(word->end, " \t")] == '=')))
                 reads = READS_VALUE;
         if (reads == READS_NOT && is_kept_word(line, word))
                 reads = READS_WORD;
@@ -330,10 +288,8 @@ static const char *keep_word(Line *line, const Word *word) {
         if (reads == READS_NOT && word->begin > line->begin &&
             (word->begin[-1] == '$' || word->begin[-1] == '{'))
                 reads = READS_WORD;
-        if (reads == READS_NOT) {
-                leave_out(line->reading, word);
+        if (reads == READS_NOT)
                 return word->end;
-        }
         kept_keep(line->reading, word->begin, word->end);
         line->is_container = line->is_container ||
                              text_has_word("docker podman nerdctl", text_base_name(word->name));
@@ -369,7 +325,7 @@ static void begin_command(Line *line, const char *at) {
         const Reading *reading = line->reading;
         Kept *kept = reading->kept;
 
-        line->command_end = at;
+        line->command = line->command_end = at;
         while (line->command_end < line->end && !strchr(";&", *line->command_end))
                 line->command_end++;
         const char *command = arena_strdup_to(reading->scratch, at, line->command_end);

@@ -21,6 +21,7 @@ static inline void kept_keep(const Reading *reading, const char *from, const cha
         memcpy(reading->out + (from - reading->bytes), from, (size_t) (to - from));
 }
 
+bool kept_is_letter(char c);
 bool kept_is_word_byte(char c);
 bool kept_is_comment(const char *at, const char *end);
 

@@ -3,6 +3,7 @@
 /* What is made of a lesson, and what is written of it: the file that is written is read back as a
  * drop-in, whatever strangers have put into their settings. */
 
+#include "config/instance_limits.h"
 #include "demand/figures.h"
 #include "demand/learned.h"
 #include "support/gatherer.h"
@@ -280,6 +281,41 @@ static void test_version_only(void **state) {
         assert_int_equal(lesson_use(&lesson), LESSON_KEEP);
 }
 
+/* A given size leaves open which memory it is: MySQL before 8.0.27 takes System V segments, for which it needs the
+ * group. So the version is learned, where nothing says the kind of memory. */
+static void test_version_of_given_size(void **state) {
+        static const struct {
+                const char *keys, *version;
+                bool is_learning, needs_group;
+        } rows[] = {
+                {"Engine=mysql\nMemory=8G\n", "8.0.19", true, true},
+                {"Engine=mysql\nMemory=8G\n", "8.0.27", true, false},
+                {"Engine=mysql\nPages=2M:4200\n", "5.7.44", true, true},
+                {"Engine=mariadb\nPages=2M:4200\n", "10.3.39", true, true},
+                {"Engine=mariadb\nMemory=8G\n", "11.8.6", true, false},
+                {"Engine=mysql\nMemory=8G\nSharedMemory=sysv\n", "8.0.19", false, true},
+                {"Engine=oracle\nMemory=8G\n", "19.3", false, true},
+        };
+
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+                const char *file = arena_printf(*state, "[Instance]\n%s", rows[i].keys);
+                Lesson lesson = {
+                        .instance = config_find(config_make(*state, "m.conf", file, NULL), "m"),
+                        .version = rows[i].version};
+
+                assert_int_equal(instance_is_learning(lesson.instance), rows[i].is_learning);
+                assert_false(instance_learns_size(lesson.instance));
+                assert_int_equal(lesson_use(&lesson), LESSON_LEARN);
+                const Config *config = config_make(*state, "m.conf", file,
+                                                   "m.conf.d/90-learned.conf",
+                                                   text_of(*state, &lesson), NULL);
+
+                assert_text(problems_text(*state, &config->problems), "");
+                assert_int_equal(instance_needs_group(config_find(config, "m")),
+                                 rows[i].needs_group);
+        }
+}
+
 /* What was learned for one page size is no reason to derive the other one's anew. */
 static void test_partly_learned(void **state) {
         const Sources *sources =
@@ -312,10 +348,19 @@ static void test_partly_learned(void **state) {
 
 TEST_FILE(learned) {
         const struct CMUnitTest tests[] = {
-                TEST(test_asked),          TEST(test_not_asked),      TEST(test_larger),
-                TEST(test_nothing_found),  TEST(test_counts),         TEST(test_path),
-                TEST(test_other_settings), TEST(test_text),           TEST(test_read_back),
-                TEST(test_version_only),   TEST(test_partly_learned), TEST(test_running),
+                TEST(test_asked),
+                TEST(test_not_asked),
+                TEST(test_larger),
+                TEST(test_nothing_found),
+                TEST(test_counts),
+                TEST(test_path),
+                TEST(test_other_settings),
+                TEST(test_text),
+                TEST(test_read_back),
+                TEST(test_version_only),
+                TEST(test_partly_learned),
+                TEST(test_running),
+                TEST(test_version_of_given_size),
         };
 
         return RUN_TESTS(tests);

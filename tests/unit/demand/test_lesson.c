@@ -116,6 +116,12 @@ static void test_version(void **state) {
 
         assert_int_equal(send(*state, &lesson, &told), 0);
         assert_text(told.version, "8.0.4");
+        /* Of a size that is given, too. */
+        lesson.instance = config_find(
+                config_make(*state, "db.conf", "[Instance]\nEngine=mysql\nMemory=8G\n", NULL),
+                "db");
+        assert_int_equal(send(*state, &lesson, &told), 0);
+        assert_text(told.version, "8.0.4");
         for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
                 lesson.version = bad[i];
                 assert_int_equal(send(*state, &lesson, &told), -EINVAL);

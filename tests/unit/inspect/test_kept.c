@@ -21,7 +21,7 @@ static void test_lines(void **state) {
                 {"/x.conf", "shared_buffers 2GB\n", "shared_buffers 2GB\n"},
                 {"/x.conf", "data_directory = '/a b' # c12\n", "data_directory = '/a b' # xxx\n"},
                 {"/x.conf", "key_pw='s3cret'\nlog_lock = 64MB\nx.y = -15\n",
-                 "xxxxxx='xxxxxx'\nxxxxxxxx = 00xx\nxxx = -00\n"},
+                 "xxxxxx='xxxxxx'\nxxxxxxxx = xxxx\nxxx = -xx\n"},
                 {"/my.cnf",
                  "[mysqld@a-1]\n[client-x]\nloose-innodb_buffer_pool_size=1G\nskip-networking\n",
                  "[mysqld@a-1]\n[xxxxxxxx]\nloose-innodb_buffer_pool_size=1G\nxxxxxxxxxxxxxxx\n"},
@@ -31,7 +31,7 @@ static void test_lines(void **state) {
                  "xxxxxx:\n- xxx\npostgresql:\n  data_dir: /a\n  xx: {a: xxx}\n"},
                 {"/auto.cnf",
                  "{\"large_pages\": {\"Value\": \"ON\"}, \"pin\": {\"Value\": \"4711\"}}\n",
-                 "{\"large_pages\": {\"Value\": \"ON\"}, \"xxx\": {\"xxxxx\": \"0000\"}}\n"},
+                 "{\"large_pages\": {\"Value\": \"ON\"}, \"xxx\": {\"xxxxx\": \"xxxx\"}}\n"},
                 {"/init.ora", "*.sga_target=1G\norcl.pga=abc\n", "*.sga_target=1G\nxxxxxxxx=xxx\n"},
                 {"/jvm.options", "8-13:-XX:+UseLargePages\n-Xmx4g\n-Dpw=abc\n",
                  "8-13:-XX:+UseLargePages\n-Xmx4g\n-xxx=xxx\n"},
@@ -49,29 +49,29 @@ static void test_lines(void **state) {
                  "xxxx:oracle:xxxx:xxxxx@//xxxxxx=xxx&xxxxxxxx=xxx\n"},
                 {"/x.sh",
                  "#!/bin/sh\nN=20\nPIN=4711\necho $N > /proc/sys/vm/nr_hugepages; login 4711\n",
-                 "#!xxxxxxx\nN=20\nxxx=0000\necho $N > /proc/sys/vm/nr_hugepages; xxxxx 0000\n"},
+                 "#!/xxxxxx\nN=20\nxxx=xxxx\necho $N > /proc/sys/vm/nr_hugepages; xxxxx xxxx\n"},
                 {"/x.sh",
                  "set_it() {\n echo $1 > /sys/kernel/mm/hugepages/x\n}\nset_it 20\nother 20\n",
-                 "set_it() {\n echo $1 > /sys/kernel/mm/hugepages/x\n}\nset_it 20\nxxxxx 00\n"},
+                 "set_it() {\n echo $1 > /sys/kernel/mm/hugepages/x\n}\nset_it 20\nxxxxx xx\n"},
                 /* What the host has besides. */
                 {"/etc/passwd", "a:hash:1:2:Name, Phone:/home/a:/bin/sh\n",
-                 "a:xxxx:1:2:xxxx, xxxxx:/home/a:xxxxxxx\n"},
+                 "a:xxxx:1:2:xxxx, xxxxx:/home/a:/xxxxxx\n"},
                 {"/etc/nsswitch.conf", "passwd: files sss\nshadow: files\n",
                  "passwd: files sss\nxxxxxx: xxxxx\n"},
                 {"/etc/security/limits.conf", "a - memlock 1 # b\nb - nproc 10\n",
-                 "a - memlock 1 # x\nx x xxxxx xx\n"},
+                 "a - memlock 1 # x\nx - xxxxx xx\n"},
                 {"/etc/crontab", "@daily a /b abc\n@reboot root /b abc\n",
                  "@xxxxx a /b xxx\n@reboot xxxx /b xxx\n"},
                 {"/etc/sysctl.d/a.conf", "# a\nvm.nr_hugepages = 5\nkernel.x = |/abc\n",
                  "# x\nvm.nr_hugepages = 5\nxxxxxxxx = |/xxx\n"},
                 {"/etc/hugeplan.d/20-a.conf", "# why\nMemory=1G\n", "# xxx\nMemory=1G\n"},
                 {"/proc/cmdline", "root=abc hugepages=20 pin=4711\n",
-                 "xxxx=xxx hugepages=20 xxx=0000\n"},
+                 "xxxx=xxx hugepages=20 xxx=xxxx\n"},
                 {"/proc/7/maps",
                  "7f00-7f01 r--p 00 fe:00 131 /home/abc\n7f02-7f03 rw-s 00 00:0f 1 /memfd:abc\n",
-                 "7f00-7f01 r--p 00 fe:00 131 xxxxxxxxx\n7f02-7f03 rw-s 00 00:0f 1 /memfd:xxx\n"},
+                 "7f00-7f01 r--p 00 fe:00 131 /xxxxxxxx\n7f02-7f03 rw-s 00 00:0f 1 /memfd:xxx\n"},
                 {"/proc/7/mountinfo", "1 2 0:5 / /m rw - cifs //h/abc password=abc\n",
-                 "1 2 0:5 / /m xx - cifs xxxxxxx xxxxxxxx=xxx\n"},
+                 "1 2 0:5 / /m xx - cifs //xxxxx xxxxxxxx=xxx\n"},
         };
 
         for (size_t i = 0; i < ARRAY_LEN(cases); i++)
@@ -167,7 +167,7 @@ static void test_hostile(void **state) {
 
                         for (size_t k = 0; k < text.length; k++)
                                 assert_true(is[k] == text.string[k] ||
-                                            (is[k] && strchr("x0.\xff", is[k])));
+                                            (is[k] && strchr("x\xff", is[k])));
                 }
         }
 }

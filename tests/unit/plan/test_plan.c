@@ -602,6 +602,47 @@ static void test_what_stood_stays(void **state) {
         }
 }
 
+/* Who has all that it wants stands, once it is there; and is ready where nobody may take any of it. */
+static void test_who_stands(void **state) {
+        static const struct {
+                const char *lines, *host;
+                bool stands, is_ready;
+        } cases[] = {
+                {"Pages=100\nUnit=a.service", "node 0 total=20G free=2G 2M=100\n", true, true},
+                {"Pages=1\nUnit=a.service", "node 0 total=20G free=2G 2M=1\n", true, true},
+                {"Pages=100\nShortage=degrade", "node 0 total=20G free=2G 2M=99\n", false, false},
+                {"Pages=100", "node 0 total=20G free=4G 2M=0\n", false, false}, /* not yet */
+                /* c.service may take 40, and there is no memory for a cover. */
+                {"Pages=60\nNodes=0\nPlacement=bind\nUnit=a.service",
+                 "node 0 total=20G free=2G 2M=60\nnode 1 total=20G free=2G 2M=40\nreserved 2M=40\n",
+                 true, false},
+        };
+
+        for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+                const Config *config =
+                        config_make(*state, "a.conf",
+                                    arena_printf(*state, "[Instance]\n%s\n", cases[i].lines), NULL);
+                Running running =
+                        running_make(*state, cases[i].stands && !cases[i].is_ready
+                                                     ? "hold c.service c 2M=1:40 counted\n"
+                                                       "unit c.service 2M=40\n"
+                                                     : "");
+                Ledger *ledger = ledger_new(*state, "boot");
+                const Plan *plan = plan_beside(
+                        *state, config,
+                        host_make(*state, arena_printf(*state, "sizes 2M\n%s", cases[i].host)),
+                        ledger, &running);
+
+                plan_record(*state, plan, ledger);
+                assert_int_equal(ledger_instance(ledger, "a") &&
+                                         ledger_instance(ledger, "a")->has_stood,
+                                 cases[i].stands);
+                assert_int_equal(ledger_instance(ledger, "a") &&
+                                         ledger_instance(ledger, "a")->was_ready,
+                                 cases[i].is_ready);
+        }
+}
+
 /* But not on a node that it may no longer use. */
 static void test_what_stood_elsewhere(void **state) {
         const Config *config = config_make(
@@ -1774,6 +1815,7 @@ TEST_FILE(plan) {
                 TEST(test_what_stood_stays),
                 TEST(test_what_stood_elsewhere),
                 TEST(test_what_stood_as_part),
+                TEST(test_who_stands),
                 TEST(test_pack_ties),
                 TEST(test_promises_of_others),
                 TEST(test_taken),

@@ -106,6 +106,7 @@ static void assert_cases(Arena *arena, const Case *cases, size_t n) {
 }
 
 #define ANY_40   "hold c.service c 2M=0:40 counted\nunit c.service 2M=40\n"
+#define BOUND_70 "hold d.service d 2M=1:70 bind=1 counted\nunit d.service 2M=70\n"
 #define BOUND_30 "hold b.service b 2M=1:30 bind=1 counted\nunit b.service 2M=30\n"
 
 /* ---- one starter ---- */
@@ -147,6 +148,13 @@ static void test_bound(void **state) {
                  "10 on 1: 40 free, 30 taken by b.service"},
                 /* It lacks no more than it wants. */
                 {"60/0", 30, BOUND_30, "a 7 bind=1 now", "7 on 1: 0 free, 0 taken by b.service"},
+                /* Of the neighbours the one that might take others' pages there, and not who cannot. */
+                {"40/130", 110, ANY_40 BOUND_70, "a 60 bind=1 now",
+                 "40 on 1: 130 free, 110 taken by c.service"},
+                {"60/100", 110, ANY_40 BOUND_70, "a 60 bind=0 now",
+                 "40 on 0: 60 free, 40 taken by c.service"},
+                {"60/50", 110, ANY_40 BOUND_70, "a 60 bind=0 now",
+                 "60 on 0-1: 110 free, 110 taken by c.service"},
         };
 
         assert_cases(*state, cases, ARRAY_LEN(cases));
@@ -313,6 +321,13 @@ static void test_exposures(void **state) {
                 {"60/70", 70, BOUND_30 ANY_40, "-"},
                 {"60/69", 70, BOUND_30 ANY_40, "1 of b.service on 1 by c.service (40)"},
                 {"60/30", 70, BOUND_30 ANY_40, "30 of b.service on 1 by c.service (40)"},
+                /* A neighbour that is confined to the node has there what is its own. */
+                {"60/90", 120,
+                 BOUND_30 ANY_40 "hold d.service d 2M=1:50 bind=1 counted\nunit d.service 2M=50\n",
+                 "30 of b.service on 1 by c.service (40)\n30 of d.service on 1 by c.service (40)"},
+                {"60/90", 100,
+                 BOUND_30 "hold d.service d 2M=1:50 bind=1 counted\nunit d.service 2M=50\n",
+                 "10 of b.service on 1 by ? (20)\n10 of d.service on 1 by ? (20)"},
                 /* Of nobody who is known there are more. */
                 {"60/40", 80, BOUND_30, "30 of b.service on 1 by ? (50)"},
                 {"60/40", 105, BOUND_30 ANY_40, "30 of b.service on 1 by c.service (40)"},

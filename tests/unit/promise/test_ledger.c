@@ -117,27 +117,6 @@ static void test_observe_moved(void **state) {
         }
 }
 
-/* Only who has all that he wants. */
-static void test_standing(void **state) {
-        static const struct {
-                uint64_t wanted, granted;
-                bool stands;
-        } cases[] = {
-                {100, 100, true}, {100, 101, true}, {100, 99, false}, {0, 0, false}, {1, 1, true}};
-
-        for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-                Ledger *ledger = ledger_new(*state, boot);
-                LedgerInstance *instance = vec_push(*state, &ledger->instances);
-
-                *instance = (LedgerInstance){
-                        .name = "a", .page_size_bytes = 2 * MIB, .pages_wanted = cases[i].wanted};
-                if (cases[i].granted > 0)
-                        *vec_push(*state, &instance->grants) = (NodePages){0, cases[i].granted};
-                ledger_note_standing(ledger);
-                assert_int_equal(instance->has_stood, cases[i].stands);
-        }
-}
-
 /* Of one instance, and of no other. */
 static void test_forget_refusal(void **state) {
         static const char *const names[] = {"a", "b", "c", "b"};
@@ -504,17 +483,19 @@ static void test_what_goes_without_saying(void **state) {
         ledger_start(
                 *state, ledger, "pg",
                 &(LedgerHold){.unit = "pg.service", .run = "a1", .policy.kind = MEMORY_POLICY_ANY});
-        ledger_note_standing(ledger);
-        assert_text(instances_and_holds(*state, ledger),
-                    "[{\"name\":\"pg\",\"pageSizeBytes\":2097152,\"pagesWanted\":20,\"stood\":true,"
-                    "\"nodes\":{\"0\":20}}]"
-                    "[{\"unit\":\"pg.service\",\"run\":\"a1\",\"granted\":\"pg\"}]");
+        instance->has_stood = instance->was_ready = true;
+        assert_text(
+                instances_and_holds(*state, ledger),
+                "[{\"name\":\"pg\",\"pageSizeBytes\":2097152,\"pagesWanted\":20,\"stood\":true,\"ready\":true,"
+                "\"nodes\":{\"0\":20}}]"
+                "[{\"unit\":\"pg.service\",\"run\":\"a1\",\"granted\":\"pg\"}]");
         instance->pages_wanted = instance->grants.items[0].pages = 30;
-        assert_text(instances_and_holds(*state, ledger),
-                    "[{\"name\":\"pg\",\"pageSizeBytes\":2097152,\"pagesWanted\":30,\"stood\":true,"
-                    "\"nodes\":{\"0\":30}}]"
-                    "[{\"unit\":\"pg.service\",\"run\":\"a1\",\"granted\":{\"name\":\"pg\","
-                    "\"pageSizeBytes\":2097152,\"pagesWanted\":20,\"nodes\":{\"0\":20}}}]");
+        assert_text(
+                instances_and_holds(*state, ledger),
+                "[{\"name\":\"pg\",\"pageSizeBytes\":2097152,\"pagesWanted\":30,\"stood\":true,\"ready\":true,"
+                "\"nodes\":{\"0\":30}}]"
+                "[{\"unit\":\"pg.service\",\"run\":\"a1\",\"granted\":{\"name\":\"pg\","
+                "\"pageSizeBytes\":2097152,\"pagesWanted\":20,\"nodes\":{\"0\":20}}}]");
 }
 
 /* A reload under way may yet be taken back, and a daemon that is killed meanwhile has not made it. */
@@ -594,7 +575,7 @@ static void test_copy(void **state) {
 /* Any detail that is another makes another ledger, whether it is kept on disk or not. */
 static void test_equals(void **state) {
         const Ledger *ledger = full_ledger(*state);
-        Ledger *others[17];
+        Ledger *others[18];
 
         for (size_t i = 0; i < ARRAY_LEN(others); i++) {
                 others[i] = ledger_copy(*state, ledger);
@@ -618,6 +599,7 @@ static void test_equals(void **state) {
         id_set_add(&others[14]->holds.items[0].policy.nodes, 5);
         others[15]->refusals.items[0].text = "none";
         ledger_restore(*state, others[16], 2 * MIB, 1);
+        others[17]->instances.items[0].was_ready = true;
         for (size_t i = 1; i < ARRAY_LEN(others); i++)
                 if (ledger_equals(others[0], others[i]))
                         fail_msg("other %zu is the same", i);
@@ -811,7 +793,6 @@ TEST_FILE(ledger) {
                 TEST(test_observe_others),
                 TEST(test_observe_lowered),
                 TEST(test_observe_moved),
-                TEST(test_standing),
                 TEST(test_forget_refusal),
                 TEST(test_restored_pages),
                 TEST(test_observe_restored),

@@ -514,6 +514,10 @@ static void test_sentences(void **state) {
         page_user.mapped_pages = 1081;
         page_user.unit = NULL;
         assert_text(page_user_format(*state, &page_user), "pid 812 (mariadbd): 1,081 pages of 2M");
+        assert_contains(page_user_held(*state, &page_user, 12).text,
+                        "and no instance is described for it: so long 12 pages of 2M (24M) stay");
+        assert_contains(page_user_held(*state, &page_user, 12).remedy,
+                        "end process 812, or describe it in /etc/hugeplan.d, or switch");
         assert_text(page_user_format_use(*state, &page_user),
                     "pid 812, mariadbd: 1,081 pages of 2M mapped, at least 198 in use"
                     " (node 0: 100, 1: 98)");

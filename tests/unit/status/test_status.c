@@ -38,7 +38,7 @@ static Scene scene_with(Arena *arena, const Config *config, const char *host_tex
         return scene_beside(arena, config, host_text, "");
 }
 
-/* As the daemon does: record, write, and remember what was set. */
+/* As the daemon does: record, write, remember what was set, and record what is there by a plan that is made anew. */
 static void apply_all(Scene *scene) {
         plan_record(scene->arena, scene->plan, scene->ledger);
         host_apply(scene->topology, scene->plan);
@@ -46,6 +46,10 @@ static void apply_all(Scene *scene) {
                 ledger_pool(scene->ledger, scene->plan->pools[i].node,
                             scene->plan->pools[i].page_size_bytes)
                         ->set_pages = scene->plan->pools[i].to_pages;
+        plan_record(scene->arena,
+                    plan_beside(scene->arena, scene->config, scene->topology, scene->ledger,
+                                &scene->running),
+                    scene->ledger);
 }
 
 static void judge(Scene *scene, bool is_working) {
@@ -668,7 +672,10 @@ static void test_lack(void **state) {
                                   "node 1 total=20G free=2G 2M=60\nreserved 2M=40\n";
         Scene scene = scene_of_unit(*state, "Pages=60\nNodes=1\nPlacement=bind", now, running);
 
-        /* The ledger says that it had them. */
+        /* There is no memory for its cover: it never was ready. */
+        assert_verdict(&scene, "a", "refused");
+        scene.ledger->instances.items[0].was_ready = true;
+        judge(&scene, false);
         assert_verdict(&scene, "a", "lost");
         assert_int_equal(instance_of(&scene, "a")->reason.kind, REASON_TAKEN);
         assert_contains(

@@ -45,7 +45,7 @@ static void test_learning(void **state) {
         const Dropins dropins = make(
                 *state,
                 config_make(*state, "a.conf", "[Instance]\nEngine=mariadb\nUnit=a.service\n",
-                            "b.conf", "[Instance]\nEngine=mariadb\nMemory=1G\nUnit=b.service\n",
+                            "b.conf", "[Instance]\nEngine=db2\nMemory=1G\nUnit=b.service\n",
                             "c.conf", "[Instance]\nEngine=mongodb\nUnit=c.service\n", "d.conf",
                             "[Instance]\nEngine=mssql\nUnit=d.service\n", "e.conf",
                             "[Instance]\nEngine=postgresql\nMemory=1G\nUnit=e.service\n", NULL));

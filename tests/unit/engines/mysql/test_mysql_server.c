@@ -432,6 +432,22 @@ static void test_notes(void **state) {
                         USR "mariadb.service: no ExecStart= here names mariadbd");
 }
 
+/* Up to 10.4.5 MariaDB's program is called mysqld. */
+static void test_program_that_tells_the_version(void **state) {
+        Arena *arena = *state;
+        const EngineTarget target = {.instance = "db", .unit = "mariadb.service"};
+        const Sources *sources = TEST_SOURCES(
+                arena, {USR "mariadb.service", "[Service]\nExecStart=/usr/libexec/mysqld\n"});
+        Question question = {};
+
+        engine_reader(engine_find("mariadb"))->ask_version(arena, &target, sources, NULL, &question);
+        const char *last = question.program.items[question.program.n - 1];
+
+        assert_true(VEC_ANY(path, &question.program, text_equals(*path, "/usr/sbin/mariadbd")));
+        assert_true(VEC_ANY(path, &question.program, text_equals(*path, "/usr/libexec/mysqld")));
+        assert_text(last, "/usr/libexec/mysqld");
+}
+
 TEST_FILE(mysql_server) {
         const struct CMUnitTest tests[] = {
                 TEST(test_debian),
@@ -452,6 +468,7 @@ TEST_FILE(mysql_server) {
                 TEST(test_nothing_there),
                 TEST(test_missing_file_of_the_unit),
                 TEST(test_notes),
+                TEST(test_program_that_tells_the_version),
         };
 
         return RUN_TESTS(tests);
