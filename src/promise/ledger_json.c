@@ -64,7 +64,7 @@ static json_t *instance_to_json(const LedgerInstance *instance) {
                 instance->placement == PLACEMENT_SPREAD ? NULL
                                                         : placement_name(instance->placement),
                 "released", if_true(instance->is_released), "stood", if_true(instance->has_stood),
-                "ready", if_true(instance->was_ready), "likely",
+                "unready", if_true(instance->has_stood && !instance->was_ready), "likely",
                 instance->is_loose ? count_to_json(instance->likely_pages) : NULL, "nodes",
                 grants_to_json(instance));
 }
@@ -185,12 +185,12 @@ static bool read_granted(Arena *arena, const json_t *json, LedgerInstance *ret) 
         const char *name, *placement = placement_name(PLACEMENT_SPREAD);
         json_int_t size, wanted, likely = -1;
         json_t *nodes;
-        int released = 0, stood = 0, ready = 0;
+        int released = 0, stood = 0, unready = 0;
 
         if (json_unpack((json_t *) json, "{ss sI sI s?s s?b s?b s?b s?I so}", "name", &name,
                         "pageSizeBytes", &size, "pagesWanted", &wanted, "placement", &placement,
-                        "released", &released, "stood", &stood, "ready", &ready, "likely", &likely,
-                        "nodes", &nodes) < 0)
+                        "released", &released, "stood", &stood, "unready", &unready, "likely",
+                        &likely, "nodes", &nodes) < 0)
                 return false;
         if (size < 0 || wanted < 0 || placement_from_name(placement) < 0 ||
             name_check_instance(name))
@@ -202,7 +202,7 @@ static bool read_granted(Arena *arena, const json_t *json, LedgerInstance *ret) 
                 .placement = (Placement) placement_from_name(placement),
                 .is_released = released,
                 .has_stood = stood,
-                .was_ready = ready,
+                .was_ready = stood && !unready,
                 .is_loose = likely >= 0,
                 .likely_pages = likely >= 0 ? (uint64_t) likely : 0,
         };

@@ -484,15 +484,15 @@ static void test_what_goes_without_saying(void **state) {
                 *state, ledger, "pg",
                 &(LedgerHold){.unit = "pg.service", .run = "a1", .policy.kind = MEMORY_POLICY_ANY});
         instance->has_stood = instance->was_ready = true;
-        assert_text(
-                instances_and_holds(*state, ledger),
-                "[{\"name\":\"pg\",\"pageSizeBytes\":2097152,\"pagesWanted\":20,\"stood\":true,\"ready\":true,"
-                "\"nodes\":{\"0\":20}}]"
-                "[{\"unit\":\"pg.service\",\"run\":\"a1\",\"granted\":\"pg\"}]");
+        assert_text(instances_and_holds(*state, ledger),
+                    "[{\"name\":\"pg\",\"pageSizeBytes\":2097152,\"pagesWanted\":20,\"stood\":true,"
+                    "\"nodes\":{\"0\":20}}]"
+                    "[{\"unit\":\"pg.service\",\"run\":\"a1\",\"granted\":\"pg\"}]");
         instance->pages_wanted = instance->grants.items[0].pages = 30;
+        instance->was_ready = false;
         assert_text(
                 instances_and_holds(*state, ledger),
-                "[{\"name\":\"pg\",\"pageSizeBytes\":2097152,\"pagesWanted\":30,\"stood\":true,\"ready\":true,"
+                "[{\"name\":\"pg\",\"pageSizeBytes\":2097152,\"pagesWanted\":30,\"stood\":true,\"unready\":true,"
                 "\"nodes\":{\"0\":30}}]"
                 "[{\"unit\":\"pg.service\",\"run\":\"a1\",\"granted\":{\"name\":\"pg\","
                 "\"pageSizeBytes\":2097152,\"pagesWanted\":20,\"nodes\":{\"0\":20}}}]");
