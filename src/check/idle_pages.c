@@ -17,7 +17,8 @@ static UnitUse *unit_of(Arena *arena, HostUse *use, const char *name) {
         return unit;
 }
 
-/* Who was not let start is in the ledger with what its instance wants. */
+/* Who was not let start is in the ledger with what its instance wants, and like the plan nobody knows its policy: what
+ * the plan keeps for that is not idle. */
 static LedgerHold *hold_of(Arena *arena, Ledger *ledger, const DemandInstance *demand) {
         LedgerHold *hold = ledger_hold(ledger, demand->config->unit, NULL);
 
@@ -26,7 +27,6 @@ static LedgerHold *hold_of(Arena *arena, Ledger *ledger, const DemandInstance *d
                 *hold = (LedgerHold){
                         .unit = demand->config->unit,
                         .run = "",
-                        .policy = demand->policy,
                         .is_assumed = true,
                         .granted = {.name = demand->config->name,
                                     .page_size_bytes = demand->options[0].page_size_bytes,
