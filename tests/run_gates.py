@@ -26,6 +26,9 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 
+sys.path.append(str(pathlib.Path(__file__).resolve().parent / "vm"))
+
+from older_states import of_version  # noqa: E402
 from run_daemon import (
     CONFIG,
     MIB,
@@ -627,6 +630,14 @@ def test_state_of_version_2(host: Host, fixture: str = "one-node") -> None:
 def test_state_of_version_3(host: Host, fixture: str = "one-node") -> None:
     """As 3f146ab wrote it."""
     check_upgraded(host, (STATES / "version-3.json").read_text(), "", FOUND)
+
+
+def test_states_of_guests(host: Host, fixture: str = "one-node") -> None:
+    """What guests make of the state that is there is what these builds wrote."""
+    for version in (1, 2, 3):
+        written = json.loads((STATES / f"version-{version}.json").read_text())
+        made = of_version(json.loads((STATES / "version-3.json").read_text()), version)
+        check(made == written, f"version {version}: {made}")
 
 
 def of_later_version(**more: object) -> str:

@@ -23,6 +23,7 @@ GUEST_MODULES = (
     "databases.py",
     "guestlib.py",
     "memory.py",
+    "older_states.py",
     "packaged.py",
     "scenario.py",
 )

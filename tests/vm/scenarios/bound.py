@@ -1,9 +1,15 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """MariaDB and PostgreSQL by their own files, bound to the second node: nothing says how large they
 are, and it is reserved early what they take, where they are to have it, and nowhere else. Then MariaDB
-is bound no longer: what it may take from PostgreSQL is covered, and nothing more is."""
+is bound no longer: what it may take from PostgreSQL is covered, and nothing more is. While both run, hugeplan is
+replaced by one that finds the state which an earlier or a later one left: nobody loses a page by it."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
 
 from databases import (
+    charged,
     check_postgresql,
     drop_in,
     installed_postgresql,
@@ -21,6 +27,7 @@ from guestlib import (
     hugetlb_mappings,
     instance,
     output,
+    messages,
     pools,
     sh,
     status,
@@ -29,7 +36,8 @@ from guestlib import (
     used_nodes,
     wait_for,
 )
-from memory import configure, reload
+from memory import configure, pages_service, reload, watched_pools
+from older_states import of_version
 from scenario import Boot, Content, Node, Scenario
 
 MARIADB = "mariadb.service"
@@ -41,6 +49,8 @@ BUFFER_POOL = 160
 LEAST = (BUFFER_POOL + 2 * 16) * MIB // DEFAULT_PAGE_BYTES
 FIGURE = LEAST + (3 * 2 + 2 * CACHES) * MIB // DEFAULT_PAGE_BYTES
 SHARED_BUFFERS = 128
+COLD = 60  # pages of one that touches none
+STATE = Path("/run/hugeplan/state.json")
 
 
 def bound() -> None:
@@ -48,6 +58,7 @@ def bound() -> None:
     mariadb()
     postgresql()
     unbound_beside_bound()
+    over_other_versions()
     check_units(MARIADB, postgresql_unit(installed_postgresql()))
 
 
@@ -106,6 +117,73 @@ def never_ran() -> None:
     covered("failed")
 
 
+def over_other_versions() -> None:
+    """As `dpkg -i` of an older or of a newer package has it: the daemon is stopped and another started."""
+    configure("30-fails", None)
+    configure("40-cold", f"[Instance]\nUnit=cold.service\nPages={COLD}\n")
+    systemctl("daemon-reload")
+    reload()
+    systemctl(f"start cold.service {MARIADB}", "one that is confined to nothing starts, and MariaDB again")
+    check(wait_for(lambda: unit("hugeplan-look@mariadb.service", "SubState") == "exited", 90), "MariaDB is looked at")
+    covered("with neighbours")
+    check(sum(one["cover"] for one in status()["pools"]) > 0, "PostgreSQL has a cover", status())
+    replaced("from version 1", lambda state: of_version(state, 1))
+    replaced("from version 2", lambda state: of_version(state, 2))
+    replaced("from a later version", later)
+    all_is_given_back()
+
+
+def later(state: dict) -> dict:
+    for one in (state, *state["pools"], *state["instances"], *state["holds"]):
+        one["later"] = {"more": [1]}
+    return {**state, "version": 9, "readableBy": 3}
+
+
+def replaced(when: str, written: Callable[[dict], dict]) -> None:
+    before, counts, pids = owned(), pools(), running()
+    with watched_pools(counts) as seen:
+        systemctl("stop hugeplan.service hugeplan.socket")
+        STATE.write_text(json.dumps(written(json.loads(STATE.read_text()))))
+        systemctl("start hugeplan.socket hugeplan.service", f"{when}: hugeplan starts")
+        covered(when)
+    check_equal(running(), pids, f"{when}: the databases run on")
+    lowest = {node: low for node, (low, _) in seen.items()}
+    check_equal(lowest, counts, f"{when}: no page is lost, at no time")
+    check_equal((owned(), pools()), (before, counts), f"{when}: each has what it had")
+    exact = wait_for(promises_are_exact, 10)
+    check(exact, f"{when}: what is reserved is known exactly", status()["reserved"])
+    lost = [line for line in messages("--unit=hugeplan.service", "--since=-1min") if "state.json" in line]
+    check_equal(lost, [], f"{when}: nothing is said to be lost")
+
+
+def running() -> list[str]:
+    return [unit(name, "MainPID") for name in (MARIADB, postgresql_unit(installed_postgresql()))]
+
+
+def owned() -> object:
+    """What is whose: by pool, by instance, and what units keep."""
+    now = status()
+    return ([(one["node"], one["owned"], one["cover"]) for one in now["pools"]],
+            [(one["name"], one["verdict"], one["pagesGranted"], one["nodes"], one["untilRestart"])
+             for one in now["instances"]])
+
+
+def promises_are_exact() -> bool:
+    name = postgresql_unit(installed_postgresql())
+    told = [(one["pages"], one["likely"]) for one in status()["reserved"] if one["unit"] == name]
+    return told == [(charged(name).promised, False)]
+
+
+def all_is_given_back() -> None:
+    systemctl(f"stop cold.service {MARIADB} {postgresql_unit(installed_postgresql())}", "all stop")
+    for name in ("20-mariadb", "30-postgresql", "40-cold"):
+        configure(name, None)
+    systemctl("daemon-reload")
+    reload()
+    wait_for(lambda: not any(pools().values()), 20)
+    check_equal(set(pools().values()), {0}, "and without their files every page is given back")
+
+
 def takers() -> set[str]:
     return {one["taker"] for one in status()["covers"]}
 
@@ -148,6 +226,8 @@ SCENARIO = Scenario(
     suites=("trixie",),
     more_suites=("bookworm",),
     files={
+        "/etc/systemd/system/cold.service": pages_service(f"reserve {COLD}"),
+        "/etc/systemd/system/cold.service.d/zz.conf": "[Service]\nNUMAPolicy=default\n",
         "/etc/systemd/system/fails.service": "[Service]\nType=oneshot\nExecStart=/bin/false\n",
         "/etc/hugeplan.d/20-mariadb.conf": (
             f"[Instance]\nEngine=mariadb\nNodes={NODE}\nPlacement=bind\n"
@@ -164,5 +244,5 @@ aria_pagecache_buffer_size = {CACHES}M
     },
     files_on={"bookworm": files(15), "trixie": files(17)},
     enable=(MARIADB,),
-    boots=(Boot(bound),),
+    boots=(Boot(bound, limit_sec=1200),),
 )
