@@ -543,6 +543,34 @@ def test_memory_policy_of_a_late_node(host: Host, fixture: str = "two-nodes-hole
         host.stop(daemon)
 
 
+def test_group_comes_and_goes(host: Host, fixture: str = "one-node") -> None:
+    """With a group that is not there systemd starts nothing, not even the gate: the units are read anew without it as
+    it goes, and with it as it comes back. Meanwhile the gate, which has no right to segments, says so."""
+    host.config("20-pg.conf", PG + "SharedMemory=sysv\n")
+    host.write("etc/group", "root:x:0:\nhugetlb:x:990:\n")
+    host.write("proc/self/status", "Gid:\t33\t33\t33\t33\nGroups:\t33 \nCapEff:\t0000000000000000\n")
+    host.write("proc/sys/vm/hugetlb_shm_group", "0\n")
+    dropin = "run/systemd/generator/pg.service.d/10-hugeplan.conf"
+    host.write(dropin, "[Service]\nSupplementaryGroups=hugetlb\n")
+    with systemd_of(host, "pg.service") as systemd:
+        daemon = host.start()
+        check(host.path("proc/sys/vm/hugetlb_shm_group").read_text().strip() == "990", "the kernel knows the group")
+        check(systemd.n_reread == 0, "nothing is outdated")
+        systemd.on_start = lambda: host.write(dropin, "[Service]\n")
+        replace(host.path("etc/group"), "root:x:0:\n")
+        wait_until("systemd reads its units without it", lambda: systemd.n_reread == 1)
+        told = host.gate("pg.service", "pg")
+        check(told.returncode == 1 and "there is no group 'hugetlb'" in told.stderr, f"{told}")
+        check("/etc/hugeplan.d/20-pg.conf" in told.stderr and "systemd-sysusers" in told.stderr, told.stderr)
+        systemd.on_start = lambda: host.write(dropin, "[Service]\nSupplementaryGroups=hugetlb\n")
+        replace(host.path("etc/group"), "root:x:0:\nhugetlb:x:991:\n")
+        wait_until("systemd reads them with it", lambda: systemd.n_reread == 2)
+        wait_until("the kernel knows the new one",
+                   lambda: host.path("proc/sys/vm/hugetlb_shm_group").read_text().strip() == "991")
+        check(host.gate("pg.service", "pg").returncode == 0, "the gate lets it start")
+        host.stop(daemon)
+
+
 def test_instances_of_one_unit(host: Host, fixture: str = "one-node") -> None:
     """Each is let start once in a run, in whatever order its unit asks for them."""
     host.config("20-a.conf", "[Instance]\nPages=100\nUnit=x.service\n")

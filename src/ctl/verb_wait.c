@@ -7,7 +7,7 @@
  * database must not stay down because hugeplan is broken; where it is silent, and may yet come back
  * or be replaced, it does so only to let the database start. */
 #include "base/text.h"
-#include "ctl/gate_memory.h"
+#include "ctl/gate_inside.h"
 #include "ctl/gate_size.h"
 #include "ctl/observe/progress.h"
 #include "ctl/verbs.h"
@@ -132,7 +132,7 @@ static bool judge_alone(Command *command, const char *name, Status **ret_status,
                 if (ret->reason.kind != REASON_NONE)
                         ret->verdict = VERDICT_REFUSED;
         }
-        gate_judge_memory(command, *ret_status, ret);
+        gate_judge_inside(command, *ret_status, ret);
         return true;
 }
 
@@ -284,7 +284,7 @@ static int tell_answer(Command *command, const char *name, const char *error_nam
                                       &instance) < 0)
                 return decide_alone(command, name,
                                     error_name ? error_name : "its answer makes no sense");
-        gate_judge_memory(command, NULL, &instance);
+        gate_judge_inside(command, NULL, &instance);
         return tell(command, &instance);
 }
 

@@ -9,6 +9,7 @@
  * that cannot end in a deadlock; but while it reads units it does not answer, hence the limit. */
 #include "daemon/units.h"
 #include "base/text.h"
+#include "config/instance_limits.h"
 #include "demand/unit_policy.h"
 #include "host/host_sources.h"
 #include "host/unit_facts.h"
@@ -121,21 +122,16 @@ void units_refresh(Units *units) {
                 accept(units, TAKE_PTR(arena), key, loaded);
 }
 
-/* ---- nodes that come and go ---- */
+/* ---- what comes and goes ---- */
 
 /* By what the generator has written for UNIT; of one that others have in hand nothing is known. */
-static bool is_policy_outdated(const Units *units, Arena *arena, const char *unit,
-                               const IdSet *with_memory) {
-        const MemoryPolicy policy = unit_policy(keeper_config(units->keeper), unit);
+static bool is_outdated(const Units *units, Arena *arena, const DropinInput *now,
+                        const char *unit) {
         const char *path = arena_printf(arena, PATH_GENERATOR_DIR "/%s.d/" NAME_DROPIN, unit);
         char *text = NULL;
 
-        if (policy.kind == MEMORY_POLICY_ANY ||
-            root_read_file(units->root, arena, path, SOURCE_BYTES_MAX, &text, NULL) < 0)
-                return false;
-        bool has_policy = strstr(text, "\nNUMAPolicy=");
-
-        return has_policy != dropin_can_have_policy(&policy, with_memory);
+        return root_read_file(units->root, arena, path, SOURCE_BYTES_MAX, &text, NULL) == 0 &&
+               dropin_is_outdated(arena, now, unit, text);
 }
 
 static void on_reread(void *userdata, int error) {
@@ -146,30 +142,44 @@ static void on_reread(void *userdata, int error) {
         if (error < 0)
                 log_line(
                         LOG_WARNING,
-                        "systemd has not read its units anew (%s): units start without the memory policy of "
-                        "their instances, or not at all; run 'systemctl daemon-reload'",
+                        "systemd has not read its units anew (%s): units start without the memory policy or "
+                        "the group of their instances, or not at all; run 'systemctl daemon-reload'",
                         strerror(-error));
         units->on_reread(units->userdata);
 }
 
-void units_follow_nodes(Units *units) {
+void units_follow_host(Units *units) {
         CLEANUP(arena_freep) Arena *arena = arena_new();
+        const Config *config = keeper_config(units->keeper);
         const Look *look = keeper_look(units->keeper);
         IdSet nodes = look ? topology_memory_nodes(look->topology) : units->nodes;
+        const Accounts accounts = accounts_for_limits(units->root, arena, config);
+        const DropinInput now = {
+                .config = config,
+                .ctl = "",
+                .has_group = account_find_group(arena, &accounts, NAME_HUGETLB_GROUP),
+                .memory_nodes = &nodes,
+        };
 
-        if (id_set_equals(&nodes, &units->nodes) || units->reread)
+        if (units->reread ||
+            (id_set_equals(&nodes, &units->nodes) && now.has_group == units->has_group))
                 return;
         units->nodes = nodes;
-        const SourceNames names = dropin_units(arena, keeper_config(units->keeper));
+        units->has_group = now.has_group;
+        const SourceNames names = dropin_units(arena, config);
 
         if (!unit_manager_exists(units->root) ||
-            !VEC_ANY(unit, &names, is_policy_outdated(units, arena, *unit, &nodes)))
+            !VEC_ANY(unit, &names, is_outdated(units, arena, &now, *unit)))
                 return;
         log_line(
                 LOG_NOTICE,
-                "memory is on node %s now: systemd reads its units anew (daemon-reload), for the memory policy of "
-                "units that are bound to nodes",
-                id_set_format(arena, &nodes));
+                "memory is on node %s now%s: systemd reads its units anew (daemon-reload), for the memory policy of "
+                "units that are bound to nodes%s",
+                id_set_format(arena, &nodes),
+                !config_needs_group(config) ? ""
+                : now.has_group             ? ", and there is the group '" NAME_HUGETLB_GROUP "'"
+                                            : ", and there is no group '" NAME_HUGETLB_GROUP "'",
+                config_needs_group(config) ? ", and their groups" : "");
         int r = unit_start_new(units->root, NULL, units->loop, start_limit_usec, on_reread, units,
                                &units->reread);
 

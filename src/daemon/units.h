@@ -21,7 +21,8 @@ typedef struct Units {
         UnitQuery *query;     /* on its way, while the loop runs; NULL: none */
         Arena *query_arena;
         const char *query_key;
-        IdSet nodes; /* that had memory when it was looked last whether the units' policies can be had */
+        IdSet nodes; /* that had memory when it was looked last whether the units' lines can be had */
+        bool has_group;                    /* NAME_HUGETLB_GROUP, likewise */
         UnitStart *reread;                 /* systemd is reading its units anew; NULL: it is not */
         void (*on_reread)(void *userdata); /* told when that is over */
 } Units;
@@ -32,9 +33,9 @@ void units_begin(Units *units);
 /* Asks and waits, unless it can be seen from files that the answer would be that of before. */
 void units_refresh(Units *units);
 
-/* Nodes have come or gone: where a unit's drop-in has a memory policy that cannot be had, or lacks one that can be
+/* Nodes or the group have come or gone: where a unit's drop-in has a line that cannot be had, or lacks one that can be
  * had now (units/dropin.h), systemd is asked to read its units anew, once for each change. */
-void units_follow_nodes(Units *units);
+void units_follow_host(Units *units);
 
 /* Adds what is wrong with the units, as far as systemd has answered. */
 void units_judge(const Units *units, Arena *arena, const Config *files, Diags *problems);

@@ -9,6 +9,7 @@
 
 #include "base/index.h"
 #include "base/text.h"
+#include "config/instance_limits.h"
 #include "daemon/journal.h"
 #include "demand/learned.h"
 #include "host/probe.h"
@@ -297,6 +298,15 @@ static void watch_files(Watch *watch, const Topology *topology) {
                 watch_file(watch, page_size_path(arena, PATH_THP, size->bytes, ""), false);
 }
 
+/* The group comes by systemd-sysusers, and goes by groupdel(8): both write another file in its place. */
+static void watch_accounts(Watch *watch) {
+        if (!config_needs_group(keeper_config(watch->keeper)) == !watch->accounts)
+                return;
+        if (watch->accounts > 0)
+                inotify_rm_watch(watch->inotify_fd, watch->accounts);
+        watch->accounts = watch->accounts ? 0 : watch_path(watch, PATH_ETC, IN_MOVED_TO);
+}
+
 /* ---- units that run ---- */
 
 static void unwatch_unit(const Watch *watch, WatchedUnit *unit) {
@@ -388,6 +398,7 @@ void watch_refresh(Watch *watch) {
                 watch->nodes = nodes;
                 watch_files(watch, topology);
         }
+        watch_accounts(watch);
         watch_refresh_units(watch);
         look_at_promises_again(watch);
 }
@@ -411,7 +422,10 @@ static void on_changed(Watch *watch, const struct inotify_event *event) {
 
         if (is_lost || (file && file->is_of_host && event->mask & IN_MODIFY))
                 keeper_note_host_written(watch->keeper, clock_now_usec());
-        if (is_lost || file ||
+        bool is_group = event->wd == watch->accounts && event->len > 0 &&
+                        text_equals(event->name, text_base_name(PATH_GROUP));
+
+        if (is_lost || file || is_group ||
             ARRAY_ANY(unit, watch->units, watch->n_units, unit->seen == event->wd))
                 arm_settle(watch, settle_usec);
         if (is_lost || ARRAY_ANY(unit, watch->units, watch->n_units, unit->number == event->wd)) {

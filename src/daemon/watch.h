@@ -36,7 +36,8 @@ typedef struct Watch {
         LoopIo inotify, uevents;
         WatchedFile files[256];
         size_t n_files;
-        IdSet nodes; /* the nodes whose files are watched */
+        IdSet nodes;  /* the nodes whose files are watched */
+        int accounts; /* of the directory of PATH_GROUP; 0: nobody needs the group */
         WatchedUnit *units;
         size_t n_units;
         unsigned n_unit_looks; /* at units that have ended, as far as one can see, and are not gone */

@@ -99,6 +99,7 @@
 
 /* Accounts and their limits. One group may make System V segments of huge pages: ours, by
  * sysusers.d, so that databases of several owners can be members. */
+#define PATH_ETC               "/etc"
 #define PATH_PASSWD            "/etc/passwd"
 #define PATH_GROUP             "/etc/group"
 #define PATH_USR_PASSWD        PATH_USR_LIB "/passwd" /* nss-altfiles: image-based systems */

@@ -23,7 +23,8 @@
         X(SIZE_UNKNOWN, "size-unknown") /* Memory=auto, and the engine could not be asked yet */   \
         X(NO_HUGETLB_LIMIT, "no-hugetlb-limit") /* Isolate=yes, and the unit cannot be limited */  \
         X(MEMORY_LIMIT, "memory-limit")   /* MemoryMax= or its like is below the huge pages */     \
-        X(MOUNT_MISSING, "mount-missing") /* nothing is mounted where Mount= wants it */
+        X(MOUNT_MISSING, "mount-missing") /* nothing is mounted where Mount= wants it */           \
+        X(SHM_GROUP_MISSING, "shm-group-missing") /* the unit has no right to System V segments */
 
 #define REASON_ENUMERATOR(name, id) REASON_##name,
 typedef enum ReasonKind { REASONS(REASON_ENUMERATOR) REASON_KINDS } ReasonKind;

@@ -68,7 +68,7 @@ static void add_group(Arena *arena, const LimitsInput *input, LimitsPlan *plan, 
                 diags_tell(problems,
                            (Diag){.severity = SEVERITY_ERROR,
                                   .id = problem_id(PROBLEM_SHM_GROUP_MISSING),
-                                  .remedy = "run 'systemd-sysusers', then 'hugeplanctl reload'"},
+                                  .remedy = SHM_GROUP_REMEDY},
                            "the group '" NAME_HUGETLB_GROUP
                            "' does not exist, so System V segments of huge pages stay forbidden");
                 return;

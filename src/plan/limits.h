@@ -17,6 +17,9 @@ typedef struct LimitsPlan {
         HostWrites writes; /* what has to be written */
 } LimitsPlan;
 
+/* Where the group NAME_HUGETLB_GROUP is missing. */
+#define SHM_GROUP_REMEDY "run 'systemd-sysusers', then 'hugeplanctl reload'"
+
 typedef struct LimitsInput {
         const Config *config;
         const Plan *plan;

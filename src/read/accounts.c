@@ -57,18 +57,23 @@ static bool is_elsewhere(Arena *arena, const SourceText *nsswitch, const char *d
         return false;
 }
 
+Accounts accounts_read_groups(Arena *arena, const Sources *sources) {
+        Accounts accounts = {};
+
+        add_file(arena, sources, PATH_GROUP, false, &accounts.groups);
+        add_file(arena, sources, PATH_USR_GROUP, false, &accounts.groups);
+        return accounts;
+}
+
 Accounts accounts_read(Arena *arena, const Sources *sources) {
         SourceText nsswitch = source_read(sources, arena, PATH_NSSWITCH);
-        Accounts accounts = {
-                .users_elsewhere = is_elsewhere(arena, &nsswitch, "passwd"),
-                .groups_elsewhere = is_elsewhere(arena, &nsswitch, "group"),
-        };
+        Accounts accounts = accounts_read_groups(arena, sources);
 
+        accounts.users_elsewhere = is_elsewhere(arena, &nsswitch, "passwd");
+        accounts.groups_elsewhere = is_elsewhere(arena, &nsswitch, "group");
         /* The administrator's file comes before the vendor's. */
         add_file(arena, sources, PATH_PASSWD, true, &accounts.users);
         add_file(arena, sources, PATH_USR_PASSWD, true, &accounts.users);
-        add_file(arena, sources, PATH_GROUP, false, &accounts.groups);
-        add_file(arena, sources, PATH_USR_GROUP, false, &accounts.groups);
         return accounts;
 }
 

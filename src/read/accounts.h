@@ -31,6 +31,8 @@ typedef struct Accounts {
 } Accounts;
 
 Accounts accounts_read(Arena *arena, const Sources *sources);
+/* The groups of the files alone. */
+Accounts accounts_read_groups(Arena *arena, const Sources *sources);
 
 /* NULL where the files have no such name. A name of digits is an id, whether or not somebody has it, as
  * systemd takes User= and Group=. */

@@ -28,7 +28,7 @@ typedef struct Served {
 
 /* set_mempolicy(2) takes a mask of which one node has memory, and systemd fails the start of every process of the
  * unit where it does not (exit status 242, NUMA_POLICY), of whatever prefix its command line has: exec_invoke(). */
-bool dropin_can_have_policy(const MemoryPolicy *policy, const IdSet *memory_nodes) {
+static bool can_have_policy(const MemoryPolicy *policy, const IdSet *memory_nodes) {
         return !memory_nodes || id_set_meets(&policy->nodes, memory_nodes);
 }
 
@@ -39,7 +39,7 @@ static void add_numa_policy(Text *text, const Served *served, const DropinInput 
 
         if (policy.kind == MEMORY_POLICY_ANY)
                 return;
-        if (!dropin_can_have_policy(&policy, input->memory_nodes)) {
+        if (!can_have_policy(&policy, input->memory_nodes)) {
                 text_printf(
                         text,
                         "# Without NUMAPolicy=%s: node %s has no memory now, and not even the gate could be "
@@ -77,9 +77,13 @@ static void add_limits(Text *text, const Served *served, const DropinInput *inpu
         }
         if (largest)
                 text_printf(text, "LimitMEMLOCK=%s\n", largest);
-        if (input->has_group &&
-            ARRAY_FIND(instance, served->instances, served->n, instance_needs_group(*instance)))
-                text_add(text, "SupplementaryGroups=" NAME_HUGETLB_GROUP "\n");
+        if (ARRAY_FIND(instance, served->instances, served->n, instance_needs_group(*instance)))
+                text_add(
+                        text,
+                        input->has_group
+                                ? "SupplementaryGroups=" NAME_HUGETLB_GROUP "\n"
+                                : "# Without SupplementaryGroups=" NAME_HUGETLB_GROUP
+                                  ": there is no such group now, and not even the gate could be started with it.\n");
 }
 
 /* Who gets more transparent huge pages than it asks for is served by itself. */
@@ -184,4 +188,13 @@ Dropins dropins_make(Arena *arena, const DropinInput *input) {
                                  make_text(arena, &(Served){&gated.items[i], n}, input)};
         }
         return dropins;
+}
+
+bool dropin_is_outdated(Arena *arena, const DropinInput *now, const char *unit, const char *text) {
+        static const char *const lines[] = {"\nNUMAPolicy=", "\nSupplementaryGroups="};
+        const Dropins dropins = dropins_make(arena, now);
+        const Dropin *made = VEC_FIND(dropin, &dropins, text_equals(dropin->unit, unit));
+
+        return made && ARRAY_ANY(line, lines, ARRAY_LEN(lines),
+                                 !strstr(made->text, *line) != !strstr(text, *line));
 }

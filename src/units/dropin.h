@@ -28,9 +28,9 @@ typedef struct DropinInput {
         const IdSet *memory_nodes; /* the nodes that have memory; NULL: not known */
 } DropinInput;
 
-/* Whether a unit can be started with POLICY while MEMORY_NODES (NULL: not known) have memory. Else its drop-in is
- * without it, so that its gate runs and says what is missing. */
-bool dropin_can_have_policy(const MemoryPolicy *policy, const IdSet *memory_nodes);
+/* Whether TEXT, the drop-in of UNIT, names what the host lacks by now, or leaves out what it has now. With what is not
+ * there no process of the unit could be started: it is left out, so that the gate runs and says what is missing. */
+bool dropin_is_outdated(Arena *arena, const DropinInput *now, const char *unit, const char *text);
 
 /* The units that are to have one, sorted. */
 SourceNames dropin_units(Arena *arena, const Config *config);

@@ -261,7 +261,7 @@ void manager_reload(Manager *manager, bool is_forced) {
         (void) manager, (void) is_forced;
 }
 
-void units_follow_nodes(Units *units) {
+void units_follow_host(Units *units) {
         require(!units->reread);
 }
 

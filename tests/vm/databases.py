@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -112,5 +111,7 @@ def psql(statement: str) -> str:
 
 def drop_in(name: str) -> str:
     """The text of the drop-in that hugeplan's generator wrote for a unit; "" if it wrote none."""
-    path = f"/run/systemd/generator/{name}.d/10-hugeplan.conf"
-    return output(f"cat '{path}'") if os.path.exists(path) else ""
+    try:
+        return Path(f"/run/systemd/generator/{name}.d/10-hugeplan.conf").read_text()
+    except FileNotFoundError:  # also while systemd reads its units
+        return ""

@@ -253,7 +253,8 @@ static bool notify_gates(Manager *manager, ManagerNews news, bool *ret_wants_rou
         GateView view = {};
         bool is_any_starting = false, is_any_answered = false;
 
-        units_follow_nodes(&manager->units);
+        if (news != MANAGER_DUE)
+                units_follow_host(&manager->units);
         if (news == MANAGER_REREAD)
                 gates_ask_again(manager);
         for (Client *client = manager->clients; client; client = client->next)

@@ -301,8 +301,46 @@ static void test_limits(void **state) {
         const DropinInput input = {.config = config, .ctl = ctl};
 
         dropins = dropins_make(*state, &input);
-        assert_null(strstr(dropins.items[0].text, "SupplementaryGroups="));
-        assert_contains(dropins.items[0].text, "LimitMEMLOCK=infinity\n");
+        assert_null(strstr(dropins.items[0].text, "\nSupplementaryGroups="));
+        assert_contains(dropins.items[0].text,
+                        "LimitMEMLOCK=infinity\n# Without SupplementaryGroups=hugetlb: ");
+}
+
+/* What the host has by now, and the drop-in of before. */
+static void test_outdated(void **state) {
+        static const struct {
+                const char *lines, *nodes, *text;
+                bool has_group, is_outdated;
+        } rows[] = {
+                {"Engine=oracle", "0", "\nSupplementaryGroups=hugetlb\n", true, false},
+                {"Engine=oracle", "0", "\nSupplementaryGroups=hugetlb\n", false, true},
+                {"Engine=oracle", "0", "\n# Without SupplementaryGroups=hugetlb\n", true, true},
+                {"Engine=oracle", "0", "\n# Without SupplementaryGroups=hugetlb\n", false, false},
+                {"Nodes=2\nPlacement=bind", "0,2", "\n# Without NUMAPolicy=bind\n", true, true},
+                {"Nodes=2\nPlacement=bind", "0", "\n# Without NUMAPolicy=bind\n", true, false},
+                {"Nodes=2\nPlacement=bind", "0", "\nNUMAPolicy=bind\n", true, true},
+                {"Nodes=2\nPlacement=bind", "0,2", "\nNUMAPolicy=bind\n", true, false},
+                {"Engine=postgresql", "0", "\n", false, false},
+        };
+
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+                const Config *config = config_make(
+                        *state, "a.conf",
+                        arena_printf(*state, "[Instance]\nPages=1\nUnit=a.service\n%s\n",
+                                     rows[i].lines),
+                        NULL);
+                IdSet nodes = {};
+
+                assert_int_equal(id_set_parse(rows[i].nodes, &nodes), 0);
+                const DropinInput now = {.config = config,
+                                         .ctl = ctl,
+                                         .has_group = rows[i].has_group,
+                                         .memory_nodes = &nodes};
+
+                assert_int_equal(dropin_is_outdated(*state, &now, "a.service", rows[i].text),
+                                 rows[i].is_outdated);
+                assert_false(dropin_is_outdated(*state, &now, "b.service", rows[i].text));
+        }
 }
 
 /* Who gets more than it asks for is served by its own unit, where systemd knows how. */
@@ -374,6 +412,7 @@ TEST_FILE(dropin) {
                 TEST(test_interleave),
                 TEST(test_interleave_beside_bound),
                 TEST(test_limits),
+                TEST(test_outdated),
                 TEST(test_memory_thp),
                 TEST(test_learning),
                 TEST(test_nothing),

@@ -77,12 +77,21 @@ def comes_and_goes() -> None:
 
 def gates_speak() -> None:
     """Without the group, and without the mount, that their drop-ins would name."""
-    output("sed -i '/^hugetlb:/d' /etc/group /etc/gshadow && systemctl daemon-reload")
+    check("SupplementaryGroups=hugetlb" in set_lines("sysv.service"), "a unit has its group", drop_in("sysv.service"))
+    output("groupdel hugetlb")
+    left_out = wait_for(lambda: "# Without SupplementaryGroups=hugetlb" in drop_in("sysv.service"))
+    check(left_out, "once that is deleted systemd reads its units anew", drop_in("sysv.service"))
+    check(sh("systemctl start sysv.service").returncode != 0, "without its group it does not start")
+    named = gate_said("sysv", "there is no group 'hugetlb'") and gate_said("sysv", "systemd-sysusers")
+    check(named, "its gate says so, and what to do", told_by("sysv"))
+    check_equal(unit("sysv.service", "LimitMEMLOCK"), "infinity", "it has the limit, that can always be had")
+    output("systemd-sysusers")
+    put_back = wait_for(lambda: "SupplementaryGroups=hugetlb" in set_lines("sysv.service"))
+    check(put_back, "the group is made again: systemd reads its units anew", drop_in("sysv.service"))
     started = sh("systemctl start sysv.service")
-    check(started.returncode == 0, "without its group a unit starts, with its gate", said(started))
-    text = drop_in("sysv.service")
-    check("SupplementaryGroups=" not in text and "LimitMEMLOCK=" in text, "which has the limit", text)
-    check_equal(unit("sysv.service", "LimitMEMLOCK"), "infinity", "that can always be had")
+    check(started.returncode == 0, "then it starts", said(started))
+    made, group = sh("getent group hugetlb").stdout.split(":")[2:3], output("cat /proc/sys/vm/hugetlb_shm_group")
+    check_equal([group], made, "and the kernel knows the group")
     check(sh("systemctl start mounted.service").returncode != 0, "without its mount it does not start")
     told = f"nothing is mounted at /srv/files (Mount= in {MOUNTED}:4)"
     check(gate_said("mounted", told), "its gate says so", told_by("mounted"))
@@ -184,7 +193,7 @@ SCENARIO = Scenario(
         ),
         "/etc/systemd/system/new.service": pages_service(f"hold {NEW_PAGES}"),
         "/etc/systemd/system/mounted.service": "[Service]\nExecStart=/bin/sleep infinity\n",
-        "/etc/systemd/system/sysv.service": "[Service]\nExecStart=/bin/sleep infinity\n",
+        "/etc/systemd/system/sysv.service": "[Service]\nUser=daemon\nExecStart=/bin/sleep infinity\n",
         "/srv/files/precious": "x\n",
     },
     boots=(

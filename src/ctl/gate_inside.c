@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "ctl/gate_inside.h"
+
+#include "base/size.h"
+#include "base/text.h"
+#include "config/instance_limits.h"
+#include "ctl/daemon_call.h"
+#include "host/host_sources.h"
+#include "host/probe.h"
+#include "host/unit_cgroup.h"
+#include "model/names.h"
+#include "plan/limits.h"
+#include "units/memory_limit.h"
+
+#include <linux/capability.h>
+#include <string.h>
+
+/* ---- memory ---- */
+
+static MemoryUse use_of(const StatusInstance *instance, const char *group) {
+        return (MemoryUse){instance->name, group,
+                           mul_saturated(instance->pages_wanted, instance->page_size_bytes)};
+}
+
+/* This instance, the others of its unit, and those whose units run already: they may share a slice. */
+static MemoryUses find_uses(Command *command, const Status *status, const StatusInstance *instance,
+                            const char *own_group) {
+        MemoryUses uses = {};
+
+        *vec_push(command->arena, &uses) = use_of(instance, own_group);
+        for (size_t i = 0; status && i < status->n_instances; i++) {
+                const StatusInstance *other = &status->instances[i];
+
+                if (!other->unit || text_equals(other->name, instance->name))
+                        continue;
+                const char *group =
+                        text_equals(other->unit, instance->unit)
+                                ? own_group
+                                : unit_cgroup_running(command->root, command->arena, other->unit);
+
+                if (group)
+                        *vec_push(command->arena, &uses) = use_of(other, group);
+        }
+        return uses;
+}
+
+static Reason judge_memory(Command *command, const Status *status, const StatusInstance *instance,
+                           const char *group) {
+        HostSources sources = host_sources(command->root);
+        const char *why;
+
+        if (!memory_limits_count_huge_pages(command->arena, &sources.sources))
+                return (Reason){};
+        MemoryLimits limits = memory_limits_read(command->arena, &sources.sources,
+                                                 unit_cgroup_hierarchy(command->root), group);
+
+        if (limits.n == 0)
+                return (Reason){};
+        MemoryUses uses =
+                find_uses(command, status ? status : ask_status(command, &why), instance, group);
+
+        return memory_limits_judge(command->arena, &limits, &uses);
+}
+
+/* ---- the right to System V segments ---- */
+
+/* As the kernel has it in can_do_hugetlb_shm(), of this process, which has what the unit gives to its database. */
+static bool may_have_segments(const Root *root, Arena *arena, uint64_t group) {
+        char *text = NULL, *line;
+        uint64_t value;
+
+        if (root_read_attribute(root, arena, PATH_SELF_STATUS, &text) < 0)
+                return true;
+        while ((line = strsep(&text, "\n"))) {
+                const char *rest = line, *name = text_next_word(arena, &rest, ":\t "), *word;
+
+                while (name && (word = text_next_word(arena, &rest, "\t ")))
+                        if (text_equals(name, "CapEff")
+                                    ? parse_hex_u64(word, &value) == 0 &&
+                                              value & (UINT64_C(1) << CAP_IPC_LOCK)
+                                    : TEXT_IS_ANY(name, "Gid", "Groups") &&
+                                              parse_u64(word, &value) == 0 && value == group)
+                                return true;
+        }
+        return false;
+}
+
+static Reason judge_right(Command *command, const StatusInstance *instance) {
+        Arena *arena = command->arena;
+        HostSources sources = host_sources(command->root);
+        const Accounts groups = accounts_read_groups(arena, &sources.sources);
+
+        if (account_find_group(arena, &groups, NAME_HUGETLB_GROUP))
+                return (Reason){};
+        const InstanceConfig *config = config_find(read_config(command), instance->name);
+
+        if (!config || !instance_needs_group(config))
+                return (Reason){};
+        const Topology *topology = probe_topology(command->root, arena);
+
+        if (topology_kernel_lacks(topology, KERNEL_SHM_BY_GROUP) ||
+            may_have_segments(command->root, arena, topology->limits.shm_group))
+                return (Reason){};
+        return (Reason){REASON_SHM_GROUP_MISSING,
+                        arena_printf(arena,
+                                     "there is no group '" NAME_HUGETLB_GROUP
+                                     "', and without it the kernel refuses the System V segments "
+                                     "of huge pages that %s describes",
+                                     config->file),
+                        SHM_GROUP_REMEDY};
+}
+
+/* ---- both ---- */
+
+void gate_judge_inside(Command *command, const Status *status, StatusInstance *instance) {
+        const char *group = instance->unit
+                                    ? unit_cgroup_own(command->root, command->arena, instance->unit)
+                                    : NULL;
+
+        if (!group || !verdict_lets_start(instance->verdict))
+                return;
+        Reason reason = judge_right(command, instance);
+
+        if (reason.kind == REASON_NONE)
+                reason = judge_memory(command, status, instance, group);
+        if (reason.kind == REASON_NONE)
+                return;
+        instance->verdict = instance->shortage == SHORTAGE_DEGRADE ? VERDICT_DEGRADED
+                                                                   : VERDICT_REFUSED;
+        instance->reason = reason;
+}
