@@ -2,7 +2,7 @@
 """Memory comes and goes: a DIMM for a node that is too small, one that makes a node of its own, and
 that one is pulled again. Instances that wait for memory become ready by themselves, and so does a unit
 that is bound to a node which comes late. Whatever a line of a unit's drop-in asks for cannot be had, its
-gate runs and says what is missing."""
+gate runs and says what is missing; also where the kernel is told not to know of nodes."""
 
 import re
 from typing import Any
@@ -95,6 +95,15 @@ def gates_speak() -> None:
     check(sh("systemctl start mounted.service").returncode != 0, "without its mount it does not start")
     told = f"nothing is mounted at /srv/files (Mount= in {MOUNTED}:4)"
     check(gate_said("mounted", told), "its gate says so", told_by("mounted"))
+
+
+def node_is_switched_off() -> None:
+    """To the kernel there is but node 0: it takes no policy for another."""
+    done = sh("systemctl start new.service")
+    check(done.returncode != 0, "numa=off: who is bound to a node that is not there does not start", said(done))
+    check(gate_said("new", f"node {NEW} does not exist"), "numa=off: its gate says which", told_by("new"))
+    check(gate_said("new", f"{BOUND}:6"), "numa=off: and by file and line why", told_by("new"))
+    check(not any("NUMA_POLICY" in one for one in told_by("new")), "numa=off: nothing kept it from that")
 
 
 def told_by(name: str) -> list[str]:
@@ -208,5 +217,6 @@ SCENARIO = Scenario(
                 "pull": pull("dimm-new"),
             },
         ),
+        Boot(node_is_switched_off, kernel_args="numa=off"),
     ),
 )
