@@ -940,6 +940,7 @@ def test_thief_is_named(host: Host, fixture: str = "two-nodes-hole") -> None:
     host.stop(daemon)
 
 
+ORACLE = "[Instance]\nEngine=oracle\nUser=oracle\nUnit=ora.service\nPages=100\n"
 PROVEN = {"version": 2, "proven": [{"name": "pg", "pageSizeBytes": 2 * MIB, "pages": 1000}]}
 RECORD_BYTES = 4096
 
@@ -994,6 +995,48 @@ def test_boot_guard(host: Host, fixture: str = "one-node") -> None:
     check(host.pool(0) == 1050, "and it stays open")
     plan = json.loads(host.ctl("--json=short", "plan").stdout)
     check(plan["steps"] == [] and plan["problems"] == [], str(plan))
+    host.stop(daemon)
+
+
+def test_login_limits(host: Host, fixture: str = "one-node") -> None:
+    """Limits of logins follow the plan; what could not be read takes nobody's away."""
+    limits = host.path("etc/security/limits.d/60-hugeplan.conf")
+
+    def text() -> str:
+        return limits.read_text() if limits.is_file() else ""
+
+    host.config("20-pg.conf", PG)
+    host.config("30-ora.conf", ORACLE)
+    for name in "passwd", "group":
+        host.write(f"etc/{name}", "root:x:0:0::/root:/bin/sh\noracle:x:54321:54321::/:/bin/sh\nhugetlb:x:999:\n")
+    daemon = host.start()
+    time.sleep(0.1)
+    check(not limits.parent.parent.exists(), "where logins have no limits of PAM's, none are written")
+    limits.parent.mkdir(parents=True)
+    check(host.ctl("reload").returncode == 0, "a reload")
+    wait_until("they are written", lambda: "oracle hard memlock 204800\n" in text())
+    check(limits.stat().st_mode & 0o777 == 0o644 and "postgres" not in text(), text())
+    written = limits.stat()
+    host.kill(daemon)
+    host.config("30-ora.conf", ORACLE + "Bogus=1\n")
+    daemon = host.start()
+    time.sleep(0.2)
+    check(limits.stat().st_ino == written.st_ino, "of a file with a mistake its limits stay as well")
+    host.config("30-ora.conf", ORACLE.replace("100", "200"))
+    check(host.ctl("reload").returncode == 0, "a reload")
+    wait_until("they follow", lambda: "oracle hard memlock 409600\n" in text())
+    host.remove_config("30-ora.conf")
+    limits.unlink()
+    (limits / "in-the-way").mkdir(parents=True)
+    check(host.ctl("reload").returncode == 0, "a reload")
+    wait_until("that they cannot be removed is said", lambda: "cannot remove" in host.log(daemon))
+    check(host.ctl("reload").returncode == 0, "a reload")
+    time.sleep(0.2)
+    check(host.log(daemon).count("cannot remove") == 1, "once")
+    shutil.rmtree(limits)
+    limits.write_text("# of before\n")
+    check(host.ctl("reload").returncode == 0, "a reload")
+    wait_until("nobody needs them", lambda: not limits.exists())
     host.stop(daemon)
 
 

@@ -17,5 +17,5 @@ typedef struct HostAfterInput {
 } HostAfterInput;
 
 /* The host's files with what hugepland writes below /proc/sys and /sys besides the pools, what the
- * generator writes at the next `systemctl daemon-reload`, and what hugeplan-limits.service does. */
+ * generator writes at the next `systemctl daemon-reload`, and what hugepland writes for logins. */
 Overlay host_after(Arena *arena, const HostAfterInput *input);

@@ -48,7 +48,6 @@ const Verb verbs[] = {
         {"listen", "NAME", 1, 1, verb_listen, NULL},
         {"look", "NAME [last]", 1, 2, verb_look, NULL},
         {"serve-metrics", "", 0, 0, verb_serve_metrics, NULL},
-        {"pam-limits", "", 0, 0, verb_pam_limits, NULL},
         {"cat-config", "", 0, 0, verb_cat_config, "Print the configuration files that count",
          .takes_draft = true},
 };

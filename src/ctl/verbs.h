@@ -35,7 +35,6 @@ int verb_listen(Command *command);
 int verb_log(Command *command);
 int verb_look(Command *command);
 int verb_metrics(Command *command);
-int verb_pam_limits(Command *command);
 int verb_plan(Command *command);
 int verb_release(Command *command);
 int verb_reload(Command *command);

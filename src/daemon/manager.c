@@ -191,6 +191,7 @@ static void end_round(Manager *manager) {
 
         told_log(&manager->told, status);
         tell_ready(manager, status);
+        login_limits_follow(&manager->login_limits, manager->keeper);
         if (manager->is_reload_begun &&
             keeper_reload_result(manager->keeper).state == KEEPER_RELOAD_APPLIED)
                 boot_open_guard(&manager->boot_guard);
@@ -348,6 +349,7 @@ int manager_new(const Root *root, Loop *loop, ManagerListener listener, Manager 
                 r = disk_new(root, loop, &manager->disk);
         if (r < 0)
                 return r;
+        manager->login_limits = (LoginLimits){.root = root, .disk = manager->disk};
         manager->boot_guard = (Boot){.root = root,
                                      .loop = loop,
                                      .disk = manager->disk,

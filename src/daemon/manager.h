@@ -8,6 +8,7 @@
 #include "daemon/boot.h"
 #include "daemon/disk.h"
 #include "daemon/files.h"
+#include "daemon/login_limits.h"
 #include "daemon/told.h"
 #include "daemon/units.h"
 #include "daemon/watch.h"
@@ -41,6 +42,7 @@ struct Manager {
         Keeper *keeper;
         Disk *disk;
         Boot boot_guard;
+        LoginLimits login_limits;
         Worker *worker;
         ApplyOperation operation; /* under way in the worker */
         LoopIo worker_io;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* hugeplan-generator: makes each database unit wait for its own reservation, and mounts of huge pages
- * for those that take them so; says as whom our units ask a database how much it needs, and which one they look at;
- * and has the unit run that writes limits of logins, where there are any.
+ * for those that take them so; says as whom our units ask a database how much it needs, and which one they look at.
  *
  * systemd.generator(7): runs before any unit is loaded, beside the other generators, with nothing
  * but the root file system. systemd does not act on its exit code, and since 254 a crash takes the other
@@ -10,7 +9,6 @@
  * exit code is 1 then. */
 #include "base/memory.h"
 #include "base/text.h"
-#include "config/instance_limits.h"
 #include "host/config_load.h"
 #include "host/host_sources.h"
 #include "host/mounts.h"
@@ -109,20 +107,6 @@ static int write_mount(Arena *arena, const Root *root, const Root *output, const
         return r;
 }
 
-/* Setting a unit up takes longer than what this one does, and few hosts need it: it is run where there is a file to
- * write, or one that may have to go; and where that cannot be told, for then it says so. */
-static bool wants_login_limits(const Root *root, const Config *config) {
-        return config->is_incomplete || config->fault.error < 0 ||
-               root_exists(root, PATH_PAM_LIMITS) ||
-               ARRAY_FIND(instance, config->instances, config->n_instances,
-                          instance_memory_lock(instance));
-}
-
-static const Dropin limits_dropin = {
-        NAME_LIMITS_WANTED_BY,
-        "# By hugeplan-generator, see hugepland(8)\n\n[Unit]\nWants=" NAME_LIMITS_UNIT "\n",
-};
-
 /* What is to be written. */
 typedef struct Wanted {
         const Config *config;
@@ -144,8 +128,6 @@ static Wanted find_once(Arena *arena, const Root *root) {
 
         wanted.dropins = dropins_make(arena, &input);
         vec_push_all(arena, &wanted.dropins, &askers);
-        if (wants_login_limits(root, wanted.config))
-                *vec_push(arena, &wanted.dropins) = limits_dropin;
         vec_push_all(arena, &wanted.dropins, &lookers);
         MountUnits units = {};
 
@@ -212,8 +194,8 @@ static const char usage[] =
         "hugeplan-generator [--root=DIR] NORMAL-DIR [EARLY-DIR LATE-DIR]\n"
         "\n"
         "Writes UNIT.d/" NAME_DROPIN " into NORMAL-DIR for every unit named in /etc/hugeplan.d,\n"
-        "so that the unit waits for its own huge pages, a mount unit for every Mount=, as whom\n"
-        "a database with Memory=auto is asked, and that limits of logins are to be written.\n"
+        "so that the unit waits for its own huge pages, a mount unit for every Mount=, and as whom\n"
+        "a database with Memory=auto is asked.\n"
         "Called by systemd; see hugepland(8).";
 
 int main(int argc, char **argv) {

@@ -37,8 +37,6 @@
 #define NAME_ANSWER            "answer"
 #define NAME_ANSWER_SEEN       "seen"
 #define NAME_MOUNTS_WANTED_BY  "multi-user.target"
-#define NAME_LIMITS_UNIT       "hugeplan-limits.service"
-#define NAME_LIMITS_WANTED_BY  "multi-user.target"
 #define PATH_SYSTEMD_RUNS      "/run/systemd/system" /* sd_booted(3) */
 #define PATH_USR_LIB           "/usr/lib"
 #define PATH_SYSTEMD_LIBRARIES PATH_USR_LIB "/systemd"

@@ -55,7 +55,7 @@ def check_order(units: pathlib.Path) -> list[str]:
     """The daemon counts a boot on disk before it reserves what that boot may die of."""
     service = (units / "hugeplan.service.in").read_text(encoding="utf-8")
     problems = []
-    if "systemd-remount-fs.service" not in after(service) or "ReadWritePaths=-/etc/hugeplan.d" not in service.splitlines():
+    if "systemd-remount-fs.service" not in after(service) or not re.search("^ReadWritePaths=-/etc/hugeplan.d", service, re.MULTILINE):
         problems.append("hugeplan.service: it starts when /etc/hugeplan.d cannot be written: a boot that dies of the "
                         "reservation would not have been counted")
     if "PrivateDevices=yes" in service.splitlines():

@@ -37,7 +37,6 @@ FILES = {
     "/usr/lib/systemd/system-generators/hugeplan-generator",
     "/usr/lib/systemd/system/hugeplan-ask@.service",
     "/usr/lib/systemd/system/hugeplan-learn@.service",
-    "/usr/lib/systemd/system/hugeplan-limits.service",
     "/usr/lib/systemd/system/hugeplan-look@.service",
     "/usr/lib/systemd/system/hugeplan-metrics.service",
     "/usr/lib/systemd/system/hugeplan-metrics.timer",

@@ -292,7 +292,7 @@ static const Case cases[] = {
                    {ORA_UNIT, "[Service]\nUser=oracle\n"},
                    {"/etc/security/limits.d/99-ora.conf", "oracle hard memlock 12G\n"}},
          .expects = "'12G' is no number"},
-        /* hugeplan-limits.service writes what suffices behind it, */
+        /* hugepland writes what suffices behind it, */
         {"limits-memlock", ORA, .kernel = "4.18.0",
          .files = {PASSWD,
                    {ORA_UNIT, "[Service]\nUser=oracle\n"},
