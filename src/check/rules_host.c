@@ -263,6 +263,31 @@ static void find_stale(RuleRun *run, const RuleInstance *instance) {
                 format_count(run->arena, needed));
 }
 
+/* The owner of an instance says how large it is; what he says takes memory from others' instances. */
+static void find_unbounded(RuleRun *run) {
+        const char *first = NULL;
+        Text names = text_in(run->arena);
+        bool has_several = false;
+
+        ARRAY_FOREACH(instance, run->instances, run->n_instances) {
+                const char *owner = instance->facts->owner.name;
+
+                if (!owner || !instance->config->engine->reserves)
+                        continue;
+                has_several = has_several || (first && !text_equals(first, owner));
+                first = first ? first : owner;
+                if (instance->config->memory_kind == MEMORY_AUTO &&
+                    instance->config->memory_bytes == 0)
+                        text_add_item(&names, instance->config->name);
+        }
+        if (has_several && names.length > 0)
+                rule_tell(
+                        run, (Diag){}, "write Memory=auto:SIZE with the most that each may come to",
+                        "the instances are of several owners, and what these say of a size is believed up to AutoMemory=%s of each node, without a bound of its own: %s",
+                        amount_format(run->arena, &run->input->config->host.auto_memory),
+                        text_string(&names));
+}
+
 /* ---- the next boots ---- */
 
 static void find_uncounted(RuleRun *run) {
@@ -309,6 +334,7 @@ static const RuleRow rows[] = {
         {RULE_CGROUP_MAX, NULL, find_group_max, NULL},
         {RULE_MEMORY_MAX, NULL, find_memory_max, NULL},
         {RULE_LEARNED_STALE, NULL, find_stale, NULL},
+        {RULE_AUTO_UNBOUNDED, NULL, NULL, find_unbounded},
         {RULE_REMOVE_IPC, NULL, find_remove_ipc, NULL},
         {RULE_BOOT_UNCOUNTED, NULL, NULL, find_uncounted},
 };

@@ -65,7 +65,8 @@ typedef struct SilencedRule {
 
 typedef struct HostConfig {
         ThpPolicy thp;
-        Amount keep_free; /* per node */
+        Amount keep_free;   /* per node */
+        Amount auto_memory; /* of each node, for all instances with Memory=auto together */
         bool may_compact;
         bool may_reclaim;
         bool may_drop_caches;
@@ -153,9 +154,9 @@ typedef struct InstanceConfig {
         const Engine *engine;
         const char *unit; /* NULL: none waits */
         MemoryKind memory_kind;
-        uint64_t memory_bytes;
-        PageCounts pages; /* none: Pages= not given */
-        Learned learned;  /* counts with MEMORY_AUTO only */
+        uint64_t memory_bytes; /* with MEMORY_AUTO: the most that may come of it; 0: no bound */
+        PageCounts pages;      /* none: Pages= not given */
+        Learned learned;       /* counts with MEMORY_AUTO only */
         /* Bytes, in order of preference; 0 stands for the kernel's default size. */
         uint64_t page_sizes[PAGE_SIZES_MAX];
         size_t n_page_sizes;

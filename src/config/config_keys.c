@@ -107,22 +107,33 @@ static const char *parse_size(KeyTarget *target, const char *value, uint64_t *re
 /* Below this a node's processes cannot live; see also plan.c. */
 static const uint64_t keep_free_min_hundredths = 100;
 
-static const char *set_keep_free(KeyTarget *target, const ConfigKey *key UNUSED,
-                                 const char *value) {
+static const char *set_amount(KeyTarget *target, const ConfigKey *key, const char *value) {
         Amount amount = {.is_share = text_ends_with(value, "%")};
         int r = amount.is_share ? parse_percent_hundredths(value, &amount.hundredths)
                                 : parse_size_bytes(value, &amount.bytes);
 
         if (r < 0)
                 return refuse(target, value);
-        if (amount.is_share ? amount.hundredths < keep_free_min_hundredths
-                            : amount.bytes < 64 * MIB)
-                return arena_printf(target->arena, "'%s' leaves the host too little to live on",
-                                    value);
-        if (amount.is_share && amount.hundredths == 10000)
-                return "nothing would be left to plan with";
-        target->host->keep_free = amount;
+        *(Amount *) config_key_member(target, key) = amount;
         return NULL;
+}
+
+static const char *set_keep_free(KeyTarget *target, const ConfigKey *key, const char *value) {
+        const Amount before = target->host->keep_free;
+        const char *wrong = set_amount(target, key, value);
+        const Amount *amount = &target->host->keep_free;
+
+        if (wrong)
+                return wrong;
+        if (amount->is_share ? amount->hundredths < keep_free_min_hundredths
+                             : amount->bytes < 64 * MIB)
+                wrong = arena_printf(target->arena, "'%s' leaves the host too little to live on",
+                                     value);
+        else if (amount->is_share && amount->hundredths == 10000)
+                wrong = "nothing would be left to plan with";
+        if (wrong)
+                target->host->keep_free = before;
+        return wrong;
 }
 
 static const char *add_silenced_rule(KeyTarget *target, const char *word) {
@@ -155,14 +166,24 @@ static const char *set_engine(KeyTarget *target, const ConfigKey *key UNUSED, co
         return NULL;
 }
 
+/* "8G", "auto", or "auto:64G" with a bound. */
 static const char *set_memory(KeyTarget *target, const ConfigKey *key UNUSED, const char *value) {
-        bool is_auto = text_equals(value, "auto");
-        const char *wrong = is_auto ? NULL
-                                    : parse_size(target, value, &target->instance->memory_bytes);
+        const char *bound = text_starts_with(value, "auto:") ? value + strlen("auto:") : NULL;
+        bool is_auto = bound || text_equals(value, "auto");
+        uint64_t bytes = 0;
+        const char *wrong = is_auto && !bound ? NULL
+                                              : parse_size(target, bound ? bound : value, &bytes);
 
-        if (!wrong)
-                target->instance->memory_kind = is_auto ? MEMORY_AUTO : MEMORY_BYTES;
-        return wrong;
+        if (wrong)
+                return wrong;
+        target->instance->memory_kind = is_auto ? MEMORY_AUTO : MEMORY_BYTES;
+        target->instance->memory_bytes = bytes;
+        return NULL;
+}
+
+static void reset_memory(KeyTarget *target) {
+        target->instance->memory_kind = MEMORY_UNSET;
+        target->instance->memory_bytes = 0;
 }
 
 /* "1081", or "2M:1081". */
@@ -345,7 +366,10 @@ const ConfigKey config_keys[] = {
         {SECTION_HOST, "TransparentHugePages", set_thp, "auto",
          "write one of auto, never, madvise, always, keep", HOST(thp)},
         {SECTION_HOST, "KeepFree", set_keep_free, "10%",
-         "write a share of each node's memory (1% to 99%) or a size of at least 64M"},
+         "write a share of each node's memory (1% to 99%) or a size of at least 64M",
+         HOST(keep_free)},
+        {SECTION_HOST, "AutoMemory", set_amount, "80%",
+         "write a share of each node's memory (0% to 100%) or a size", HOST(auto_memory)},
         {SECTION_HOST, "Compaction", set_boolean, "yes", expects_boolean, HOST(may_compact)},
         {SECTION_HOST, "Reclaim", set_boolean, "yes", expects_boolean, HOST(may_reclaim)},
         {SECTION_HOST, "DropCaches", set_boolean, "no", expects_boolean, HOST(may_drop_caches)},
@@ -373,8 +397,8 @@ const ConfigKey config_keys[] = {
          .check = name_check_unit},
         {SECTION_INSTANCE, "User", set_account, NULL, "write a user name", INSTANCE(user)},
         {SECTION_INSTANCE, "Group", set_account, NULL, "write a group name", INSTANCE(group)},
-        {SECTION_INSTANCE, "Memory", set_memory, NULL, "write a size such as 8G, or auto",
-         INSTANCE(memory_kind)},
+        {SECTION_INSTANCE, "Memory", set_memory, NULL,
+         "write a size such as 8G, auto, or auto:64G with a bound", .reset = reset_memory},
         {SECTION_INSTANCE, "Pages", set_pages, NULL,
          "write a whole number of pages, or one for each page size such as 1G:3 2M:1081",
          .reset = reset_pages},

@@ -4,11 +4,13 @@
 #include "base/index.h"
 #include "base/size.h"
 #include "base/text.h"
+#include "demand/bound.h"
 #include "demand/seen.h"
 #include "demand/unit_policy.h"
 
 typedef struct Context {
         Arena *arena;
+        const Config *config;
         const Topology *topology;
         Index *figures; /* by instance */
 } Context;
@@ -139,7 +141,8 @@ static Reason fill_automatic(const Context *context, const InstanceConfig *confi
         if (!is_known)
                 return refuse_unknown(context->arena, config, figure);
         option->pages = option->sizing.pages;
-        return (Reason){};
+        return bound_check(context->arena, context->config, config, context->topology,
+                           &(PageCount){option->page_size_bytes, option->pages});
 }
 
 /* ---- a size that was given ---- */
@@ -316,7 +319,7 @@ static Reason compute_instance(const Context *context, const InstanceConfig *con
 
 Demand *demand_compute(Arena *arena, const Config *config, const Topology *topology,
                        const Figures *figures) {
-        const Context context = {arena, topology,
+        const Context context = {arena, config, topology,
                                  INDEX_OF(arena, figure, figures ? figures->items : NULL,
                                           figures ? figures->n : 0, figure->instance)};
         IdSet with_memory = topology_memory_nodes(topology);

@@ -3,6 +3,7 @@
 
 #include "base/size.h"
 #include "base/text.h"
+#include "demand/bound.h"
 #include "demand/page_counts.h"
 #include "demand/seen.h"
 
@@ -108,14 +109,15 @@ void lesson_hold_to(const Topology *topology, Lesson *lesson) {
         }
 }
 
-const char *lesson_beyond(Arena *arena, const Topology *topology, const Lesson *lesson) {
-        const char *beyond = NULL;
+Reason lesson_beyond(Arena *arena, const Config *config, const Topology *topology,
+                     const Lesson *lesson) {
+        Reason beyond = {};
 
         VEC_FOREACH(figure, &lesson->figures) {
                 const PageCount count = {figure->sizing.page_size_bytes, figure->sizing.pages};
 
-                if (!beyond && lesson_use(lesson) == LESSON_LEARN)
-                        beyond = page_count_beyond(arena, &count, topology);
+                if (beyond.kind == REASON_NONE && lesson_use(lesson) == LESSON_LEARN)
+                        beyond = bound_check(arena, config, lesson->instance, topology, &count);
         }
         return beyond;
 }

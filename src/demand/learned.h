@@ -42,9 +42,10 @@ void lesson_take_larger(Arena *arena, Lesson *lesson);
  * found out. */
 void lesson_hold_to(const Topology *topology, Lesson *lesson);
 
-/* Why what is to be learned from LESSON is not kept: it is more than the host's memory. NULL: it may be. hugepland hears
- * of it all the same, so that the gate refuses what the server could not have. */
-const char *lesson_beyond(Arena *arena, const Topology *topology, const Lesson *lesson);
+/* Why what is to be learned from LESSON is not kept: it is more than its instance may come to (demand/bound.h).
+ * REASON_NONE: it may be. hugepland hears of it all the same, so that the gate refuses what the server could not have. */
+Reason lesson_beyond(Arena *arena, const Config *config, const Topology *topology,
+                     const Lesson *lesson);
 
 /* The pages of all page sizes. */
 PageCounts figures_pages(Arena *arena, const Figures *figures);

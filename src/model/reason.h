@@ -21,6 +21,7 @@
         X(BOOT_GUARD, "boot-guard")     /* boots in a row have failed */                           \
         X(RELEASED, "released")         /* given back by hand */                                   \
         X(SIZE_UNKNOWN, "size-unknown") /* Memory=auto, and the engine could not be asked yet */   \
+        X(BEYOND_BOUND, "beyond-bound") /* a learned size is more than it may come to */           \
         X(NO_HUGETLB_LIMIT, "no-hugetlb-limit") /* Isolate=yes, and the unit cannot be limited */  \
         X(MEMORY_LIMIT, "memory-limit")   /* MemoryMax= or its like is below the huge pages */     \
         X(MOUNT_MISSING, "mount-missing") /* nothing is mounted where Mount= wants it */           \

@@ -94,6 +94,8 @@
           "huge pages count against a memory limit that is too low")                              \
         X(LEARNED_STALE, "learned-stale", WARNING, true,                                          \
           "the settings ask for more than was learned")                                           \
+        X(AUTO_UNBOUNDED, "auto-unbounded", NOTICE, false,                                        \
+          "a learned size has no bound on a host of several owners")                              \
         X(LIMITS_MEMLOCK, "limits-memlock", WARNING, false,                                       \
           "a memlock limit of logins makes no sense")                                             \
         X(REMOVE_IPC, "remove-ipc", WARNING, false,                                               \

@@ -234,6 +234,7 @@ Plan *plan_make(Arena *arena, const PlanInput *input) {
         }
         plan->base_page_bytes = topology->base_page_bytes;
         planner_add_pools(&planner);
+        planner_share(&planner);
         planner_serve(&planner);
         planner_set_targets(&planner);
         planner_cover(&planner);

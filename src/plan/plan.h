@@ -98,6 +98,7 @@ typedef struct Plan {
         PlanPool *pools; /* every pool of the host: largest page size first, then by node */
         size_t n_pools;
         uint64_t keep_free_bytes; /* over all nodes, for the record */
+        uint64_t auto_bytes;      /* what learned sizes may come to over all nodes, likewise */
         uint64_t base_page_bytes; /* the host's, likewise */
         /* Of instances that are described no longer, or by another unit: kept until the unit stops. */
         VEC(const LedgerHold *) left_holds;

@@ -39,9 +39,12 @@ Candidate candidate_new(Planner *planner, const PlanInstance *instance, uint64_t
 
                 if (!pool)
                         continue;
+                const uint64_t *left = planner_auto_bytes(planner, instance, pool);
+                uint64_t most = left ? *left / page_size_bytes : UINT64_MAX;
+
                 candidate.pools[candidate.n] = pool;
                 candidate.capacity[candidate.n] =
-                        add_saturated(planner_capacity(planner, pool),
+                        add_saturated(MIN(planner_capacity(planner, pool), most),
                                       held_and_not_granted(planner, instance, pool));
                 candidate.n++;
         }
@@ -187,10 +190,13 @@ void candidate_commit(Planner *planner, PlanInstance *instance, const DemandOpti
         for (size_t i = 0; i < candidate->n; i++) {
                 PlanPool *pool = candidate->pools[i];
                 uint64_t pages = planner_granted_on(instance, pool->node) + candidate->pages[i];
+                uint64_t *left = planner_auto_bytes(planner, instance, pool);
+                uint64_t more = sub_floored(candidate->pages[i],
+                                            held_and_not_granted(planner, instance, pool));
 
-                planner_grant(planner, pool,
-                              sub_floored(candidate->pages[i],
-                                          held_and_not_granted(planner, instance, pool)));
+                planner_grant(planner, pool, more);
+                if (left)
+                        *left = sub_floored(*left, mul_saturated(more, pool->page_size_bytes));
                 instance->pages_granted += candidate->pages[i];
                 if (pages > 0)
                         grants[n++] = (NodePages){pool->node, pages};
@@ -206,9 +212,13 @@ void planner_give_up(Planner *planner, PlanInstance *instance) {
         ARRAY_FOREACH(grant, instance->grants, instance->n_grants) {
                 PlanPool *pool = planner_pool(planner, grant->node, instance->page_size_bytes);
 
-                planner_take_back(
-                        planner, pool,
-                        sub_floored(grant->pages, planner_held_pages(planner, instance, pool)));
+                uint64_t *left = planner_auto_bytes(planner, instance, pool);
+                uint64_t fewer =
+                        sub_floored(grant->pages, planner_held_pages(planner, instance, pool));
+
+                planner_take_back(planner, pool, fewer);
+                if (left)
+                        *left = add_saturated(*left, mul_saturated(fewer, pool->page_size_bytes));
         }
         planner->n_grants++;
         instance->n_grants = 0;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "base/size.h"
 #include "base/text.h"
+#include "demand/bound.h"
 #include "plan/planner.h"
 
 #include <stdlib.h>
@@ -226,6 +227,29 @@ uint64_t planner_held_pages(const Planner *planner, const PlanInstance *instance
                         return kept->pages;
         }
         return 0;
+}
+
+void planner_share(Planner *planner) {
+        const Topology *topology = planner_topology(planner);
+        Plan *plan = planner->plan;
+
+        planner->auto_bytes = ARENA_ARRAY(planner->arena, uint64_t, topology->n_nodes);
+        for (size_t i = 0; i < topology->n_nodes; i++) {
+                planner->auto_bytes[i] =
+                        bound_node_bytes(planner->input->host, &topology->nodes[i]);
+                if (topology->nodes[i].memory_bytes > 0)
+                        plan->auto_bytes += planner->auto_bytes[i];
+        }
+        ARRAY_FOREACH(instance, plan->instances, plan->n_instances)
+                ARRAY_FOREACH(pool, plan->pools, plan->n_pools) {
+                        uint64_t *left = planner_auto_bytes(planner, instance, pool);
+
+                        if (left)
+                                *left = sub_floored(
+                                        *left,
+                                        mul_saturated(planner_held_pages(planner, instance, pool),
+                                                      pool->page_size_bytes));
+                }
 }
 
 /* ---- capacity ---- */

@@ -105,6 +105,42 @@ static char *shortage_remedy(Planner *planner, const DemandInstance *demand, uin
         return text.string;
 }
 
+/* As many pages as learned sizes may still have together, where that is too few; else UINT64_MAX. */
+static uint64_t find_share(const Planner *planner, const PlanInstance *instance,
+                           const DemandOption *option, const Candidate *candidate) {
+        uint64_t pages = 0;
+
+        for (size_t i = 0; i < candidate->n; i++) {
+                const PlanPool *pool = candidate->pools[i];
+                const uint64_t *left = planner_auto_bytes(planner, instance, pool);
+
+                pages = add_saturated(pages,
+                                      left ? *left / option->page_size_bytes +
+                                                      planner_held_pages(planner, instance, pool)
+                                           : UINT64_MAX);
+        }
+        return candidate->n > 0 && pages < option->pages ? pages : UINT64_MAX;
+}
+
+static Reason explain_share(const Planner *planner, const DemandInstance *demand,
+                            const DemandOption *option, uint64_t pages) {
+        Arena *arena = planner->arena;
+
+        return (Reason){
+                REASON_BEYOND_BOUND,
+                arena_printf(
+                        arena,
+                        "%s %s not fit: of what learned sizes may have of %s together (AutoMemory=%s of each node), %s (%s) %s left",
+                        format_page_count_and_size(arena, option->pages, option->page_size_bytes),
+                        option->pages == 1 ? "does" : "do",
+                        topology_format_nodes(arena, &demand->nodes),
+                        amount_format(arena, &planner->input->host->auto_memory),
+                        format_count(arena, pages),
+                        format_size(arena, mul_saturated(pages, option->page_size_bytes)),
+                        pages == 1 ? "is" : "are"),
+                "raise AutoMemory= in [Host], raise its Priority=, or give its size by Memory="};
+}
+
 Reason planner_explain(Planner *planner, const PlanInstance *instance, const DemandOption *option,
                        const Candidate *candidate) {
         const DemandInstance *demand = instance->demand;
@@ -112,6 +148,10 @@ Reason planner_explain(Planner *planner, const PlanInstance *instance, const Dem
         const PoolLimit *limit = find_binding_limit(planner, option, candidate);
         uint64_t capacity = candidate_capacity(candidate), taken;
 
+        uint64_t share = find_share(planner, instance, option, candidate);
+
+        if (share != UINT64_MAX)
+                return explain_share(planner, demand, option, share);
         if (is_taken(option, candidate, &taken))
                 return (Reason){
                         REASON_TAKEN,

@@ -27,6 +27,7 @@ typedef struct Planner {
         const PlanInput *input;
         Plan *plan;
         uint64_t *room_bytes; /* by index of the node: memory that new pages may still take */
+        uint64_t *auto_bytes; /* likewise: what instances with Memory=auto may still have together */
         Promises *promises;   /* by index of the page size */
         VEC(Kept) kept;       /* by owner and pool, as addresses */
         /* By index of the pool, what trying has shown: that it grows no further, or cannot be demoted. */
@@ -37,6 +38,16 @@ typedef struct Planner {
 
 static inline const Topology *planner_topology(const Planner *planner) {
         return planner->input->topology;
+}
+
+/* What instances with Memory=auto may still have of the pool's node together; NULL: INSTANCE is none of them. */
+static inline uint64_t *planner_auto_bytes(const Planner *planner, const PlanInstance *instance,
+                                           const PlanPool *pool) {
+        return !instance->demand->config->refusal &&
+                               instance->demand->config->memory_kind == MEMORY_AUTO
+                       ? &planner->auto_bytes[topology_node_index(planner->input->topology,
+                                                                  pool->node)]
+                       : NULL;
 }
 
 /* Indices of a pool's node and page size in the topology. */
@@ -64,6 +75,9 @@ static inline uint64_t plan_pool_present_pages(const PlanPool *pool) {
 void planner_add_pools(Planner *planner);
 
 PlanPool *planner_pool(const Planner *planner, unsigned node, uint64_t page_size_bytes);
+
+/* Shares out what learned sizes may have together of each node; what units keep of it stays. */
+void planner_share(Planner *planner);
 
 /* What the unit of the instance keeps in the pool. */
 uint64_t planner_held_pages(const Planner *planner, const PlanInstance *instance,

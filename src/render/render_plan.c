@@ -123,6 +123,30 @@ static void add_plan_headline(Text *text, const Plan *plan, const HostPlan *host
                 text_add(text, "The host matches the plan: nothing to do.\n\n");
 }
 
+/* Who is believed without a bound is told where there are others who may want that memory. */
+static void add_learned_bounds(Text *text, const Plan *plan, const Config *config) {
+        Text unbound = text_in(text->arena);
+        size_t n = 0;
+
+        ARRAY_FOREACH(planned, plan->instances, plan->n_instances) {
+                const InstanceConfig *instance = planned->demand->config;
+
+                if (instance->refusal || instance->memory_kind != MEMORY_AUTO)
+                        continue;
+                n++;
+                if (instance->memory_bytes == 0)
+                        text_add_item(&unbound, instance->name);
+        }
+        if (n == 0)
+                return;
+        text_printf(text, "%s at most may be of learned sizes (AutoMemory=%s of each node).\n",
+                    format_size(text->arena, plan->auto_bytes),
+                    amount_format(text->arena, &config->host.auto_memory));
+        if (unbound.length > 0 && plan->n_instances > 1)
+                text_printf(text, "Without a bound of their own (Memory=auto:SIZE): %s.\n",
+                            text_string(&unbound));
+}
+
 char *render_plan(Arena *arena, const Plan *plan, const HostPlan *host, const Config *config,
                   const RenderOptions *options) {
         const HostWrites *const lists[] = {&host->thp.writes, &host->limits.writes};
@@ -138,13 +162,16 @@ char *render_plan(Arena *arena, const Plan *plan, const HostPlan *host, const Co
         ARRAY_FOREACH(writes, lists, ARRAY_LEN(lists))
                 VEC_FOREACH(write, *writes)
                         text_printf(&text, "%s is to be set to '%s'.\n", write->path, write->value);
-        if (plan->n_instances > 0)
-                text_printf(
+        if (plan->n_instances > 0) {
+                text_printf(&text,
+                            "\n%s of memory stays free for the host (KeepFree=%s of each node).\n",
+                            format_size(arena, plan->keep_free_bytes),
+                            amount_format(arena, &config->host.keep_free));
+                add_learned_bounds(&text, plan, config);
+                text_add(
                         &text,
-                        "\n%s of memory stays free for the host (KeepFree=%s of each node).\n"
-                        "TABLES SAVED: page tables per session that touches all of the segment.\n",
-                        format_size(arena, plan->keep_free_bytes),
-                        amount_format(arena, &config->host.keep_free));
+                        "TABLES SAVED: page tables per session that touches all of the segment.\n");
+        }
         add_plan_reasons(&text, plan, options);
         return text.string;
 }

@@ -20,6 +20,7 @@ const Message messages[] = {
         {"boot-guard", "851c64de7f974d6591137e1f1c7f7cb4"},
         {"released", "76d644a71b7046a89765a89e6f3bad1e"},
         {"size-unknown", "9175146029e345b3a08062974458033e"},
+        {"beyond-bound", "071532418bad40c793afece3fe118792"},
         {"no-hugetlb-limit", "4ce6a0409b2b4c2194f94e6035d49038"},
         {"memory-limit", "4707a20a692141e4a2b7dab88cd382e5"},
         {"mount-missing", "17dafd2fad8746f0acd9fb3949257dbb"},

@@ -11,6 +11,8 @@
  *      is served whole with the first of its page sizes that fits at its turn, else not at all; of a
  *      pool on which its unit keeps pages it needs only what it wants beyond them;
  *   4. of those that were not, Shortage=degrade takes a part of what is left, in the same order.
+ * What sizes are learned (Memory=auto) has a share of each node: no more of it is granted to these together, but for
+ * what units keep that run.
  * Such a part stays for it from then on: when its unit runs, before all others, else before those that
  * are no more important.
  *
@@ -249,6 +251,29 @@ static void make_amount(World *world, InstanceConfig *instance) {
                 random_between(random, 1, random_chance(random, 30) ? 65536 : 2048) * MIB;
 }
 
+/* Some sizes are learned, and the rest of the world is what it is without. */
+static void make_learned(World *world) {
+        Random random = {world->seed ^ UINT64_C(0x6175746f)};
+
+        world->config.host.auto_memory =
+                random_chance(&random, 50)
+                        ? (Amount){.is_share = true,
+                                   .hundredths = random_between(&random, 0, 10000)}
+                        : (Amount){.bytes = random_between(&random, 0, 16384) * MIB};
+        for (size_t i = 0; i < world->config.n_instances; i++) {
+                InstanceConfig *instance = &world->config.instances[i];
+
+                if (instance->n_node_memory > 0 || !random_chance(&random, 25))
+                        continue;
+                instance->memory_kind = MEMORY_AUTO;
+                instance->memory_bytes =
+                        random_chance(&random, 30) ? random_between(&random, 1, 8192) * MIB : 0;
+                instance->pages = (PageCounts){};
+                *vec_push(world->arena, &instance->learned.pages) =
+                        (PageCount){.pages = random_between(&random, 1, 3000)};
+        }
+}
+
 static void make_nodes(World *world, InstanceConfig *instance) {
         Random *random = &world->random;
 
@@ -299,6 +324,7 @@ static void make_instances(World *world) {
                 ARENA_ARRAY(world->arena, InstanceConfig, world->config.n_instances);
         for (size_t i = 0; i < world->config.n_instances; i++)
                 make_instance(world, &world->config.instances[i], i);
+        make_learned(world);
         config_index(world->arena, &world->config);
         world->demand = demand_compute(world->arena, &world->config, world->topology, NULL);
 }
@@ -572,6 +598,7 @@ typedef struct Books {
         uint64_t loose[INSTANCES_MAX][NODES_MAX][SIZES_MAX]; /* by instances without one */
         uint64_t own[INSTANCES_MAX][NODES_MAX];              /* of the instances, */
         size_t own_size[INSTANCES_MAX];                      /* of this size */
+        uint64_t automatic[NODES_MAX]; /* bytes of learned sizes, beyond what units keep */
 } Books;
 
 static size_t node_at(const World *world, unsigned id) {
@@ -826,13 +853,45 @@ static uint64_t more_for(const World *world, const Books *books, size_t n, size_
         return MAX(kept, add_saturated(own, pages)) - MAX(kept, own);
 }
 
+static bool is_automatic(const World *world, size_t n) {
+        const InstanceConfig *config = world->plan->instances[n].demand->config;
+
+        return !config->refusal && config->memory_kind == MEMORY_AUTO;
+}
+
+/* What learned sizes may have of node I, from the contract's words, less what units keep of it that run with one. */
+static uint64_t naive_share(const World *world, const Books *books, size_t i) {
+        const Node *node = &world->topology->nodes[i];
+        const Amount *amount = &world->config.host.auto_memory;
+        uint64_t share = amount->is_share
+                                 ? node->memory_bytes / 10000 * amount->hundredths +
+                                           node->memory_bytes % 10000 * amount->hundredths / 10000
+                                 : amount->bytes;
+
+        for (size_t n = 0; n < world->plan->n_instances; n++)
+                for (size_t k = 0; is_automatic(world, n) && k < world->topology->n_page_sizes; k++)
+                        share = sub_floored(share, kept_of(world, books, n, i, k) *
+                                                           world->topology->page_sizes[k].bytes);
+        return share;
+}
+
 static bool fits_for(const World *world, Books *books, size_t n, size_t i, size_t k,
                      uint64_t pages) {
-        return fits(world, books, i, k, more_for(world, books, n, i, k, pages));
+        uint64_t more = more_for(world, books, n, i, k, pages);
+        uint64_t bytes = mul_saturated(more, world->topology->page_sizes[k].bytes);
+
+        if (more > 0 && is_automatic(world, n) && world->topology->nodes[i].memory_bytes > 0 &&
+            add_saturated(books->automatic[i], bytes) > naive_share(world, books, i))
+                return false;
+        return fits(world, books, i, k, more);
 }
 
 static void enter(const World *world, Books *books, size_t n, size_t i, size_t k, uint64_t pages) {
-        books->granted[i][k] += more_for(world, books, n, i, k, pages);
+        uint64_t more = more_for(world, books, n, i, k, pages);
+
+        books->granted[i][k] += more;
+        if (is_automatic(world, n))
+                books->automatic[i] += more * world->topology->page_sizes[k].bytes;
         if (books->own_size[n] != k)
                 memset(books->own[n], 0, sizeof(books->own[n]));
         books->own_size[n] = k;
@@ -844,8 +903,11 @@ static void leave(const World *world, Books *books, size_t n) {
         size_t k = books->own_size[n];
 
         for (size_t i = 0; i < world->topology->n_nodes; i++) {
-                books->granted[i][k] -=
-                        sub_floored(books->own[n][i], kept_of(world, books, n, i, k));
+                uint64_t fewer = sub_floored(books->own[n][i], kept_of(world, books, n, i, k));
+
+                books->granted[i][k] -= fewer;
+                if (is_automatic(world, n))
+                        books->automatic[i] -= fewer * world->topology->page_sizes[k].bytes;
                 books->own[n][i] = 0;
         }
 }
@@ -1678,7 +1740,8 @@ static void check_spread(const World *world, const PlanInstance *planned) {
                         if (planned->grants[g].node == id)
                                 here = planned->grants[g].pages;
                 if (here + 1 < most)
-                        REQUIRE(world, capacity_of(world, &nothing, node_at(world, id), k) == here,
+                        REQUIRE(world,
+                                capacity_for(world, &nothing, 0, node_at(world, id), k) == here,
                                 "node %u gives %" PRIu64 ", another one %" PRIu64, id, here, most);
         }
 }
@@ -1691,7 +1754,7 @@ static void check_pack(const World *world, const PlanInstance *planned) {
         size_t n = 0, needed = 0;
 
         ID_SET_FOREACH(id, &planned->demand->nodes)
-                capacity[n++] = capacity_of(world, &nothing, node_at(world, id), k);
+                capacity[n++] = capacity_for(world, &nothing, 0, node_at(world, id), k);
         while (sum < planned->pages_granted) { /* the largest first */
                 size_t best = 0;
 
@@ -1839,9 +1902,11 @@ static bool leaves_part(const World *world) {
         return false;
 }
 
-static uint64_t planned_on(const PlanInstance *planned, unsigned node) {
-        for (size_t g = 0; g < planned->n_grants; g++)
-                if (planned->grants[g].node == node)
+/* Pages of the size of index K on the node of index I. */
+static uint64_t planned_on(const World *world, const PlanInstance *planned, size_t i, size_t k) {
+        for (size_t g = 0; size_at(world, planned->page_size_bytes) == k && g < planned->n_grants;
+             g++)
+                if (planned->grants[g].node == world->topology->nodes[i].id)
                         return planned->grants[g].pages;
         return 0;
 }
@@ -1849,14 +1914,22 @@ static uint64_t planned_on(const PlanInstance *planned, unsigned node) {
 /* Somebody without a unit gets less now than is likely his own: what he has beyond it is others' from
  * now on, and so among what was found. */
 static bool loses_loose(const World *world) {
+        Books books = {};
+
+        keep_holds(world, &books);
+        for (size_t n = 0; n < world->plan->n_instances; n++)
+                for (size_t i = 0; i < world->topology->n_nodes; i++)
+                        for (size_t k = 0; k < world->topology->n_page_sizes; k++)
+                                if (books.loose[n][i][k] >
+                                    planned_on(world, &world->plan->instances[n], i, k))
+                                        return true;
         for (size_t k = 0; k < world->topology->n_page_sizes; k++)
                 for (size_t r = 0; r < world->promises[k].n_rows; r++) {
                         const NaiveRow *row = &world->promises[k].rows[r];
                         const PlanInstance *planned =
                                 row->loose ? plan_find(world->plan, row->loose) : NULL;
                         for (size_t i = 0; planned && i < world->topology->n_nodes; i++)
-                                if (row->used[i] >
-                                    planned_on(planned, world->topology->nodes[i].id))
+                                if (row->used[i] > planned_on(world, planned, i, k))
                                         return true;
                         if (planned &&
                             MIN(row->granted, all_loose_pages(world, k)) > planned->pages_granted)

@@ -358,11 +358,12 @@ static bool make_use(Command *command, const Lesson *lesson, const Topology *top
         bool is_taken = lesson->instance->memory_kind != MEMORY_AUTO ||
                         grow(command, lesson->instance, topology, &counts,
                              deadline_left_usec(deadline_usec));
-        const char *beyond = lesson_beyond(command->arena, topology, lesson);
+        const Reason beyond = lesson_beyond(command->arena, read_config(command), topology, lesson);
 
-        if (beyond)
-                log_line(LOG_WARNING, "%s: %s; it is not kept", lesson->instance->name, beyond);
-        bool is_known = conclude(command, lesson, is_taken && !beyond);
+        if (beyond.kind != REASON_NONE)
+                log_line(LOG_WARNING, "%s: %s; it is not kept: %s", lesson->instance->name,
+                         beyond.text, beyond.remedy);
+        bool is_known = conclude(command, lesson, is_taken && beyond.kind == REASON_NONE);
 
         adopt_preference(command, lesson, deadline_left_usec(deadline_usec));
         return is_known;

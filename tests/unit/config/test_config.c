@@ -475,13 +475,13 @@ static void test_bad_instance_values(void **state) {
 static void test_messages(void **state) {
         assert_refused(*state, "[Instance]\nMemory=8GG\n",
                        "/etc/hugeplan.d/20-pg.conf:2: Memory: '8GG' is not valid here; write a "
-                       "size such as 8G, or auto");
+                       "size such as 8G, auto, or auto:64G with a bound");
         assert_refused(*state, "\n\n[Instance]\nMemory=1G\n# x\nPriority=101\n",
                        "/etc/hugeplan.d/20-pg.conf:6: Priority: '101' is not valid here; write a "
                        "whole number from 0 to 100");
         assert_refused(*state, "[Instance]\nMemory=99999999999T\n",
                        "/etc/hugeplan.d/20-pg.conf:2: Memory: '99999999999T' is more than can be "
-                       "counted; write a size such as 8G, or auto");
+                       "counted; write a size such as 8G, auto, or auto:64G with a bound");
         assert_refused(*state, "[Instance]\nMemory=1G\nPageSize=1G,3M\n",
                        "/etc/hugeplan.d/20-pg.conf:3: PageSize: '3M' is no page size; write "
                        "default, or sizes such as 2M or 1G,2M in order of preference");
@@ -796,7 +796,7 @@ static void test_all_mistakes_are_told(void **state) {
         assert_text(problems_text(*state, &config->problems),
                     "/etc/hugeplan.d/20-pg.conf:4: 'bad line' is no assignment; write Key=Value\n"
                     "/etc/hugeplan.d/20-pg.conf:2: Memory: 'x' is not valid here; write a size "
-                    "such as 8G, or auto\n"
+                    "such as 8G, auto, or auto:64G with a bound\n"
                     "/etc/hugeplan.d/20-pg.conf:3: Colour: unknown key; hugeplan.d(5) lists the "
                     "keys; your own begin with X-");
         assert_int_equal(only_instance(config)->refusal->line, 4);
@@ -920,7 +920,7 @@ static void test_refused_extension(void **state) {
 
         assert_text(diag_format(*state, instance->refusal),
                     "/etc/hugeplan.d/20-pg.conf.d/10-a.conf:2: Memory: 'x' is not valid here; "
-                    "write a size such as 8G, or auto");
+                    "write a size such as 8G, auto, or auto:64G with a bound");
         assert_text(instance->unit, "a.service");
         assert_null(config_find(config, "b")->refusal);
 }

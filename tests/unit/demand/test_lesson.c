@@ -180,6 +180,7 @@ static void test_refusals(void **state) {
 
 /* What no host of that memory can have was not found out: it does not become the last figure. */
 static void test_held_to_memory(void **state) {
+        const Config config = {.host.auto_memory = {.is_share = true, .hundredths = 10000}};
         const Topology *topology = host_make(*state, "sizes 1G 2M\nnode 0 total=4G free=3G\n"
                                                      "node 1 total=4G free=3G\n");
         static const struct {
@@ -203,7 +204,8 @@ static void test_held_to_memory(void **state) {
                 if (row->wrong)
                         assert_contains(lesson.wrong, row->wrong);
                 assert_int_equal(lesson_use(&lesson), row->wrong ? LESSON_UNKNOWN : LESSON_LEARN);
-                assert_null(lesson_beyond(*state, topology, &lesson));
+                assert_int_equal(lesson_beyond(*state, &config, topology, &lesson).kind,
+                                 REASON_NONE);
                 /* So it is with all that hand numbers of pages on. */
                 PageCounts counts = {}, read = {};
 
@@ -217,16 +219,17 @@ static void test_held_to_memory(void **state) {
 
 /* What the server says and the host cannot have is heard, for the gate to refuse, and not kept. */
 static void test_beyond_memory(void **state) {
+        const Config config = {.host.auto_memory = {.is_share = true, .hundredths = 10000}};
         const Topology *topology = host_make(*state, "sizes 1G 2M\nnode 0 total=8G free=6G\n");
         Lesson lesson = lesson_of(*state);
 
         lesson.figures.items[0].sizing.pages = 4097;
         lesson_hold_to(topology, &lesson);
         assert_null(lesson.wrong);
-        assert_text(lesson_beyond(*state, topology, &lesson),
+        assert_text(lesson_beyond(*state, &config, topology, &lesson).text,
                     "it comes to 4,097 pages of 2M (8G), and this host has 8G of memory");
         lesson.figures.items[0].sizing.pages = 4096;
-        assert_null(lesson_beyond(*state, topology, &lesson));
+        assert_int_equal(lesson_beyond(*state, &config, topology, &lesson).kind, REASON_NONE);
 }
 
 TEST_FILE(lesson) {
