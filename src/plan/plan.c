@@ -46,21 +46,24 @@ static const LedgerHold *find_own_hold(const HoldIndex *holds, const InstanceCon
 }
 
 /* A unit keeps its pages once: of the instances that it was not let start with, one has what it keeps for an instance
- * that is gone. The one that wants as much, which may be the same renamed; else the first. */
+ * that is gone. The one that wants as much, which may be the same renamed; else the first by name. */
 static bool is_heir(const Plan *plan, const HoldIndex *holds, const InstanceConfig *config,
                     const LedgerHold *hold) {
-        const PlanInstance *heir = NULL;
+        const char *heir = NULL;
+        bool is_alike = false;
 
         ARRAY_FOREACH(each, plan->instances, plan->n_instances) {
                 const InstanceConfig *other = each->demand->config;
+                bool wants_it = planner_find_option(&hold->granted, each->demand);
 
-                if (!text_equals(other->unit, config->unit) || find_own_hold(holds, other))
+                if (!text_equals(other->unit, config->unit) || find_own_hold(holds, other) ||
+                    (is_alike && !wants_it))
                         continue;
-                if (planner_find_option(&hold->granted, each->demand))
-                        return other == config;
-                heir = heir ? heir : each;
+                if (!heir || is_alike != wants_it || strcmp(other->name, heir) < 0)
+                        heir = other->name;
+                is_alike = wants_it;
         }
-        return heir && heir->demand->config == config;
+        return text_equals(heir, config->name);
 }
 
 const LedgerHold *plan_find_hold(const Plan *plan, const HoldIndex *holds,
