@@ -120,7 +120,8 @@ static void complete_version(const Root *root, Arena *arena, const Errand *erran
                 arena_printf(arena, "%s --version", text_base_name(question.program.items[0])));
         VEC_FOREACH(figure, found) {
                 figure->gathered = gathered;
-                if (!figure->wrong)
+                /* Without a page size nothing was sized: a snapshot asks for what was read only. */
+                if (!figure->wrong && figure->sizing.page_size_bytes > 0)
                         figure->wrong = gathered_size(arena, errand->engine, errand->target,
                                                       gathered, figure->sizing.page_size_bytes,
                                                       &figure->sizing);

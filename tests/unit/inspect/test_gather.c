@@ -67,6 +67,36 @@ static void test_own_files(void **state) {
         assert_true(figure->sizing.steps.n > 0);
 }
 
+/* A snapshot asks what was read, and for no size: none is made, whichever version the program says. */
+static void test_no_sizes(void **state) {
+        static const char *const names[] = {"postgresql", "mariadb", "mysql", "jvm", "oracle"};
+        const Tree *tree = *state;
+        Root *host;
+
+        assert_int_equal(chmod(tree_path(tree, "/"), 0755), 0);
+        tree_write(tree, "/data/my.cnf", "[mysqld]\nlarge-pages\ninnodb_buffer_pool_size = 64M\n");
+        give_away(tree, "/data");
+        give_away(tree, "/data/my.cnf");
+        assert_int_equal(root_open("/", &host), 0);
+        const OwnerGatherer owner = gather_as_owner(host);
+
+        for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+                const EngineTarget target = {
+                        .instance = "db",
+                        .user = geteuid() == 0 ? "nobody" : NULL,
+                        .data_directory = tree_path(tree, "/data"),
+                        .config_file = tree_path(tree, "/data/my.cnf"),
+                };
+                Figures figures = {};
+
+                owner.gatherer.gather(&owner.gatherer, tree->arena, engine_find(names[i]), &target,
+                                      NULL, 0, &figures);
+                assert_int_equal(figures.n, 1);
+                assert_int_equal(figures.items[0].sizing.pages, 0);
+        }
+        root_free(host);
+}
+
 /* What stands behind a file that cannot be read may be other: no number of sessions is known then, not even the
  * server's own default. */
 static void test_sessions(void **state) {
@@ -208,11 +238,9 @@ static void test_answers(void **state) {
 
 TEST_FILE(gather) {
         const struct CMUnitTest tests[] = {
-                TREE_TEST(test_own_files),
-                TREE_TEST(test_sessions),
-                TREE_TEST(test_no_regular_files),
-                TREE_TEST(test_not_his),
-                TREE_TEST(test_whose),
+                TREE_TEST(test_own_files), TREE_TEST(test_no_sizes),
+                TREE_TEST(test_sessions),  TREE_TEST(test_no_regular_files),
+                TREE_TEST(test_not_his),   TREE_TEST(test_whose),
                 TREE_TEST(test_answers),
         };
 
