@@ -183,6 +183,7 @@ typedef struct Config {
         HostConfig host;
         InstanceConfig *instances; /* sorted by name; names are unique */
         size_t n_instances;
+        size_t n_files;                    /* that count; 0: nothing is described */
         Index *by_unit;                    /* the instances, in this order */
         VEC(const InstanceConfig *) bound; /* those with Placement=bind that reserve pages */
         Diags problems;

@@ -82,35 +82,56 @@ static bool stands_aside(const Root *root) {
 }
 
 static int write_dropin(Arena *arena, const Root *root, const Root *output, const Dropin *dropin) {
-        const char *path = arena_printf(arena, "/%s.d/" NAME_DROPIN, dropin->unit);
-        int r = root_write_file(output, path, dropin->text, 0644);
+        const char *directory = arena_printf(arena, "%s.d", dropin->unit);
+        int r = root_add_file(output, directory, NAME_DROPIN, dropin->text);
 
         if (r < 0)
-                say(root, LOG_ERR, "cannot write %s: %s", path, strerror(-r));
+                say(root, LOG_ERR, "cannot write /%s/" NAME_DROPIN ": %s", directory, strerror(-r));
+        return r;
+}
+
+/* TARGET wants UNIT, whose file is at PATH. */
+static int add_want(Arena *arena, const Root *root, const Root *output, const char *target,
+                    const char *unit, const char *path) {
+        const char *wants = arena_printf(arena, "/%s.wants", target);
+        int r = root_make_directory(output, wants);
+
+        if (r == 0)
+                r = root_symlink(output, path, arena_printf(arena, "%s/%s", wants, unit));
+        if (r < 0)
+                say(root, LOG_ERR, "cannot have %s started at boot: %s", unit, strerror(-r));
         return r;
 }
 
 static int write_mount(Arena *arena, const Root *root, const Root *output, const MountUnit *unit) {
-        static const char wants[] = "/" NAME_MOUNTS_WANTED_BY ".wants";
         int r = root_write_file(output, arena_printf(arena, "/%s", unit->name), unit->text, 0644);
 
         if (r < 0) {
                 say(root, LOG_ERR, "cannot write %s: %s", unit->name, strerror(-r));
                 return r;
         }
-        r = root_make_directory(output, wants);
-        if (r == 0)
-                r = root_symlink(output, arena_printf(arena, "../%s", unit->name),
-                                 arena_printf(arena, "%s/%s", wants, unit->name));
-        if (r < 0)
-                say(root, LOG_ERR, "cannot have %s mounted at boot: %s", unit->name, strerror(-r));
-        return r;
+        return add_want(arena, root, output, NAME_BOOT_TARGET, unit->name,
+                        arena_printf(arena, "../%s", unit->name));
+}
+
+/* Where the daemon's unit is, if it is enabled and has something to do in this boot; NULL: its socket starts it for who
+ * asks. A file that may have to go is something to do, and so is what could not be read. */
+static const char *find_wanted_daemon(Arena *arena, const Root *root, const Config *config) {
+        char *path = arena_strdup(arena,
+                                  "../" NAME_UNIT); /* where that is not known, its name will do */
+        int r = root_read_link(root, arena, PATH_UNIT_ENABLED, &path);
+        bool is_enabled = r == 0 || error_is_fault(r);
+        bool is_needed = config->n_files > 0 || config->is_incomplete || config->fault.error < 0 ||
+                         root_exists(root, PATH_PAM_LIMITS);
+
+        return is_enabled && is_needed ? path : NULL;
 }
 
 /* What is to be written. */
 typedef struct Wanted {
         const Config *config;
-        Dropins dropins; /* of units that wait, and of our own */
+        const char *daemon; /* NULL: a boot does without it */
+        Dropins dropins;    /* of units that wait, and of our own */
         MountUnits mounts;
         Diags obstacles; /* to other mounts */
         ReadFault fault; /* of what was read for it; error 0: none */
@@ -126,6 +147,7 @@ static Wanted find_once(Arena *arena, const Root *root) {
         const Dropins askers = askers_make(arena, wanted.config, &sources.sources);
         const Dropins lookers = lookers_make(arena, wanted.config);
 
+        wanted.daemon = find_wanted_daemon(arena, root, wanted.config);
         wanted.dropins = dropins_make(arena, &input);
         vec_push_all(arena, &wanted.dropins, &askers);
         vec_push_all(arena, &wanted.dropins, &lookers);
@@ -181,6 +203,10 @@ static int generate(const Root *root, const Root *output) {
                         say(root, LOG_ERR, "%s", diag_format(arena, problem));
         VEC_FOREACH(obstacle, &wanted.obstacles.list)
                 say(root, LOG_WARNING, "%s", diag_format(arena, obstacle));
+        if (wanted.daemon)
+                is_done = add_want(arena, root, output, NAME_EARLY_TARGET, NAME_UNIT,
+                                   wanted.daemon) == 0 &&
+                          is_done;
         VEC_FOREACH(dropin, &wanted.dropins)
                 is_done = write_dropin(arena, root, output, dropin) == 0 && is_done;
         /* What is in the place of a mount is not known where something could not be read. */

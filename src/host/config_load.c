@@ -36,6 +36,7 @@ static Config *load_once(const Root *root, Arena *arena, const char *draft) {
         const ConfigFiles *files = config_dirs_read(root, arena, draft, &unreadable, &trace);
         Config *config = config_parse(arena, files);
 
+        config->n_files = files->n;
         config->is_unlisted = diags_count(&unreadable, SEVERITY_ERROR) > 0;
         config->is_incomplete = config->is_unlisted || VEC_FIND(file, files, file->error < 0);
         diags_add_all(&config->problems, &unreadable);

@@ -435,6 +435,22 @@ int root_write_file(const Root *root, const char *path, const char *text, unsign
         return write_file(root, path, &(NewFile){.text = text, .mode = mode});
 }
 
+int root_add_file(const Root *root, const char *directory, const char *name, const char *text) {
+        CLEANUP(arena_freep) Arena *arena = arena_new();
+        const NewFile file = {.name = name, .text = text, .mode = 0644};
+        const char *path = arena_printf(arena, "%s/%s", directory, name);
+        const char *draft = NULL;
+        int r = mkdirat(root->fd, directory, 0755) < 0 && errno != EEXIST ? -errno : 0;
+
+        if (r == 0)
+                r = write_draft(arena, root->fd, &file, &draft);
+        if (r == 0 && renameat(root->fd, draft, root->fd, path) < 0) {
+                r = -errno;
+                unlinkat(root->fd, draft, 0);
+        }
+        return r;
+}
+
 int root_store_file(const Root *root, const char *path, const char *text, unsigned mode) {
         return write_file(root, path, &(NewFile){.text = text, .mode = mode, .lasting = FOR_GOOD});
 }

@@ -21,11 +21,14 @@
 /* In NAME.conf.d: what is known of an instance with Memory=auto from its starts. */
 #define NAME_LEARNED "90-learned.conf"
 /* There: what its unit was seen to have mapped, by trees before this one. */
-#define NAME_SEEN        "91-seen.conf"
-#define NAME_UNIT        "hugeplan.service"
-#define NAME_CHECK_UNIT  "hugeplan-check.service"
-#define NAME_BOOT_TARGET "multi-user.target" /* where it is reached, a boot is good */
-#define NAME_DROPIN      "10-hugeplan.conf"
+#define NAME_SEEN "91-seen.conf"
+#define NAME_UNIT "hugeplan.service"
+/* What `systemctl enable` makes of the Alias= of hugeplan.service: the generator has an enabled service started. */
+#define PATH_UNIT_ENABLED "/etc/systemd/system/hugepland.service"
+#define NAME_EARLY_TARGET "sysinit.target"
+#define NAME_CHECK_UNIT   "hugeplan-check.service"
+#define NAME_BOOT_TARGET  "multi-user.target" /* where it is reached, a boot is good */
+#define NAME_DROPIN       "10-hugeplan.conf"
 /* A file, followed by an instance's name, while its database is asked because it starts again within its unit. */
 #define PATH_RESTARTING  PATH_RUNTIME "/restarting-"
 #define NAME_WAIT_PREFIX "hugeplan-wait@"          /* followed by an instance's name */
@@ -36,7 +39,6 @@
 #define PATH_ANSWERS           "/run/hugeplan-learn"
 #define NAME_ANSWER            "answer"
 #define NAME_ANSWER_SEEN       "seen"
-#define NAME_MOUNTS_WANTED_BY  "multi-user.target"
 #define PATH_SYSTEMD_RUNS      "/run/systemd/system" /* sd_booted(3) */
 #define PATH_USR_LIB           "/usr/lib"
 #define PATH_SYSTEMD_LIBRARIES PATH_USR_LIB "/systemd"

@@ -25,7 +25,6 @@ UNITS = {
     "hugeplan.service",
     "hugeplan.socket",
     "hugeplan-check.service",
-    "hugeplan-report.socket",
 }
 
 # In both packages, as Debian 13 and Fedora spell them: below /usr, manuals not compressed.
@@ -41,6 +40,7 @@ FILES = {
     "/usr/lib/systemd/system/hugeplan-metrics.service",
     "/usr/lib/systemd/system/hugeplan-metrics.timer",
     "/usr/lib/systemd/system/hugeplan-report.service",
+    "/usr/lib/systemd/system/hugeplan-report.socket",
     "/usr/lib/systemd/system/hugeplan-wait@.service",
     "/usr/lib/sysusers.d/hugeplan.conf",
     "/usr/share/bash-completion/completions/hugeplanctl",
@@ -216,7 +216,7 @@ def check_rpm(rpm: Path, directory: Path, report: Report) -> None:
     check_scripts("RPM", scripts, report)
     for what, units in {
         "install-system-units": UNITS,
-        "remove-system-units": UNITS | {"hugeplan-metrics.timer"},
+        "remove-system-units": UNITS | {"hugeplan-metrics.timer", "hugeplan-report.socket"},
         "mark-restart-system-units": {"hugeplan.service"},
     }.items():
         named = re.search(rf"systemd-update-helper {what} (.*?) *\|\|", scripts)

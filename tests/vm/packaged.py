@@ -45,7 +45,6 @@ UNITS = (
     "hugeplan.socket",
     "hugeplan.service",
     "hugeplan-check.service",
-    "hugeplan-report.socket",
 )
 
 

@@ -48,7 +48,6 @@ HUGEPLAN_UNITS = (
     "hugeplan.socket",
     "hugeplan.service",
     "hugeplan-check.service",
-    "hugeplan-report.socket",
 )
 
 # Where a packaged scenario finds them; --packages DIR has each in a directory of that name.

@@ -131,7 +131,9 @@ def exposed(texts: dict[str, str], most: int) -> None:
 def little_is_exposed() -> None:
     """Each unit of ours. Before 255 one has something else in place of PrivateDevices=: see units/meson.build."""
     texts = {path.name: path.read_text() for path in Path("/usr/lib/systemd/system").glob("hugeplan*.service")}
-    check(len(texts) >= 10, "all units are there", texts.keys())
+    check(len(texts) >= 5, "all units are there", texts.keys())
+    # Of one that is neither root's nor has a capability there is nothing to be confined.
+    texts = {name: text for name, text in texts.items() if "\nUser=" not in text or "AmbientCapabilities=" in text}
     other = "InaccessiblePaths=/dev\n"
     early = {name: text for name, text in texts.items() if other in text}
     check(early.keys() in ({}.keys(), {"hugeplan.service"}), "one starts early, or none", early.keys())

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """systemd's own way to metrics, on a systemd that has it: hugeplan is one of the sources that it finds after the boot,
-without anything being done."""
+once its socket is enabled."""
 
 import json
 from pathlib import Path
@@ -45,5 +45,6 @@ SCENARIO = Scenario(
     more_suites=("forky",),
     nodes=(Node("1G"),),
     files={"/etc/hugeplan.d/20-small.conf": f"[Instance]\nEngine=generic\nPages={PAGES}\n"},
+    enable=("hugeplan-report.socket",),
     boots=(Boot(reported),),
 )
