@@ -108,6 +108,7 @@ class Unit:
 
     def __init__(self, name: str) -> None:
         self.run = 1
+        self.uid = 2**32 - 1
         self.policy, self.mask = -1, b""
         self.set("inactive", "dead")
         self.group = f"/system.slice/{name}"
@@ -121,7 +122,7 @@ class Unit:
             "InvocationID": ("ay", self.run.to_bytes(16, "big")), "ControlPID": ("u", self.control),
             "MainPID": ("u", self.main), "ControlGroup": ("s", self.group), "LoadState": ("s", "loaded"),
             "NeedDaemonReload": ("b", 0), "NUMAPolicy": ("i", self.policy), "NUMAMask": ("ay", self.mask),
-            "LimitMEMLOCKSoft": ("t", 2**64 - 1), "AmbientCapabilities": ("t", 0),
+            "LimitMEMLOCKSoft": ("t", 2**64 - 1), "AmbientCapabilities": ("t", 0), "UID": ("u", self.uid),
         }
         if name in ("ExecStartPre", "ExecStart"):
             return "a(sasbttttuii)", []
@@ -131,17 +132,15 @@ class Unit:
 
 
 class Systemd(threading.Thread):
-    """Answers, on its private socket, what is asked of its units' properties, and starts units."""
+    """Answers, on its private socket, what is asked of its units' properties."""
 
     def __init__(self, host: Host, *units: str) -> None:
         super().__init__(daemon=True)
         self.units = {name: Unit(name) for name in (*units, BOOT_TARGET)}
         self.is_mute = False
         self.n_asked = 0
-        self.started: list[str] = []
         self.n_reread = 0
-        self.on_start: Callable[[], object] = bool  # what a unit does that is started, or the generators,
-        self.result = "done"  # and how that ends; "": it cannot be started
+        self.on_start: Callable[[], object] = bool  # what generators do when all is read anew
         path = host.path("run/systemd/private")
         path.parent.mkdir(parents=True, exist_ok=True)
         self.listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
@@ -194,27 +193,11 @@ class Systemd(threading.Thread):
             header, body, data = data[:start], data[start:start + n_body], data[start + n_body:]
             if not self.is_mute and b"Properties" in header:
                 client.sendall(self.reply(header, serial, texts_of(body)[1]))
-            elif not self.is_mute and b"StartUnit" in header:
-                self.start_unit(client, serial, texts_of(body)[0])
             elif not self.is_mute and b"Reload" in header:
                 self.n_reread += 1
                 self.on_start()
                 client.sendall(message(2, {5: ("u", serial)}))
         return data
-
-    def start_unit(self, client: socket.socket, serial: int, unit: str) -> None:
-        job = "/org/freedesktop/systemd1/job/7"
-        if not self.result:
-            error = {4: ("s", "org.freedesktop.systemd1.NoSuchUnit"), 5: ("u", serial)}
-            client.sendall(message(3, error, ("s", "there is none")))
-            return
-        client.sendall(message(2, {5: ("u", serial)}, ("o", job)))
-        self.started.append(unit)
-        self.on_start()
-        client.sendall(message(4, {1: ("o", "/org/freedesktop/systemd1"),
-                                   2: ("s", "org.freedesktop.systemd1.Manager"),
-                                   3: ("s", "JobRemoved")},
-                               ("u", 7), ("o", job), ("s", unit), ("s", self.result)))
 
     def reply(self, header: bytes, serial: int, name: str) -> bytes:
         found = re.search(rb"/org/freedesktop/systemd1/unit/(\w+)", header)
@@ -288,8 +271,8 @@ def holds(host: Host) -> list[tuple[str, str]]:
             for hold in json.loads(host.path(STATE).read_text())["holds"]]
 
 
-def wait_for(host: Host, name: str = "pg") -> dict:
-    return host.call("Wait", {"instance": name})
+def wait_for(host: Host, name: str = "pg", **more: object) -> dict:
+    return host.call("Wait", {"instance": name, **more})
 
 
 # ---- the boot guard ----
@@ -704,6 +687,11 @@ def test_state_is_written_for_others(host: Host, fixture: str = "one-node") -> N
 
 # ---- a supervisor starts its database again ----
 
+def learned(pages: int, **more: object) -> dict:
+    """What a gate says that its database takes."""
+    return {"pages": [{"pageSizeBytes": 2 * MIB, "pages": pages}], "exact": True, **more}
+
+
 def restart(host: Host, name: str = "pg", **more: object) -> dict:
     return host.call("Wait", {"instance": name, "restart": True, **more})
 
@@ -712,67 +700,69 @@ def limit(host: Host, unit: str) -> int:
     return int(host.path(f"{GROUPS}/{unit}/hugetlb.2MB.rsvd.max").read_text()) // (2 * MIB)
 
 
+LEARNED = "etc/hugeplan.d/20-pg.conf.d/90-learned.conf"
+
+
+def log(host: Host) -> str:
+    return host.log(host.daemons[-1])
+
+
+def wanted(host: Host) -> int:
+    return next(each for each in host.status()["instances"] if each["name"] == "pg")["pagesWanted"]
+
+
+def kept(host: Host, path: str = LEARNED) -> str:
+    """What the next boot knows."""
+    path = host.path(path)
+    found = re.search("^Pages=(.*)$", path.read_text(), re.M) if path.exists() else None
+    return found[1] if found else ""
+
+
 @contextlib.contextmanager
-def supervised(host: Host, pages: int, *others: str) -> Iterator[tuple[Systemd, Pages, list[int]]]:
-    """pg.service runs, was let start with so many pages, and has mapped them; whoever asks its database
-    finds the last number of the list."""
+def supervised(host: Host, pages: int, *others: str) -> Iterator[tuple[Systemd, Pages]]:
+    """pg.service runs, was let start with so many pages, which its gate had found out, and has mapped them."""
     host.config("20-pg.conf", "[Instance]\nEngine=mariadb\nUnit=pg.service\nIsolate=yes\n")
-    found = [pages]
-
-    def ask() -> None:
-        check(host.path("run/hugeplan/restarting-pg").exists(), "it is told that it starts again")
-        reply = host.call("Grow", {"instance": "pg", "pages": [{"pageSizeBytes": 2 * MIB,
-                                                                "pages": found[-1]}]})
-        check("error" not in reply, str(reply))
-
     with systemd_of(host, "pg.service", *others) as systemd:
         daemon = host.start()
-        ask_now(host, pages)
         enter(host, "pg.service")
         host.write(f"{GROUPS}/pg.service/hugetlb.1GB.rsvd.current", "0\n")
         host.write(f"{GROUPS}/pg.service/hugetlb.1GB.numa_stat", "total=0 N0=0\n")
         mapped = Pages(host, "pg.service")
         unit = systemd.units["pg.service"]
         unit.set("activating", "start-pre", control=os.getpid())
-        check("error" not in wait_for(host) and limit(host, "pg.service") == pages, "it starts")
+        reply = wait_for(host, learned=learned(pages))
+        check("error" not in reply and limit(host, "pg.service") == pages, f"it starts: {reply}")
+        wait_until("it is kept", lambda: kept(host) == f"2M:{pages}")
         unit.set("active", "running", main_pid=1)
         mapped.use(pages, pages)
-        check("error" not in restart(host) and not systemd.started, "its unit has just had it asked")
-        systemd.on_start = ask
-        yield systemd, mapped, found
+        yield systemd, mapped
         host.stop(daemon)
-    check(not host.path("run/hugeplan/restarting-pg").exists(), "nothing is left of it")
-
-
-def ask_now(host: Host, pages: int) -> None:
-    host.call("Grow", {"instance": "pg", "pages": [{"pageSizeBytes": 2 * MIB, "pages": pages}]})
 
 
 def test_restart_is_asked_anew(host: Host, fixture: str = "one-node") -> None:
     """Its size is found out before, now and then; it gets its pages once, and a limit that fits."""
-    with supervised(host, 100) as (systemd, mapped, found):
-        found.append(130)
+    with supervised(host, 100) as (systemd, mapped):
         mapped.use(0, 0)
-        reply = restart(host)
+        reply = restart(host, learned=learned(130))
         check("error" not in reply and reply["parameters"]["instance"]["pagesGranted"] == 130, str(reply))
-        check(systemd.started == ["hugeplan-ask@pg.service"], str(systemd.started))
         check((host.pool(0), limit(host, "pg.service")) == (130, 130),
               f"{host.pool(0)}, {limit(host, 'pg.service')}")
         check(holds(host) == [("pg", "1")], str(holds(host)))
-        found.append(500)
+        wait_until("it is kept", lambda: kept(host) == "2M:130")
         for i in range(20):
             mapped.use(*((130, 0), (130, 130), (0, 0), (60, 10))[i % 4])
-            check("error" not in restart(host), "it has its pages")
+            check("error" not in restart(host, learned=learned(500)), "it has its pages")
             check((host.pool(0), limit(host, "pg.service")) == (130, 130), "and never more")
-        check(len(systemd.started) == 1, "it is asked every ten seconds")
+        check(kept(host) == "2M:130", "it is believed every ten seconds")
+        check(log(host).count("less than ten seconds ago") == 1, "which is said once")
 
 
 def test_restart_while_mapped(host: Host, fixture: str = "one-node") -> None:
     """Who has not ended yet has what he has: what he says is heard, and nothing is booked."""
-    with supervised(host, 100) as (systemd, mapped, found):
-        found.append(130)
-        check("error" not in restart(host) and len(systemd.started) == 1, "it is asked")
-        check(host.pool(0) == 130 and limit(host, "pg.service") == 100, "it is bound by what it has")
+    with supervised(host, 100) as (systemd, mapped):
+        check("error" not in restart(host, learned=learned(130)), "it is heard")
+        wait_until("it is reserved", lambda: host.pool(0) == 130)
+        check(limit(host, "pg.service") == 100, "it is bound by what it has")
         mapped.use(0, 0)
         check("error" not in restart(host) and limit(host, "pg.service") == 130, "now it has ended")
         check(host.pool(0) == 130, f"{host.pool(0)}")
@@ -781,55 +771,138 @@ def test_restart_while_mapped(host: Host, fixture: str = "one-node") -> None:
 def test_restart_refused(host: Host, fixture: str = "one-node") -> None:
     """What cannot be had is refused with its reason, what it had stays its own, a neighbour's stays his."""
     host.config("30-other.conf", "[Instance]\nPages=40\nUnit=other.service\n")
-    with supervised(host, 100, "other.service") as (systemd, mapped, found):
-        found.append(7900)  # of a host that has 7,997, of which learned sizes may have 80%
+    with supervised(host, 100, "other.service") as (systemd, mapped):
         mapped.use(0, 0)
-        reply = restart(host)
+        reply = restart(host, learned=learned(7900))  # of a host that has 7,997, of which learned sizes may have 80%
         check(reply.get("error") == "org.hugeplan.Manager.Refused", str(reply))
         check(reply["parameters"]["reasonId"] == "beyond-bound", str(reply))
         check((host.pool(0), limit(host, "pg.service"), holds(host)) == (140, 100, [("pg", "1")]),
               f"{host.pool(0)} {limit(host, 'pg.service')} {holds(host)}")
         check(host.verdicts()["other"] == "ready", str(host.verdicts()))
-        ask_now(host, 100)
+        host.call("Learn", {"instance": "pg", "learned": learned(100)})
         check("error" not in restart(host), "with what it had it may start")
 
 
-def test_restart_is_not_heard_of(host: Host, fixture: str = "one-node") -> None:
-    """Whatever keeps hugeplan-ask@.service from asking, what was known before counts, and nobody waits."""
-    with supervised(host, 100) as (systemd, mapped, found):
+def test_restart_of_an_older_gate(host: Host, fixture: str = "one-node") -> None:
+    """Or of one that has found nothing out: what was known before counts."""
+    with supervised(host, 100) as (systemd, mapped):
         mapped.use(0, 0)
-        systemd.on_start, systemd.result = bool, "failed"
-        check("error" not in restart(host), "it has failed")
-        check(systemd.started == ["hugeplan-ask@pg.service"], str(systemd.started))
-        check((host.pool(0), limit(host, "pg.service")) == (100, 100), "nothing has changed")
+        check("error" not in restart(host), "it may start")
+        check((host.pool(0), limit(host, "pg.service"), kept(host)) == (100, 100, "2M:100"), "nothing has changed")
 
 
-def test_restart_takes_long(host: Host, fixture: str = "one-node") -> None:
-    """Who gives up is told why; it goes on, and who comes again has what was found."""
-    with supervised(host, 100) as (systemd, mapped, found):
-        answer, ask = threading.Event(), systemd.on_start
-        systemd.on_start = lambda: answer.wait(PATIENCE) and ask()
-        found.append(130)
-        mapped.use(0, 0)
-        reply = restart(host, timeoutUSec=200000)
-        check(reply["error"].endswith("TimedOut") and "asked" in reply["parameters"]["reason"], str(reply))
-        answer.set()
-        check("error" not in restart(host) and limit(host, "pg.service") == 130, "it has gone on")
-        check(len(systemd.started) == 1, str(systemd.started))
+# ---- what a gate says ----
+
+def test_who_is_believed(host: Host, fixture: str = "one-node") -> None:
+    """The process that systemd has started to start the unit, once for each start; nobody else, nor for another."""
+    pid = os.getpid()
+    host.config("20-pg.conf", "[Instance]\nEngine=mariadb\nUnit=pg.service\n")
+    host.config("30-my.conf", "[Instance]\nEngine=mariadb\nUnit=my.service\n")
+    host.config("40-fixed.conf", "[Instance]\nPages=10\nUnit=pg.service\n")
+    with systemd_of(host, "pg.service", "my.service") as systemd:
+        daemon = host.start()
+        unit = systemd.units["pg.service"]
+        for said, state, who, pages in (
+                ("from a session of his own", ("activating", "start-pre", pid, 0), "nobody", 0),
+                ("when it runs already", ("active", "running", 0, pid), "pg", 0),
+                ("when it stops", ("deactivating", "stop", pid, pid), "pg", 0),
+                ("by a process put into the group", ("activating", "start-pre", 1, 0), "pg", 0),
+                ("of another instance", ("activating", "start-pre", pid, 0), "my", 0),
+                ("of one whose size is given", ("activating", "start-pre", pid, 0), "fixed", 0),
+                ("by the gate", ("activating", "start-pre", pid, 0), "pg", 50),
+                ("a second time", ("activating", "start-pre", pid, 0), "pg", 50),
+                ("by the main process", ("activating", "start", 0, pid), "pg", 70)):
+            name = "pg" if who == "nobody" else who
+            host.write(f"{GROUPS}/pg.service/cgroup.procs", "" if who == "nobody" else f"{pid}\n")
+            unit.set(*state)
+            unit.run += said.startswith("by the main")
+            host.call("Wait", {"instance": name, "timeoutUSec": 100000, "learned": learned(70 if unit.run > 1 else 50)})
+            found = wanted(host) if pages else 0
+            check(found == pages, f"{said}: {found}")
+            wait_until(f"{said}: kept", lambda: kept(host) == (f"2M:{pages}" if pages else ""))
+        check(not list(host.path("etc/hugeplan.d").glob("[34]*.d")), "nothing is kept of others")
+        for i in range(100):
+            host.call("Wait", {"instance": "pg", "timeoutUSec": 100000, "learned": learned(1000 + i)})
+        check(kept(host) == "2M:70" and wanted(host) == 70, "nor a hundred times")
+        check(log(host).count("is ignored:") == 3, log(host))  # each instance, once a minute
+        host.stop(daemon)
 
 
-def test_restart_cannot_ask(host: Host, fixture: str = "one-node") -> None:
-    with supervised(host, 100) as (systemd, mapped, found):
-        mapped.use(0, 0)
-        systemd.result = ""
-        check("error" not in restart(host) and not systemd.started, "there is no such unit")
-        check(not host.path("run/hugeplan/restarting-pg").exists(), "and nothing says that there was")
+def test_who_restarts_is_believed(host: Host, fixture: str = "one-node") -> None:
+    """Of a unit that runs, who is of its user or root."""
+    host.config("20-pg.conf", "[Instance]\nEngine=mariadb\nUnit=pg.service\n")
+    with systemd_of(host, "pg.service") as systemd:
+        daemon = host.start()
+        unit = systemd.units["pg.service"]
+        unit.set("active", "running", main_pid=1)
+        unit.uid = 4711
+        os.chmod(host.root.parent, 0o755)
+        group = host.path(f"{GROUPS}/pg.service/cgroup.procs")
+        for uid, pages in ((4712, ""), (65534, ""), (4711, "2M:30")):
+            def action() -> bytes:
+                wait_until("it is in the group", lambda: str(os.getpid()) in group.read_text())
+                return json.dumps(restart(host, timeoutUSec=100000, learned=learned(30))).encode()
+
+            pid, answer = as_user(uid, action)
+            group.write_text(f"{pid}\n")
+            os.read(answer, 65536)
+            os.kill(pid, signal.SIGKILL)
+            os.waitpid(pid, 0)
+            os.close(answer)
+            wait_until(f"of user {uid}", lambda: kept(host) == pages)
+        host.stop(daemon)
+
+
+def test_lies(host: Host, fixture: str = "one-node") -> None:
+    """What is no figure is as if nothing was said; what is beyond the host is refused, and no boot knows it."""
+    pid = os.getpid()
+    host.config("20-pg.conf", "[Instance]\nEngine=mariadb\nUnit=pg.service\n")
+    with systemd_of(host, "pg.service") as systemd:
+        daemon = host.start()
+        enter(host, "pg.service")
+        unit = systemd.units["pg.service"]
+        unit.set("activating", "start-pre", control=pid)
+        check("error" not in wait_for(host, learned=learned(40)), "it starts")
+        for lie in (learned(0), learned(-1), learned(1.5), learned(2**62), learned(40, more=1),
+                    learned(40, version="8\nPages=2M:7"), learned(40, byRule=[{"pageSizeBytes": 1, "pages": 1}]),
+                    {"pages": [{"pageSizeBytes": 64 * 1024, "pages": 9}], "exact": True},
+                    {"pages": [{"pageSizeBytes": 1024 * MIB, "pages": 2}], "exact": True}, {"pages": [], "exact": True},
+                    {}):
+            unit.run += 1
+            reply = wait_for(host, learned=lie)
+            check("error" not in reply and wanted(host) == 40, f"{lie}: {reply}")
+        unit.run += 1
+        reply = wait_for(host, learned=learned(99999999))
+        check(reply["parameters"].get("reasonId") == "beyond-bound", str(reply))
+        check(kept(host) == "2M:40" and "this host has 15.6G of memory" in log(host), log(host))
+        unit.run += 1
+        check("error" not in wait_for(host, learned=learned(40)), "it starts again")
+        host.stop(daemon)
+
+
+def test_cannot_be_kept(host: Host, fixture: str = "one-node") -> None:
+    """The figure counts, and it is said once that the next boot will not know it."""
+    host.config("20-pg.conf", "[Instance]\nEngine=mariadb\nUnit=pg.service\n")
+    host.write("etc/hugeplan.d/20-pg.conf.d", "in its way\n")
+    with systemd_of(host, "pg.service") as systemd:
+        daemon = host.start()
+        enter(host, "pg.service")
+        unit = systemd.units["pg.service"]
+        unit.set("activating", "start-pre", control=os.getpid())
+        for pages in (40, 50, 60):
+            unit.run += 1
+            check("error" not in wait_for(host, learned=learned(pages)) and host.pool(0) == pages, "it starts")
+            wait_until("it was tried", lambda: log(host).count("(not kept)") == (pages - 30) // 10)
+        check(log(host).count("the next boot will not know it") == 1, log(host))
+        reply = host.call("Learn", {"instance": "pg", "learned": learned(70)})
+        check(reply["parameters"]["unkept"] and wanted(host) == 70, str(reply))
+        host.stop(daemon)
 
 
 def test_ended_and_taken(host: Host, fixture: str = "one-node") -> None:
     """The database has ended, its unit has not, and others have come to use its pages: whoever asks, and
     from wherever, is told so; a supervisor gets others in their place."""
-    with supervised(host, 100) as (systemd, mapped, found):
+    with supervised(host, 100) as (systemd, mapped):
         mapped.use(0, 0)
         stranger = Pages(host, "stranger.service")
         host.leave_free(0, 0)  # else three more are reserved
@@ -847,15 +920,6 @@ def test_ended_and_taken(host: Host, fixture: str = "one-node") -> None:
                        lambda: replies.append(restart(host)) or "error" not in replies[-1])
         except Failure as failure:
             raise Failure(f"{failure}: {replies[-1]}") from None
-
-
-def test_restart_says_nothing_more(host: Host, fixture: str = "one-node") -> None:
-    """Who is not in the unit has nobody asked, nor who has a size that is written down."""
-    host.config("30-fixed.conf", "[Instance]\nPages=10\nUnit=fixed.service\n")
-    with supervised(host, 100, "fixed.service") as (systemd, mapped, found):
-        host.write(f"{GROUPS}/pg.service/cgroup.procs", "1\n")
-        check("error" not in restart(host) and "error" not in restart(host, "fixed"), "both are told")
-        check(not systemd.started, str(systemd.started))
 
 
 # ---- many clients ----

@@ -46,6 +46,7 @@ static Look *load(Command *command, const InstanceConfig *starting, bool is_relo
         const LookInput input = {
                 .root = command->root,
                 .gatherer = &owner.gatherer,
+                .found = &command->found,
                 .config = read_config(command),
                 .starting = starting ? now : NULL,
                 .is_reload = is_reload,

@@ -45,6 +45,7 @@ typedef struct Command {
         bool is_forced;        /* --force */
         const char *draft;     /* --draft=, below the root; NULL: none */
         bool is_changing;      /* reload, release: who is silent is waited for longer */
+        Figures found;         /* what a gate has found out before its start */
         bool is_daemon_silent; /* when it was asked last (daemon_call.h) */
 } Command;
 

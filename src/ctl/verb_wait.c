@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The gate: lets a database start when its pages stand.
  *
- * Runs as ExecStartPre= of the database's unit, as the unit's own user; where the size is found out before
- * each start, hugeplan-ask@.service has done so by then (verb_learn.c). It asks the daemon, and as long as that lives its word
- * counts, however long it takes. Where it cannot be reached, the gate looks at the files itself, for a
+ * Runs as ExecStartPre= of the database's unit, as the unit's own user. Where the size is found out before each start,
+ * it does that first (learn/learn.h). It asks the daemon, and as long as that lives its word counts, however long it takes. Where it cannot be reached, the gate looks at the files itself, for a
  * database must not stay down because hugeplan is broken; where it is silent, and may yet come back
  * or be replaced, it does so only to let the database start. */
 #include "base/text.h"
 #include "ctl/gate_inside.h"
 #include "ctl/gate_size.h"
+#include "ctl/learn/learn.h"
 #include "ctl/observe/progress.h"
 #include "ctl/verbs.h"
+#include "demand/learned_json.h"
 #include "host/mounts.h"
 #include "host/probe.h"
 #include "host/unit_cgroup.h"
@@ -233,6 +234,7 @@ static const uint64_t waited_usec = 900 * USEC_PER_MSEC;
 typedef struct Gate {
         Command *command;
         const char *name;
+        const Learned *learned; /* what was found out for this start; NULL: nothing was */
         uint64_t begun_usec;
         uint64_t deadline_usec; /* 0: nobody has asked for it yet, see deadline_of() */
         bool names_timeout;     /* the daemon would else take the instance's own */
@@ -301,6 +303,8 @@ static int ask_verdict(Gate *gate, int *ret_code) {
                 json_object_set_new(parameters, "timeoutUSec",
                                     json_integer((json_int_t) MAX(
                                             deadline_left_usec(deadline_of(gate)), at_once_usec)));
+        if (gate->learned)
+                json_object_set_new(parameters, "learned", learned_to_json(gate->learned));
         if (gate->command->is_restart)
                 json_object_set_new(parameters, "restart", json_true());
         int r = daemon_begin(gate->command, MANAGER_WAIT, parameters, false, &call);
@@ -325,12 +329,14 @@ static int ask_verdict(Gate *gate, int *ret_code) {
 }
 
 /* The time to wait counts from BEGUN_USEC. */
-static int wait_for(Command *command, const char *name, uint64_t begun_usec) {
+static int wait_for(Command *command, const char *name, const Learned *learned,
+                    uint64_t begun_usec) {
         uint64_t called_usec = clock_now_usec();
         bool has_begun = called_usec - begun_usec > at_once_usec;
         Gate gate = {
                 .command = command,
                 .name = name,
+                .learned = learned,
                 .begun_usec = begun_usec,
                 .deadline_usec =
                         command->has_timeout ? add_saturated(begun_usec, command->timeout_usec) : 0,
@@ -366,7 +372,7 @@ static int wait_for_all(Command *command) {
         int first = EXIT_DONE;
 
         ARRAY_FOREACH(instance, config->instances, config->n_instances) {
-                int code = wait_for(command, instance->name, begun_usec);
+                int code = wait_for(command, instance->name, NULL, begun_usec);
 
                 if (first == EXIT_DONE)
                         first = code;
@@ -384,6 +390,16 @@ static int wait_for_all(Command *command) {
         return first;
 }
 
+static int wait_for_one(Command *command, const char *name) {
+        uint64_t begun_usec = clock_now_usec();
+        Learned learned;
+        /* Nobody else is believed, and need not ask. */
+        bool is_started = getenv("INVOCATION_ID") || command->is_restart;
+        bool is_learned = is_started && learn_for_start(command, name, &learned);
+
+        return wait_for(command, name, is_learned ? &learned : NULL, begun_usec);
+}
+
 int verb_wait(Command *command) {
         if (command->is_all == (command->n_arguments == 1)) {
                 log_line(LOG_ERR, "wait takes the name of an instance, or --all");
@@ -398,5 +414,5 @@ int verb_wait(Command *command) {
                 return EXIT_DONE;
         progress_begin(command);
         return command->is_all ? wait_for_all(command)
-                               : wait_for(command, command->arguments[0], clock_now_usec());
+                               : wait_for_one(command, command->arguments[0]);
 }

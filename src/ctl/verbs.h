@@ -30,7 +30,6 @@ int verb_explain(Command *command);
 int verb_fit(Command *command);
 int verb_import(Command *command);
 int verb_learn(Command *command);
-int verb_ask(Command *command);
 int verb_listen(Command *command);
 int verb_log(Command *command);
 int verb_look(Command *command);

@@ -7,9 +7,9 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "daemon/after_stop.h"
+#include "daemon/clients/belief.h"
 #include "daemon/clients/client.h"
 #include "daemon/clients/clients.h"
-#include "daemon/clients/relearn.h"
 #include "daemon/server.h"
 #include "host/probe.h"
 #include "model/exit_code.h"
@@ -182,7 +182,7 @@ static int serve(const Root *root) {
         if (r < 0)
                 log_line(LOG_ERR, "the event loop failed: %s", strerror(-r));
         clients_drop(daemon.manager);
-        relearn_drop(daemon.manager);
+        belief_drop(daemon.manager);
         return r;
 }
 

@@ -71,7 +71,7 @@ static void begin_alive(Manager *manager) {
 /* ---- what is so ---- */
 
 /* What has just been read at the start is not asked for again. */
-static const Config *files_now(Manager *manager) {
+const Config *manager_files(Manager *manager) {
         if (manager->is_starting)
                 return keeper_config(manager->keeper);
         return files_config(&manager->files, keeper_config(manager->keeper));
@@ -108,11 +108,11 @@ static Status *judge(Manager *manager, Arena *arena, bool is_end, const Config *
 Status *manager_judge(Manager *manager, Arena *arena) {
         bool is_unread;
 
-        return judge(manager, arena, false, files_now(manager), &is_unread);
+        return judge(manager, arena, false, manager_files(manager), &is_unread);
 }
 
 Status *manager_describe(Manager *manager, Arena *arena) {
-        PendingInput pending = {.files = files_now(manager)};
+        PendingInput pending = {.files = manager_files(manager)};
         Diags found = diags_in(arena);
 
         units_refresh(&manager->units);
@@ -135,7 +135,7 @@ static void tell_news(void *userdata) {
         told_log(&manager->told, manager_judge(manager, arena));
         manager->listener(manager, MANAGER_LOOKED);
         if (!keeper_is_working(manager->keeper) &&
-            keeper_take_seen(manager->keeper, files_now(manager), clock_now_usec()))
+            keeper_take_seen(manager->keeper, manager_files(manager), clock_now_usec()))
                 manager_work(manager);
 }
 
@@ -187,7 +187,7 @@ static void end_round(Manager *manager) {
                 return;
         if (manager->units.is_expired)
                 units_refresh(&manager->units);
-        Status *status = judge(manager, arena, true, files_now(manager), &is_unread);
+        Status *status = judge(manager, arena, true, manager_files(manager), &is_unread);
 
         told_log(&manager->told, status);
         tell_ready(manager, status);
@@ -318,6 +318,11 @@ void manager_reload(Manager *manager, bool is_forced) {
                 begin_reload(manager);
 }
 
+/* It concerns the whole host. */
+static void on_preference(void *userdata) {
+        manager_reload(userdata, false);
+}
+
 /* ---- beginning and end ---- */
 
 int manager_new(const Root *root, Loop *loop, ManagerListener listener, Manager **ret) {
@@ -349,6 +354,8 @@ int manager_new(const Root *root, Loop *loop, ManagerListener listener, Manager 
                 r = disk_new(root, loop, &manager->disk);
         if (r < 0)
                 return r;
+        manager->store =
+                (Store){.disk = manager->disk, .on_preference = on_preference, .userdata = manager};
         manager->login_limits = (LoginLimits){.root = root, .disk = manager->disk};
         manager->boot_guard = (Boot){.root = root,
                                      .loop = loop,

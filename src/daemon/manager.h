@@ -9,6 +9,7 @@
 #include "daemon/disk.h"
 #include "daemon/files.h"
 #include "daemon/login_limits.h"
+#include "daemon/store.h"
 #include "daemon/told.h"
 #include "daemon/units.h"
 #include "daemon/watch.h"
@@ -18,7 +19,7 @@
 
 typedef struct Manager Manager;
 typedef struct Client Client;
-typedef struct Relearn Relearn;
+typedef struct Belief Belief;
 
 typedef enum ManagerNews {
         MANAGER_WRITTEN, /* between two writes: an instance may be whole already */
@@ -35,10 +36,10 @@ struct Manager {
         const Root *root;
         Loop *loop;
         ManagerListener listener;
-        Client *clients;   /* the listener's */
-        LoopTimer due;     /* likewise: some of them are to be tried, or told */
-        size_t n_due;      /* so many */
-        Relearn *relearns; /* likewise */
+        Client *clients; /* the listener's */
+        LoopTimer due;   /* likewise: some of them are to be tried, or told */
+        size_t n_due;    /* so many */
+        Belief *beliefs; /* likewise: who was believed when */
         Keeper *keeper;
         Disk *disk;
         Boot boot_guard;
@@ -50,6 +51,7 @@ struct Manager {
         Watch watch;
         Units units;
         Files files;
+        Store store;
         Told told;
 
         bool is_starting; /* within manager_start(), or as the boot was counted */
@@ -79,6 +81,9 @@ void manager_work(Manager *manager);
 
 /* Whether what is short now will be tried again soon. */
 bool manager_is_retrying(const Manager *manager);
+
+/* The configuration as it is on disk. */
+const Config *manager_files(Manager *manager);
 
 /* What is true now, from fresh counts; in ARENA. */
 Status *manager_judge(Manager *manager, Arena *arena);

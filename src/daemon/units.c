@@ -137,7 +137,7 @@ static bool is_outdated(const Units *units, Arena *arena, const DropinInput *now
 static void on_reread(void *userdata, int error) {
         Units *units = userdata;
 
-        units->reread = unit_start_free(units->reread);
+        units->reread = unit_reread_free(units->reread);
         units->is_expired = true;
         if (error < 0)
                 log_line(
@@ -180,8 +180,8 @@ void units_follow_host(Units *units) {
                 : now.has_group             ? ", and there is the group '" NAME_HUGETLB_GROUP "'"
                                             : ", and there is no group '" NAME_HUGETLB_GROUP "'",
                 config_needs_group(config) ? ", and their groups" : "");
-        int r = unit_start_new(units->root, NULL, units->loop, start_limit_usec, on_reread, units,
-                               &units->reread);
+        int r = unit_reread_new(units->root, units->loop, start_limit_usec, on_reread, units,
+                                &units->reread);
 
         if (r < 0)
                 on_reread(units, r);
@@ -219,6 +219,6 @@ void units_judge(const Units *units, Arena *arena, const Config *files, Diags *p
 
 void units_free(Units *units) {
         cancel(units);
-        units->reread = unit_start_free(units->reread);
+        units->reread = unit_reread_free(units->reread);
         units->arena = arena_free(units->arena);
 }

@@ -5,7 +5,7 @@
 
 #include "keeper/keeper.h"
 #include "systemd/unit_manager.h"
-#include "systemd/unit_start.h"
+#include "systemd/unit_reread.h"
 
 typedef struct Units {
         const Root *root;
@@ -23,7 +23,7 @@ typedef struct Units {
         const char *query_key;
         IdSet nodes; /* that had memory when it was looked last whether the units' lines can be had */
         bool has_group;                    /* NAME_HUGETLB_GROUP, likewise */
-        UnitStart *reread;                 /* systemd is reading its units anew; NULL: it is not */
+        UnitReread *reread;                /* systemd is reading its units anew; NULL: it is not */
         void (*on_reread)(void *userdata); /* told when that is over */
 } Units;
 

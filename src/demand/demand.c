@@ -95,10 +95,10 @@ static Reason refuse_unknown(Arena *arena, const InstanceConfig *config, const F
                         ? figure->remedy
                         : arena_printf(
                                   arena,
-                                  "%sstart %s, before which %s is asked (the log of hugeplan-learn@%s.service tells what came of it); or give Memory= or Pages=",
+                                  "%sstart %s, before which %s is asked (the unit's log tells what came of it); or give Memory= or Pages=",
                                   figure ? "correct that, and run hugeplanctl reload or " : "",
                                   config->unit ? config->unit : "the database",
-                                  config->engine->title, config->name));
+                                  config->engine->title));
 }
 
 /* What was learned at the last start; false: nothing. */

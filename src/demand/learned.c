@@ -4,12 +4,16 @@
 #include "base/size.h"
 #include "base/text.h"
 #include "demand/bound.h"
-#include "demand/page_counts.h"
-#include "demand/seen.h"
 
-enum { VERSION_BYTES_MAX = 40 };
+/* The preference is worth a line of its own where the version has another than its engine in general. */
+ThpPolicy learned_thp(const Engine *engine, const char *version) {
+        ThpPolicy preference;
 
-/* ---- what to make of it ---- */
+        if (!version || engine_thp_preference(engine, version, &preference) < 0 ||
+            preference == engine->thp_preference)
+                return THP_AUTO;
+        return preference;
+}
 
 PageCounts figures_pages(Arena *arena, const Figures *figures) {
         PageCounts counts = {};
@@ -21,152 +25,61 @@ PageCounts figures_pages(Arena *arena, const Figures *figures) {
         return counts;
 }
 
-static bool are_learned(const Figures *figures, const PageCounts *learned) {
-        return learned->n == figures->n &&
-               !VEC_ANY(figure, figures,
-                        page_counts_find(learned, figure->sizing.page_size_bytes) !=
-                                figure->sizing.pages);
+Figure learned_figure(const char *instance, const PageCount *count) {
+        return (Figure){
+                .instance = instance,
+                .sizing =
+                        {
+                                .page_size_bytes = count->page_size_bytes,
+                                .pages = count->pages,
+                                .bytes = mul_saturated(count->pages, count->page_size_bytes),
+                                .source = SIZING_LEARNED,
+                                .caveat = "As its gate found out before the last start.",
+                        },
+        };
 }
 
-/* The same in 90-learned.conf, where it stands shortened. */
-static const char *version_of(Arena *arena, const Lesson *lesson) {
-        return lesson->version ? text_excerpt(arena, lesson->version, VERSION_BYTES_MAX) : NULL;
-}
+void learned_add_figures(Arena *arena, const Learned *learned, Figures *figures) {
+        VEC_FOREACH(count, &learned->pages) {
+                Figure figure = learned_figure(NULL, count);
 
-/* Of a lesson that has figures. */
-static const char *settings_of(Arena *arena, const Lesson *lesson) {
-        return lesson->gathered ? engine_fingerprint(lesson->instance->engine, arena,
-                                                     &lesson->gathered->settings)
-                                : NULL;
-}
-
-static bool is_fixed(const Lesson *lesson) {
-        return lesson->gathered &&
-               engine_is_fixed(lesson->instance->engine, &lesson->gathered->settings);
-}
-
-/* The preference is worth a line of its own where the version has another than its engine in general. */
-static ThpPolicy thp_of_version(const Lesson *lesson) {
-        const Engine *engine = lesson->instance->engine;
-        ThpPolicy preference;
-
-        if (!lesson->version || engine_thp_preference(engine, lesson->version, &preference) < 0 ||
-            preference == engine->thp_preference)
-                return THP_AUTO;
-        return preference;
-}
-
-LessonUse lesson_use(const Lesson *lesson) {
-        const Learned *learned = &lesson->instance->learned;
-        CLEANUP(arena_freep) Arena *arena = arena_new();
-        bool is_known = learned->pages.n > 0 || learned->version;
-        bool is_same_version = text_equals(version_of(arena, lesson), learned->version);
-        bool is_same = is_same_version &&
-                       text_equals(settings_of(arena, lesson), learned->settings);
-
-        if (lesson->wrong)
-                return is_known ? LESSON_KEEP : LESSON_UNKNOWN;
-        if (lesson->unasked && learned->pages.n > 0 && learned->is_exact && is_same &&
-            (learned->by_rule.n == 0 || are_learned(&lesson->by_rule, &learned->by_rule)))
-                return LESSON_KEEP;
-        return are_learned(&lesson->figures, &learned->pages) &&
-                               are_learned(&lesson->by_rule, &learned->by_rule) &&
-                               lesson->is_exact == learned->is_exact && is_same &&
-                               is_fixed(lesson) == learned->is_fixed &&
-                               lesson->is_of_running >= learned->is_of_running &&
-                               thp_of_version(lesson) == learned->thp && !learned->is_broken
-                       ? LESSON_SAME
-                       : LESSON_LEARN;
-}
-
-void lesson_take_larger(Arena *arena, Lesson *lesson) {
-        if (lesson->wrong || !lesson->unasked || lesson_use(lesson) == LESSON_KEEP)
-                return;
-        VEC_FOREACH(figure, &lesson->figures) {
-                Sizing *sizing = &figure->sizing;
-                uint64_t last =
-                        page_counts_find(&lesson->instance->learned.pages, sizing->page_size_bytes);
-
-                if (last <= sizing->pages)
-                        continue;
-                sizing->caveat = arena_printf(
-                        arena,
-                        "Its settings are no longer those of its last figure, and the server has not said what it "
-                        "takes with them: that figure is larger than the %s pages that the rule makes of them.",
-                        format_count(arena, sizing->pages));
-                sizing->pages = last;
-                sizing->bytes = mul_saturated(last, sizing->page_size_bytes);
-                sizing->source = SIZING_LEARNED;
+                figure.sizing.is_exact = learned->is_exact;
+                figure.sizing.caveat = NULL;
+                *vec_push(arena, figures) = figure;
         }
 }
 
-void lesson_hold_to(const Topology *topology, Lesson *lesson) {
-        VEC_FOREACH(figure, &lesson->figures) {
-                const PageCount count = {figure->sizing.page_size_bytes, figure->sizing.pages};
-
-                if (!lesson->wrong)
-                        lesson->wrong = page_count_check(&count, topology);
-        }
-}
-
-Reason lesson_beyond(Arena *arena, const Config *config, const Topology *topology,
-                     const Lesson *lesson) {
-        Reason beyond = {};
-
-        VEC_FOREACH(figure, &lesson->figures) {
-                const PageCount count = {figure->sizing.page_size_bytes, figure->sizing.pages};
-
-                if (beyond.kind == REASON_NONE && lesson_use(lesson) == LESSON_LEARN)
-                        beyond = bound_check(arena, config, lesson->instance, topology, &count);
-        }
-        return beyond;
-}
-
-/* Of the last start. */
-static void add_learned(Arena *arena, const Learned *learned, Figures *figures) {
-        VEC_FOREACH(count, &learned->pages)
-                *vec_push(arena, figures) = (Figure){
-                        .sizing = {.page_size_bytes = count->page_size_bytes,
-                                   .pages = count->pages,
-                                   .bytes = mul_saturated(count->pages, count->page_size_bytes),
-                                   .is_exact = learned->is_exact,
-                                   .source = SIZING_LEARNED}};
-}
-
-Figures lesson_figures(Arena *arena, const Lesson *lesson) {
-        const InstanceConfig *instance = lesson->instance;
-        const Learned *learned = &instance->learned;
-        LessonUse use = lesson_use(lesson);
-        Figures figures = {};
-
-        if (use == LESSON_SAME || use == LESSON_LEARN)
-                vec_push_all(arena, &figures, &lesson->figures);
-        else if (use == LESSON_KEEP)
-                add_learned(arena, learned, &figures);
-        if (instance->memory_kind != MEMORY_AUTO)
-                return figures;
-        const FigureBasis basis =
-                use == LESSON_KEEP
-                        ? (FigureBasis){learned->version, learned->settings}
-                        : (FigureBasis){version_of(arena, lesson), settings_of(arena, lesson)};
-
-        VEC_FOREACH(figure, &figures)
-                seen_apply(arena, instance, &basis, &figure->sizing);
-        VEC_FOREACH(count, &learned->seen.pages) {
+void figures_add_seen(Arena *arena, const InstanceConfig *instance, const FigureBasis *basis,
+                      Figures *figures) {
+        VEC_FOREACH(figure, figures)
+                seen_apply(arena, instance, basis, &figure->sizing);
+        VEC_FOREACH(count, &instance->learned.seen.pages) {
                 Figure figure = {.sizing = {.page_size_bytes = count->page_size_bytes}};
 
-                if (!VEC_ANY(known, &figures,
+                if (!VEC_ANY(known, figures,
                              known->sizing.page_size_bytes == count->page_size_bytes) &&
                     seen_apply(arena, instance, &(FigureBasis){}, &figure.sizing))
-                        *vec_push(arena, &figures) = figure;
+                        *vec_push(arena, figures) = figure;
         }
-        return figures;
 }
 
-PageCounts lesson_pages(Arena *arena, const Lesson *lesson) {
-        const Figures figures = lesson_figures(arena, lesson);
+PageCounts learned_pages(Arena *arena, const InstanceConfig *instance, const Learned *learned) {
+        const FigureBasis basis = {learned->version, learned->settings};
+        Figures figures = {};
 
+        learned_add_figures(arena, learned, &figures);
+        figures_add_seen(arena, instance, &basis, &figures);
         return figures_pages(arena, &figures);
+}
+
+Reason learned_beyond(Arena *arena, const Config *config, const InstanceConfig *instance,
+                      const Topology *topology, const PageCounts *pages) {
+        Reason beyond = {};
+
+        VEC_FOREACH(count, pages)
+                if (beyond.kind == REASON_NONE)
+                        beyond = bound_check(arena, config, instance, topology, count);
+        return beyond;
 }
 
 uint64_t learned_by_rule(const InstanceConfig *instance, uint64_t page_size_bytes, uint64_t pages) {
@@ -181,22 +94,4 @@ uint64_t learned_by_rule(const InstanceConfig *instance, uint64_t page_size_byte
         if (by_rule == 0 || taken <= by_rule)
                 return pages;
         return mul_div(pages, by_rule, taken);
-}
-
-/* ---- what is kept ---- */
-
-Learned learned_of(Arena *arena, const Lesson *lesson) {
-        Learned learned = {
-                .pages = figures_pages(arena, &lesson->figures),
-                .by_rule = figures_pages(arena, &lesson->by_rule),
-                .version = version_of(arena, lesson),
-                .settings = settings_of(arena, lesson),
-                .is_exact = lesson->is_exact,
-                .is_fixed = is_fixed(lesson),
-                .is_of_running = lesson->is_of_running,
-                .thp = thp_of_version(lesson),
-                .seen = lesson->instance->learned.seen,
-        };
-
-        return learned;
 }

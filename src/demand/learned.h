@@ -7,6 +7,9 @@
 
 #include "demand/demand.h"
 #include "demand/page_counts.h"
+#include "demand/seen.h"
+
+enum { LEARNED_VERSION_BYTES_MAX = 40, LEARNED_SETTINGS_BYTES_MAX = 64 };
 
 /* What was found out just now. */
 typedef struct Lesson {
@@ -42,10 +45,11 @@ void lesson_take_larger(Arena *arena, Lesson *lesson);
  * found out. */
 void lesson_hold_to(const Topology *topology, Lesson *lesson);
 
-/* Why what is to be learned from LESSON is not kept: it is more than its instance may come to (demand/bound.h).
- * REASON_NONE: it may be. hugepland hears of it all the same, so that the gate refuses what the server could not have. */
-Reason lesson_beyond(Arena *arena, const Config *config, const Topology *topology,
-                     const Lesson *lesson);
+/* Why PAGES, which were learned of INSTANCE of CONFIG, are not kept: they are more than the host's memory, or than
+ * learned sizes may come to (demand/bound.h). hugepland hears of them all the same, so that the gate refuses what the
+ * server could not have. REASON_NONE: they may be. */
+Reason learned_beyond(Arena *arena, const Config *config, const InstanceConfig *instance,
+                      const Topology *topology, const PageCounts *pages);
 
 /* The pages of all page sizes. */
 PageCounts figures_pages(Arena *arena, const Figures *figures);
@@ -57,12 +61,35 @@ Figures lesson_figures(Arena *arena, const Lesson *lesson);
 /* Their pages. */
 PageCounts lesson_pages(Arena *arena, const Lesson *lesson);
 
+/* What LEARNED, found out before a start of INSTANCE, makes with what was seen of that while it ran. */
+PageCounts learned_pages(Arena *arena, const InstanceConfig *instance, const Learned *learned);
+
+/* Its figures, without what was seen. */
+void learned_add_figures(Arena *arena, const Learned *learned, Figures *figures);
+
+/* Corrects FIGURES, which were made from BASIS, by what was seen of INSTANCE while it ran. */
+void figures_add_seen(Arena *arena, const InstanceConfig *instance, const FigureBasis *basis,
+                      Figures *figures);
+
+/* One of those as a figure that goes before what is in the configuration. */
+Figure learned_figure(const char *instance, const PageCount *count);
+
+/* The preference of that VERSION (NULL: not known) for transparent huge pages, where it is another than ENGINE's in
+ * general; else THP_AUTO. */
+ThpPolicy learned_thp(const Engine *engine, const char *version);
+
 /* As many pages by the rule as PAGES are in truth: fewer, where INSTANCE was found to take more than its rule says, by
  * its server's word or by what was seen of it. */
 uint64_t learned_by_rule(const InstanceConfig *instance, uint64_t page_size_bytes, uint64_t pages);
 
 /* What LESSON makes of what was known of its instance. What was seen stays. */
 Learned learned_of(Arena *arena, const Lesson *lesson);
+
+/* Whether that is what stands in INSTANCE's file already. */
+bool learned_is_kept(const InstanceConfig *instance, const Learned *learned);
+
+/* LEARNED in words: "pg-main: learned that it takes 1,081 pages of 2M, an estimate; before it was 540 pages of 2M". */
+char *learned_describe(Arena *arena, const InstanceConfig *instance, const Learned *learned);
 
 /* Where it is kept: always below /etc, wherever the instance's own file is. */
 char *learned_path(Arena *arena, const InstanceConfig *instance);

@@ -88,3 +88,25 @@ char *learned_format(Arena *arena, const InstanceConfig *instance, const Learned
                 add_seen(&text, &learned->seen);
         return text.string;
 }
+
+bool learned_is_kept(const InstanceConfig *instance, const Learned *learned) {
+        CLEANUP(arena_freep) Arena *arena = arena_new();
+
+        return !instance->learned.is_broken &&
+               text_equals(learned_format(arena, instance, learned, ""),
+                           learned_format(arena, instance, &instance->learned, ""));
+}
+
+char *learned_describe(Arena *arena, const InstanceConfig *instance, const Learned *learned) {
+        const PageCounts pages = learned_pages(arena, instance, learned);
+        const PageCounts *before = &instance->learned.pages;
+
+        if (pages.n == 0)
+                return arena_printf(arena, "%s: learned that it is %s %s", instance->name,
+                                    instance->engine->title, learned->version);
+        return arena_printf(arena, "%s: learned that it takes %s%s%s%s", instance->name,
+                            page_counts_format(arena, &pages),
+                            learned->is_exact ? "" : ", an estimate",
+                            before->n > 0 ? "; before it was " : "",
+                            before->n > 0 ? page_counts_format(arena, before) : "");
+}

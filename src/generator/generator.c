@@ -142,14 +142,11 @@ static Wanted find_once(Arena *arena, const Root *root) {
 
         root_forget_fault(root);
         const DropinInput input = dropin_input(root, arena, wanted.config, HUGEPLANCTL);
-        HostSources sources = host_sources(root);
 
-        const Dropins askers = askers_make(arena, wanted.config, &sources.sources);
         const Dropins lookers = lookers_make(arena, wanted.config);
 
         wanted.daemon = find_wanted_daemon(arena, root, wanted.config);
         wanted.dropins = dropins_make(arena, &input);
-        vec_push_all(arena, &wanted.dropins, &askers);
         vec_push_all(arena, &wanted.dropins, &lookers);
         MountUnits units = {};
 

@@ -355,6 +355,8 @@ static int make_directories(const Root *root, const char *path, Lasting lasting)
                         return parent;
                 int r = mkdirat(parent, name, 0755) < 0 ? -errno : 0;
 
+                if (r == 0 && fchmodat(parent, name, 0755, 0) < 0) /* whatever the umask is */
+                        r = -errno;
                 if (r == 0 && lasting == FOR_GOOD)
                         r = sync_directory(parent);
                 if (r < 0 && r != -EEXIST)

@@ -98,7 +98,7 @@ void alert_logs_read(const Root *root, Arena *arena, HostFacts *facts) {
                         continue;
                 }
                 owner_to_read(arena, sid->home, &person);
-                if (reader_ask(root, arena, &person, read_there, sid, &list))
+                if (reader_ask(root, arena, &person, READER_USEC, read_there, sid, &list))
                         continue;
                 json_array_foreach(list, i, row)
                         if (i < NAMES_MAX && alert_from_json(arena, row, sid->sid, &alert))

@@ -6,6 +6,7 @@
 #include "engines/version.h"
 #include "inspect/ask.h"
 #include "inspect/reader.h"
+#include "runtime/deadline.h"
 
 #include <string.h>
 #include <unistd.h>
@@ -20,6 +21,7 @@ typedef struct Errand {
         const Person *person;
         const uint64_t *page_sizes;
         size_t n_page_sizes;
+        uint64_t deadline_usec;
 } Errand;
 
 /* ---- in the reader ---- */
@@ -59,7 +61,9 @@ bool gather_was_denied(const Figures *figures) {
 
 static const char *send_reader(const Root *root, Arena *arena, Errand *errand, Figures *ret) {
         json_t *json = NULL;
-        const char *wrong = reader_ask(root, arena, errand->person, run_errand, errand, &json);
+        const char *wrong = reader_ask(root, arena, errand->person,
+                                       MIN(READER_USEC, deadline_left_usec(errand->deadline_usec)),
+                                       run_errand, errand, &json);
 
         if (wrong)
                 return wrong;
@@ -110,7 +114,9 @@ static void complete_version(const Root *root, Arena *arena, const Errand *erran
                 return;
         reader->ask_version(arena, errand->target, &sources.sources, gathered, &question);
         question.user = errand->person->name;
-        if (question.program.n == 0 || ask(root, arena, &question, NULL, VERSION_USEC, &output) ||
+        if (question.program.n == 0 ||
+            ask(root, arena, &question, NULL,
+                MIN(VERSION_USEC, deadline_left_usec(errand->deadline_usec)), &output) ||
             version_answer(arena, output, reader->version_mark, &version) ||
             !is_of_version(gathered->version, version))
                 return;
@@ -150,9 +156,10 @@ static void gather_there(const Gatherer *gatherer, Arena *arena, const Engine *e
                          const EngineTarget *target, const uint64_t *page_sizes,
                          size_t n_page_sizes, Figures *ret) {
         /* The gatherer is the first member. */
-        const Root *root = ((const OwnerGatherer *) gatherer)->root;
+        const OwnerGatherer *owner = (const OwnerGatherer *) gatherer;
+        const Root *root = owner->root;
         Person person = {}, better = {};
-        Errand errand = {engine, target, &person, page_sizes, n_page_sizes};
+        Errand errand = {engine, target, &person, page_sizes, n_page_sizes, owner->deadline_usec};
         Figures found = {};
 
         if (!root_is_host(root)) {
@@ -189,5 +196,5 @@ static void gather_there(const Gatherer *gatherer, Arena *arena, const Engine *e
 }
 
 OwnerGatherer gather_as_owner(const Root *root) {
-        return (OwnerGatherer){{gather_there}, root};
+        return (OwnerGatherer){{gather_there}, root, UINT64_MAX};
 }

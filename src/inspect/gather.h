@@ -10,6 +10,7 @@
 typedef struct OwnerGatherer {
         Gatherer gatherer; /* give a pointer to this */
         const Root *root;
+        uint64_t deadline_usec; /* of all that it does; at first never */
 } OwnerGatherer;
 
 /* ROOT must outlive it. */

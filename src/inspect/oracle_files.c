@@ -65,7 +65,7 @@ void oracle_files_add(const Root *root, Arena *arena, Overlay *overlay) {
                         continue;
                 owner_to_read(arena, paths[i], &person);
                 overlay_put(arena, overlay, paths[i],
-                            reader_ask(root, arena, &person, list_entries, NULL, &list)
+                            reader_ask(root, arena, &person, READER_USEC, list_entries, NULL, &list)
                                     ? ""
                                     : oracle_entries_write(arena, list, paths[i]));
                 json_decref(list);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "inspect/reader.h"
 
-#include "base/size.h"
 #include "base/text.h"
 #include "host/record/recording_json.h"
 #include "inspect/confine.h"
@@ -9,7 +8,6 @@
 #include <string.h>
 #include <unistd.h>
 
-static const uint64_t read_timeout_usec = 10 * USEC_PER_SEC;
 static const size_t answer_bytes_max = (size_t) 1 << 20;
 static const size_t recorded_bytes_max = (size_t) 64 << 20;
 
@@ -57,15 +55,15 @@ static void run_errand(void *userdata, int output) {
 
 /* ---- for who asked ---- */
 
-const char *reader_ask(const Root *root, Arena *arena, const Person *person, ReaderMake make,
-                       void *userdata, json_t **ret) {
+const char *reader_ask(const Root *root, Arena *arena, const Person *person, uint64_t timeout_usec,
+                       ReaderMake make, void *userdata, json_t **ret) {
         Recorder *recorder = root_recorder(root);
         Errand errand = {person, make, userdata, recorder};
         const Confinement reader = {
                 .title = arena_printf(arena, "reading its files as %s",
                                       text_excerpt(arena, person->name, 64)),
                 .person = person,
-                .timeout_usec = read_timeout_usec,
+                .timeout_usec = timeout_usec,
                 .output_bytes_max = recorder ? recorded_bytes_max : answer_bytes_max,
                 .read = run_errand,
                 .userdata = &errand,

@@ -3,6 +3,7 @@
 
 /* A question to a process that has become somebody else (inspect/confine.h) and answers in JSON. */
 
+#include "base/size.h"
 #include "host/host_sources.h"
 #include "inspect/owner.h"
 
@@ -16,5 +17,8 @@ typedef json_t *(*ReaderMake)(void *userdata, Arena *arena, HostSources *sources
 /* NULL, with what MAKE has made (to be checked member by member, and released by the caller); or a
  * sentence. Who records what is read through ROOT hears of what was read there, too; of secrets in it that process
  * tells nobody (host/record/recording.h). */
-const char *reader_ask(const Root *root, Arena *arena, const Person *person, ReaderMake make,
-                       void *userdata, json_t **ret);
+const char *reader_ask(const Root *root, Arena *arena, const Person *person, uint64_t timeout_usec,
+                       ReaderMake make, void *userdata, json_t **ret);
+
+/* Ample. */
+#define READER_USEC (10 * USEC_PER_SEC)

@@ -216,6 +216,24 @@ const char manager_interface_description[] =
         "        pages: int\n"
         ")\n"
         "\n"
+        "# What an instance takes, as was found out before its start.\n"
+        "type Learned (\n"
+        "        # For each of its page sizes; none where its engine reserves nothing\n"
+        "        pages: []PageCount,\n"
+        "        # The same by its engine's rule; null: that is not known\n"
+        "        byRule: ?[]PageCount,\n"
+        "        # Whether it is exact: the server has said so; else an estimate\n"
+        "        exact: bool,\n"
+        "        # Whether it maps all of it at its start\n"
+        "        fixed: ?bool,\n"
+        "        # Whether it was found out while the database ran\n"
+        "        running: ?bool,\n"
+        "        # The server's version; null: not known\n"
+        "        version: ?string,\n"
+        "        # A fingerprint of the settings that it follows from; null: not known\n"
+        "        settings: ?string\n"
+        ")\n"
+        "\n"
         "# What was done for a pool, and what it brought.\n"
         "type Attempt (\n"
         "        # The number of the NUMA node\n"
@@ -309,8 +327,11 @@ const char manager_interface_description[] =
         "        # How long to wait at most, in microseconds; null: as long as is configured for it\n"
         "        timeoutUSec: ?int,\n"
         "        # The database starts again, and its unit does not: a supervisor does it, in the unit.\n"
-        "        # With Memory=auto its size is found out anew before, at most every ten seconds\n"
-        "        restart: ?bool\n"
+        "        restart: ?bool,\n"
+        "        # What the database takes, as its gate has found out. Counts where systemd started the\n"
+        "        # caller to start the unit, once for each start; with 'restart' where he is of the unit\n"
+        "        # and its user, once in ten seconds. Else it is ignored\n"
+        "        learned: ?Learned\n"
         ") -> (\n"
         "        # The instance as it is now\n"
         "        instance: Instance\n"
@@ -363,19 +384,20 @@ const char manager_interface_description[] =
         "        pools: []PoolChange\n"
         ")\n"
         "\n"
-        "# Tells what an instance with Memory=auto needs, as its gate found out before the database\n"
-        "# starts; holds until the next Reload that finds it learned. For root only. Answers when\n"
-        "# the reservation was made to fit, as far as the plan allows: Wait tells the verdict.\n"
-        "# InvalidParameter for an instance of a fixed size, a page size that is not among its\n"
-        "# PageSize=, and numbers of no sense.\n"
-        "method Grow(\n"
-        "        # Its name\n"
+        "# Tells what an instance takes, as was found out by hand; it is stored for the next boot.\n"
+        "# For root only: a database's gate says it by Wait. Answers when the reservation was made to\n"
+        "# fit, as far as the plan allows. InvalidParameter for an instance of which nothing is\n"
+        "# learned, a page size that is not among its PageSize=, and numbers of no sense.\n"
+        "method Learn(\n"
+        "        # Its name; also of one that the next Reload brings\n"
         "        instance: string,\n"
-        "        # What it needs, for each of its page sizes; fewer than before are fine\n"
-        "        pages: []PageCount\n"
+        "        # What it takes\n"
+        "        learned: Learned\n"
         ") -> (\n"
-        "        # The instance as it is now\n"
-        "        instance: Instance\n"
+        "        # The instance as it is now; null: it is not in effect yet\n"
+        "        instance: ?Instance,\n"
+        "        # Why the next boot will not know it, for people; null: it will\n"
+        "        unkept: ?string\n"
         ")\n"
         "\n"
         "# No instance has this name.\n"
@@ -418,9 +440,9 @@ const char manager_interface_description[] =
         "        problems: []Problem\n"
         ")\n";
 
-const VarlinkParameter manager_grow_parameters[] = {
+const VarlinkParameter manager_learn_parameters[] = {
         {"instance", VARLINK_STRING, false},
-        {"pages", VARLINK_ARRAY, false},
+        {"learned", VARLINK_OBJECT, false},
         {0},
 };
 
@@ -438,5 +460,6 @@ const VarlinkParameter manager_wait_parameters[] = {
         {"instance", VARLINK_STRING, false},
         {"timeoutUSec", VARLINK_INT, true},
         {"restart", VARLINK_BOOL, true},
+        {"learned", VARLINK_OBJECT, true},
         {0},
 };

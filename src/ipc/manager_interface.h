@@ -15,7 +15,7 @@
 #define MANAGER_PLAN     MANAGER_INTERFACE ".Plan"
 #define MANAGER_RELOAD   MANAGER_INTERFACE ".Reload"
 #define MANAGER_RELEASE  MANAGER_INTERFACE ".Release"
-#define MANAGER_GROW     MANAGER_INTERFACE ".Grow"
+#define MANAGER_LEARN    MANAGER_INTERFACE ".Learn"
 
 #define MANAGER_ERROR_NO_SUCH_INSTANCE MANAGER_INTERFACE ".NoSuchInstance"
 #define MANAGER_ERROR_REFUSED          MANAGER_INTERFACE ".Refused"
@@ -31,6 +31,6 @@ extern const char manager_interface_description[];
 
 /* For the methods' rows; the others take varlink_no_parameters. */
 extern const VarlinkParameter manager_wait_parameters[];
-extern const VarlinkParameter manager_grow_parameters[];
+extern const VarlinkParameter manager_learn_parameters[];
 extern const VarlinkParameter manager_reload_parameters[];
 extern const VarlinkParameter manager_release_parameters[];

@@ -3,6 +3,7 @@
 
 #include "base/memory.h"
 #include "base/text.h"
+#include "demand/learned.h"
 #include "host/config_load.h"
 #include "keeper/keeper_inside.h"
 #include "model/problem.h"
@@ -367,23 +368,12 @@ void keeper_release(Keeper *keeper, const char *instance, uint64_t now_usec) {
 }
 
 void keeper_set_found(Keeper *keeper, const char *instance, const PageCount *count) {
-        const Figure figure = {
-                .instance = instance,
-                .sizing =
-                        {
-                                .page_size_bytes = count->page_size_bytes,
-                                .pages = count->pages,
-                                .bytes = mul_saturated(count->pages, count->page_size_bytes),
-                                .source = SIZING_LEARNED,
-                                .caveat = "As its gate found out before the last start.",
-                        },
-        };
-
         Figure *known = VEC_FIND(each, &keeper->asked.found,
                                  text_equals(each->instance, instance) &&
                                          each->sizing.page_size_bytes == count->page_size_bytes);
 
-        *(known ? known : vec_push(keeper->asked.arena, &keeper->asked.found)) = figure;
+        *(known ? known : vec_push(keeper->asked.arena, &keeper->asked.found)) =
+                learned_figure(instance, count);
 }
 
 bool keeper_grow(Keeper *keeper, const InstanceConfig *instance, const PageCounts *pages,
@@ -395,6 +385,8 @@ bool keeper_grow(Keeper *keeper, const InstanceConfig *instance, const PageCount
                         keeper_tell_learned(keeper, instance->name, count, planned->pages_wanted);
                 keeper_set_found(keeper, instance->name, count);
         }
+        if (keeper->is_held_back)
+                return false;
         /* The plan that holds was made for these numbers. */
         if (planned && planned->demand->n_options > 0 &&
             !ARRAY_FIND(option, planned->demand->options, planned->demand->n_options,

@@ -29,15 +29,10 @@
 #define NAME_CHECK_UNIT   "hugeplan-check.service"
 #define NAME_BOOT_TARGET  "multi-user.target" /* where it is reached, a boot is good */
 #define NAME_DROPIN       "10-hugeplan.conf"
-/* A file, followed by an instance's name, while its database is asked because it starts again within its unit. */
-#define PATH_RESTARTING  PATH_RUNTIME "/restarting-"
-#define NAME_WAIT_PREFIX "hugeplan-wait@"          /* followed by an instance's name */
-#define NAME_ASK_UNIT    "hugeplan-ask@%s.service" /* of an instance's name */
-#define NAME_LOOK_UNIT   "hugeplan-look@%s.service"
-/* Where hugeplan-learn@NAME.service listens: root's alone. Systemd connects hugeplan-ask@NAME.service to the first,
- * which is its database's owner, and hugeplan-look@NAME.service to the second. */
+#define NAME_WAIT_PREFIX  "hugeplan-wait@" /* followed by an instance's name */
+#define NAME_LOOK_UNIT    "hugeplan-look@%s.service"
+/* Where hugeplan-learn@NAME.service listens: root's alone. Systemd connects hugeplan-look@NAME.service to it. */
 #define PATH_ANSWERS           "/run/hugeplan-learn"
-#define NAME_ANSWER            "answer"
 #define NAME_ANSWER_SEEN       "seen"
 #define PATH_SYSTEMD_RUNS      "/run/systemd/system" /* sd_booted(3) */
 #define PATH_USR_LIB           "/usr/lib"

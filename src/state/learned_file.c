@@ -15,12 +15,25 @@ char *learned_time(Arena *arena) {
         return arena_strdup(arena, text);
 }
 
-int learned_save(const Root *root, Arena *arena, const InstanceConfig *instance,
-                 const Learned *learned) {
-        const char *text = learned_format(arena, instance, learned, learned_time(arena));
-        int r = root_store_file(root, learned_path(arena, instance), text, 0644);
+LearnedFile learned_file(Arena *arena, const InstanceConfig *instance, const Learned *learned) {
+        return (LearnedFile){
+                .path = learned_path(arena, instance),
+                .old_path = learned_old_path(arena, instance),
+                .text = learned_format(arena, instance, learned, learned_time(arena)),
+        };
+}
+
+int learned_file_store(const Root *root, const LearnedFile *file) {
+        int r = root_store_file(root, file->path, file->text, 0644);
 
         if (r >= 0)
-                root_remove(root, learned_old_path(arena, instance));
+                root_remove(root, file->old_path);
         return r;
+}
+
+int learned_save(const Root *root, Arena *arena, const InstanceConfig *instance,
+                 const Learned *learned) {
+        const LearnedFile file = learned_file(arena, instance, learned);
+
+        return learned_file_store(root, &file);
 }

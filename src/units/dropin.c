@@ -113,14 +113,6 @@ static char *make_text(Arena *arena, const Served *served, const DropinInput *in
                 &text,
                 "\n# See hugeplan.d(5). A file of this name in /etc/systemd/system takes its place.\n\n"
                 "[Unit]\nWants=" NAME_UNIT "\nAfter=" NAME_UNIT "\n");
-        /* Finds out before each start what the instance needs, in our own unit. Whatever becomes of that, the
-         * gate goes on with what was known before: never Requires=. */
-        ARRAY_FOREACH(instance, served->instances, served->n)
-                if (instance_is_learning(*instance)) {
-                        const char *unit = arena_printf(arena, NAME_ASK_UNIT, (*instance)->name);
-
-                        text_printf(&text, "Wants=%s\nAfter=%s\n", unit, unit);
-                }
         /* Looks at what it has mapped, once it has started. */
         ARRAY_FOREACH(instance, served->instances, served->n)
                 if (instance_is_looked_at(*instance)) {

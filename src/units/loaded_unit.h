@@ -33,6 +33,7 @@ typedef struct LoadedUnit {
         const char *sub_state;       /* of that: "start-pre", "start", "auto-restart", ... */
         uint32_t control_pid;        /* of the command that runs for it now; 0: none */
         uint32_t main_pid;           /* 0: none */
+        uint32_t uid;                /* of User=, once that runs; UINT32_MAX: none, which is root */
         const char *run;             /* the invocation's id, in hexadecimal; "": it does not run */
         const char *control_group;   /* below the hierarchy's mount: "/system.slice/x.service" */
         MemoryPolicy policy;         /* with which its processes are started */

@@ -2,14 +2,14 @@
 
 /* What processes answer that have read strangers' files, or are strangers' programs: whoever wrote the files
  * may have the reader. The first byte says which: 'f' figures, 'o' entries of oratab, 'a' rows of alert logs,
- * 'l' what the owner says in all, 's' what was seen of his processes, all of them JSON; 'p' what postgres prints of its size, 'v' what a server prints of its version.
+ * 'l' what a gate says in all, 's' what was seen of his processes, all of them JSON; 'p' what postgres prints of its size, 'v' what a server prints of its version.
  *
  * Whatever they say: it is refused, or can be printed, comes back the same from its own JSON, and stays
  * within the lines of the file that is written of it. */
 
 #include "base/size.h"
 #include "demand/figure_json.h"
-#include "demand/lesson_json.h"
+#include "demand/learned_json.h"
 #include "demand/seen_json.h"
 #include "engines/oracle/oracle_instances.h"
 #include "engines/version.h"
@@ -136,30 +136,34 @@ static void read_figures(Arena *arena, const json_t *json) {
         check_lesson(arena, &figures);
 }
 
-/* What the owner has said is kept by root, who is told of nothing else. */
-static void read_lesson(Arena *arena, const json_t *json) {
-        Lesson lesson, again;
+static const Topology *topology_here(void) {
+        static PageSize sizes[] = {{.bytes = GIB}, {.bytes = 2 * MIB}};
+        static const Topology topology = {.page_sizes = sizes,
+                                          .n_page_sizes = ARRAY_LEN(sizes),
+                                          .default_page_size_bytes = 2 * MIB};
 
-        if (lesson_from_json(arena, json, instance_before(), page_sizes, ARRAY_LEN(page_sizes),
-                             &lesson) < 0)
+        return &topology;
+}
+
+/* What a gate says is kept: nothing of it begins a line of its own in its file, and it comes back the same. */
+static void read_learned(Arena *arena, const json_t *json) {
+        Learned learned, again;
+
+        if (learned_from_json(arena, json, instance_before(), topology_here(), &learned) < 0)
                 return;
-        require_printable(lesson.wrong);
-        require_printable(lesson.unasked);
-        require(lesson.wrong || lesson.figures.n > 0);
-        if (!lesson.wrong) {
-                check_figures(arena, &lesson.figures);
-                check_figures(arena, &lesson.by_rule);
-                check_lesson(arena, &lesson.figures);
-        }
-        json_t *same = lesson_to_json(arena, &lesson);
+        require(learned.pages.n > 0);
+        const char *text = learned_format(arena, instance_before(), &learned, "a day");
+        const Config *after = config_make(arena, "20-pg.conf", INSTANCE_TEXT,
+                                          "20-pg.conf.d/90-learned.conf", text, NULL);
+        const InstanceConfig *instance = config_find(after, "pg");
 
-        require(lesson_from_json(arena, same, instance_before(), page_sizes, ARRAY_LEN(page_sizes),
-                                 &again) == 0);
-        json_t *more = lesson_to_json(arena, &again);
+        require(after->problems.list.n == 0 && after->n_instances == 1 && !instance->refusal);
+        require(learned_is_kept(instance, &learned));
+        json_t *same = learned_to_json(&learned);
 
-        require(json_equal(same, more));
+        require(learned_from_json(arena, same, instance_before(), topology_here(), &again) == 0);
+        require(learned_is_kept(instance, &again));
         json_decref(same);
-        json_decref(more);
 }
 
 /* ---- what was seen ---- */
@@ -178,19 +182,17 @@ static void check_seen(Arena *arena, const Seen *seen) {
 }
 
 static void read_seen(Arena *arena, const json_t *json) {
-        PageSize sizes[] = {{.bytes = page_sizes[0]}, {.bytes = page_sizes[1]}};
-        const Topology topology = {.page_sizes = sizes, .n_page_sizes = ARRAY_LEN(sizes)};
         bool is_last, is_last_again;
         Seen seen, again;
 
-        if (seen_from_json(arena, json, instance_before(), &topology, &seen, &is_last) < 0)
+        if (seen_from_json(arena, json, instance_before(), topology_here(), &seen, &is_last) < 0)
                 return;
         require_printable(seen.command);
         check_seen(arena, &seen);
         json_t *same = seen_to_json(arena, &seen, is_last);
 
-        require(seen_from_json(arena, same, instance_before(), &topology, &again, &is_last_again) ==
-                0);
+        require(seen_from_json(arena, same, instance_before(), topology_here(), &again,
+                               &is_last_again) == 0);
         require(seen_is_same(&seen, &again) && is_last == is_last_again);
         json_decref(same);
 }
@@ -231,7 +233,7 @@ static void read_json(Arena *arena, char kind, const void *bytes, size_t size) {
         if (json && kind == 'f')
                 read_figures(arena, json);
         else if (json && kind == 'l')
-                read_lesson(arena, json);
+                read_learned(arena, json);
         else if (json && kind == 's')
                 read_seen(arena, json);
         else if (json && kind == 'o')

@@ -3,19 +3,21 @@
 /* The daemon's methods with any parameters, in memory: the server and the keeper are played, for what is tried
  * is what lies between them. An input is a list of deeds, each begun by a byte:
  *
- *   'd' 'w' 'p' 'r' 'l' 'g'   a call of Describe, Wait, Plan, Reload, Release, Grow; JSON follows, up to a NUL
+ *   'd' 'w' 'p' 'r' 'l' 'g'   a call of Describe, Wait, Plan, Reload, Release, Learn; JSON follows, up to a NUL
  *   'D' ...                   the same, of somebody who wants more than one reply
  *   'x'                       the client of the oldest call that waits hangs up
  *   '0' to '3'                the keeper has gates wait, pass, be refused, or be gone, from now on
  *   '4' to '7'                the last reload was rejected, refused, begun, applied
  *   'b'                       the keeper works from now on, or does not any more
  *   'n' 'o' 'h'               a write is done; a round has ended; all have been heard
+ *   's'                       what was last to be stored is, or cannot be
  *   'u'                       who calls from now on is in the unit, or is not any more
  *
  * Whatever is called: each call is answered once, or kept with somebody who is told when it is closed; what is
  * said is UTF-8; the keeper is asked for nothing but what there is; and when all have gone nothing is left. */
 
 #include "base/size.h"
+#include "daemon/clients/belief.h"
 #include "daemon/clients/client.h"
 #include "daemon/clients/clients.h"
 #include "fuzz/fuzz.h"
@@ -49,6 +51,8 @@ typedef struct Stage {
         Keeper keeper;
         Manager manager;
         bool is_in_unit; /* who calls */
+        StoreHandler on_stored;
+        uint64_t n_stored;
         VarlinkCall calls[CALLS_MAX];
 } Stage;
 
@@ -139,6 +143,11 @@ void varlink_call_set_drained_handler(VarlinkCall *call, VarlinkCallHandler func
 
 void varlink_call_keep_place(VarlinkCall *call) {
         require(call->is_used);
+}
+
+uid_t varlink_call_peer_uid(const VarlinkCall *call) {
+        require(call->is_used);
+        return 26;
 }
 
 pid_t varlink_call_peer_pid(const VarlinkCall *call) {
@@ -233,6 +242,20 @@ bool keeper_grow(Keeper *keeper, const InstanceConfig *instance, const PageCount
 }
 
 /* ---- the manager ---- */
+
+const Config *manager_files(Manager *manager) {
+        return manager->keeper->config;
+}
+
+/* It comes to as much as stands in the file of it. */
+uint64_t store_learned(Store *store, const InstanceConfig *instance, const Learned *learned,
+                       StoreHandler handler, void *userdata) {
+        (void) store, (void) userdata;
+        require(instance_is_learning(instance) && learned->pages.n == 1);
+        if (handler)
+                stage.on_stored = handler;
+        return ++stage.n_stored;
+}
 
 Status *manager_judge(Manager *manager, Arena *arena) {
         Status *status = ARENA_NEW(arena, Status);
@@ -343,6 +366,7 @@ static void end_input(void) {
                         hang_up(&stage.calls[i]);
         require(!stage.manager.clients);
         loop_unset(&stage.manager.due);
+        belief_drop(&stage.manager);
         stage.is_in_unit = stage.keeper.is_working = false;
         stage.keeper.answer = GATE_WAIT;
         stage.keeper.reload = KEEPER_RELOAD_REJECTED;
@@ -406,6 +430,8 @@ static void do_other(char deed) {
                 stage.is_in_unit = !stage.is_in_unit;
         else if (deed == 'x')
                 hang_up_oldest();
+        else if (deed == 's' && stage.on_stored)
+                stage.on_stored(&stage.manager, stage.n_stored, stage.n_stored % 2 ? 0 : -ENOSPC);
 }
 
 /* Returns how many bytes belong to the deed. */

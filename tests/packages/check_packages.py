@@ -34,7 +34,6 @@ FILES = {
     "/usr/lib/hugeplan/hugepland",
     "/usr/lib/systemd/catalog/hugeplan.catalog",
     "/usr/lib/systemd/system-generators/hugeplan-generator",
-    "/usr/lib/systemd/system/hugeplan-ask@.service",
     "/usr/lib/systemd/system/hugeplan-learn@.service",
     "/usr/lib/systemd/system/hugeplan-look@.service",
     "/usr/lib/systemd/system/hugeplan-metrics.service",

@@ -532,9 +532,8 @@ static bool is_gate(Arena *arena, const char *line, const char *ctl) {
 }
 
 /* What is ordered before it, and after. */
-static bool is_ask_or_look(Arena *arena, const char *line) {
-        static const char *const keys[] = {"Wants=hugeplan-ask@", "After=hugeplan-ask@",
-                                           "Wants=hugeplan-look@", "Before=hugeplan-look@"};
+static bool is_look(Arena *arena, const char *line) {
+        static const char *const keys[] = {"Wants=hugeplan-look@", "Before=hugeplan-look@"};
         size_t length = strlen(line);
 
         for (size_t i = 0; i < ARRAY_LEN(keys); i++) {
@@ -586,8 +585,7 @@ const char *dropin_odd_line(Arena *arena, const char *text, const char *ctl) {
                 size_t length = strcspn(text, "\n");
                 const char *line = arena_strndup(arena, text, length);
                 bool is_known = *line == '#' || is_mount_unit(line) || is_gate(arena, line, ctl) ||
-                                is_ask_or_look(arena, line) || is_node_list(line) ||
-                                is_memory_lock(line);
+                                is_look(arena, line) || is_node_list(line) || is_memory_lock(line);
 
                 for (size_t i = 0; i < ARRAY_LEN(known); i++)
                         is_known = is_known || text_equals(line, known[i]);

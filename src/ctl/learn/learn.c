@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "ctl/learn/learn.h"
 
-#include "base/json.h"
 #include "base/text.h"
 #include "ctl/daemon_call.h"
 #include "ctl/learn/look.h"
 #include "demand/figures.h"
-#include "demand/lesson_json.h"
+#include "demand/learned_json.h"
 #include "engines/version.h"
 #include "host/host_sources.h"
 #include "host/probe.h"
@@ -14,15 +13,12 @@
 #include "inspect/ask.h"
 #include "inspect/gather.h"
 #include "inspect/owner.h"
-#include "inspect/reader.h"
 #include "ipc/manager_interface.h"
-#include "ipc/varlink_server.h"
-#include "model/names.h"
-#include "plan/thp_plan.h"
 #include "runtime/deadline.h"
 #include "runtime/log.h"
 #include "runtime/service.h"
 #include "state/learned_file.h"
+#include "status/json_value.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -38,16 +34,14 @@ static bool may_learn(const Command *command, const InstanceConfig *instance) {
                                             : instance->memory_kind == MEMORY_AUTO);
 }
 
-/* A supervisor is about to start it again, and has its unit run on (daemon/clients/relearn.h). */
-static bool is_restarting(const Command *command, const InstanceConfig *instance) {
-        return root_exists(command->root,
-                           arena_printf(command->arena, PATH_RESTARTING "%s", instance->name));
+/* We are its gate, which runs before it. */
+static bool is_ours(const Command *command, const InstanceConfig *instance) {
+        return instance->unit && unit_cgroup_has_process(command->root, instance->unit, getpid());
 }
 
 static bool is_running(const Command *command, const InstanceConfig *instance) {
-        return instance->unit && !is_restarting(command, instance) &&
-               unit_cgroup_is_populated(command->root, instance->unit) &&
-               !unit_cgroup_has_process(command->root, instance->unit, getpid());
+        return instance->unit && unit_cgroup_is_populated(command->root, instance->unit) &&
+               !is_ours(command, instance);
 }
 
 /* ---- the server's own word ---- */
@@ -112,9 +106,11 @@ static void ask_sizes(const Asking *asking, Lesson *lesson) {
 /* ---- lesson out ---- */
 
 /* By the rule, from the database's own files. */
-static void find_sizes(Command *command, const Topology *topology, Lesson *lesson) {
+static void find_sizes(const Asking *asking, const Topology *topology, Lesson *lesson) {
+        Command *command = asking->command;
         OwnerGatherer owner = gather_as_owner(command->root);
 
+        owner.deadline_usec = asking->deadline_usec;
         if (!lesson->instance->engine->has_auto) {
                 lesson->wrong = "nothing tells it before it runs";
                 return;
@@ -158,9 +154,10 @@ static void ask_all_the_same(const Asking *asking, const Topology *topology, Les
         }
 }
 
-static Lesson find_out(Command *command, const InstanceConfig *instance, const Topology *topology) {
+static Lesson find_out(Command *command, const InstanceConfig *instance, const Topology *topology,
+                       uint64_t timeout_usec) {
         HostSources sources = host_sources(command->root);
-        const Asking asking = {command, instance, deadline_in(ASK_TIMEOUT_USEC)};
+        const Asking asking = {command, instance, deadline_in(timeout_usec)};
         Lesson lesson = {.instance = instance};
 
         if (!instance_learns_size(instance)) {
@@ -176,7 +173,7 @@ static Lesson find_out(Command *command, const InstanceConfig *instance, const T
                                                       &lesson.version);
                 return lesson;
         }
-        find_sizes(command, topology, &lesson);
+        find_sizes(&asking, topology, &lesson);
         lesson.is_of_running = is_running(command, instance);
         if (instance->engine->can_be_asked && !lesson.is_of_running) {
                 if (!lesson.wrong)
@@ -193,46 +190,13 @@ static Lesson find_out(Command *command, const InstanceConfig *instance, const T
 }
 
 Lesson learn_find(Command *command, const InstanceConfig *instance, const Topology *topology) {
-        Lesson lesson = find_out(command, instance, topology);
+        Lesson lesson = find_out(command, instance, topology, ASK_TIMEOUT_USEC);
 
         lesson_take_larger(command->arena, &lesson);
         return lesson;
 }
 
-/* ---- keeping it ---- */
-
-static void say_learned(Arena *arena, const Lesson *lesson, const char *path) {
-        const Learned *before = &lesson->instance->learned;
-        PageCounts pages = lesson_pages(arena, lesson);
-
-        if (pages.n == 0)
-                log_line(LOG_NOTICE, "%s: learned that it is %s %s (%s)", lesson->instance->name,
-                         lesson->instance->engine->title, lesson->version, path);
-        else
-                log_line(LOG_NOTICE, "%s: learned that it takes %s%s%s%s (%s)",
-                         lesson->instance->name, page_counts_format(arena, &pages),
-                         lesson->is_exact ? "" : ", an estimate",
-                         before->pages.n > 0 ? "; before it was " : "",
-                         before->pages.n > 0 ? page_counts_format(arena, &before->pages) : "",
-                         path);
-}
-
-/* False where it could not be written. */
-static bool keep(Command *command, const Lesson *lesson) {
-        Arena *arena = command->arena;
-        const char *path = learned_path(arena, lesson->instance);
-        const Learned learned = learned_of(arena, lesson);
-        int r = learned_save(command->root, arena, lesson->instance, &learned);
-
-        if (r < 0)
-                log_line(
-                        LOG_WARNING,
-                        "%s: what was learned cannot be written to %s: %s; the next boot will not know it",
-                        lesson->instance->name, root_path(arena, command->root, path),
-                        strerror(-r));
-        say_learned(arena, lesson, r < 0 ? "not kept" : root_path(arena, command->root, path));
-        return r == 0;
-}
+/* ---- what is said of it ---- */
 
 /* Of one whose size is given: it is but asked whether that will do. */
 static void say_unknown_beside(const Lesson *lesson, const char *why) {
@@ -271,9 +235,8 @@ static void say_not_learned(Arena *arena, const Lesson *lesson, const char *why)
                          is_size ? "size" : "version", why);
 }
 
-/* Says what was made of it, and keeps it where it is new and hugepland takes it. Whether it is what stands in the file
- * now. */
-static bool conclude(Command *command, const Lesson *lesson, bool is_taken) {
+/* Whether there is a figure to be kept; else, and where it is an estimate, it is said why. */
+static bool conclude(Command *command, const Lesson *lesson) {
         const char *why = lesson->wrong ? lesson->wrong : lesson->unasked;
         LessonUse use = lesson_use(lesson);
 
@@ -286,87 +249,69 @@ static bool conclude(Command *command, const Lesson *lesson, bool is_taken) {
                                 ? "its last figure, which is larger than the estimate for its settings as they are now,"
                                 : "an estimate",
                         why);
-        return use == LESSON_SAME || (use == LESSON_LEARN && is_taken && keep(command, lesson));
+        return use == LESSON_SAME || use == LESSON_LEARN;
 }
 
-/* ---- making use of it ---- */
+/* ---- keeping it ---- */
 
-/* False where the daemon takes no such figure. That it is not there, or does not know the instance yet, is not said: the
- * verdict, which is asked for next, does. */
-static bool grow(Command *command, const InstanceConfig *instance, const Topology *topology,
-                 const PageCounts *counts, uint64_t timeout_usec) {
+/* Where there is no daemon to do it. NULL, or why not. */
+static const char *keep_alone(Command *command, const Lesson *lesson, const Learned *learned,
+                              const Topology *topology) {
+        const Reason beyond = learned_beyond(command->arena, read_config(command), lesson->instance,
+                                             topology, &learned->pages);
+
+        if (beyond.kind != REASON_NONE)
+                return arena_printf(command->arena, "%s; %s", beyond.text, beyond.remedy);
+        if (lesson_use(lesson) == LESSON_SAME)
+                return NULL;
+        int r = learned_save(command->root, command->arena, lesson->instance, learned);
+
+        return r < 0 ? strerror(-r) : NULL;
+}
+
+/* NULL, or why the next boot will not know it. */
+static const char *keep(Command *command, const Lesson *lesson, const Learned *learned,
+                        const Topology *topology, uint64_t timeout_usec) {
         json_t *reply = NULL;
         char *error_name = NULL;
-        PageCounts taken = {};
-
-        /* What is left of COUNTS once page sizes that the instance no longer takes are gone. */
-        ARRAY_FOREACH(size, instance->page_sizes, instance->n_page_sizes) {
-                uint64_t bytes = *size ? *size : topology->default_page_size_bytes;
-                uint64_t pages = page_counts_find(counts, bytes);
-
-                if (pages > 0)
-                        *vec_push(command->arena, &taken) = (PageCount){bytes, pages};
-        }
-        if (taken.n == 0)
-                return true;
-        int r = daemon_call(command, MANAGER_GROW,
-                            json_pack("{ss so}", "instance", instance->name, "pages",
-                                      page_counts_to_json(&taken)),
+        int r = daemon_call(command, MANAGER_LEARN,
+                            json_pack("{ss so}", "instance", lesson->instance->name, "learned",
+                                      learned_to_json(learned)),
                             timeout_usec, &reply, &error_name);
-        bool is_refused =
-                r == 0 && text_equals(error_name, VARLINK_ERROR_INVALID_PARAMETER) &&
-                text_equals(json_string_value(json_object_get(reply, "parameter")), "pages");
+        const char *why = NULL;
 
-        if (r == 0 && error_name)
-                log_line(LOG_WARNING, "%s: hugepland does not take what was learned%s: %s",
-                         instance->name, is_refused ? ", so it is not kept" : "", error_name);
+        if (r < 0)
+                why = keep_alone(command, lesson, learned, topology);
+        else if (error_name)
+                why = arena_printf(command->arena, "hugepland does not take it: %s", error_name);
+        else
+                why = text_from_json(command->arena, reply, "unkept");
         free(error_name);
         json_decref(reply);
-        return !is_refused;
-}
-
-/* A new preference for transparent huge pages concerns the whole host, so that it takes a reload. */
-static void adopt_preference(Command *command, const Lesson *lesson, uint64_t timeout_usec) {
-        const InstanceConfig *instance = lesson->instance;
-        ThpPolicy preference;
-        char *error_name = NULL;
-        json_t *reply = NULL;
-
-        if (lesson_use(lesson) != LESSON_LEARN || instance->thp != THP_AUTO ||
-            engine_thp_preference(instance->engine, lesson->version, &preference) < 0 ||
-            preference == thp_preference_of(instance))
-                return;
-        int r = daemon_call(command, MANAGER_RELOAD, NULL, timeout_usec, &reply, &error_name);
-
-        if (r == 0)
-                log_line(
-                        error_name ? LOG_WARNING : LOG_NOTICE,
-                        error_name
-                                ? "%s: its preference for transparent huge pages, '%s', cannot be met before the next reload: %s"
-                                : "%s: it wants transparent huge pages '%s' now, and hugeplan was reloaded",
-                        instance->name,
-                        preference == THP_AUTO ? "as they are" : thp_policy_name(preference),
-                        error_name);
-        free(error_name);
-        json_decref(reply);
+        return why;
 }
 
 /* Whether it is known to the next boot. */
 static bool make_use(Command *command, const Lesson *lesson, const Topology *topology,
                      uint64_t deadline_usec) {
-        const PageCounts counts = lesson_pages(command->arena, lesson);
-        bool is_taken = lesson->instance->memory_kind != MEMORY_AUTO ||
-                        grow(command, lesson->instance, topology, &counts,
-                             deadline_left_usec(deadline_usec));
-        const Reason beyond = lesson_beyond(command->arena, read_config(command), topology, lesson);
+        Arena *arena = command->arena;
 
-        if (beyond.kind != REASON_NONE)
-                log_line(LOG_WARNING, "%s: %s; it is not kept: %s", lesson->instance->name,
-                         beyond.text, beyond.remedy);
-        bool is_known = conclude(command, lesson, is_taken && beyond.kind == REASON_NONE);
+        if (!conclude(command, lesson))
+                return false;
+        const Learned learned = learned_of(arena, lesson);
+        const char *why =
+                keep(command, lesson, &learned, topology, deadline_left_usec(deadline_usec));
 
-        adopt_preference(command, lesson, deadline_left_usec(deadline_usec));
-        return is_known;
+        if (why)
+                log_line(LOG_WARNING,
+                         "%s: what was learned is not kept: %s; the next boot will not know it",
+                         lesson->instance->name, why);
+        if (lesson_use(lesson) == LESSON_LEARN)
+                log_line(LOG_NOTICE, "%s (%s)", learned_describe(arena, lesson->instance, &learned),
+                         why ? "not kept"
+                             : root_path(arena, command->root,
+                                         learned_path(arena, lesson->instance)));
+        return !why;
 }
 
 /* NULL: there is nothing to learn. */
@@ -376,7 +321,9 @@ static const InstanceConfig *find_learning(Command *command, const char *name) {
         return instance && may_learn(command, instance) ? instance : NULL;
 }
 
-bool learn_is_due(const Command *command, const InstanceConfig *instance) {
+/* Whether the database is about to start, as far as that can be seen, or has nothing learned. While it runs it
+ * has what it was started with. */
+static bool is_due(const Command *command, const InstanceConfig *instance) {
         return !is_running(command, instance) || instance->learned.pages.n == 0;
 }
 
@@ -396,7 +343,7 @@ bool learn_now(Command *command, const char *name, uint64_t timeout_usec) {
         const InstanceConfig *instance = find_learning(command, name);
         bool is_known = instance != NULL;
 
-        if (instance && learn_is_due(command, instance)) {
+        if (instance && is_due(command, instance)) {
                 const Topology *topology = probe_topology(command->root, command->arena);
                 const Lesson lesson = learn_find(command, instance, topology);
 
@@ -413,82 +360,62 @@ bool learn_now(Command *command, const char *name, uint64_t timeout_usec) {
         return is_known;
 }
 
-/* ---- before a start: as the owner, and what he has said ---- */
+/* ---- before a start: by its gate ---- */
 
-/* Whose it is depends on files and users that the generator cannot know, which has chosen us. */
+/* The unit's user may be somebody else than who has the database's files. */
 static const char *why_not_ours(Command *command, const InstanceConfig *instance,
                                 bool *ret_is_guess) {
         const EngineTarget target = figures_target(instance, NULL);
 
         *ret_is_guess = false;
-        if (!root_is_host(command->root) || !instance_learns_size(instance) ||
+        if (!root_is_host(command->root) || geteuid() == 0 || !instance_learns_size(instance) ||
             !instance->engine->has_auto)
                 return NULL;
         return owner_why_not_us(command->root, command->arena, instance->engine, &target,
                                 ret_is_guess);
 }
 
-Lesson learn_as_owner(Command *command, const InstanceConfig *instance) {
-        const Topology *topology = probe_topology(command->root, command->arena);
+static Lesson find_out_ours(Command *command, const InstanceConfig *instance,
+                            const Topology *topology, uint64_t timeout_usec) {
         bool is_guess;
         const char *wrong = why_not_ours(command, instance, &is_guess);
 
         if (wrong)
                 return (Lesson){.instance = instance, .wrong = wrong};
-        Lesson lesson = find_out(command, instance, topology);
+        Lesson lesson = find_out(command, instance, topology, timeout_usec);
 
         if (is_guess && lesson.gathered)
-                wrong = gather_whose(command->arena, lesson.gathered);
-        if (wrong)
-                lesson.wrong = wrong;
-        return lesson;
-}
-
-/* What it says for itself stands in root's log: as its words, and no more of them than a sentence. */
-static void quote_owner(Command *command, Lesson *lesson) {
-        const char *who = arena_printf(command->arena,
-                                       "hugeplan-ask@%s.service, as its owner, says",
-                                       lesson->instance->name);
-
-        if (lesson->wrong)
-                lesson->wrong = text_quote(command->arena, who, lesson->wrong);
-        if (lesson->unasked)
-                lesson->unasked = text_quote(command->arena, who, lesson->unasked);
-}
-
-static Lesson take_answer(Command *command, const InstanceConfig *instance,
-                          const Topology *topology, const char *answer, size_t size) {
-        Lesson lesson = {.instance = instance};
-        const uint64_t *page_sizes;
-        size_t n = figures_page_sizes(command->arena, instance, topology, &page_sizes);
-        json_t *json = json_loadb(answer, size, JSON_REJECT_DUPLICATES, NULL);
-
-        if (!json || lesson_from_json(command->arena, json, instance, page_sizes, n, &lesson) < 0)
-                lesson.wrong = READER_NO_ANSWER;
-        else
-                quote_owner(command, &lesson);
-        lesson_hold_to(topology, &lesson);
-        lesson.is_of_running = is_running(command, instance);
+                lesson.wrong = gather_whose(command->arena, lesson.gathered) ?: lesson.wrong;
         lesson_take_larger(command->arena, &lesson);
-        json_decref(json);
         return lesson;
 }
 
-void learn_answer(Command *command, const char *name, const char *answer, size_t size,
-                  const char *wrong, uint64_t timeout_usec) {
-        uint64_t deadline_usec = deadline_in(timeout_usec);
-        const InstanceConfig *instance = find_learning(command, name);
+static const uint64_t gate_timeout_usec = 10 * USEC_PER_SEC;
 
-        if (!instance ||
-            (!wrong && size == strlen(LEARN_NOTHING) && memcmp(answer, LEARN_NOTHING, size) == 0))
-                return;
-        if (!wrong && size == 0)
-                wrong = "hugeplan-ask@.service, which asks it as its owner, gave no answer";
+bool learn_for_start(Command *command, const char *name, Learned *ret) {
+        const Config *config = read_config(command);
+        const InstanceConfig *instance = config_find(config, name);
+
+        if (!instance || !instance_is_learning(instance) ||
+            !(command->is_restart || is_ours(command, instance)))
+                return false;
+        uint64_t wait_usec = command->has_timeout ? command->timeout_usec
+                                                  : instance->wait_timeout_usec;
         const Topology *topology = probe_topology(command->root, command->arena);
-        const Lesson lesson = wrong ? (Lesson){.instance = instance, .wrong = wrong}
-                                    : take_answer(command, instance, topology, answer, size);
+        const Lesson lesson =
+                find_out_ours(command, instance, topology, MIN(gate_timeout_usec, wait_usec / 4));
 
-        make_use(command, &lesson, topology, deadline_usec);
+        if (!conclude(command, &lesson))
+                return false;
+        *ret = learned_of(command->arena, &lesson);
+        if (instance->memory_kind == MEMORY_AUTO) {
+                const PageCounts pages = learned_pages(command->arena, instance, ret);
+
+                VEC_FOREACH(count, &pages)
+                        *vec_push(command->arena, &command->found) =
+                                learned_figure(instance->name, count);
+        }
+        return true;
 }
 
 /* ---- before a reload ---- */
@@ -504,7 +431,7 @@ void learn_for_reload(Command *command) {
                 service_extend_timeout(ASK_TIMEOUT_USEC + answer_margin_usec);
                 const Lesson lesson = learn_find(command, instance, topology);
 
-                conclude(command, &lesson, true);
+                make_use(command, &lesson, topology, deadline_in(ANSWER_USEC));
         }
         ARRAY_FOREACH(instance, config->instances, config->n_instances)
                 if (!instance->learned.seen.unit ||

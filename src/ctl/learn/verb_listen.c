@@ -13,7 +13,6 @@
 #include "ctl/learn/learn.h"
 #include "ctl/learn/look.h"
 #include "ctl/verbs.h"
-#include "demand/lesson_json.h"
 #include "demand/seen_json.h"
 #include "ipc/varlink_server.h"
 #include "model/exit_code.h"
@@ -39,8 +38,6 @@ typedef struct Door {
 } Door;
 
 static const Door doors[] = {
-        {NAME_ANSWER, "hugeplan-ask@.service, which asks it as its owner,", LESSON_BYTES_MAX,
-         LEARN_USEC, learn_answer},
         {NAME_ANSWER_SEEN, "hugeplan-look@.service, which looks at it,", SEEN_BYTES_MAX, LOOK_USEC,
          look_answer},
 };
@@ -163,7 +160,7 @@ static int hear_all(Command *command, const char *name, const int *listeners,
 int verb_listen(Command *command) {
         const char *name = command->arguments[0];
         const Config *config = read_config(command);
-        int listeners[DOORS] = {-1, -1};
+        int listeners[DOORS] = {-1};
         sigset_t let_in;
 
         if (is_switched_off(command))

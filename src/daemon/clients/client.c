@@ -16,6 +16,7 @@ void client_end(Client *client) {
         if (client->on_end)
                 client->on_end(client);
         json_decref(client->answer);
+        json_decref(client->learned);
         loop_unset(&client->timer);
         arena_free(client->arena);
         memory_free(client);

@@ -16,14 +16,15 @@ struct Client {
                 CLIENT_GATE,
                 CLIENT_RELOAD,
                 CLIENT_RELEASE,
-                CLIENT_GROW,
+                CLIENT_LEARN,
                 CLIENT_SUBSCRIBER,
                 CLIENT_DESCRIBED, /* wants the status once */
         } kind;
-        const char *instance; /* of a gate, a release or a growth */
+        const char *instance; /* of a gate, a release or what was learned */
         Gate gate;
         bool may_try;     /* a round may be run for this gate */
         bool is_restart;  /* its database starts again, and its unit need not */
+        json_t *learned;  /* what a gate says that its database takes; NULL: nothing */
         const char *unit; /* of which systemd is asked; NULL: who calls is not in it */
         UnitQuery *query; /* under way */
         bool is_queued;   /* it follows when the one for the same unit is answered */
@@ -32,6 +33,8 @@ struct Client {
         bool is_answered; /* a gate, whose answer goes out when what was noted for it is on disk: */
         json_t *answer;
         const char *error; /* which that is; NULL: it may start */
+        uint64_t stored; /* the number of what is on its way to the disk for it (store.h); 0: nothing */
+        const char *unkept; /* why it is not there; NULL: it is */
         LoopTimer timer;
         void (*on_end)(Client *client); /* NULL: nobody has to know */
 };

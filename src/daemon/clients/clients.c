@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "daemon/clients/clients.h"
 
-#include "daemon/clients/client.h"
+#include "daemon/clients/belief.h"
 #include "daemon/clients/gates.h"
-#include "demand/figures.h"
-#include "demand/page_counts.h"
 #include "ipc/manager_interface.h"
 #include "model/names.h"
 #include "render/status_json.h"
@@ -112,7 +110,7 @@ static void method_reload(VarlinkCall *call, json_t *parameters, void *userdata)
         manager_reload(manager, json_is_true(json_object_get(parameters, "force")));
 }
 
-/* ---- Release, Grow ---- */
+/* ---- Release, Learn ---- */
 
 /* The instance as it is now, when the round has ended, and what pools have given or got. */
 static void answer_instance(Client *client) {
@@ -120,19 +118,23 @@ static void answer_instance(Client *client) {
         const Keeper *keeper = client->manager->keeper;
         const Status *status = manager_judge(client->manager, arena);
         const StatusInstance *instance = status_find(status, client->instance);
-        bool is_release = client->kind == CLIENT_RELEASE;
         VarlinkCall *call = client->call;
 
-        if (!instance) {
+        /* What is learned of one that the next reload brings is kept all the same. */
+        if (!instance && client->kind == CLIENT_RELEASE) {
                 client_end_gone(client);
                 return;
         }
-        json_t *reply = json_pack("{so}", "instance", status_instance_to_json(instance));
+        json_t *reply = json_pack("{so}", "instance",
+                                  instance ? status_instance_to_json(instance) : json_null());
 
-        if (is_release) {
+        if (client->kind == CLIENT_RELEASE) {
                 PoolChanges changes = keeper_pool_changes(keeper, arena);
 
                 json_object_set_new(reply, "pools", pool_changes_to_json(&changes));
+        } else {
+                json_object_set_new(reply, "unkept",
+                                    client->unkept ? json_string(client->unkept) : json_null());
         }
         client_end(client);
         varlink_call_reply(call, reply);
@@ -151,47 +153,6 @@ static void method_release(VarlinkCall *call, json_t *parameters, void *userdata
         client->kind = CLIENT_RELEASE;
         keeper_release(manager->keeper, client->instance, clock_now_usec());
         manager_work(manager);
-}
-
-/* -EINVAL: of a size that the instance does not take, or no figure. */
-static int take_page_counts(Arena *arena, const json_t *list, const InstanceConfig *config,
-                            const Topology *topology, PageCounts *ret) {
-        const uint64_t *sizes;
-        size_t n = figures_page_sizes(arena, config, topology, &sizes);
-
-        if (page_counts_from_json(arena, list, topology, ret) < 0 ||
-            VEC_ANY(count, ret, !ARRAY_ANY(size, sizes, n, *size == count->page_size_bytes)))
-                return -EINVAL;
-        return ret->n > 0 ? 0 : -EINVAL;
-}
-
-static void method_grow(VarlinkCall *call, json_t *parameters, void *userdata) {
-        CLEANUP(arena_freep) Arena *arena = arena_new();
-        Manager *manager = userdata;
-        const char *name = json_string_value(json_object_get(parameters, "instance"));
-        const InstanceConfig *config = config_find(keeper_config(manager->keeper), name);
-        PageCounts pages;
-
-        if (!config) {
-                client_refuse_name(call, name);
-                return;
-        }
-        if (config->refusal || config->memory_kind != MEMORY_AUTO) {
-                varlink_call_error_invalid_parameter(call, "instance");
-                return;
-        }
-        if (take_page_counts(arena, json_object_get(parameters, "pages"), config,
-                             keeper_look(manager->keeper)->topology, &pages) < 0) {
-                varlink_call_error_invalid_parameter(call, "pages");
-                return;
-        }
-        Client *client = client_new(manager, call, name);
-
-        client->kind = CLIENT_GROW;
-        if (keeper_grow(manager->keeper, config, &pages, clock_now_usec()))
-                manager_work(manager);
-        else
-                answer_instance(client);
 }
 
 /* ---- when something has changed ---- */
@@ -290,10 +251,10 @@ void clients_notify(Manager *manager, ManagerNews news) {
                 client->is_due = false;
                 if (client->kind == CLIENT_RELOAD)
                         answer_reload(client);
-                else if (kind_of(client) == OTHERS)
-                        answer_instance(client);
-                else
+                else if (kind_of(client) != OTHERS)
                         tell(client, &description);
+                else if (client->stored == 0 && !keeper_is_working(manager->keeper))
+                        answer_instance(client);
         }
         if (wants_round)
                 manager_begin_round(manager);
@@ -309,7 +270,7 @@ const VarlinkInterface manager_interface = {
                         {"Plan", method_plan, VARLINK_LAST, varlink_no_parameters},
                         {"Reload", method_reload, VARLINK_ROOT_ONLY, manager_reload_parameters},
                         {"Release", method_release, VARLINK_ROOT_ONLY, manager_release_parameters},
-                        {"Grow", method_grow, VARLINK_ROOT_ONLY, manager_grow_parameters},
+                        {"Learn", belief_learn, VARLINK_ROOT_ONLY, manager_learn_parameters},
                 },
         .n_methods = 6,
 };

@@ -3,7 +3,7 @@
 #include "daemon/clients/gates.h"
 
 #include "base/text.h"
-#include "daemon/clients/relearn.h"
+#include "daemon/clients/belief.h"
 #include "host/unit_cgroup.h"
 #include "ipc/manager_interface.h"
 #include "model/reason.h"
@@ -23,12 +23,10 @@ static const uint64_t ask_limit_usec = 5 * USEC_PER_SEC;
 
 /* ---- answers ---- */
 
-/* Systemd is being asked, or reads the unit anew; or the database is asked. */
+/* Systemd is being asked, or reads the unit anew. */
 static bool is_asking(const Client *client) {
         return client->query || client->is_queued ||
-               (client->gate.is_starting && client->manager->units.reread) ||
-               (client->gate.is_restarting &&
-                relearn_is_under_way(client->manager, client->instance));
+               (client->gate.is_starting && client->manager->units.reread);
 }
 
 void gate_begin(Client *client) {
@@ -51,8 +49,6 @@ bool gate_try(Client *client, GateView *view) {
         switch (keeper_try_gate(manager->keeper, view, &client->gate, client->may_try, &instance,
                                 &reason)) {
         case GATE_PASS:
-                if (client->gate.is_starting)
-                        relearn_note(manager, instance.name);
                 if (starts(client))
                         watch_forget_unit(&manager->watch, instance.unit);
                 client->is_answered = true;
@@ -101,9 +97,7 @@ static void on_gate_timeout(void *userdata) {
         VarlinkCall *call = client->call;
         GateView view = {};
 
-        if (relearn_is_under_way(client->manager, client->instance))
-                reason.text = "its database is still being asked for its size";
-        else if (instance && instance->reason.text)
+        if (instance && instance->reason.text)
                 reason = instance->reason;
         keeper_time_out_gate(client->manager->keeper, &view, &client->gate, &reason);
         keeper_end_gates(client->manager->keeper, &view);
@@ -127,15 +121,6 @@ static void believe(Client *client) {
                           !keeper_was_refused(client->manager->keeper, gate->instance, gate->run);
 }
 
-/* Its unit runs, and may go on to start what it has started before. */
-static void begin_restart(Client *client) {
-        Manager *manager = client->manager;
-
-        client->gate.is_restarting = true;
-        if (relearn_begin(manager, config_find(keeper_config(manager->keeper), client->instance)))
-                client->may_try = true;
-}
-
 static void take_run(Client *client, const LoadedUnit *unit) {
         const char *hierarchy = unit_cgroup_hierarchy(client->manager->root);
         Gate *gate = &client->gate;
@@ -146,12 +131,23 @@ static void take_run(Client *client, const LoadedUnit *unit) {
                 gate->group = arena_printf(client->arena, "%s%s", hierarchy, unit->control_group);
         if (loaded_unit_starts_by(unit, (uint64_t) varlink_call_peer_pid(client->call)))
                 believe(client);
-        else if (client->is_restart &&
-                 TEXT_IS_ANY(unit->active_state, "active", "reloading", "activating"))
-                begin_restart(client);
+        else
+                gate->is_restarting =
+                        client->is_restart &&
+                        TEXT_IS_ANY(unit->active_state, "active", "reloading", "activating");
+        if (starts(client))
+                belief_take(client, unit);
+        else
+                belief_ignore(client, "its unit does not start");
 }
 
 static void begin_query(Client *client);
+
+/* A round may have been begun for what was found out. Clients may be gone after that. */
+static void go_on(Manager *manager) {
+        if (keeper_is_working(manager->keeper))
+                manager_work(manager);
+}
 
 static bool is_queued_for(const Client *client, const char *unit) {
         return client->is_queued && text_equals(client->unit, unit);
@@ -207,6 +203,7 @@ static void on_run(void *userdata, int error, const LoadedUnits *units) {
         client->query = unit_query_free(client->query);
         client_make_due(client);
         go_on_asking(manager, unit, error);
+        go_on(manager);
 }
 
 static void begin_query(Client *client) {
@@ -242,8 +239,10 @@ static void ask_who_starts(Client *client, const char *unit) {
                 if (gate->group) {
                         gate->run = root_identity(manager->root, client->arena, gate->group);
                         believe(client);
+                        belief_take(client, NULL);
                 }
                 client_make_due(client);
+                go_on(manager);
         } else if (other) {
                 client->is_queued = true;
         } else {
@@ -284,6 +283,7 @@ void gate_wait(VarlinkCall *call, json_t *parameters, void *userdata) {
         client->on_end = on_end;
         client->gate = (Gate){.instance = client->instance, .run = ""};
         client->is_restart = json_is_true(json_object_get(parameters, "restart"));
+        client->learned = json_incref(json_object_get(parameters, "learned"));
         /* What a round cannot change, or was tried just now, is answered without one. */
         client->may_try = !keeper_is_held_back(manager->keeper) &&
                           (keeper_is_working(manager->keeper) ||
@@ -292,8 +292,10 @@ void gate_wait(VarlinkCall *call, json_t *parameters, void *userdata) {
                 loop_set(manager->loop, &client->timer, add_saturated(clock_now_usec(), usec),
                          on_gate_timeout, client);
         if (config->unit &&
-            unit_cgroup_has_process(manager->root, config->unit, varlink_call_peer_pid(call)))
+            unit_cgroup_has_process(manager->root, config->unit, varlink_call_peer_pid(call))) {
                 ask_who_starts(client, config->unit);
-        else
-                client_make_due(client);
+                return;
+        }
+        belief_ignore(client, "it is not of its unit");
+        client_make_due(client);
 }

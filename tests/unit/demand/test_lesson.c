@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* What the owner of a database says, on its way to root: all of it arrives, or none. */
+/* What a database's gate says, which its owner may have written: all of it arrives, or none. */
 
-#include "demand/figure_json.h"
-#include "demand/lesson_json.h"
+#include "demand/learned_json.h"
 #include "support/testing.h"
-
-static const uint64_t page_sizes[] = {GIB, 2 * MIB};
 
 static const InstanceConfig *instance_of(Arena *arena, const char *engine) {
         const char *text = arena_printf(arena, "[Instance]\nEngine=%s\n", engine);
@@ -36,146 +33,106 @@ static Lesson lesson_of(Arena *arena) {
         return lesson;
 }
 
-static int send(Arena *arena, const Lesson *lesson, Lesson *ret) {
-        json_t *json = lesson_to_json(arena, lesson);
-        char *text = json_dumps(json, JSON_COMPACT);
+static const char host_text[] = "sizes 1G 2M\nnode 0 total=8G free=6G\n";
 
-        json_decref(json);
-        json = json_loads(text, JSON_REJECT_DUPLICATES, NULL);
-        free(text);
-        int r = lesson_from_json(arena, json, lesson->instance, page_sizes, ARRAY_LEN(page_sizes),
-                                 ret);
+static int take_json(Arena *arena, json_t *json, const char *engine, Learned *ret) {
+        int r = learned_from_json(arena, json, instance_of(arena, engine),
+                                  host_make(arena, host_text), ret);
 
         json_decref(json);
         return r;
 }
 
-static void test_figures(void **state) {
-        Lesson lesson = lesson_of(*state), told = {};
+/* As it comes from another process: nothing of it is lost, and it makes the same file. */
+static void test_comes_whole(void **state) {
+        Lesson lesson = lesson_of(*state);
 
-        assert_int_equal(send(*state, &lesson, &told), 0);
-        assert_null(told.wrong);
-        assert_null(told.unasked);
-        assert_true(told.is_exact);
-        assert_text(told.version, "15.18");
-        assert_int_equal(told.by_rule.items[0].sizing.pages, 1113);
-        assert_int_equal(told.figures.items[0].sizing.pages, 1081);
-        assert_text(settings_find(&told.gathered->settings, "shared_buffers")->origin, "/x.conf:3");
-        assert_ptr_equal(told.figures.items[0].gathered, told.gathered);
-        const Learned heard = learned_of(*state, &told);
-        const Learned said =
-                learned_of(*state, &(Lesson){.instance = lesson.instance,
-                                             .figures = lesson.figures,
-                                             .by_rule = lesson.by_rule,
-                                             .gathered = lesson.by_rule.items[0].gathered,
-                                             .is_exact = true,
-                                             .version = "15.18"});
+        lesson.version = "15.18";
+        lesson.gathered = lesson.by_rule.items[0].gathered;
+        for (int i = 0; i < 8; i++) {
+                Learned told = {};
 
-        assert_text(learned_format(*state, lesson.instance, &heard, "a day"),
-                    learned_format(*state, lesson.instance, &said, "a day"));
-}
+                lesson.is_exact = i & 1;
+                lesson.is_of_running = i & 2;
+                if (i & 4)
+                        lesson.by_rule = (Figures){};
+                const Learned said = learned_of(*state, &lesson);
 
-static void test_unasked(void **state) {
-        Lesson lesson = lesson_of(*state), told = {};
-
-        lesson.figures = lesson.by_rule;
-        lesson.unasked = "it hangs";
-        assert_int_equal(send(*state, &lesson, &told), 0);
-        assert_text(told.unasked, "it hangs");
-        assert_false(told.is_exact);
-}
-
-/* The server's word without a rule; a rule's figure must have one. */
-static void test_word_alone(void **state) {
-        Lesson lesson = lesson_of(*state), told = {};
-
-        lesson.by_rule = (Figures){};
-        assert_int_equal(send(*state, &lesson, &told), 0);
-        assert_int_equal(told.by_rule.n, 0);
-        assert_int_equal(told.figures.items[0].sizing.pages, 1081);
-        assert_true(told.is_exact);
-        assert_text(told.version, "15.18");
-        lesson.figures.items[0].sizing.is_exact = false;
-        assert_int_equal(send(*state, &lesson, &told), -EINVAL);
-}
-
-static void test_wrong(void **state) {
-        Lesson lesson = lesson_of(*state), told = {};
-
-        lesson.wrong = "its files are broken";
-        assert_int_equal(send(*state, &lesson, &told), 0);
-        assert_text(told.wrong, "its files are broken");
-        assert_int_equal(told.figures.n, 0);
-        assert_null(told.gathered);
-}
-
-static void test_version(void **state) {
-        static const char *const bad[] = {"", "8.0\nPages=1", "8.0 x", "v8",
-                                          "8.000000000000000000000000000000000000000000"};
-        Lesson lesson = {.instance = instance_of(*state, "mongodb"), .version = "8.0.4"}, told = {};
-
-        assert_int_equal(send(*state, &lesson, &told), 0);
-        assert_text(told.version, "8.0.4");
-        /* Of a size that is given, too. */
-        lesson.instance = config_find(
-                config_make(*state, "db.conf", "[Instance]\nEngine=mysql\nMemory=8G\n", NULL),
-                "db");
-        assert_int_equal(send(*state, &lesson, &told), 0);
-        assert_text(told.version, "8.0.4");
-        for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
-                lesson.version = bad[i];
-                assert_int_equal(send(*state, &lesson, &told), -EINVAL);
+                assert_int_equal(take_json(*state, learned_to_json(&said), "postgresql", &told), 0);
+                assert_text(learned_format(*state, lesson.instance, &told, "a day"),
+                            learned_format(*state, lesson.instance, &said, "a day"));
+                assert_int_equal(told.is_exact, lesson.is_exact);
+                assert_int_equal(told.is_of_running, lesson.is_of_running);
         }
-        /* Nor may one that reserves nothing come with figures, or one with Memory=auto without. */
-        lesson = lesson_of(*state);
-        lesson.instance = instance_of(*state, "mongodb");
-        assert_int_equal(send(*state, &lesson, &told), -EINVAL);
-        lesson = (Lesson){.instance = instance_of(*state, "postgresql"), .version = "15"};
-        assert_int_equal(send(*state, &lesson, &told), -EINVAL);
 }
 
-static int take(Arena *arena, const char *text, size_t n_page_sizes) {
-        json_t *json = json_loads(text, 0, NULL);
-        Lesson lesson = {};
+#define PAGES(size, n) "\"pages\":[{\"pageSizeBytes\":" #size ",\"pages\":" #n "}]"
+#define GOOD           PAGES(2097152, 100) ",\"exact\":true"
 
-        assert_non_null(json);
-        int r = lesson_from_json(arena, json, instance_of(arena, "postgresql"), page_sizes,
-                                 n_page_sizes, &lesson);
-
-        json_decref(json);
-        if (r < 0)
-                assert_null(lesson.instance);
-        return r;
-}
-
-#define REST "\"unasked\":null,\"version\":null,\"byRule\":null,\"figures\":null"
-
-static void test_refusals(void **state) {
-        Arena *arena = *state;
-        static const char *const bad[] = {
-                "{}",
-                "[]",
-                "{\"wrong\":1," REST "}",
-                "{\"wrong\":\"no\",\"more\":1," REST "}",
-                "{\"wrong\":null," REST "}",
-                ("{\"wrong\":\"no\",\"unasked\":\"no\",\"version\":null,"
-                 "\"byRule\":null,\"figures\":null}"),
+/* An owner may say anything: it is a figure of his instance, or it is nothing. */
+static void test_lies(void **state) {
+        static const struct {
+                const char *engine, *text;
+                bool is_good;
+        } rows[] = {
+                {"postgresql", "{" GOOD "}", true},
+                {"postgresql", "{" GOOD ",\"version\":null,\"byRule\":null}", true},
+                {"postgresql", "{" GOOD ",\"version\":\"15.18 (Debian)\",\"fixed\":true}", true},
+                {"postgresql", "{" PAGES(2097152, 99999999) ",\"exact\":true}",
+                 true}, /* bounded later */
+                {"postgresql", "{" PAGES(2097152, 0) ",\"exact\":true}", false},
+                {"postgresql", "{" PAGES(2097152, -5) ",\"exact\":true}", false},
+                {"postgresql", "{" PAGES(2097152, 1.5) ",\"exact\":true}", false},
+                {"postgresql", "{" PAGES(2097152, 9223372036854775807) ",\"exact\":true}", false},
+                {"postgresql", "{" PAGES(1073741824, 1) ",\"exact\":true}", false}, /* not taken */
+                {"postgresql", "{" PAGES(65536, 100) ",\"exact\":true}", false},
+                {"postgresql", "{" PAGES(0, 100) ",\"exact\":true}", false},
+                {"postgresql", "{\"pages\":[],\"exact\":true}", false},
+                {"postgresql", "{\"pages\":7,\"exact\":true}", false},
+                {"postgresql",
+                 "{\"pages\":[{\"pageSizeBytes\":2097152,\"pages\":1},{\"pageSizeBytes\":2097152,"
+                 "\"pages\":2}],\"exact\":true}",
+                 false},
+                {"postgresql", "{" PAGES(2097152, 100) "}", false},
+                {"postgresql", "{" PAGES(2097152, 100) ",\"exact\":1}", false},
+                {"postgresql", "{" GOOD ",\"more\":1}", false},
+                {"postgresql", "{" GOOD ",\"seen\":{}}", false},
+                {"postgresql", "{" GOOD ",\"byRule\":{}}", false},
+                {"postgresql", "{" GOOD ",\"running\":\"yes\"}", false},
+                {"postgresql", "{" GOOD ",\"version\":\"\"}", false},
+                {"postgresql", "{" GOOD ",\"version\":\"15\\nPages=2M:9999\"}", false},
+                {"postgresql",
+                 "{" GOOD ",\"version\":\"15.0000000000000000000000000000000000000000\"}", false},
+                {"postgresql", "{" GOOD ",\"version\":15}", false},
+                {"postgresql", "{" GOOD ",\"settings\":\"0123456789abcdef\"}", true},
+                {"postgresql", "{" GOOD ",\"settings\":\"xyz\"}", false},
+                {"postgresql", "[]", false},
+                {"postgresql", "{}", false},
+                {"mongodb", "{\"pages\":[],\"exact\":false,\"version\":\"8.0.4\"}", true},
+                {"mysql\nMemory=8G", "{\"pages\":[],\"exact\":false,\"version\":\"8.0.4\"}", true},
+                {"mysql\nMemory=8G", "{" GOOD ",\"version\":\"8.0.4\"}", false},
+                {"mongodb", "{\"pages\":[],\"exact\":false,\"version\":\"v8\"}", false},
+                {"mongodb", "{\"pages\":[],\"exact\":false,\"version\":\"8.0 x\"}", false},
+                {"mongodb", "{\"pages\":[],\"exact\":false}", false},
+                {"mongodb", "{" GOOD ",\"version\":\"8.0.4\"}", false},
         };
 
-        assert_int_equal(take(arena, "{\"wrong\":\"no\"," REST "}", 2), 0);
-        for (size_t i = 0; i < ARRAY_LEN(bad); i++)
-                assert_int_equal(take(arena, bad[i], 2), -EINVAL);
-        /* Of other page sizes, of none, and one that says that it is none. */
-        Lesson lesson = lesson_of(arena), told = {};
-        json_t *json = lesson_to_json(arena, &lesson);
+        ARRAY_FOREACH(row, rows, ARRAY_LEN(rows)) {
+                Learned learned = {};
+                json_t *json = json_loads(row->text, 0, NULL);
 
-        assert_int_equal(lesson_from_json(arena, json, lesson.instance, page_sizes, 1, &told),
-                         -EINVAL);
-        assert_int_equal(lesson_from_json(arena, json, lesson.instance, page_sizes, 0, &told),
-                         -EINVAL);
-        json_decref(json);
-        lesson.figures.items[0].wrong = "no";
-        assert_int_equal(send(arena, &lesson, &told), -EINVAL);
+                assert_non_null(json);
+                assert_int_equal(take_json(*state, json, row->engine, &learned),
+                                 row->is_good ? 0 : -EINVAL);
+                assert_int_equal(learned.pages.n, row->is_good && *row->engine == 'p');
+        }
+}
+
+static Reason beyond(Arena *arena, const Config *config, const Topology *topology,
+                     const Lesson *lesson) {
+        const PageCounts pages = figures_pages(arena, &lesson->figures);
+
+        return learned_beyond(arena, config, lesson->instance, topology, &pages);
 }
 
 /* What no host of that memory can have was not found out: it does not become the last figure. */
@@ -204,8 +161,9 @@ static void test_held_to_memory(void **state) {
                 if (row->wrong)
                         assert_contains(lesson.wrong, row->wrong);
                 assert_int_equal(lesson_use(&lesson), row->wrong ? LESSON_UNKNOWN : LESSON_LEARN);
-                assert_int_equal(lesson_beyond(*state, &config, topology, &lesson).kind,
-                                 REASON_NONE);
+                if (!row->wrong)
+                        assert_int_equal(beyond(*state, &config, topology, &lesson).kind,
+                                         REASON_NONE);
                 /* So it is with all that hand numbers of pages on. */
                 PageCounts counts = {}, read = {};
 
@@ -226,17 +184,18 @@ static void test_beyond_memory(void **state) {
         lesson.figures.items[0].sizing.pages = 4097;
         lesson_hold_to(topology, &lesson);
         assert_null(lesson.wrong);
-        assert_text(lesson_beyond(*state, &config, topology, &lesson).text,
+        assert_text(beyond(*state, &config, topology, &lesson).text,
                     "it comes to 4,097 pages of 2M (8G), and this host has 8G of memory");
         lesson.figures.items[0].sizing.pages = 4096;
-        assert_int_equal(lesson_beyond(*state, &config, topology, &lesson).kind, REASON_NONE);
+        assert_int_equal(beyond(*state, &config, topology, &lesson).kind, REASON_NONE);
 }
 
 TEST_FILE(lesson) {
         const struct CMUnitTest tests[] = {
-                TEST(test_figures),        TEST(test_unasked),       TEST(test_word_alone),
-                TEST(test_wrong),          TEST(test_version),       TEST(test_refusals),
-                TEST(test_held_to_memory), TEST(test_beyond_memory),
+                TEST(test_comes_whole),
+                TEST(test_lies),
+                TEST(test_held_to_memory),
+                TEST(test_beyond_memory),
         };
 
         return RUN_TESTS(tests);

@@ -40,7 +40,7 @@ static void test_check(void **state) {
                               "'systemctl daemon-reload'");
         tree_write(tree, GENERATED, dropins_of(tree, instance).items[0].text);
         assert_text(check(tree, instance), "");
-        assert_contains(check(tree, "[Instance]\nEngine=mysql\nUnit=x@1.service\n"),
+        assert_contains(check(tree, "[Instance]\nNodes=0\nPlacement=bind\nUnit=x@1.service\n"),
                         "the gate of x@1.service is not that of today's configuration");
 }
 

@@ -119,6 +119,8 @@ static int get_number(sd_bus *bus, const char *path, const char *interface, cons
 static int get_process(sd_bus *bus, const char *path, const char *interface, const char *property,
                        sd_bus_message *reply, void *userdata, sd_bus_error *error) {
         (void) bus, (void) interface, (void) userdata, (void) error;
+        if (strcmp(property, "UID") == 0)
+                return sd_bus_message_append(reply, "u", strstr(path, "none") ? UINT32_MAX : 26);
         if (strstr(path, "none"))
                 return sd_bus_message_append(reply, "u", 0);
         return sd_bus_message_append(reply, "u", strcmp(property, "MainPID") == 0 ? 20 : 10);
@@ -204,6 +206,7 @@ static const sd_bus_vtable service_vtable[] = {
         SD_BUS_PROPERTY("ControlGroup", "s", get_text, 0, 0),
         SD_BUS_PROPERTY("ControlPID", "u", get_process, 0, 0),
         SD_BUS_PROPERTY("MainPID", "u", get_process, 0, 0),
+        SD_BUS_PROPERTY("UID", "u", get_process, 0, 0),
         SD_BUS_PROPERTY("User", "s", get_text, 0, 0),
         SD_BUS_PROPERTY("Group", "s", get_text, 0, 0),
         SD_BUS_PROPERTY("SupplementaryGroups", "as", get_texts, 0, 0),
@@ -414,6 +417,7 @@ static void test_run(void **state) {
         assert_text(unit->sub_state, "start-pre");
         assert_int_equal(unit->control_pid, 10);
         assert_int_equal(unit->main_pid, 20);
+        assert_int_equal(unit->uid, 26);
         assert_text(unit->run, "01ab00000000000000000000000000ff");
         assert_text(unit->control_group, "/system.slice/a.service");
         assert_int_equal(unit->policy.kind, MEMORY_POLICY_BIND);

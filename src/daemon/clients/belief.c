@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "daemon/clients/belief.h"
+
+#include "base/text.h"
+#include "demand/learned_json.h"
+#include "render/status_json.h"
+#include "runtime/clock.h"
+#include "runtime/log.h"
+
+#include <string.h>
+
+static const uint64_t restart_pause_usec = 10 * USEC_PER_SEC;
+static const uint64_t tell_pause_usec = 60 * USEC_PER_SEC;
+
+/* Of one instance. */
+struct Belief {
+        Belief *next;
+        Arena *arena;
+        const char *instance;
+        uint64_t run;            /* a fingerprint of the start for which it was told; 0: none */
+        uint64_t restarted_usec; /* when it was told last for a start within the unit; 0: never */
+        uint64_t ignored_usec;   /* when it was said last that somebody was not believed */
+};
+
+static Belief *find_or_add(Manager *manager, const char *instance) {
+        Belief *belief = manager->beliefs;
+
+        while (belief && !text_equals(belief->instance, instance))
+                belief = belief->next;
+        if (belief)
+                return belief;
+        Arena *arena = arena_new();
+
+        belief = ARENA_NEW(arena, Belief);
+        *belief = (Belief){.next = manager->beliefs, .arena = arena};
+        belief->instance = arena_strdup(arena, instance);
+        return manager->beliefs = belief;
+}
+
+void belief_drop(Manager *manager) {
+        while (manager->beliefs) {
+                Belief *belief = manager->beliefs;
+
+                manager->beliefs = belief->next;
+                arena_free(belief->arena);
+        }
+}
+
+static bool is_within(uint64_t since_usec, uint64_t usec) {
+        return since_usec > 0 && clock_now_usec() - since_usec < usec;
+}
+
+void belief_ignore(const Client *client, const char *why) {
+        Belief *belief = find_or_add(client->manager, client->instance);
+
+        if (!client->learned || is_within(belief->ignored_usec, tell_pause_usec))
+                return;
+        belief->ignored_usec = clock_now_usec();
+        log_line(LOG_NOTICE, "%s: what process %i of user %u says that it takes is ignored: %s",
+                 client->instance, (int) varlink_call_peer_pid(client->call),
+                 varlink_call_peer_uid(client->call), why);
+}
+
+/* ---- what is believed ---- */
+
+/* From now on LEARNED counts for what is called NAME. NULL: it is kept, or will be (HANDLER is told of *RET_NUMBER, else 0); else
+ * why it is not. */
+static const char *adopt(Manager *manager, Arena *arena, const char *name, const Learned *learned,
+                         StoreHandler handler, uint64_t *ret_number) {
+        const Config *files = manager_files(manager);
+        const InstanceConfig *described = config_find(files, name);
+        const InstanceConfig *known = config_find(keeper_config(manager->keeper), name);
+        Learned kept = *learned;
+        Reason beyond = {};
+
+        *ret_number = 0;
+        if (described)
+                beyond = learned_beyond(arena, files, described,
+                                        keeper_look(manager->keeper)->topology, &learned->pages);
+        if (known && !known->refusal && known->memory_kind == MEMORY_AUTO && learned->pages.n > 0) {
+                const PageCounts pages =
+                        learned_pages(arena, described ? described : known, learned);
+
+                keeper_grow(manager->keeper, known, &pages, clock_now_usec());
+        }
+        if (beyond.kind != REASON_NONE)
+                return arena_printf(arena, "%s; %s", beyond.text, beyond.remedy);
+        if (!described || !instance_is_learning(described))
+                return "its file does not ask for that";
+        kept.seen = described->learned.seen;
+        if (learned_is_kept(described, &kept))
+                return NULL;
+        *ret_number = store_learned(&manager->store, described, &kept, handler, manager);
+        return NULL;
+}
+
+/* Who says nothing has what stands in his file, where that is another one than is in force. */
+static void adopt_kept(const Client *client, const InstanceConfig *known) {
+        Manager *manager = client->manager;
+        const InstanceConfig *described = config_find(manager_files(manager), known->name);
+
+        if (!described || described->refusal || described->memory_kind != MEMORY_AUTO ||
+            known->memory_kind != MEMORY_AUTO || learned_is_kept(described, &known->learned))
+                return;
+        const PageCounts pages = learned_pages(client->arena, described, &described->learned);
+
+        if (pages.n > 0)
+                keeper_grow(manager->keeper, known, &pages, clock_now_usec());
+}
+
+/* NULL, or why it is not to be believed, noting that it was. */
+static const char *why_not_of_start(Belief *belief, const LoadedUnit *unit, const Gate *gate,
+                                    pid_t pid) {
+        if (unit && (uint32_t) pid != unit->control_pid && (uint32_t) pid != unit->main_pid)
+                return "it is of the unit that starts, and not what systemd has started for it";
+        uint64_t run = text_fold(TEXT_FOLD_START, gate->run);
+
+        if (belief->run == run)
+                return "it was said for this start already";
+        belief->run = run;
+        return NULL;
+}
+
+static const char *why_not_of_restart(Belief *belief, const LoadedUnit *unit, uid_t uid) {
+        if (uid != 0 && uid != unit->uid)
+                return "its user is not the unit's";
+        if (is_within(belief->restarted_usec, restart_pause_usec))
+                return "it was said less than ten seconds ago";
+        belief->restarted_usec = clock_now_usec();
+        return NULL;
+}
+
+void belief_take(Client *client, const LoadedUnit *unit) {
+        Manager *manager = client->manager;
+        const InstanceConfig *known = config_find(keeper_config(manager->keeper), client->instance);
+        Belief *belief = find_or_add(manager, client->instance);
+        Learned learned;
+        uint64_t number;
+
+        if (known && !known->refusal && !client->learned)
+                adopt_kept(client, known);
+        if (!client->learned || !known)
+                return;
+        if (!instance_is_learning(known) ||
+            learned_from_json(client->arena, client->learned, known,
+                              keeper_look(manager->keeper)->topology, &learned) < 0) {
+                belief_ignore(client, "it is no figure, or not of pages that the instance takes");
+                return;
+        }
+        const char *why =
+                client->gate.is_starting
+                        ? why_not_of_start(belief, unit, &client->gate,
+                                           varlink_call_peer_pid(client->call))
+                        : why_not_of_restart(belief, unit, varlink_call_peer_uid(client->call));
+
+        if (why) {
+                belief_ignore(client, why);
+                return;
+        }
+        client->may_try = true;
+        why = adopt(manager, client->arena, client->instance, &learned, NULL, &number);
+        if (why)
+                log_line(LOG_WARNING, "%s: not kept: %s", client->instance, why);
+}
+
+/* ---- Learn ---- */
+
+static void on_stored(void *userdata, uint64_t number, int error) {
+        Manager *manager = userdata;
+
+        for (Client *client = manager->clients; client; client = client->next)
+                if (client->stored == number) {
+                        client->stored = 0;
+                        client->unkept = error < 0 ? arena_strdup(client->arena, strerror(-error))
+                                                   : NULL;
+                        client_make_due(client);
+                }
+}
+
+void belief_learn(VarlinkCall *call, json_t *parameters, void *userdata) {
+        CLEANUP(arena_freep) Arena *arena = arena_new();
+        Manager *manager = userdata;
+        const char *name = json_string_value(json_object_get(parameters, "instance"));
+        const InstanceConfig *described = config_find(manager_files(manager), name);
+        Learned learned;
+
+        /* What a reload is about to bring is known of its files. */
+        if (!described)
+                described = config_find(keeper_config(manager->keeper), name);
+        if (!described) {
+                client_refuse_name(call, name);
+                return;
+        }
+        if (!instance_is_learning(described)) {
+                varlink_call_error_invalid_parameter(call, "instance");
+                return;
+        }
+        if (learned_from_json(arena, json_object_get(parameters, "learned"), described,
+                              keeper_look(manager->keeper)->topology, &learned) < 0) {
+                varlink_call_error_invalid_parameter(call, "learned");
+                return;
+        }
+        Client *client = client_new(manager, call, name);
+
+        client->kind = CLIENT_LEARN;
+        const char *why =
+                adopt(manager, arena, client->instance, &learned, on_stored, &client->stored);
+
+        client->unkept = arena_strdup(client->arena, why);
+        client_make_due(client);
+        if (keeper_is_working(manager->keeper))
+                manager_work(manager);
+}

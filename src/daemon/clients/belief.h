@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/* What is said of how much a database takes, and who is believed: of a unit that starts, the process that systemd has
+ * as its control or main process, once for each start; of a database that starts again within its unit, a process of
+ * that unit and of its user, at most every ten seconds; and root. Everybody else waits like anybody, and what he says
+ * counts for nothing. */
+
+#include "daemon/clients/client.h"
+#include "units/loaded_unit.h"
+
+/* CLIENT is a gate, and UNIT, where it starts or runs, what systemd says of it (NULL: of its group there is no more than
+ * that it starts): what CLIENT has said counts from now on, or is told to be ignored. Begins a round where that takes
+ * one, which the caller has to go on with (manager_work()). */
+void belief_take(Client *client, const LoadedUnit *unit);
+
+/* Somebody has said it who does not start. */
+void belief_ignore(const Client *client, const char *why);
+
+/* The method Learn. */
+void belief_learn(VarlinkCall *call, json_t *parameters, void *userdata);
+
+/* When the daemon stops. */
+void belief_drop(Manager *manager);

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "demand/learned_json.h"
+
+#include "base/text.h"
+#include "demand/figures.h"
+
+#include <string.h>
+
+json_t *learned_to_json(const Learned *learned) {
+        json_t *json = json_pack("{so sb}", "pages", page_counts_to_json(&learned->pages), "exact",
+                                 learned->is_exact);
+
+        if (learned->by_rule.n > 0)
+                json_object_set_new(json, "byRule", page_counts_to_json(&learned->by_rule));
+        if (learned->is_fixed)
+                json_object_set_new(json, "fixed", json_true());
+        if (learned->is_of_running)
+                json_object_set_new(json, "running", json_true());
+        if (learned->version)
+                json_object_set_new(json, "version", json_string(learned->version));
+        if (learned->settings)
+                json_object_set_new(json, "settings", json_string(learned->settings));
+        return json;
+}
+
+/* Each returns 0 or -EINVAL. What is not there, or null, is not known. */
+
+static int take_counts(Arena *arena, const json_t *json, const InstanceConfig *instance,
+                       const Topology *topology, PageCounts *ret) {
+        const uint64_t *sizes;
+        size_t n = figures_page_sizes(arena, instance, topology, &sizes);
+
+        if (!json || json_is_null(json))
+                return 0;
+        if (page_counts_from_json(arena, json, topology, ret) < 0 ||
+            VEC_ANY(count, ret, !ARRAY_ANY(size, sizes, n, *size == count->page_size_bytes)))
+                return -EINVAL;
+        return 0;
+}
+
+static int take_flag(const json_t *json, bool *ret) {
+        *ret = json_is_true(json);
+        return !json || json_is_null(json) || json_is_boolean(json) ? 0 : -EINVAL;
+}
+
+/* It goes into a file that everybody may read, one line each. CHARACTERS: NULL: any that can be printed. */
+static int take_word(Arena *arena, const json_t *json, size_t bytes_max, const char *characters,
+                     const char **ret) {
+        const char *word = json_string_value(json);
+
+        if (!json || json_is_null(json))
+                return 0;
+        if (!word || !*word || strlen(word) != json_string_length(json) ||
+            !text_equals(text_excerpt(arena, word, bytes_max), word) ||
+            (characters && word[strspn(word, characters)]))
+                return -EINVAL;
+        *ret = arena_strdup(arena, word);
+        return 0;
+}
+
+int learned_from_json(Arena *arena, const json_t *json, const InstanceConfig *instance,
+                      const Topology *topology, Learned *ret) {
+        const json_t *pages = NULL, *by_rule = NULL, *exact = NULL, *fixed = NULL, *running = NULL,
+                     *version = NULL, *settings = NULL;
+        bool has_size = instance_learns_size(instance);
+        Learned learned = {};
+
+        if (json_unpack((json_t *) json, "{s:o, s:o, s?o, s?o, s?o, s?o, s?o !}", "pages", &pages,
+                        "exact", &exact, "byRule", &by_rule, "fixed", &fixed, "running", &running,
+                        "version", &version, "settings", &settings) < 0 ||
+            take_counts(arena, pages, instance, topology, &learned.pages) < 0 ||
+            take_counts(arena, by_rule, instance, topology, &learned.by_rule) < 0 ||
+            take_flag(exact, &learned.is_exact) < 0 || take_flag(fixed, &learned.is_fixed) < 0 ||
+            take_flag(running, &learned.is_of_running) < 0 ||
+            take_word(arena, version, LEARNED_VERSION_BYTES_MAX, has_size ? NULL : "0123456789.",
+                      &learned.version) < 0 ||
+            take_word(arena, settings, LEARNED_SETTINGS_BYTES_MAX, "0123456789abcdef",
+                      &learned.settings) < 0)
+                return -EINVAL;
+        /* Else all that is found out is its version. */
+        if (has_size != (learned.pages.n > 0) ||
+            (!has_size && (!learned.version || learned.by_rule.n > 0)))
+                return -EINVAL;
+        learned.thp = learned_thp(instance->engine, learned.version);
+        *ret = learned;
+        return 0;
+}

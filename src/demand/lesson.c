@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "demand/learned.h"
+
+#include "base/size.h"
+#include "base/text.h"
+#include "demand/page_counts.h"
+#include "demand/seen.h"
+
+/* ---- what to make of it ---- */
+
+static bool are_learned(const Figures *figures, const PageCounts *learned) {
+        return learned->n == figures->n &&
+               !VEC_ANY(figure, figures,
+                        page_counts_find(learned, figure->sizing.page_size_bytes) !=
+                                figure->sizing.pages);
+}
+
+/* The same in 90-learned.conf, where it stands shortened. */
+static const char *version_of(Arena *arena, const Lesson *lesson) {
+        return lesson->version ? text_excerpt(arena, lesson->version, LEARNED_VERSION_BYTES_MAX)
+                               : NULL;
+}
+
+/* Of a lesson that has figures. */
+static const char *settings_of(Arena *arena, const Lesson *lesson) {
+        return lesson->gathered ? engine_fingerprint(lesson->instance->engine, arena,
+                                                     &lesson->gathered->settings)
+                                : NULL;
+}
+
+static bool is_fixed(const Lesson *lesson) {
+        return lesson->gathered &&
+               engine_is_fixed(lesson->instance->engine, &lesson->gathered->settings);
+}
+
+LessonUse lesson_use(const Lesson *lesson) {
+        const Learned *learned = &lesson->instance->learned;
+        CLEANUP(arena_freep) Arena *arena = arena_new();
+        bool is_known = learned->pages.n > 0 || learned->version;
+        bool is_same_version = text_equals(version_of(arena, lesson), learned->version);
+        bool is_same = is_same_version &&
+                       text_equals(settings_of(arena, lesson), learned->settings);
+
+        if (lesson->wrong)
+                return is_known ? LESSON_KEEP : LESSON_UNKNOWN;
+        if (lesson->unasked && learned->pages.n > 0 && learned->is_exact && is_same &&
+            (learned->by_rule.n == 0 || are_learned(&lesson->by_rule, &learned->by_rule)))
+                return LESSON_KEEP;
+        return are_learned(&lesson->figures, &learned->pages) &&
+                               are_learned(&lesson->by_rule, &learned->by_rule) &&
+                               lesson->is_exact == learned->is_exact && is_same &&
+                               is_fixed(lesson) == learned->is_fixed &&
+                               lesson->is_of_running >= learned->is_of_running &&
+                               learned_thp(lesson->instance->engine, lesson->version) ==
+                                       learned->thp &&
+                               !learned->is_broken
+                       ? LESSON_SAME
+                       : LESSON_LEARN;
+}
+
+void lesson_take_larger(Arena *arena, Lesson *lesson) {
+        if (lesson->wrong || !lesson->unasked || lesson_use(lesson) == LESSON_KEEP)
+                return;
+        VEC_FOREACH(figure, &lesson->figures) {
+                Sizing *sizing = &figure->sizing;
+                uint64_t last =
+                        page_counts_find(&lesson->instance->learned.pages, sizing->page_size_bytes);
+
+                if (last <= sizing->pages)
+                        continue;
+                sizing->caveat = arena_printf(
+                        arena,
+                        "Its settings are no longer those of its last figure, and the server has not said what it "
+                        "takes with them: that figure is larger than the %s pages that the rule makes of them.",
+                        format_count(arena, sizing->pages));
+                sizing->pages = last;
+                sizing->bytes = mul_saturated(last, sizing->page_size_bytes);
+                sizing->source = SIZING_LEARNED;
+        }
+}
+
+void lesson_hold_to(const Topology *topology, Lesson *lesson) {
+        VEC_FOREACH(figure, &lesson->figures) {
+                const PageCount count = {figure->sizing.page_size_bytes, figure->sizing.pages};
+
+                if (!lesson->wrong)
+                        lesson->wrong = page_count_check(&count, topology);
+        }
+}
+
+Figures lesson_figures(Arena *arena, const Lesson *lesson) {
+        const InstanceConfig *instance = lesson->instance;
+        const Learned *learned = &instance->learned;
+        LessonUse use = lesson_use(lesson);
+        FigureBasis basis = {version_of(arena, lesson), settings_of(arena, lesson)};
+        Figures figures = {};
+
+        if (use == LESSON_SAME || use == LESSON_LEARN)
+                vec_push_all(arena, &figures, &lesson->figures);
+        else if (use == LESSON_KEEP) {
+                learned_add_figures(arena, learned, &figures);
+                basis = (FigureBasis){learned->version, learned->settings};
+        }
+        if (instance->memory_kind == MEMORY_AUTO)
+                figures_add_seen(arena, instance, &basis, &figures);
+        return figures;
+}
+
+PageCounts lesson_pages(Arena *arena, const Lesson *lesson) {
+        const Figures figures = lesson_figures(arena, lesson);
+
+        return figures_pages(arena, &figures);
+}
+
+/* ---- what is kept ---- */
+
+Learned learned_of(Arena *arena, const Lesson *lesson) {
+        Learned learned = {
+                .pages = figures_pages(arena, &lesson->figures),
+                .by_rule = figures_pages(arena, &lesson->by_rule),
+                .version = version_of(arena, lesson),
+                .settings = settings_of(arena, lesson),
+                .is_exact = lesson->is_exact,
+                .is_fixed = is_fixed(lesson),
+                .is_of_running = lesson->is_of_running,
+                .thp = learned_thp(lesson->instance->engine, lesson->version),
+                .seen = lesson->instance->learned.seen,
+        };
+
+        return learned;
+}
