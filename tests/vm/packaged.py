@@ -37,6 +37,12 @@ SHARED_BYTES = 128 * MIB
 CONFIGURATION = Path("/etc/hugeplan.d")
 DROP_IN = CONFIGURATION / "20-postgresql.conf"
 STATE = CONFIGURATION / ".boots"
+ENABLED = Path("/etc/systemd/system/hugepland.service")
+LINKS_OF_BEFORE = [Path("/etc/systemd/system") / name for name in (
+    "sysinit.target.wants/hugeplan.service",
+    "sysinit.target.wants/hugeplan-boot.service",
+    "multi-user.target.wants/hugeplan-boot-good.service",
+)]
 LIMITS = Path("/etc/security/limits.d/60-hugeplan.conf")
 GUARD = Path("/run/sysctl.d/zz-hugeplan.conf")
 SYSCTL = Path("/etc/sysctl.d/50-mine.conf")  # an administrator's own
@@ -95,6 +101,21 @@ def check_reserved() -> None:
     check(sum(pools().values()) > 0, "there are pools", pools())
     check(GUARD.exists(), "and a guard that keeps systemd-sysctl from moving their pages")
     wait_for(lambda: unit("hugeplan-check.service") == "active")
+
+
+def write_links_of_before() -> None:
+    """As a tree before 0.1.0 was enabled, which had more units."""
+    ENABLED.unlink()
+    for link in LINKS_OF_BEFORE:
+        link.parent.mkdir(exist_ok=True)
+        link.symlink_to(f"/usr/lib/systemd/system/{link.name}")
+
+
+def check_taken_over() -> None:
+    left = [str(link) for link in LINKS_OF_BEFORE if link.is_symlink()]
+    check_equal(left, [], "what enabled units of before is gone")
+    check(ENABLED.is_symlink(), "and the service is enabled as it is now")
+    check_enabled()
 
 
 def check_without_hugeplan() -> None:

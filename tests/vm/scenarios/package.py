@@ -16,16 +16,19 @@ from packaged import (
     GUARD,
     LIMIT_SEC,
     LIMITS,
+    LINKS_OF_BEFORE,
     STATE,
     check_enabled,
     check_known,
     check_reserved,
+    check_taken_over,
     check_without_hugeplan,
     database,
     database_unit,
     host,
     packaged_scenario,
     write_drop_in,
+    write_links_of_before,
 )
 from scenario import Boot
 
@@ -54,6 +57,8 @@ def lives_on() -> None:
 def upgrade() -> None:
     before, daemon, counted = database(), unit("hugeplan.service", "MainPID"), STATE.read_text()
     guard = GUARD.stat().st_ino
+    write_links_of_before()
+    HELPER.write_text(f"{LINKS_OF_BEFORE[0]}\n")
     check_dpkg("--install /vm/packages/newer.deb", "the package is upgraded")
     versions = [output(f"dpkg-deb --field /vm/packages/{one}.deb Version") for one in NAMES]
     check_equal(version(), versions[1], "the newer one is installed")
@@ -63,6 +68,7 @@ def upgrade() -> None:
     check_equal(instance("postgresql")["verdict"], "ready", "the new daemon knows the instance")
     check_equal(STATE.read_text(), counted, "an upgrade counts as no boot")
     check_equal(GUARD.stat().st_ino, guard, "the guard was never missing")
+    check_taken_over()
     check_equal(failed_units(), [], "no unit failed")
 
 
@@ -88,7 +94,7 @@ def purge_and_return() -> None:
     check_equal(database(), before, "a purge leaves PostgreSQL its process and its pages")
     left = [path for path in (CONFIGURATION, LIMITS, Path("/run/hugeplan")) if path.exists()]
     left += Path("/run/sysctl.d").glob("*hugeplan*")
-    left += Path("/etc/systemd/system").rglob("hugeplan[.-][!v]*")
+    left += Path("/etc/systemd/system").rglob("hugeplan[d.-][!v]*")
     check_equal(left, [], "configuration, state and enabled units are gone")
     check_dpkg("--install /vm/packages/newer.deb", "the package is installed after the purge")
     check_equal(database(), before, "nothing is given back that nobody describes any more")
@@ -97,6 +103,8 @@ def purge_and_return() -> None:
 
 
 NAMES = ("older", "newer")
+# What dpkg's helper knows of links.
+HELPER = Path("/var/lib/systemd/deb-systemd-helper-enabled/hugeplan.service.dsh-also")
 
 
 def check_dpkg(arguments: str, text: str) -> subprocess.CompletedProcess[str]:

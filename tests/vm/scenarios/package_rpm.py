@@ -18,12 +18,14 @@ from packaged import (
     check_enabled,
     check_known,
     check_reserved,
+    check_taken_over,
     check_without_hugeplan,
     database,
     database_unit,
     host,
     packaged_scenario,
     write_drop_in,
+    write_links_of_before,
 )
 from scenario import Boot
 
@@ -59,6 +61,7 @@ def lives_on() -> None:
 def upgrade() -> None:
     before, daemon, counted = database(), unit("hugeplan.service", "MainPID"), STATE.read_text()
     guard = GUARD.stat().st_ino
+    write_links_of_before()
     socket, older = unit("hugeplan.socket", SINCE), version()
     check_rpm("--upgrade /vm/packages/newer.rpm", "the package is upgraded")
     check(version() != older, "the newer one is installed", older)
@@ -69,6 +72,7 @@ def upgrade() -> None:
     check_equal(instance("postgresql")["verdict"], "ready", "the new daemon knows the instance")
     check_equal(STATE.read_text(), counted, "an upgrade counts as no boot")
     check_equal(GUARD.stat().st_ino, guard, "the guard was never missing")
+    check_taken_over()
     check_equal(failed_units(), [], "no unit failed")
 
 
@@ -107,7 +111,7 @@ def check_rpm(arguments: str, text: str) -> None:
 
 def check_erased() -> None:
     check_rpm("--erase hugeplan", "the package is erased")
-    left = [*Path("/etc/systemd/system").rglob("hugeplan[.-][!v]*")]
+    left = [*Path("/etc/systemd/system").rglob("hugeplan[d.-][!v]*")]
     left += [path for path in PROGRAMS if path.exists()]
     check_equal(left, [], "its programs and its enabled units are gone")
 
