@@ -47,7 +47,7 @@ ConditionKernelCommandLine=hugeplan_vm.die={when}
 Type=oneshot
 StandardOutput=tty
 TTYPath=/dev/console
-ExecStart=/bin/sh -c 'until read pages </proc/sys/vm/nr_hugepages && [ $$pages -gt 0 ]; do :; done; echo {words}; echo b >/proc/sysrq-trigger'
+ExecStart=/bin/sh -c 'until read pages </sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages && [ $$pages -gt 0 ]; do :; done; echo {words}; echo b >/proc/sysrq-trigger'
 [Install]
 WantedBy=sysinit.target
 """
