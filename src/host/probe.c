@@ -32,8 +32,14 @@ static int read_node_memory(const Root *root, Arena *arena, const Topology *topo
                 return r;
         node->memory_bytes = probe_meminfo(arena, text, "MemTotal");
         node->free_bytes = probe_meminfo(arena, text, "MemFree");
-        node->reclaimable_bytes = probe_meminfo(arena, text, "Active(file)") +
-                                  probe_meminfo(arena, text, "Inactive(file)") +
+        /* What programs have mapped of the cache they are running on; of shared memory, which is mapped too, there is
+         * none in it. */
+        uint64_t mapped = sub_floored(probe_meminfo(arena, text, "Mapped"),
+                                      probe_meminfo(arena, text, "Shmem"));
+
+        node->reclaimable_bytes = sub_floored(probe_meminfo(arena, text, "Active(file)") +
+                                                      probe_meminfo(arena, text, "Inactive(file)"),
+                                              mapped) +
                                   probe_meminfo(arena, text, "SReclaimable");
         return 0;
 }

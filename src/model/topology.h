@@ -47,12 +47,12 @@ typedef struct Node {
         unsigned id;
         bool has_memory;
         bool has_cpus;
-        uint64_t memory_bytes;      /* MemTotal */
-        uint64_t free_bytes;        /* MemFree */
-        uint64_t reclaimable_bytes; /* clean-able page cache and slab: file LRU and SReclaimable */
-        bool can_reclaim;           /* nodeN/reclaim is there */
-        bool can_compact;           /* nodeN/compact is there */
-        Pool *pools;                /* one per page size of the host */
+        uint64_t memory_bytes; /* MemTotal */
+        uint64_t free_bytes;   /* MemFree */
+        uint64_t reclaimable_bytes; /* page cache and slab: file LRU that nobody has mapped, and SReclaimable */
+        bool can_reclaim; /* nodeN/reclaim is there */
+        bool can_compact; /* nodeN/compact is there */
+        Pool *pools;      /* one per page size of the host */
         /* Free blocks of 2^order base pages over all zones (/proc/buddyinfo). */
         uint64_t free_blocks[BUDDY_ORDERS];
 } Node;

@@ -25,12 +25,21 @@ static uint64_t keep_free_bytes(const HostConfig *host, const Node *node) {
         return MAX(amount_of(&host->keep_free, node->memory_bytes), node_floor_bytes);
 }
 
-uint64_t plan_node_room_bytes(const HostConfig *host, const Node *node) {
-        uint64_t available = node->free_bytes;
+static uint64_t available_bytes(const HostConfig *host, const Node *node) {
+        return host->may_reclaim ? add_saturated(node->free_bytes, node->reclaimable_bytes)
+                                 : node->free_bytes;
+}
 
-        if (host->may_reclaim)
-                available = add_saturated(available, node->reclaimable_bytes);
-        return node->has_memory ? sub_floored(available, keep_free_bytes(host, node)) : 0;
+uint64_t plan_node_room_bytes(const HostConfig *host, const Node *node) {
+        return node->has_memory
+                       ? sub_floored(available_bytes(host, node), keep_free_bytes(host, node))
+                       : 0;
+}
+
+uint64_t plan_node_shortage_bytes(const HostConfig *host, const Node *node) {
+        return node->has_memory
+                       ? sub_floored(keep_free_bytes(host, node), available_bytes(host, node))
+                       : 0;
 }
 
 /* ---- units that run ---- */
@@ -283,10 +292,14 @@ bool planner_is_left_out(const PlanInstance *instance) {
                instance->reason.kind == REASON_BOOT_GUARD;
 }
 
+bool plan_instance_is_short(const PlanInstance *instance) {
+        return (instance->pages_granted < instance->pages_wanted || instance->stood) &&
+               !planner_is_left_out(instance);
+}
+
 bool plan_is_short(const Plan *plan) {
         return ARRAY_ANY(instance, plan->instances, plan->n_instances,
-                         (instance->pages_granted < instance->pages_wanted || instance->stood) &&
-                                 !planner_is_left_out(instance));
+                         plan_instance_is_short(instance));
 }
 
 size_t plan_count_changed(const Plan *plan) {

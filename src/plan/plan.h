@@ -11,8 +11,9 @@
  *  - an instance gets all it wants or nothing, so that what it cannot use whole goes to the next;
  *    only Shortage=degrade takes a part, and only what nobody else could use whole;
  *  - what stood stays, as far as nobody else needs it, until what the instance wants instead can be had;
- *  - that part stays: it goes to no newcomer that is no more important, and to nobody once the
- *    instance may be using it;
+ *  - that part stays: it goes to no newcomer that is no more important, and to nobody once the unit
+ *    has mapped it (keeper/keeper_part.c); but where others take what KeepFree= leaves to a node, parts that
+ *    no unit keeps are given back, those of the least important first;
  *  - a unit that runs keeps what it was let start with, whatever its instance wants now; the new
  *    demand is planned beside it, and on the same pages where it has them on that node already;
  *  - a pool is never lowered below what was found, nor so that a promise breaks (promise/promise.h); only
@@ -137,6 +138,9 @@ const PlanPool *plan_pool(const Plan *plan, unsigned node, uint64_t page_size_by
  * up where that is allowed, less KeepFree=. */
 uint64_t plan_node_room_bytes(const HostConfig *host, const Node *node);
 
+/* What it is short of KeepFree=: others have taken that since. */
+uint64_t plan_node_shortage_bytes(const HostConfig *host, const Node *node);
+
 /* Why an instance is short, or else why it does not start; REASON_NONE: it starts with all it wants. */
 const Reason *plan_reason(const PlanInstance *instance);
 
@@ -162,7 +166,8 @@ bool plan_is_running(const PlanInput *input, const Index *started, const Instanc
 /* The promises of each page size (by its index in TOPOLOGY) as the plan sees them. */
 Promises *plan_promises(Arena *arena, const PlanInput *input);
 
-/* Whether an instance has less than it wants, and might have more another time. */
+/* Whether an instance, or any of them, has less than it wants, and might have more another time. */
+bool plan_instance_is_short(const PlanInstance *instance);
 bool plan_is_short(const Plan *plan);
 
 static inline uint64_t plan_wanted_bytes(const PlanInstance *instance) {

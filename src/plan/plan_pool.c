@@ -371,6 +371,21 @@ void planner_take_back(Planner *planner, PlanPool *pool, uint64_t pages) {
                 (before - new_pages(planner, pool)) * pool->page_size_bytes;
 }
 
+static uint64_t found_now(const PlanPool *pool) {
+        return sub_floored(pool->found_pages, pool->demoted_pages) + pool->gained_pages;
+}
+
+uint64_t planner_given_back(const Planner *planner, const PlanPool *pool) {
+        return sub_floored(plan_pool_present_pages(pool),
+                           MAX(found_now(pool), taken_pages(planner, pool)));
+}
+
+uint64_t planner_yield(const Planner *planner, const PlanPool *pool) {
+        uint64_t taken = taken_pages(planner, pool);
+
+        return taken > plan_pool_present_pages(pool) ? 0 : sub_floored(taken, found_now(pool));
+}
+
 /* ---- targets ---- */
 
 /* For others alone no pool is raised, nor to make their surplus pages persistent. */
@@ -400,8 +415,7 @@ void planner_set_targets(Planner *planner) {
         }
         ARRAY_FOREACH(pool, planner->plan->pools, planner->plan->n_pools) {
                 Balance *balance = balances[planner_size_index(planner, pool)];
-                uint64_t found = sub_floored(pool->found_pages, pool->demoted_pages) +
-                                 pool->gained_pages;
+                uint64_t found = found_now(pool);
                 uint64_t present = plan_pool_present_pages(pool);
                 size_t node = planner_node_index(planner, pool);
                 uint64_t fewer;

@@ -68,10 +68,14 @@ static const DemandOption *find_part_before(const Planner *planner, const PlanIn
         return pages > 0 && pages < option->pages ? option : NULL;
 }
 
-/* Where it is: as far as it is still to be had, nothing being split for it, and wanted there; or as far as it
- * stands. */
-static void keep(Planner *planner, PlanInstance *instance, const DemandOption *option,
-                 bool is_part) {
+typedef enum Keep {
+        KEEP_HELD, /* what its unit keeps of it */
+        KEEP_PART, /* as far as it is still to be had, nothing being split for it, and wanted there */
+        KEEP_STANDING, /* as far as it stands */
+} Keep;
+
+/* What it had, where it is, on top of what it has been granted of it. */
+static void keep(Planner *planner, PlanInstance *instance, const DemandOption *option, Keep how) {
         const LedgerInstance *before = planner_before(planner, instance);
         Candidate candidate = candidate_new(planner, instance, option->page_size_bytes);
 
@@ -84,11 +88,16 @@ static void keep(Planner *planner, PlanInstance *instance, const DemandOption *o
                 if (i == candidate.n)
                         continue;
                 const PlanPool *pool = candidate.pools[i];
-                uint64_t most = is_part ? MIN(wanted, sub_floored(candidate.capacity[i],
-                                                                  planner_demotable(planner, pool)))
-                                        : planner_standing(planner, pool);
+                uint64_t has = planner_granted_on(instance, grant->node);
+                uint64_t most = how == KEEP_STANDING
+                                        ? planner_standing(planner, pool)
+                                        : MIN(sub_floored(wanted, has),
+                                              sub_floored(candidate.capacity[i],
+                                                          planner_demotable(planner, pool)));
 
-                candidate.pages[i] = MIN(grant->pages, most);
+                if (how == KEEP_HELD)
+                        most = MIN(most, planner_held_pages(planner, instance, pool));
+                candidate.pages[i] = MIN(sub_floored(grant->pages, has), most);
         }
         candidate_commit(planner, instance, option, &candidate);
 }
@@ -114,18 +123,16 @@ static bool serve_rest(Planner *planner, PlanInstance *instance, const DemandOpt
 }
 
 /* Who holds pages of one size does not change to another; if they are no longer to be had, it takes
- * its turn. */
+ * its turn. So does who holds a part, for what its unit does not keep of it, and for the rest. */
 static void serve_held(Planner *planner, PlanInstance *instance) {
         const DemandOption *part = find_part_before(planner, instance);
 
         if (!is_held(instance) || is_released(planner, instance))
                 return;
-        if (part) {
-                keep(planner, instance, part, true);
-                serve_rest(planner, instance, part);
-        } else {
+        if (part)
+                keep(planner, instance, part, KEEP_HELD);
+        else
                 serve_option(planner, instance, find_option_before(planner, instance));
-        }
 }
 
 /* By the first option that fits. */
@@ -213,7 +220,7 @@ static void serve_in_turn(Planner *planner, PlanInstance *instance) {
                 if (!is_held(instance) && serve_whole(planner, instance, part))
                         return;
                 refuse(planner, instance, part);
-                keep(planner, instance, part, true);
+                keep(planner, instance, part, KEEP_PART);
         } else if (!serve_whole(planner, instance, NULL))
                 refuse(planner, instance, &demand->options[0]);
 }
@@ -232,8 +239,59 @@ static void keep_standing(Planner *planner, PlanInstance *instance) {
         const DemandOption no_longer = {.page_size_bytes = before->page_size_bytes,
                                         .pages = before->pages_wanted};
 
-        keep(planner, instance, option ? option : &no_longer, false);
+        keep(planner, instance, option ? option : &no_longer, KEEP_STANDING);
         instance->stood = before;
+}
+
+/* What a node is short of KeepFree= in spite of all that is given back anyway is made up for by parts that no unit
+ * keeps. */
+static void shed(Planner *planner, PlanInstance *instance) {
+        if (instance->demand->config->shortage != SHORTAGE_DEGRADE ||
+            instance->pages_granted >= instance->pages_wanted)
+                return;
+        ARRAY_FOREACH(grant, instance->grants, instance->n_grants) {
+                PlanPool *pool = planner_pool(planner, grant->node, instance->page_size_bytes);
+                uint64_t *shortage = &planner->short_bytes[planner_node_index(planner, pool)];
+                uint64_t fewer =
+                        MIN(sub_floored(grant->pages, planner_held_pages(planner, instance, pool)),
+                            div_round_up(*shortage, pool->page_size_bytes));
+
+                fewer = MIN(fewer, planner_yield(planner, pool));
+                planner_take_back(planner, pool, fewer);
+                grant->pages -= fewer;
+                instance->pages_granted -= fewer;
+                *shortage = sub_floored(*shortage, mul_saturated(fewer, pool->page_size_bytes));
+        }
+        planner->n_grants++;
+}
+
+static void drop_empty_grants(PlanInstance *instance) {
+        size_t n = 0;
+
+        ARRAY_FOREACH(grant, instance->grants, instance->n_grants)
+                if (grant->pages > 0)
+                        instance->grants[n++] = *grant;
+        instance->n_grants = n;
+}
+
+/* The least important ones first. */
+static void shed_all(Planner *planner, PlanInstance **order) {
+        const Topology *topology = planner_topology(planner);
+
+        planner->short_bytes = ARENA_ARRAY(planner->arena, uint64_t, topology->n_nodes);
+        for (size_t i = 0; i < topology->n_nodes; i++)
+                planner->short_bytes[i] =
+                        plan_node_shortage_bytes(planner->input->host, &topology->nodes[i]);
+        ARRAY_FOREACH(pool, planner->plan->pools, planner->plan->n_pools) {
+                uint64_t *shortage = &planner->short_bytes[planner_node_index(planner, pool)];
+
+                *shortage = sub_floored(*shortage, mul_saturated(planner_given_back(planner, pool),
+                                                                 pool->page_size_bytes));
+        }
+        for (size_t i = planner->plan->n_instances; i > 0; i--) {
+                shed(planner, order[i - 1]);
+                drop_empty_grants(order[i - 1]);
+        }
 }
 
 void planner_serve(Planner *planner) {
@@ -256,8 +314,8 @@ void planner_serve(Planner *planner) {
                      end++) {
                         const DemandOption *part = find_part_before(planner, order[end]);
 
-                        if (part && order[end]->pages_granted == 0)
-                                keep(planner, order[end], part, true);
+                        if (part)
+                                keep(planner, order[end], part, KEEP_PART);
                 }
                 for (size_t k = i; k < end; k++)
                         serve_in_turn(planner, order[k]);
@@ -266,4 +324,5 @@ void planner_serve(Planner *planner) {
                 serve_part(planner, order[i]);
         for (size_t i = 0; i < plan->n_instances; i++)
                 keep_standing(planner, order[i]);
+        shed_all(planner, order);
 }

@@ -26,7 +26,8 @@ typedef struct Planner {
         Arena *arena;
         const PlanInput *input;
         Plan *plan;
-        uint64_t *room_bytes; /* by index of the node: memory that new pages may still take */
+        uint64_t *room_bytes;  /* by index of the node: memory that new pages may still take */
+        uint64_t *short_bytes; /* likewise: what it is short of KeepFree= */
         uint64_t *auto_bytes; /* likewise: what instances with Memory=auto may still have together */
         Promises *promises;   /* by index of the page size */
         VEC(Kept) kept;       /* by owner and pool, as addresses */
@@ -96,6 +97,11 @@ uint64_t planner_standing(const Planner *planner, const PlanPool *pool);
 /* Grants PAGES; takes back what was granted so. */
 void planner_grant(Planner *planner, PlanPool *pool, uint64_t pages);
 void planner_take_back(Planner *planner, PlanPool *pool, uint64_t pages);
+
+/* How many fewer pages the pool has by what is granted now; and how many fewer it may have by fewer of these. What was
+ * found stays. */
+uint64_t planner_given_back(const Planner *planner, const PlanPool *pool);
+uint64_t planner_yield(const Planner *planner, const PlanPool *pool);
 
 /* A limit of the pool that trying has shown: that it grows no further, or cannot be demoted. NULL: none. */
 const PoolLimit *planner_limit(const Planner *planner, const PlanPool *pool, bool cannot_demote);

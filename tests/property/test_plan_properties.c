@@ -13,8 +13,9 @@
  *   4. of those that were not, Shortage=degrade takes a part of what is left, in the same order.
  * What sizes are learned (Memory=auto) has a share of each node: no more of it is granted to these together, but for
  * what units keep that run.
- * Such a part stays for it from then on: when its unit runs, before all others, else before those that
- * are no more important.
+ * Such a part stays for it from then on: what its unit keeps of it before all others, the rest before those that
+ * are no more important. On a node that is short of KeepFree= what no unit keeps of parts is given back, until the node
+ * has that again.
  *
  * What others have of the pools, and how many pages may be given back, is reckoned in naive_promises.c.
  * Pools are made larger than that only where somebody would otherwise lack pages, or lose them, whom
@@ -1554,7 +1555,7 @@ typedef struct Parts {
         uint64_t pages[INSTANCES_MAX][NODES_MAX];
 } Parts;
 
-static void keep_part(const World *world, Books *books, Parts *parts, size_t n) {
+static void keep_part(const World *world, Books *books, Parts *parts, size_t n, bool is_held_only) {
         const PlanInstance *planned = &world->plan->instances[n];
         const DemandOption *option = part_before(world, planned);
         size_t k = size_at(world, option->page_size_bytes);
@@ -1563,14 +1564,18 @@ static void keep_part(const World *world, Books *books, Parts *parts, size_t n) 
                 if (!id_set_has(&planned->demand->nodes, grant->node))
                         continue;
                 size_t i = node_at(world, grant->node);
-                uint64_t pages = MIN(grant->pages, capacity_for(world, books, n, i, k));
+                uint64_t pages =
+                        MIN(grant->pages - parts->pages[n][i], capacity_for(world, books, n, i, k));
                 uint64_t wanted = option->n_split > 0 ? 0 : option->pages;
 
                 for (size_t s = 0; s < option->n_split; s++)
                         if (option->split[s].node == grant->node)
                                 wanted = option->split[s].pages;
-                parts->pages[n][i] = MIN(pages, wanted);
-                enter(world, books, n, i, k, parts->pages[n][i]);
+                if (is_held_only)
+                        wanted = MIN(wanted, kept_of(world, books, n, i, k));
+                pages = MIN(pages, sub_floored(wanted, parts->pages[n][i]));
+                parts->pages[n][i] += pages;
+                enter(world, books, n, i, k, pages);
         }
 }
 
@@ -1611,8 +1616,16 @@ static bool rest_fits(const World *world, Books *books, const Parts *parts, size
         return option->n_split > 0 || sum >= option->pages;
 }
 
-/* Nothing is taken of what it had. */
-static void check_keeps_part(const World *world, const Parts *parts, size_t n) {
+/* What the node is short of KeepFree=. */
+static uint64_t naive_shortage(const World *world, const Node *node) {
+        uint64_t has = node->free_bytes +
+                       (world->config.host.may_reclaim ? node->reclaimable_bytes : 0);
+
+        return node->has_memory ? sub_floored(naive_keep(world, node), has) : 0;
+}
+
+/* Nothing is taken of what it had, but where the node is short: there of what no unit keeps. */
+static void check_keeps_part(const World *world, const Books *books, const Parts *parts, size_t n) {
         const PlanInstance *planned = &world->plan->instances[n];
 
         for (size_t i = 0; i < world->topology->n_nodes; i++) {
@@ -1621,7 +1634,12 @@ static void check_keeps_part(const World *world, const Parts *parts, size_t n) {
                 for (size_t g = 0; g < planned->n_grants; g++)
                         if (planned->grants[g].node == world->topology->nodes[i].id)
                                 here = planned->grants[g].pages;
-                REQUIRE(world, here >= parts->pages[n][i], "%s lost pages of node %u",
+                uint64_t kept = naive_shortage(world, &world->topology->nodes[i]) > 0
+                                        ? kept_of(world, books, n, i,
+                                                  size_at(world, planned->page_size_bytes))
+                                        : UINT64_MAX;
+
+                REQUIRE(world, here >= MIN(kept, parts->pages[n][i]), "%s lost pages of node %u",
                         planned->demand->config->name, world->topology->nodes[i].id);
         }
 }
@@ -1632,7 +1650,7 @@ static bool check_rest(const World *world, Books *books, const Parts *parts, siz
                 return false;
         leave(world, books, n);
         check_served_by(world, books, n, part_before(world, &world->plan->instances[n]));
-        check_keeps_part(world, parts, n);
+        check_keeps_part(world, books, parts, n);
         return true;
 }
 
@@ -1664,12 +1682,45 @@ static void check_part(const World *world, Books *books, const Parts *parts, siz
 
         leave(world, books, n);
         enter_grants(world, books, n);
-        check_keeps_part(world, parts, n);
+        check_keeps_part(world, books, parts, n);
         if (demand->options[0].n_split > 0 || planned->pages_granted == planned->pages_wanted)
                 return;
         ID_SET_FOREACH(id, &demand->nodes)
-                REQUIRE(world, !fits_for(world, books, n, node_at(world, id), k, 1), "%s, node %u",
-                        demand->config->name, id);
+                REQUIRE(world,
+                        naive_shortage(world, &world->topology->nodes[node_at(world, id)]) > 0 ||
+                                !fits_for(world, books, n, node_at(world, id), k, 1),
+                        "%s, node %u", demand->config->name, id);
+}
+
+/* Pages that the pool has now and not any more, as far as they are granted to nobody. */
+static uint64_t naive_given_back(const World *world, const Books *books, size_t i, size_t k) {
+        return sub_floored(
+                persistent_of(&world->topology->nodes[i].pools[k]),
+                MAX(found_in(world, i, k), naive_base(world, i, k) + books->granted[i][k]));
+}
+
+/* A node that is short of KeepFree= gets it back, as long as somebody has a part there that no unit keeps. */
+static void check_shortage(const World *world, const Books *books, size_t i) {
+        const Node *node = &world->topology->nodes[i];
+        uint64_t bytes = 0;
+
+        for (size_t k = 0; k < world->topology->n_page_sizes; k++)
+                bytes += naive_given_back(world, books, i, k) * node->pools[k].page_size_bytes;
+        if (bytes >= naive_shortage(world, node))
+                return;
+        for (size_t n = 0; n < world->plan->n_instances; n++) {
+                const PlanInstance *planned = &world->plan->instances[n];
+                size_t k = size_at(world, planned->page_size_bytes);
+
+                if (planned->demand->config->shortage != SHORTAGE_DEGRADE ||
+                    planned->pages_granted == planned->pages_wanted ||
+                    naive_base(world, i, k) + books->granted[i][k] <= found_in(world, i, k) ||
+                    naive_base(world, i, k) + books->granted[i][k] > persistent_of(&node->pools[k]))
+                        continue;
+                REQUIRE(world, own_of(books, n, i, k) <= kept_of(world, books, n, i, k),
+                        "%s has pages of node %u, which is short", planned->demand->config->name,
+                        node->id);
+        }
 }
 
 /* Priorities: everyone is served who fits at his turn, and nobody else is. */
@@ -1691,12 +1742,10 @@ static void check_order_of_service(const World *world) {
                 was_served[order[n]] = false;
                 if (!is_held(world, planned) || is_released(world, planned))
                         continue;
-                if (part_before(world, planned)) {
-                        keep_part(world, &books, &parts, order[n]);
-                        was_served[order[n]] = check_rest(world, &books, &parts, order[n]);
-                } else {
+                if (part_before(world, planned))
+                        keep_part(world, &books, &parts, order[n], true);
+                else
                         was_served[order[n]] = check_served_as_held(world, &books, order[n]);
-                }
         }
         for (size_t n = 0; n < plan->n_instances; n++) {
                 const PlanInstance *planned = &plan->instances[order[n]];
@@ -1706,10 +1755,10 @@ static void check_order_of_service(const World *world) {
                         const PlanInstance *other = &plan->instances[order[o]];
 
                         if (other->demand->config->priority == priority && !was_served[order[o]] &&
-                            part_before(world, other) && !has_part(world, &parts, order[o]) &&
+                            part_before(world, other) &&
                             (n == 0 ||
                              plan->instances[order[n - 1]].demand->config->priority != priority))
-                                keep_part(world, &books, &parts, order[o]);
+                                keep_part(world, &books, &parts, order[o], false);
                 }
                 if (planned->demand->n_options == 0 || was_served[order[n]])
                         continue;
@@ -1723,6 +1772,8 @@ static void check_order_of_service(const World *world) {
         for (size_t n = 0; n < plan->n_instances; n++)
                 if (gets_part[order[n]])
                         check_part(world, &books, &parts, order[n]);
+        for (size_t i = 0; i < world->topology->n_nodes; i++)
+                check_shortage(world, &books, i);
 }
 
 /* Spread: a node that gives less than another, by more than the odd page, gives all it has. */
@@ -1938,6 +1989,16 @@ static bool loses_loose(const World *world) {
         return false;
 }
 
+/* Surplus pages become persistent first, and are given back then. */
+static bool has_surplus_where_short(const World *world) {
+        for (size_t i = 0; i < world->topology->n_nodes; i++)
+                for (size_t k = 0; k < world->topology->n_page_sizes; k++)
+                        if (world->topology->nodes[i].pools[k].surplus_pages > 0 &&
+                            naive_shortage(world, &world->topology->nodes[i]) > 0)
+                                return true;
+        return false;
+}
+
 /* Applied and planned again, nothing is left to do. Where pages were given back or left there is
  * memory that another instance may use now, and promises of others may be laid elsewhere: then it
  * settles after a few rounds. */
@@ -1949,7 +2010,7 @@ static void check_idempotent(World *world) {
         reckon(world);
         const Plan *first = world->plan;
         bool may_change = gives_back(first) || leaves_part(world) || loses_loose(world) ||
-                          has_promises(world);
+                          has_promises(world) || has_surplus_where_short(world);
 
         do {
                 REQUIRE(world, n_rounds++ < STEADY_ROUNDS_MAX, "it never settles");

@@ -994,20 +994,31 @@ static void test_part_elsewhere(void **state) {
                     "0:1000");
 }
 
-/* What is just enough is its own before the turn of anybody, while its unit runs. */
-static void test_rest_before_others(void **state) {
-        const Config *config =
-                config_make(*state, "new.conf", "[Instance]\nPages=1\nPriority=99\n", "part.conf",
-                            "[Instance]\nPages=2000\nShortage=degrade\nUnit=part.service\n", NULL);
-        const Running running = running_make(*state, "hold part.service part 2M=0:600 wanted=2000\n"
+/* Its unit runs with a part, and the rest is just enough: it comes at its turn, as anybody's. */
+static void test_rest_in_turn(void **state) {
+        static const struct {
+                unsigned priority;
+                const char *part, *new;
+        } rows[] = {{99, "0:999 1:1000", "0:1"}, {1, "0:1000 1:1000", "-"}};
+
+        ARRAY_FOREACH(row, rows, ARRAY_LEN(rows)) {
+                const char *new =
+                        arena_printf(*state, "[Instance]\nPages=1\nPriority=%u\n", row->priority);
+                const Config *config = config_make(
+                        *state, "new.conf", new, "part.conf",
+                        "[Instance]\nPages=2000\nShortage=degrade\nUnit=part.service\n", NULL);
+                const Running running = running_make(*state,
+                                                     "hold part.service part 2M=0:600 wanted=2000\n"
                                                      "unit part.service\n");
-        Ledger *ledger = ledger_new(*state, "boot");
+                Ledger *ledger = ledger_new(*state, "boot");
 
-        add_ledger_instance(*state, ledger, "part", 2000, 0, 600);
-        const Plan *plan = plan_beside(*state, config, host_make(*state, even), ledger, &running);
+                add_ledger_instance(*state, ledger, "part", 2000, 0, 600);
+                const Plan *plan =
+                        plan_beside(*state, config, host_make(*state, even), ledger, &running);
 
-        assert_text(grants_text(*state, plan, "part"), "0:1000 1:1000");
-        assert_text(grants_text(*state, plan, "new"), "-");
+                assert_text(grants_text(*state, plan, "part"), row->part);
+                assert_text(grants_text(*state, plan, "new"), row->new);
+        }
 }
 
 /* What is missing of it is placed as its whole would be: packed on the node that takes it. */
@@ -1831,7 +1842,7 @@ TEST_FILE(plan) {
                 TEST(test_beside_part),
                 TEST(test_part_and_priority),
                 TEST(test_part_becomes_whole),
-                TEST(test_rest_before_others),
+                TEST(test_rest_in_turn),
                 TEST(test_part_elsewhere),
                 TEST(test_part_of_another_size),
                 TEST(test_rest_of_packed_part),
