@@ -166,6 +166,13 @@ static bool is_cover_needed(const Watch *watch, const Look *look) {
                                           look->topology->n_page_sizes, size->reserved_pages > 0));
 }
 
+/* Others may take what KeepFree= leaves, for which a part of what somebody wants is given back. */
+static bool has_part(const Plan *plan) {
+        return ARRAY_ANY(instance, plan->instances, plan->n_instances,
+                         instance->pages_granted > 0 && plan_instance_is_short(instance) &&
+                                 instance->demand->config->shortage == SHORTAGE_DEGRADE);
+}
+
 /* The kernel does not tell when units map and touch their pages, nor so when a pool has to be larger for them, or
  * need not be any more. */
 static void look_at_promises_again(Watch *watch) {
@@ -173,7 +180,7 @@ static void look_at_promises_again(Watch *watch) {
 
         if (look->use->is_moving || keeper_waits_for_end(watch->keeper))
                 arm_units(watch, moving_usec);
-        if (is_cover_needed(watch, look))
+        if (is_cover_needed(watch, look) || has_part(look->plan))
                 arm_units(watch, watch->n_start_looks < ARRAY_LEN(pauses_usec)
                                          ? pauses_usec[watch->n_start_looks]
                                          : cover_usec);

@@ -118,7 +118,8 @@ void keeper_begin(Keeper *keeper, KeeperCause cause, uint64_t now_usec) {
                 keeper_note_drift(keeper, keeper->look);
         else
                 keeper_look_for_drift(keeper);
-        if (keeper->fault.error < 0 || (keeper->limits.n > 0 && !forget_limits(keeper))) {
+        if (keeper->fault.error < 0 || (keeper->limits.n > 0 && !forget_limits(keeper)) ||
+            (keeper_take_parts(keeper) && keeper->fault.error < 0)) {
                 keeper_reload_break_off(keeper);
                 return;
         }
@@ -262,6 +263,8 @@ bool keeper_verify(Keeper *keeper, bool has_memory, bool may_repair, uint64_t no
         keeper_forget_refused(keeper, now_usec);
         bool is_drifted = keeper_look_for_drift(keeper) > 0;
 
+        if (keeper->fault.error == 0 && !is_drifted)
+                keeper_take_parts(keeper);
         if (keeper->fault.error < 0) {
                 *ret_wants_repair = true;
                 return false;

@@ -151,6 +151,10 @@ LookInput keeper_look_input(const Keeper *keeper);
 /* What is true by the counts and units of SEEN, which stand; NULL: by fresh ones. In ARENA. */
 Status *keeper_judge_seen(const Keeper *keeper, Arena *arena, const Look *seen);
 
+/* Takes what nobody has mapped of parts for those who miss it, and looks anew: keeper_part.c. Whether it has; then
+ * keeper->fault says whether that look could be made. */
+bool keeper_take_parts(Keeper *keeper);
+
 /* ---- the ledger: keeper_record.c ---- */
 
 void keeper_save(Keeper *keeper);

@@ -17,7 +17,7 @@ void show_host(const Play *play) {
         for (unsigned node = 0; node < NODES; node++) {
                 const PlayedPool *pool = &play->pools[node];
                 uint64_t free_kib = (NODE_PAGES - MIN(pool->total, (uint64_t) NODE_PAGES)) * 2048 +
-                                    1024 * 1024; /* KeepFree=1G */
+                                    1024 * 1024 - pool->lost * 2048; /* KeepFree=1G */
 
                 tree_write(tree, arena_printf(tree->arena, POOL_FORMAT, node, "nr_hugepages"),
                            arena_printf(tree->arena, "%" PRIu64 "\n", pool->total));

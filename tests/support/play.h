@@ -18,6 +18,7 @@ enum { NODES = 2, NODE_PAGES = 1000 /* that memory has room for, beside KeepFree
 typedef struct PlayedPool {
         uint64_t total, used; /* pages */
         uint64_t most;        /* memory is too fragmented for more */
+        uint64_t lost;        /* that memory has room for no more: others have taken it */
         uint64_t more;        /* by which that rises with each write */
 } PlayedPool;
 

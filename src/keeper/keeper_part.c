@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Parts that nobody has mapped: of an instance with Shortage=degrade that was let start with less than it wants.
+ *
+ * A part is what was left over when it was let start. As long as its unit has not mapped it, it goes to whoever is more
+ * important and short, and back to a node of which others have taken what KeepFree= leaves: as many pages as are
+ * missing, no more. Its hugetlb limit is lowered first, so that the kernel refuses what it would map from then on, as
+ * where it had started without; then it is read what it has mapped, and that stays its own. Where it can have no
+ * limit (Isolate=no, no controller) nothing is taken: nobody could keep it from what somebody else counts on. */
+#include "base/size.h"
+#include "base/text.h"
+#include "host/cgroup_limit.h"
+#include "host/host_use.h"
+#include "host/unit_cgroup.h"
+#include "keeper/keeper_inside.h"
+#include "units/hugetlb_limit.h"
+
+/* What others miss of the nodes where HOLD has its pages. */
+static uint64_t missing_bytes(const Look *look, const HostConfig *host, const PlanInstance *planned,
+                              const LedgerHold *hold) {
+        uint64_t bytes = 0;
+        IdSet nodes = {};
+
+        VEC_FOREACH(grant, &hold->granted.grants) {
+                const Node *node = topology_node(look->topology, grant->node);
+
+                id_set_add(&nodes, grant->node);
+                if (node)
+                        bytes = add_saturated(bytes, plan_node_shortage_bytes(host, node));
+        }
+        ARRAY_FOREACH(other, look->plan->instances, look->plan->n_instances) {
+                const IdSet common = id_set_common(&other->demand->nodes, &nodes);
+
+                if (other->demand->config->priority > planned->demand->config->priority &&
+                    plan_instance_is_short(other) && !id_set_is_empty(&common))
+                        bytes = add_saturated(
+                                bytes, mul_saturated(other->pages_wanted - other->pages_granted,
+                                                     other->page_size_bytes));
+        }
+        return bytes;
+}
+
+/* The part that its unit runs with, where that is all that the unit has; NULL: it has none, or nobody counts. */
+static LedgerHold *find_part(const Look *look, const InstanceConfig *config) {
+        const LedgerHolds *holds = &look->ledger->holds;
+        LedgerHold *hold = config->shortage == SHORTAGE_DEGRADE && config->unit &&
+                                           config->isolate != TRI_NO
+                                   ? ledger_hold(look->ledger, config->unit, config->name)
+                                   : NULL;
+
+        return hold && hold->is_counted && !hold->is_tentative && !hold->is_assumed &&
+                               ledger_granted_pages(&hold->granted) < hold->granted.pages_wanted &&
+                               VEC_SUM(each, holds, text_equals(each->unit, hold->unit)) == 1
+                       ? hold
+                       : NULL;
+}
+
+static const UnitCharge *charge_of(const Look *look, const LedgerHold *hold) {
+        const UnitUse *unit = unit_use_find(look->use, hold->unit);
+
+        return unit ? unit_use_charge(unit, hold->granted.page_size_bytes) : NULL;
+}
+
+/* Keeps the unit to PAGES from now on; false: it cannot be. */
+static bool lower_limit(const Keeper *keeper, Arena *arena, const LedgerHold *hold,
+                        uint64_t pages) {
+        const char *group = unit_cgroup_find(keeper->root, arena, hold->unit);
+        PageCounts limits = {};
+
+        *vec_push(arena, &limits) = (PageCount){hold->granted.page_size_bytes, pages};
+        return group && cgroup_limit_set(keeper->root, arena, group, &limits).kind == REASON_NONE;
+}
+
+static bool take_part(Keeper *keeper, const PlanInstance *planned) {
+        Look *look = keeper->look;
+        LedgerHold *hold = find_part(look, planned->demand->config);
+        const UnitCharge *charge = hold ? charge_of(look, hold) : NULL;
+        uint64_t granted = hold ? ledger_granted_pages(&hold->granted) : 0;
+
+        if (!charge || charge->reserved_pages >= granted)
+                return false;
+        uint64_t missing =
+                div_round_up(missing_bytes(look, &keeper->asked.config->host, planned, hold),
+                             hold->granted.page_size_bytes);
+        uint64_t left = MAX(charge->reserved_pages, sub_floored(granted, missing));
+
+        if (left == granted || !lower_limit(keeper, keeper->look_arena, hold, left))
+                return false;
+        host_use_read_unit(keeper->root, keeper->look_arena, look->use, look->topology, hold->unit);
+        charge = charge_of(look, hold);
+        if (!charge)
+                return false;
+        uint64_t wanted = hold->granted.pages_wanted;
+
+        ledger_settle(hold, MAX(left, charge->reserved_pages), charge->used, charge->n_used);
+        hold->granted.pages_wanted = wanted; /* it is a part as before */
+        return true;
+}
+
+bool keeper_take_parts(Keeper *keeper) {
+        const Plan *plan = keeper->look->plan;
+        bool has_taken = false;
+
+        /* What was foreseen is tried as it was. */
+        if (keeper->reload.stage != RELOAD_NONE)
+                return false;
+        ARRAY_FOREACH(planned, plan->instances, plan->n_instances)
+                has_taken |= take_part(keeper, planned);
+        if (!has_taken)
+                return false;
+        keeper_save(keeper);
+        keeper_look_anew(keeper);
+        return true;
+}

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* Parts of what instances want (Shortage=degrade), and who may have of them what nobody has mapped. */
+
+#include "support/play.h"
+#include "support/testing.h"
+
+#include "base/size.h"
+
+#define PART "Pages=1500\nNodes=0\nUnit=a.service\nShortage=degrade\n"
+
+static uint64_t limit_of(const Play *play, const char *unit) {
+        const char *path = arena_printf(play->tree->arena, GROUPS "%s/hugetlb.2MB.rsvd.max", unit);
+        uint64_t bytes;
+
+        return root_read_u64(play->tree->root, path, &bytes) < 0 ? 0 : bytes / (2 * MIB);
+}
+
+/* a was let start with a part of 1,000 pages, and has mapped some. */
+static Play *begin_part(void **state, const char *lines, uint64_t mapped) {
+        Play *play = begin(state, lines, NULL);
+        Gate gate = starting("a", "a.service", play->tree->arena);
+        size_t n_rounds;
+
+        round_of(play);
+        start_unit(play, "a.service", 0, 0);
+        assert_text(pass_gate(play, &gate, &n_rounds), "degraded");
+        tree_write(play->tree, GROUPS "a.service/hugetlb.2MB.rsvd.current",
+                   arena_printf(play->tree->arena, "%" PRIu64 "\n", mapped * 2 * MIB));
+        play->reserved = mapped;
+        show_host(play);
+        return play;
+}
+
+/* Whoever is more important and short has as many of them as it misses, and no more. */
+static void test_more_important(void **state) {
+        static const struct {
+                const char *part;
+                uint64_t mapped;
+                unsigned priority;
+                const char *answer;
+                uint64_t left; /* to the part, by its limit too; 0: nothing was taken */
+        } rows[] = {
+                {PART, 0, 90, "pass", 940},     {PART, 940, 90, "pass", 940},
+                {PART, 980, 90, "refuse", 980}, {PART, 1000, 90, "refuse", 0},
+                {PART, 0, 50, "refuse", 0},     {PART "Isolate=no\n", 0, 90, "refuse", 0},
+        };
+
+        ARRAY_FOREACH(row, rows, ARRAY_LEN(rows)) {
+                void *own = NULL;
+                size_t n_rounds;
+
+                play_setup(&own);
+                Play *play = begin_part(&own, row->part, row->mapped);
+                Gate gate = starting("b", "b.service", play->tree->arena);
+
+                write_config(play, "b",
+                             arena_printf(play->tree->arena,
+                                          "Pages=60\nNodes=0\nUnit=b.service\nPriority=%u\n",
+                                          row->priority));
+                keeper_reload(play->keeper, false, play->now_usec);
+                run(play);
+                start_unit(play, "b.service", 0, 0);
+                assert_contains(pass_gate(play, &gate, &n_rounds), row->answer);
+                const LedgerHold *hold = ledger_hold(keeper_ledger(play->keeper), "a.service", "a");
+
+                assert_int_equal(ledger_granted_pages(&hold->granted),
+                                 row->left ? row->left : 1000);
+                if (row->left)
+                        assert_int_equal(limit_of(play, "a.service"), row->left);
+                play_teardown(&own);
+        }
+        (void) state;
+}
+
+/* Others have taken memory of what KeepFree= leaves: the node has it back, as far as nobody has mapped it. */
+static void test_host_is_short(void **state) {
+        static const struct {
+                uint64_t mapped, lost, left;
+                bool runs;
+        } rows[] = {
+                {0, 100, 900, true},     {950, 100, 950, true}, {0, 100, 900, false},
+                {1000, 100, 1000, true}, {0, 500, 500, false},  {0, 0, 1000, false},
+        };
+
+        ARRAY_FOREACH(row, rows, ARRAY_LEN(rows)) {
+                void *own = NULL;
+                bool wants_repair;
+
+                play_setup(&own);
+                Play *play = row->runs ? begin_part(&own, PART, row->mapped)
+                                       : begin(&own, PART, NULL);
+
+                if (!row->runs)
+                        round_of(play);
+                assert_int_equal(play->pools[0].total, 1000);
+                play->pools[0].lost = row->lost;
+                show_host(play);
+                if (keeper_verify(play->keeper, false, true, play->now_usec, &wants_repair))
+                        run(play);
+                assert_int_equal(play->pools[0].total, row->left);
+                /* Then nothing is left to do. */
+                assert_false(
+                        keeper_verify(play->keeper, false, true, play->now_usec, &wants_repair));
+                play_teardown(&own);
+        }
+        (void) state;
+}
+
+TEST_FILE(keeper_part) {
+        const struct CMUnitTest tests[] = {TEST(test_more_important), TEST(test_host_is_short)};
+
+        return RUN_TESTS(tests);
+}
