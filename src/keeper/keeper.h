@@ -161,6 +161,7 @@ typedef struct Gate {
         const char *group;   /* its control group; NULL: not known */
         const char *run;     /* the id of this start; "": not known, so that nobody starts by it */
         bool is_due;         /* a retry, or a look at what has changed, comes by itself */
+        bool is_last;        /* its time is over: who may start with a part does */
         /* The keeper's own. */
         bool has_begun;        /* its earlier run was ended */
         bool is_tried;         /* since then */

@@ -309,6 +309,23 @@ static bool find_lack(const Keeper *keeper, GateView *view, const PlanInstance *
         return now->fault.error == 0;
 }
 
+/* Its part is what is left over: as long as a more important one is short, and it is tried again for that, it waits. */
+static bool waits_for_others(const Keeper *keeper, Arena *arena, const Gate *gate,
+                             const PlanInstance *planned, Reason *ret_reason) {
+        const PlanInstance *other = planned->pages_granted < planned->pages_wanted
+                                            ? keeper_find_short_before(keeper->look->plan, planned)
+                                            : NULL;
+
+        if (!other || !gate->is_due || gate->is_last)
+                return false;
+        *ret_reason =
+                (Reason){other->reason.kind,
+                         arena_printf(arena, "%s, which is more important, is short of its pages",
+                                      other->demand->config->name),
+                         "it starts with its part when that one has them, or WaitTimeout= is over"};
+        return true;
+}
+
 /* Where it is answered, others' pages are other ones. */
 static GateAnswer judge_starting(Keeper *keeper, GateView *view, Gate *gate, bool may_try,
                                  bool is_judged_now, StatusInstance *instance, Reason *ret_reason) {
@@ -337,6 +354,8 @@ static GateAnswer judge_starting(Keeper *keeper, GateView *view, Gate *gate, boo
                 *ret_reason = instance->reason;
                 return refuse(keeper, view, gate, ret_reason);
         }
+        if (waits_for_others(keeper, arena, gate, planned, ret_reason))
+                return GATE_PENDING;
         *ret_reason = mounts_judge_start(keeper->root, arena, planned->demand->config);
         if (ret_reason->kind != REASON_NONE)
                 return refuse(keeper, view, gate, ret_reason);

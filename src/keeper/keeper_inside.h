@@ -155,6 +155,9 @@ Status *keeper_judge_seen(const Keeper *keeper, Arena *arena, const Look *seen);
  * keeper->fault says whether that look could be made. */
 bool keeper_take_parts(Keeper *keeper);
 
+/* Who is more important than PLANNED, which has a part, and short; NULL: nobody. */
+const PlanInstance *keeper_find_short_before(const Plan *plan, const PlanInstance *planned);
+
 /* ---- the ledger: keeper_record.c ---- */
 
 void keeper_save(Keeper *keeper);

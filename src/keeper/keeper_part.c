@@ -14,6 +14,20 @@
 #include "keeper/keeper_inside.h"
 #include "units/hugetlb_limit.h"
 
+/* Whether OTHER is more important than PLANNED, and short of pages of these nodes. */
+static bool is_short_before(const PlanInstance *other, const PlanInstance *planned,
+                            const IdSet *nodes) {
+        const IdSet common = id_set_common(&other->demand->nodes, nodes);
+
+        return other->demand->config->priority > planned->demand->config->priority &&
+               plan_instance_is_short(other) && !id_set_is_empty(&common);
+}
+
+const PlanInstance *keeper_find_short_before(const Plan *plan, const PlanInstance *planned) {
+        return ARRAY_FIND(other, plan->instances, plan->n_instances,
+                          is_short_before(other, planned, &planned->demand->nodes));
+}
+
 /* What others miss of the nodes where HOLD has its pages. */
 static uint64_t missing_bytes(const Look *look, const HostConfig *host, const PlanInstance *planned,
                               const LedgerHold *hold) {
@@ -27,15 +41,11 @@ static uint64_t missing_bytes(const Look *look, const HostConfig *host, const Pl
                 if (node)
                         bytes = add_saturated(bytes, plan_node_shortage_bytes(host, node));
         }
-        ARRAY_FOREACH(other, look->plan->instances, look->plan->n_instances) {
-                const IdSet common = id_set_common(&other->demand->nodes, &nodes);
-
-                if (other->demand->config->priority > planned->demand->config->priority &&
-                    plan_instance_is_short(other) && !id_set_is_empty(&common))
+        ARRAY_FOREACH(other, look->plan->instances, look->plan->n_instances)
+                if (is_short_before(other, planned, &nodes))
                         bytes = add_saturated(
                                 bytes, mul_saturated(other->pages_wanted - other->pages_granted,
                                                      other->page_size_bytes));
-        }
         return bytes;
 }
 

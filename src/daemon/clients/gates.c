@@ -21,6 +21,8 @@ static const uint64_t gate_round_pause_usec = 10 * USEC_PER_SEC;
  * does not answer. */
 static const uint64_t ask_limit_usec = 5 * USEC_PER_SEC;
 
+static const uint64_t last_usec = USEC_PER_SEC;
+
 /* ---- answers ---- */
 
 /* Systemd is being asked, or reads the unit anew. */
@@ -88,9 +90,18 @@ bool gate_answer(Client *client) {
         return is_start;
 }
 
+/* Who would start with a part is tried once more: within a second, or it is over. */
 static void on_gate_timeout(void *userdata) {
         CLEANUP(arena_freep) Arena *arena = arena_new();
         Client *client = userdata;
+
+        if (!client->gate.is_last) {
+                client->gate.is_last = true;
+                loop_set(client->manager->loop, &client->timer, clock_now_usec() + last_usec,
+                         on_gate_timeout, client);
+                client_make_due(client);
+                return;
+        }
         const Status *status = manager_judge(client->manager, arena);
         const StatusInstance *instance = status_find(status, client->instance);
         Reason reason = {.text = "it was not decided in time"};

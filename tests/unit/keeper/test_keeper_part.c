@@ -73,6 +73,40 @@ static void test_more_important(void **state) {
         (void) state;
 }
 
+/* A gate that would open for a part opens last. */
+static void test_opens_last(void **state) {
+        static const struct {
+                unsigned priority;
+                bool is_due, is_last;
+                const char *answer;
+        } rows[] = {
+                {90, true, false, "b, which is more important, is short of its pages"},
+                {90, true, true, "degraded"},
+                {90, false, false, "degraded"}, /* nothing will come */
+                {50, true, false, "degraded"},
+        };
+
+        ARRAY_FOREACH(row, rows, ARRAY_LEN(rows)) {
+                void *own = NULL;
+                size_t n_rounds;
+
+                play_setup(&own);
+                Play *play = begin(&own, PART,
+                                   row->priority == 90
+                                           ? "Pages=2000\nNodes=0\nUnit=b.service\nPriority=90\n"
+                                           : "Pages=2000\nNodes=0\nUnit=b.service\n");
+                Gate gate = starting("a", "a.service", play->tree->arena);
+
+                gate.is_due = row->is_due;
+                gate.is_last = row->is_last;
+                round_of(play);
+                start_unit(play, "a.service", 0, 0);
+                assert_contains(pass_gate(play, &gate, &n_rounds), row->answer);
+                play_teardown(&own);
+        }
+        (void) state;
+}
+
 /* Others have taken memory of what KeepFree= leaves: the node has it back, as far as nobody has mapped it. */
 static void test_host_is_short(void **state) {
         static const struct {
@@ -108,7 +142,8 @@ static void test_host_is_short(void **state) {
 }
 
 TEST_FILE(keeper_part) {
-        const struct CMUnitTest tests[] = {TEST(test_more_important), TEST(test_host_is_short)};
+        const struct CMUnitTest tests[] = {TEST(test_more_important), TEST(test_opens_last),
+                                           TEST(test_host_is_short)};
 
         return RUN_TESTS(tests);
 }
