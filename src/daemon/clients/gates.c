@@ -90,12 +90,19 @@ bool gate_answer(Client *client) {
         return is_start;
 }
 
-/* Who would start with a part is tried once more: within a second, or it is over. */
+static bool may_have_part(const Client *client) {
+        const InstanceConfig *config =
+                config_find(keeper_config(client->manager->keeper), client->instance);
+
+        return config && config->shortage == SHORTAGE_DEGRADE;
+}
+
+/* Who may start with a part is tried once more: within a second, or it is over. */
 static void on_gate_timeout(void *userdata) {
         CLEANUP(arena_freep) Arena *arena = arena_new();
         Client *client = userdata;
 
-        if (!client->gate.is_last) {
+        if (!client->gate.is_last && may_have_part(client)) {
                 client->gate.is_last = true;
                 loop_set(client->manager->loop, &client->timer, clock_now_usec() + last_usec,
                          on_gate_timeout, client);
