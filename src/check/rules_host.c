@@ -56,6 +56,39 @@ static void find_70(RuleRun *run) {
                                  "compare the rest with work_mem or its like times the sessions");
 }
 
+/* ---- what the unit lets its gate do ---- */
+
+/* The last line by which its processes may make no AF_UNIX sockets; NULL: they may. A first line with "~" names
+ * what is forbidden, another what is allowed: systemd.exec(5). */
+static const UnitAssignment *find_cut_off_line(Arena *arena, const UnitFile *unit) {
+        const UnitAssignments lines =
+                unit_file_list(arena, unit, "Service", "RestrictAddressFamilies");
+        bool is_allowed = lines.n == 0 || *lines.items[0]->value == '~';
+
+        VEC_FOREACH(line, &lines) {
+                const char *names = (*line)->value;
+                bool is_forbidding = *names == '~';
+
+                names += is_forbidding;
+                if (text_has_word(names, "AF_UNIX") || text_has_word(names, "AF_LOCAL"))
+                        is_allowed = !is_forbidding;
+        }
+        return is_allowed ? NULL : lines.items[lines.n - 1];
+}
+
+static void find_cut_off(RuleRun *run, const RuleInstance *instance) {
+        const UnitFacts *unit = instance->facts->unit;
+        const UnitAssignment *line = unit ? find_cut_off_line(run->arena, unit->file) : NULL;
+
+        if (line)
+                rule_tell(
+                        run, rule_at_unit(line),
+                        arena_printf(run->arena, "add RestrictAddressFamilies=AF_UNIX to %s",
+                                     instance->config->unit),
+                        "the gate of %s may make no AF_UNIX socket, by which hugepland is asked: it lets it start by what the kernel's files say, nothing is found out before a start, and no hugetlb limit is set",
+                        instance->config->unit);
+}
+
 /* ---- where the unit may be ---- */
 
 /* Nodes that a policy of the unit or of a slice above leaves; NULL: it says nothing. */
@@ -335,6 +368,7 @@ static const RuleRow rows[] = {
         {RULE_MEMORY_MAX, NULL, find_memory_max, NULL},
         {RULE_LEARNED_STALE, NULL, find_stale, NULL},
         {RULE_AUTO_UNBOUNDED, NULL, NULL, find_unbounded},
+        {RULE_GATE_CUT_OFF, NULL, find_cut_off, NULL},
         {RULE_REMOVE_IPC, NULL, find_remove_ipc, NULL},
         {RULE_BOOT_UNCOUNTED, NULL, NULL, find_uncounted},
 };

@@ -179,5 +179,7 @@ Status *ask_status(Command *command, const char **ret_why) {
 }
 
 const char *daemon_error(int error) {
+        if (error == -EAFNOSUPPORT)
+                return "the unit forbids AF_UNIX sockets; see RestrictAddressFamilies= in systemd.exec(5)";
         return error == -ETIMEDOUT || error == -EAGAIN ? "it does not answer" : strerror(-error);
 }

@@ -96,6 +96,8 @@
           "the settings ask for more than was learned")                                           \
         X(AUTO_UNBOUNDED, "auto-unbounded", NOTICE, false,                                        \
           "a learned size has no bound on a host of several owners")                              \
+        X(GATE_CUT_OFF, "gate-cut-off", WARNING, true,                                            \
+          "the gate cannot reach hugepland from its unit")                                        \
         X(LIMITS_MEMLOCK, "limits-memlock", WARNING, false,                                       \
           "a memlock limit of logins makes no sense")                                             \
         X(REMOVE_IPC, "remove-ipc", WARNING, false,                                               \
