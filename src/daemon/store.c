@@ -32,10 +32,10 @@ static void on_stored(void *userdata, int error, const void *argument) {
                          job->file.path, strerror(-error));
         store->is_failure_told = store->is_failure_told || error < 0;
         log_line(LOG_NOTICE, "%s (%s)", job->what, error < 0 ? "not kept" : job->file.path);
-        if (job->handler)
-                job->handler(job->userdata, job->number, error);
         if (error == 0 && job->is_preference)
                 store->on_preference(store->userdata);
+        if (job->handler)
+                job->handler(job->userdata, job->number, error);
 }
 
 uint64_t store_learned(Store *store, const InstanceConfig *instance, const Learned *learned,
@@ -47,7 +47,7 @@ uint64_t store_learned(Store *store, const InstanceConfig *instance, const Learn
         *job = (Job){
                 .file = learned_file(arena, instance, learned),
                 .what = learned_describe(arena, instance, learned),
-                .is_preference = instance->thp == THP_AUTO && learned->thp != instance->learned.thp,
+                .is_preference = store_is_preference(instance, learned),
                 .number = number,
                 .handler = handler,
                 .userdata = userdata,

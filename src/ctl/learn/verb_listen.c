@@ -5,7 +5,7 @@
  * Who says what is known by the door: a socket for each of them, in a directory of root's, to which systemd
  * connects them, and nobody else can connect. A connection is all that this process, which is root without
  * capabilities, has of them: no file to be found later or filled up, no path of theirs. What comes is
- * bounded in size and time, and taken apart strictly (demand/lesson_json.h, demand/seen_json.h). Who waits for us
+ * bounded in size and time, and taken apart strictly (demand/seen_json.h). Who waits for us
  * sees the connection end.
  *
  * Each is heard by a process of its own: an owner who says nothing, or whose reservation takes its time, keeps nobody

@@ -10,6 +10,7 @@
 #include <string.h>
 
 static const uint64_t restart_pause_usec = 10 * USEC_PER_SEC;
+static const uint64_t patience_usec = 5 * USEC_PER_SEC;
 static const uint64_t tell_pause_usec = 60 * USEC_PER_SEC;
 
 /* Of one instance. */
@@ -63,17 +64,38 @@ void belief_ignore(const Client *client, const char *why) {
 
 /* ---- what is believed ---- */
 
-/* From now on LEARNED counts for what is called NAME. NULL: it is kept, or will be (HANDLER is told of *RET_NUMBER, else 0); else
- * why it is not. */
-static const char *adopt(Manager *manager, Arena *arena, const char *name, const Learned *learned,
-                         StoreHandler handler, uint64_t *ret_number) {
+static void on_stored(void *userdata, uint64_t number, int error) {
+        Manager *manager = userdata;
+
+        for (Client *client = manager->clients; client; client = client->next)
+                if (client->stored == number) {
+                        client->stored = 0;
+                        client->unkept = error < 0 ? arena_strdup(client->arena, strerror(-error))
+                                                   : NULL;
+                        client_make_due(client);
+                }
+}
+
+/* The disk may hang. */
+static void on_patience(void *userdata) {
+        Client *client = userdata;
+
+        client->stored = 0;
+        client_make_due(client);
+}
+
+/* From now on LEARNED counts for the client's instance, and is kept, or it is said why not (Client.unkept). A client
+ * waits for the disk only by hand, or where the reload that follows brings what its database prefers. */
+static void adopt(Client *client, const Learned *learned) {
+        Manager *manager = client->manager;
+        const char *name = client->instance;
+        Arena *arena = client->arena;
         const Config *files = manager_files(manager);
         const InstanceConfig *described = config_find(files, name);
         const InstanceConfig *known = config_find(keeper_config(manager->keeper), name);
         Learned kept = *learned;
         Reason beyond = {};
 
-        *ret_number = 0;
         if (described)
                 beyond = learned_beyond(arena, files, described,
                                         keeper_look(manager->keeper)->topology, &learned->pages);
@@ -84,14 +106,22 @@ static const char *adopt(Manager *manager, Arena *arena, const char *name, const
                 keeper_grow(manager->keeper, known, &pages, clock_now_usec());
         }
         if (beyond.kind != REASON_NONE)
-                return arena_printf(arena, "%s; %s", beyond.text, beyond.remedy);
-        if (!described || !instance_is_learning(described))
-                return "its file does not ask for that";
+                client->unkept = arena_printf(arena, "%s; %s", beyond.text, beyond.remedy);
+        else if (!described || !instance_is_learning(described))
+                client->unkept = "its file does not ask for that";
+        if (client->unkept)
+                return;
         kept.seen = described->learned.seen;
         if (learned_is_kept(described, &kept))
-                return NULL;
-        *ret_number = store_learned(&manager->store, described, &kept, handler, manager);
-        return NULL;
+                return;
+        uint64_t number = store_learned(&manager->store, described, &kept, on_stored, manager);
+
+        if (client->kind != CLIENT_LEARN && !store_is_preference(described, &kept))
+                return;
+        client->stored = number;
+        if (client->kind == CLIENT_GATE)
+                loop_set(manager->loop, &client->patience, clock_now_usec() + patience_usec,
+                         on_patience, client);
 }
 
 /* Who says nothing has what stands in his file, where that is another one than is in force. */
@@ -135,7 +165,6 @@ void belief_take(Client *client, const LoadedUnit *unit) {
         const InstanceConfig *known = config_find(keeper_config(manager->keeper), client->instance);
         Belief *belief = find_or_add(manager, client->instance);
         Learned learned;
-        uint64_t number;
 
         if (known && !known->refusal && !client->learned)
                 adopt_kept(client, known);
@@ -158,24 +187,12 @@ void belief_take(Client *client, const LoadedUnit *unit) {
                 return;
         }
         client->may_try = true;
-        why = adopt(manager, client->arena, client->instance, &learned, NULL, &number);
-        if (why)
-                log_line(LOG_WARNING, "%s: not kept: %s", client->instance, why);
+        adopt(client, &learned);
+        if (client->unkept)
+                log_line(LOG_WARNING, "%s: not kept: %s", client->instance, client->unkept);
 }
 
 /* ---- Learn ---- */
-
-static void on_stored(void *userdata, uint64_t number, int error) {
-        Manager *manager = userdata;
-
-        for (Client *client = manager->clients; client; client = client->next)
-                if (client->stored == number) {
-                        client->stored = 0;
-                        client->unkept = error < 0 ? arena_strdup(client->arena, strerror(-error))
-                                                   : NULL;
-                        client_make_due(client);
-                }
-}
 
 void belief_learn(VarlinkCall *call, json_t *parameters, void *userdata) {
         CLEANUP(arena_freep) Arena *arena = arena_new();
@@ -203,10 +220,7 @@ void belief_learn(VarlinkCall *call, json_t *parameters, void *userdata) {
         Client *client = client_new(manager, call, name);
 
         client->kind = CLIENT_LEARN;
-        const char *why =
-                adopt(manager, arena, client->instance, &learned, on_stored, &client->stored);
-
-        client->unkept = arena_strdup(client->arena, why);
+        adopt(client, &learned);
         client_make_due(client);
         if (keeper_is_working(manager->keeper))
                 manager_work(manager);

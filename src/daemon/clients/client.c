@@ -18,6 +18,7 @@ void client_end(Client *client) {
         json_decref(client->answer);
         json_decref(client->learned);
         loop_unset(&client->timer);
+        loop_unset(&client->patience);
         arena_free(client->arena);
         memory_free(client);
 }

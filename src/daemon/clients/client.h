@@ -35,7 +35,7 @@ struct Client {
         const char *error; /* which that is; NULL: it may start */
         uint64_t stored; /* the number of what is on its way to the disk for it (store.h); 0: nothing */
         const char *unkept; /* why it is not there; NULL: it is */
-        LoopTimer timer;
+        LoopTimer timer, patience;
         void (*on_end)(Client *client); /* NULL: nobody has to know */
 };
 

@@ -25,9 +25,9 @@ static const uint64_t last_usec = USEC_PER_SEC;
 
 /* ---- answers ---- */
 
-/* Systemd is being asked, or reads the unit anew. */
+/* Systemd is being asked, or reads the unit anew; or what it prefers is about to be in effect. */
 static bool is_asking(const Client *client) {
-        return client->query || client->is_queued ||
+        return client->query || client->is_queued || client->stored > 0 ||
                (client->gate.is_starting && client->manager->units.reread);
 }
 
