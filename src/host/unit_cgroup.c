@@ -175,18 +175,31 @@ const char *unit_cgroup_running(const Root *root, Arena *arena, const char *unit
         return group && is_populated(root, arena, group) ? group : NULL;
 }
 
-char *unit_cgroup_own(const Root *root, Arena *arena, const char *unit) {
-        const char *hierarchy = unit_cgroup_hierarchy(root);
+/* Below the hierarchy's mount; NULL: we are of no such unit. */
+static const char *own_group(const Root *root, Arena *arena, const char *unit) {
         HostSources sources = host_sources(root);
         Process self = {};
         char *text;
 
-        if (!hierarchy || root_read_attribute(root, arena, PATH_SELF_CGROUP, &text) < 0)
+        if (root_read_attribute(root, arena, PATH_SELF_CGROUP, &text) < 0)
                 return NULL;
         process_parse_cgroup(arena, text, &self);
-        if (!self.unit_group ||
-            !(text_equals(self.unit, unit) ||
-              text_equals(self.unit, unit_file_read(arena, &sources.sources, unit)->name)))
-                return NULL;
-        return arena_printf(arena, "%s%s", hierarchy, self.unit_group);
+        return text_equals(self.unit, unit) ||
+                               text_equals(self.unit,
+                                           unit_file_read(arena, &sources.sources, unit)->name)
+                       ? self.unit_group
+                       : NULL;
+}
+
+bool unit_cgroup_is_own(const Root *root, const char *unit) {
+        CLEANUP(arena_freep) Arena *arena = arena_new();
+
+        return own_group(root, arena, unit);
+}
+
+char *unit_cgroup_own(const Root *root, Arena *arena, const char *unit) {
+        const char *hierarchy = unit_cgroup_hierarchy(root);
+        const char *group = hierarchy ? own_group(root, arena, unit) : NULL;
+
+        return group ? arena_printf(arena, "%s%s", hierarchy, group) : NULL;
 }

@@ -36,7 +36,7 @@ static bool may_learn(const Command *command, const InstanceConfig *instance) {
 
 /* We are its gate, which runs before it. */
 static bool is_ours(const Command *command, const InstanceConfig *instance) {
-        return instance->unit && unit_cgroup_has_process(command->root, instance->unit, getpid());
+        return instance->unit && unit_cgroup_is_own(command->root, instance->unit);
 }
 
 static bool is_running(const Command *command, const InstanceConfig *instance) {
@@ -371,8 +371,11 @@ static const char *why_not_ours(Command *command, const InstanceConfig *instance
         if (!root_is_host(command->root) || geteuid() == 0 || !instance_learns_size(instance) ||
             !instance->engine->has_auto)
                 return NULL;
-        return owner_why_not_us(command->root, command->arena, instance->engine, &target,
-                                ret_is_guess);
+        const char *wrong = owner_why_not_us(command->root, command->arena, instance->engine,
+                                             &target, ret_is_guess);
+
+        /* Where nothing says whose it is, it is the unit's, which we are; what is found may yet say otherwise. */
+        return *ret_is_guess ? NULL : wrong;
 }
 
 static Lesson find_out_ours(Command *command, const InstanceConfig *instance,
