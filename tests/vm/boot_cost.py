@@ -40,7 +40,7 @@ def _measure() -> None:
         "processorMsec": until_target,
         "instructions": instructions,
         "instructionsSettled": _instructions(),
-        "isWith": unit("hugeplan.service") == "active",
+        "isWith": "hugeplan=off" not in Path("/proc/cmdline").read_text().split(),
         "kernel": os.uname().release,
         "units": output("systemctl list-units --all --no-legend --plain 'hugeplan*' 'db*'").split("\n"),
         "unitInstructions": _unit_instructions(),
