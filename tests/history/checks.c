@@ -368,6 +368,53 @@ static void check_reserved_said(History *history, const Status *status) {
         }
 }
 
+/* ---- 5: nobody is refused for a part that nobody has mapped ---- */
+
+/* What the unit of a less important instance was let start with of a part, and has not mapped, on NODE. */
+static uint64_t unmapped_part_on(const History *history, const PlanInstance *refused,
+                                 const LedgerHold *hold, unsigned node) {
+        const PlanInstance *planned = plan_find(keeper_plan(history->keeper), hold->granted.name);
+        const UnitUse *unit = unit_use_find(keeper_look(history->keeper)->use, hold->unit);
+        const UnitCharge *charge = unit ? unit_use_charge(unit, hold->granted.page_size_bytes)
+                                        : NULL;
+
+        if (!planned || !charge || !hold->is_counted || hold->is_tentative ||
+            planned->demand->config->shortage != SHORTAGE_DEGRADE ||
+            planned->demand->config->isolate == TRI_NO ||
+            planned->demand->config->priority >= refused->demand->config->priority ||
+            hold->granted.page_size_bytes != refused->page_size_bytes ||
+            ledger_granted_pages(&hold->granted) >= hold->granted.pages_wanted ||
+            hold->granted.grants.n != 1 ||
+            VEC_SUM(each, &keeper_ledger(history->keeper)->holds,
+                    text_equals(each->unit, hold->unit)) != 1)
+                return 0;
+        return MIN(ledger_pages_on(&hold->granted, node),
+                   sub_floored(ledger_granted_pages(&hold->granted), charge->reserved_pages));
+}
+
+static void check_parts(History *history) {
+        const Plan *plan = keeper_plan(history->keeper);
+
+        if (!history->is_settled || keeper_config(history->keeper)->host.on_drift != DRIFT_REPAIR)
+                return;
+        for (size_t i = 0; i < plan->n_instances; i++) {
+                const PlanInstance *refused = &plan->instances[i];
+                uint64_t unmapped = 0;
+
+                if (!plan_instance_is_short(refused) || refused->pages_wanted == 0 ||
+                    id_set_count(&refused->demand->nodes) != 1)
+                        continue;
+                ID_SET_FOREACH(node, &refused->demand->nodes)
+                        VEC_FOREACH(hold, &keeper_ledger(history->keeper)->holds)
+                                unmapped += unmapped_part_on(history, refused, hold, node);
+                if (unmapped > 0)
+                        break_off(history, "part",
+                                  "%s is short, and of a part that is less important %" PRIu64
+                                  " pages are not mapped",
+                                  refused->demand->config->name, unmapped);
+        }
+}
+
 /* ---- all ---- */
 
 void check_after(History *history, Actor actor) {
@@ -386,6 +433,7 @@ void check_after(History *history, Actor actor) {
         check_let_start(history, status);
         check_ready(history, status);
         check_rest(history);
+        check_parts(history);
         check_exact(history, status);
         check_lost(history, status);
         check_pools_said(history, status);
