@@ -240,16 +240,17 @@ void planner_share(Planner *planner) {
                 if (topology->nodes[i].memory_bytes > 0)
                         plan->auto_bytes += planner->auto_bytes[i];
         }
-        ARRAY_FOREACH(instance, plan->instances, plan->n_instances)
-                ARRAY_FOREACH(pool, plan->pools, plan->n_pools) {
+        ARRAY_FOREACH(instance, plan->instances, plan->n_instances) {
+                size_t n = planner_is_automatic(instance) ? plan->n_pools : 0;
+
+                ARRAY_FOREACH(pool, plan->pools, n) {
                         uint64_t *left = planner_auto_bytes(planner, instance, pool);
 
-                        if (left)
-                                *left = sub_floored(
-                                        *left,
-                                        mul_saturated(planner_held_pages(planner, instance, pool),
-                                                      pool->page_size_bytes));
+                        *left = sub_floored(
+                                *left, mul_saturated(planner_held_pages(planner, instance, pool),
+                                                     pool->page_size_bytes));
                 }
+        }
 }
 
 /* ---- capacity ---- */

@@ -143,6 +143,10 @@ static bool serve_whole(Planner *planner, PlanInstance *instance, const DemandOp
                          option != but && serve_option(planner, instance, option));
 }
 
+/* A part grows by no less than an eighth of itself: what is free beside KeepFree= comes and goes, and pages that are
+ * given back one by one are not to be reserved again at once. */
+enum { PART_STEP = 8 };
+
 /* Shortage=degrade: what nobody could use whole. */
 static void serve_part(Planner *planner, PlanInstance *instance) {
         const DemandInstance *demand = instance->demand;
@@ -156,6 +160,11 @@ static void serve_part(Planner *planner, PlanInstance *instance) {
         Candidate candidate = candidate_new(planner, instance, option->page_size_bytes);
 
         candidate_place_part(instance, option, &candidate);
+        uint64_t more = ARRAY_SUM(pages, candidate.pages, candidate.n, *pages);
+
+        if (more < instance->pages_granted / PART_STEP &&
+            instance->pages_granted + more < option->pages)
+                return;
         candidate_commit(planner, instance, option, &candidate);
         /* Another one has left its part since, to be whole elsewhere. */
         if (instance->pages_granted == option->pages)

@@ -41,14 +41,17 @@ static inline const Topology *planner_topology(const Planner *planner) {
         return planner->input->topology;
 }
 
+static inline bool planner_is_automatic(const PlanInstance *instance) {
+        return !instance->demand->config->refusal &&
+               instance->demand->config->memory_kind == MEMORY_AUTO;
+}
+
 /* What instances with Memory=auto may still have of the pool's node together; NULL: INSTANCE is none of them. */
 static inline uint64_t *planner_auto_bytes(const Planner *planner, const PlanInstance *instance,
                                            const PlanPool *pool) {
-        return !instance->demand->config->refusal &&
-                               instance->demand->config->memory_kind == MEMORY_AUTO
-                       ? &planner->auto_bytes[topology_node_index(planner->input->topology,
-                                                                  pool->node)]
-                       : NULL;
+        return planner_is_automatic(instance) ? &planner->auto_bytes[topology_node_index(
+                                                        planner->input->topology, pool->node)]
+                                              : NULL;
 }
 
 /* Indices of a pool's node and page size in the topology. */

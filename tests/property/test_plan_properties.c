@@ -1674,6 +1674,19 @@ static bool check_served_in_turn(const World *world, Books *books, const Parts *
         return false;
 }
 
+/* It has what it kept of its part, and could not have an eighth more. */
+static bool is_step_too_small(const World *world, Books *books, const Parts *parts, size_t n) {
+        const PlanInstance *planned = &world->plan->instances[n];
+        size_t k = size_at(world, planned->page_size_bytes);
+        uint64_t kept = 0, more = 0;
+
+        for (size_t i = 0; i < world->topology->n_nodes; i++)
+                kept += parts->pages[n][i];
+        ID_SET_FOREACH(id, &planned->demand->nodes)
+                more += capacity_for(world, books, n, node_at(world, id), k);
+        return planned->pages_granted <= kept && more < kept / 8;
+}
+
 /* Nothing is left that it could still have used. */
 static void check_part(const World *world, Books *books, const Parts *parts, size_t n) {
         const PlanInstance *planned = &world->plan->instances[n];
@@ -1683,7 +1696,8 @@ static void check_part(const World *world, Books *books, const Parts *parts, siz
         leave(world, books, n);
         enter_grants(world, books, n);
         check_keeps_part(world, books, parts, n);
-        if (demand->options[0].n_split > 0 || planned->pages_granted == planned->pages_wanted)
+        if (demand->options[0].n_split > 0 || planned->pages_granted == planned->pages_wanted ||
+            is_step_too_small(world, books, parts, n))
                 return;
         ID_SET_FOREACH(id, &demand->nodes)
                 REQUIRE(world,
