@@ -427,6 +427,59 @@ def test_start_is_believed_once(host: Host, fixture: str = "one-node") -> None:
         host.stop(daemon)
 
 
+def start_counted(host: Host, systemd: Systemd, mapped: int, touched: int) -> Pages:
+    """It is let start, and maps what it takes."""
+    enter(host, "pg.service")
+    pages = Pages(host, "pg.service")
+    host.write(f"{GROUPS}/pg.service/hugetlb.2MB.events", "max 0\n")
+    host.write(f"{GROUPS}/pg.service/hugetlb.1GB.rsvd.current", "0\n")
+    host.write(f"{GROUPS}/pg.service/hugetlb.1GB.numa_stat", "total=0 N0=0\n")
+    systemd.units["pg.service"].set("activating", "start-pre", control=os.getpid())
+    check("error" not in wait_for(host), "it passes")
+    systemd.units["pg.service"].set("active", "running", main_pid=os.getpid())
+    pages.use(mapped, touched)
+    return pages
+
+
+def test_count_is_kept(host: Host, fixture: str = "one-node") -> None:
+    """What the kernel counts once that has come to rest is kept, and what was granted beyond it is given back."""
+    host.config("20-pg.conf", "[Instance]\nEngine=postgresql\nUnit=pg.service\n")
+    learned = host.path(f"{CONFIG}/20-pg.conf.d/90-learned.conf")
+    host.write(f"{CONFIG}/20-pg.conf.d/90-learned.conf", "[Instance]\nPages=2M:120\nX-Version=14.5\n")
+    with systemd_of(host, "pg.service") as systemd:
+        daemon = host.start()
+        check(host.pool(0) == 120, f"{host.pool(0)} pages by its rule")
+        start_counted(host, systemd, 100, 40)
+        wait_until("it is seen", lambda: "X-Seen=2M:100\nX-SeenExact=yes\n" in learned.read_text())
+        wait_until("it is given back", lambda: host.pool(0) == 100)
+        check("pg: seen: it has mapped 100 pages of 2M (" in host.log(daemon), host.log(daemon))
+        text = learned.read_text()
+        check("Pages=2M:120\nX-Version=14.5\n" in text and "X-SeenBase=2M:120\n" in text, text)
+        check(holds(host) == [("pg", "1")], str(holds(host)))
+        host.stop(daemon)
+    daemon = host.start()
+    check(host.pool(0) == 100, f"{host.pool(0)} pages at the next start of the daemon")
+    host.stop(daemon)
+
+
+def test_count_cannot_be_kept(host: Host, fixture: str = "one-node") -> None:
+    """That is said once; what was counted counts all the same."""
+    host.config("20-pg.conf", "[Instance]\nMemory=auto\nUnit=pg.service\n")
+    host.write(f"{CONFIG}/20-pg.conf.d", "in the way")
+    with systemd_of(host, "pg.service") as systemd:
+        daemon = host.start()
+        set_pool(host, 150)
+        pages = start_counted(host, systemd, 100, 40)
+        wait_until("it is seen", lambda: "pg: seen: it has mapped 100 pages of 2M, an estimate (not kept)" in host.log(daemon))
+        pages.use(0, 0)
+        systemd.units["pg.service"].run = 2
+        start_counted(host, systemd, 101, 40)
+        wait_until("it is seen again", lambda: "pg: seen: it has mapped 101 pages" in host.log(daemon))
+        check(host.log(daemon).count("the next boot will not know it") == 1, host.log(daemon))
+        check(host.call("Describe")["parameters"]["instances"][0]["pagesWanted"] == 101, "it counts")
+        host.stop(daemon)
+
+
 def test_gates_in_scripts(host: Host, fixture: str = "one-node") -> None:
     """A gate that a shell runs is the unit's, and so is one that a start script or the main process runs."""
     host.config("20-pg.conf", PG)

@@ -121,9 +121,7 @@ typedef struct Seen {
         const char *unit;     /* whose processes */
         const char *version;  /* what `Learned.version` was then; NULL: not known */
         const char *settings; /* what `Learned.settings` was then; NULL: not known */
-        const char *command;  /* the program, and a fingerprint of its arguments */
         bool is_exact; /* false: some of it was of small pages, or could not be looked into */
-        bool is_whole; /* it maps no more than that with these settings, however long it runs */
         SmallTables small_tables; /* of the last time that it ran so; may be known without pages */
 } Seen;
 

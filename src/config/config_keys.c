@@ -466,8 +466,6 @@ void config_keys_note_learned(KeyTarget *target, const Assignment *assignment) {
                 {"X-SeenUnit", .text = &seen->unit},
                 {"X-SeenVersion", .text = &seen->version},
                 {"X-SeenSettings", .text = &seen->settings},
-                {"X-SeenWhole", .flag = &seen->is_whole},
-                {"X-SeenCommand", .text = &seen->command},
                 {"X-SmallTables", .number = &seen->small_tables.bytes},
                 {"X-SmallProcesses", .number = &seen->small_tables.n_processes},
                 {"X-SmallSeen", .text = &seen->small_tables.at},

@@ -50,10 +50,10 @@ static json_t *settings_to_json(Arena *arena, const Gathered *gathered) {
 static json_t *seen_to_json(Arena *arena, const InstanceConfig *instance, const Seen *now) {
         const Seen *seen = &instance->learned.seen;
 
-        return json_pack("{ss so sb sb so so so}", "file", learned_path(arena, instance), "pages",
+        return json_pack("{ss so sb sb so so}", "file", learned_path(arena, instance), "pages",
                          page_counts_to_json(&seen->pages), "exact", seen->is_exact, "holds",
-                         seen_is_known(instance), "unit", printable(arena, seen->unit), "command",
-                         printable(arena, seen->command), "now", page_counts_to_json(&now->pages));
+                         seen_is_known(instance), "unit", printable(arena, seen->unit), "now",
+                         page_counts_to_json(&now->pages));
 }
 
 static json_t *learned_to_json(Arena *arena, const Lesson *lesson) {

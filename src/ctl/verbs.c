@@ -44,8 +44,6 @@ const Verb verbs[] = {
         {"snapshot", "FILE", 1, 1, verb_snapshot,
          "What hugeplan uses of all that it reads of this host, as an archive for --root="},
         /* For our own units. */
-        {"listen", "NAME", 1, 1, verb_listen, NULL},
-        {"look", "NAME [last]", 1, 2, verb_look, NULL},
         {"serve-metrics", "", 0, 0, verb_serve_metrics, NULL},
         {"cat-config", "", 0, 0, verb_cat_config, "Print the configuration files that count",
          .takes_draft = true},

@@ -134,8 +134,17 @@ static void tell_news(void *userdata) {
                 return;
         told_log(&manager->told, manager_judge(manager, arena));
         manager->listener(manager, MANAGER_LOOKED);
-        if (!keeper_is_working(manager->keeper) &&
-            keeper_take_seen(manager->keeper, manager_files(manager), clock_now_usec()))
+}
+
+/* What has come to rest is kept for the next boot; in this one it counts in any case. */
+static void count(Manager *manager) {
+        CLEANUP(arena_freep) Arena *arena = arena_new();
+        const LearnedNewsList all =
+                keeper_count(manager->keeper, arena, manager_files(manager), clock_now_usec());
+
+        VEC_FOREACH(news, &all)
+                store_learned(&manager->store, news->instance, &news->learned, NULL, NULL);
+        if (keeper_is_working(manager->keeper))
                 manager_work(manager);
 }
 
@@ -152,8 +161,10 @@ static void on_watch(void *userdata, WatchNews news) {
                 manager->listener(manager, MANAGER_LOST);
         else if (news == WATCH_BEGUN)
                 manager_work(manager);
-        else
+        else {
                 tell_news(manager);
+                count(manager);
+        }
 }
 
 /* ---- rounds ---- */

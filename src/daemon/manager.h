@@ -56,6 +56,7 @@ struct Manager {
 
         bool is_starting; /* within manager_start(), or as the boot was counted */
         bool is_ready_sent;
+        bool is_unkept_told;   /* that what was counted cannot be written */
         bool is_reload_wanted; /* after the round under way */
         bool is_reload_forced;
         bool is_reload_begun; /* the round under way, or the next one, ends a reload */

@@ -11,7 +11,6 @@
 #include "base/text.h"
 #include "config/instance_limits.h"
 #include "daemon/journal.h"
-#include "demand/learned.h"
 #include "host/probe.h"
 #include "host/unit_cgroup.h"
 #include "inspect/setting_sources.h"
@@ -38,6 +37,7 @@ static const uint64_t unit_settle_usec = 50 * USEC_PER_MSEC;
 static const uint64_t settle_max_usec = 5 * USEC_PER_SEC;
 static const uint64_t moving_usec = USEC_PER_SEC;
 static const uint64_t cover_usec = 60 * USEC_PER_SEC;
+static const uint64_t count_usec = 5 * USEC_PER_SEC; /* no program is at rest sooner */
 static const uint64_t slow_usec = 600 * USEC_PER_SEC;
 static const uint64_t repair_pause_min_usec = USEC_PER_SEC;
 static const uint64_t repair_pause_max_usec = 300 * USEC_PER_SEC;
@@ -186,6 +186,11 @@ static void look_at_promises_again(Watch *watch) {
                                          : cover_usec);
         else if (ARRAY_ANY(pool, look->plan->pools, look->plan->n_pools, pool->cover_pages > 0))
                 arm_units(watch, cover_usec);
+        bool is_early = watch->n_start_looks < ARRAY_LEN(pauses_usec);
+
+        if (keeper_is_counting(watch->keeper, is_early))
+                arm_units(watch, is_early ? MAX(pauses_usec[watch->n_start_looks], count_usec)
+                                          : cover_usec);
 }
 
 static void verify(Watch *watch) {
@@ -219,9 +224,9 @@ static void verify(Watch *watch) {
         }
         if (wants_repair)
                 arm_settle(watch, watch->repair_pause_usec);
+        watch->listener(watch->userdata, WATCH_LOOKED); /* "lost" is seen at once */
         look_at_units_again(watch);
         look_at_promises_again(watch);
-        watch->listener(watch->userdata, WATCH_LOOKED); /* "lost" is seen at once */
 }
 
 static void on_due(void *userdata) {
@@ -318,31 +323,18 @@ static void watch_accounts(Watch *watch) {
 
 static void unwatch_unit(const Watch *watch, WatchedUnit *unit) {
         inotify_rm_watch(watch->inotify_fd, unit->number); /* it goes with its group by itself */
-        if (unit->seen >= 0)
-                inotify_rm_watch(watch->inotify_fd, unit->seen);
         free(unit->name);
-}
-
-/* What a database has mapped that maps all of it at its start is seen moments after that. INSTANCE: NULL, none. */
-static int watch_seen(const Watch *watch, Arena *arena, const InstanceConfig *instance) {
-        if (!instance)
-                return -1;
-        const char *path = learned_path(arena, instance);
-        size_t length = (size_t) (text_base_name(path) - path);
-
-        return watch_path(watch, arena_strndup(arena, path, length), IN_MOVED_TO);
 }
 
 /* Whether the group has processes is told by its cgroup.events: cgroup-v2.rst. A unit that was started
  * anew has a new group. */
-static void watch_unit(Watch *watch, Arena *arena, const char *name, const char *group,
-                       const InstanceConfig *instance) {
+static void watch_unit(Watch *watch, Arena *arena, const char *name, const char *group) {
         const char *path = arena_printf(arena, "%s/cgroup.events", group ? group : "");
         int number = group ? watch_path(watch, path, IN_MODIFY | IN_DELETE_SELF) : -1;
 
         if (number < 0)
                 return;
-        WatchedUnit unit = {strdup(name), number, watch_seen(watch, arena, instance)};
+        WatchedUnit unit = {strdup(name), number};
         WatchedUnit *units = unit.name ? realloc(watch->units, (watch->n_units + 1) * sizeof(unit))
                                        : NULL;
 
@@ -356,13 +348,9 @@ static void watch_unit(Watch *watch, Arena *arena, const char *name, const char 
 
 void watch_refresh_units(Watch *watch) {
         CLEANUP(arena_freep) Arena *arena = arena_new();
-        const Config *config = keeper_config(watch->keeper);
         SourceNames units = keeper_units(watch->keeper, arena);
         Index *running = INDEX_OF(arena, unit, units.items, units.n, *unit);
         Index *watched = index_new(arena), *groups = NULL;
-        Index *instances =
-                INDEX_OF(arena, each, config->instances, config->n_instances,
-                         !each->refusal && each->engine->maps_all_at_start ? each->unit : NULL);
         size_t n = 0;
 
         for (size_t i = 0; i < watch->n_units; i++)
@@ -377,8 +365,7 @@ void watch_refresh_units(Watch *watch) {
                 if (index_find(watched, *unit))
                         continue;
                 groups = groups ? groups : unit_cgroup_all(watch->root, arena);
-                watch_unit(watch, arena, *unit, index_find(groups, *unit),
-                           index_find(instances, *unit));
+                watch_unit(watch, arena, *unit, index_find(groups, *unit));
                 index_add(watched, *unit, "");
         }
 }
@@ -432,8 +419,7 @@ static void on_changed(Watch *watch, const struct inotify_event *event) {
         bool is_group = event->wd == watch->accounts && event->len > 0 &&
                         text_equals(event->name, text_base_name(PATH_GROUP));
 
-        if (is_lost || file || is_group ||
-            ARRAY_ANY(unit, watch->units, watch->n_units, unit->seen == event->wd))
+        if (is_lost || file || is_group)
                 arm_settle(watch, settle_usec);
         if (is_lost || ARRAY_ANY(unit, watch->units, watch->n_units, unit->number == event->wd)) {
                 watch->n_unit_looks = 0;

@@ -12,7 +12,6 @@
 typedef struct WatchedUnit {
         char *name;
         int number; /* of inotify(7) */
-        int seen;   /* of what is seen of its instance, likewise; -1: there is nothing to come */
 } WatchedUnit;
 
 typedef struct WatchedFile {

@@ -85,8 +85,9 @@ static Reason refuse_unknown(Arena *arena, const InstanceConfig *config, const F
                         "start, and nothing waits",
                         arena_printf(
                                 arena,
-                                "start %s: what it maps is looked at then, of small pages too where these are shared memory; a program that does not start without its huge pages wants Memory= or Pages= the first time",
-                                config->unit ? config->unit : "it by a unit, named in Unit="));
+                                "start %s, and run 'hugeplanctl learn %s' while it runs, which looks at what it has mapped, of small pages too where these are shared memory; a program that does not start without its huge pages wants Memory= or Pages= the first time",
+                                config->unit ? config->unit : "it by a unit, named in Unit=",
+                                config->name));
         return refuse(
                 REASON_SIZE_UNKNOWN,
                 arena_printf(arena, "its size is not known yet: %s",

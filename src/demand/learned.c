@@ -34,7 +34,8 @@ Figure learned_figure(const char *instance, const PageCount *count) {
                                 .pages = count->pages,
                                 .bytes = mul_saturated(count->pages, count->page_size_bytes),
                                 .source = SIZING_LEARNED,
-                                .caveat = "As its gate found out before the last start.",
+                                .caveat =
+                                        "As it was found out before its last start, or counted since.",
                         },
         };
 }

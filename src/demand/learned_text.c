@@ -31,7 +31,7 @@ static void add_headline(Text *text, const InstanceConfig *instance, const Learn
         else if (learned->version)
                 text_printf(text, "# %s is %s.\n", instance->name, server);
         if (seen_is_any(&learned->seen))
-                text_printf(text, "# While %s ran, it had mapped: %s.\n",
+                text_printf(text, "# While %s ran: %s.\n",
                             text_printable(text->arena, learned->seen.unit),
                             seen_describe(text->arena, &learned->seen));
 }
@@ -57,10 +57,8 @@ static void add_seen(Text *text, const Seen *seen) {
                 config_add_value(text, "X-SeenExact", seen->is_exact ? "yes" : "no");
         config_add_value(text, "X-SeenBase", page_counts_value(text->arena, &seen->base));
         config_add_value(text, "X-SeenUnit", seen->unit);
-        config_add_value(text, "X-SeenWhole", seen->is_whole ? "yes" : NULL);
         config_add_value(text, "X-SeenVersion", seen->version);
         config_add_value(text, "X-SeenSettings", seen->settings);
-        config_add_value(text, "X-SeenCommand", seen->command);
         if (tables->bytes == 0)
                 return;
         text_printf(text, "X-SmallTables=%" PRIu64 "\nX-SmallProcesses=%" PRIu64 "\n",
@@ -101,6 +99,9 @@ char *learned_describe(Arena *arena, const InstanceConfig *instance, const Learn
         const PageCounts pages = learned_pages(arena, instance, learned);
         const PageCounts *before = &instance->learned.pages;
 
+        if (!seen_is_same(&learned->seen, &instance->learned.seen))
+                return arena_printf(arena, "%s: seen: %s", instance->name,
+                                    seen_describe(arena, &learned->seen));
         if (pages.n == 0)
                 return arena_printf(arena, "%s: learned that it is %s %s", instance->name,
                                     instance->engine->title, learned->version);

@@ -51,13 +51,28 @@ static void take(Arena *arena, Sizing *sizing, uint64_t pages, bool is_exact, co
                 (SizingStep){"mapped while it ran", "seen", sizing->bytes};
 }
 
-/* Whether what was seen is all that it takes: where there is no rule, of programs that are known by it alone, and not of
- * those whose files cannot be read today, for they may map more. */
-static bool is_all(const InstanceConfig *instance, bool has_base) {
+/* No server that was measured is further from its rule where its settings are fixed (docs/sizes.md). */
+static bool is_near(uint64_t pages, uint64_t base, uint64_t page_size_bytes) {
+        uint64_t above = pages / 50 + div_round_up(16 * MIB, page_size_bytes);
+
+        return pages <= base && base <= pages + above;
+}
+
+/* Where there is no rule, of programs that are known by it alone, and not of those whose files cannot be read today, for
+ * they may map more. */
+bool seen_is_all(const InstanceConfig *instance, const Seen *seen, uint64_t page_size_bytes,
+                 uint64_t base) {
+        const Learned *learned = &instance->learned;
         const Engine *engine = instance->engine;
 
-        return engine->maps_all_at_start || instance->learned.seen.is_whole ||
-               (!has_base && engine->has_auto_by_looking);
+        if (!seen->is_exact)
+                return false;
+        if (base == 0)
+                return engine->maps_all_at_start || engine->has_auto_by_looking;
+        return engine->maps_all_at_start ||
+               (learned->is_fixed && text_equals(seen->version, learned->version) &&
+                text_equals(seen->settings, learned->settings) &&
+                is_near(page_counts_find(&seen->pages, page_size_bytes), base, page_size_bytes));
 }
 
 static const char *caveat_of(const Seen *seen, bool has_base) {
@@ -73,7 +88,7 @@ static bool apply_same(Arena *arena, const InstanceConfig *instance, uint64_t pa
                        Sizing *sizing) {
         const Seen *seen = &instance->learned.seen;
         bool has_base = sizing->pages > 0;
-        bool is_exact = seen->is_exact && is_all(instance, has_base);
+        bool is_exact = seen_is_all(instance, seen, sizing->page_size_bytes, sizing->pages);
         bool is_better = !has_base || (is_exact && !sizing->is_exact);
 
         if (!is_better && pages <= sizing->pages)
@@ -105,4 +120,12 @@ bool seen_apply(Arena *arena, const InstanceConfig *instance, const FigureBasis 
         take(arena, sizing, scaled, false,
              "scaled from what was seen with other settings, or of another version");
         return true;
+}
+
+bool seen_is_likely(const InstanceConfig *instance, uint64_t page_size_bytes, uint64_t pages) {
+        uint64_t base = page_counts_find(&instance->learned.pages, page_size_bytes);
+        uint64_t tolerance = pages / 4 + div_round_up(32 * MIB, page_size_bytes);
+
+        return base == 0 || !instance->engine->maps_all_at_start ||
+               (base <= pages + tolerance && pages <= base + tolerance);
 }

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-/* What a unit was seen to have mapped while it ran, kept in NAME.conf.d/90-learned.conf beside what was found out
- * before its start; and what that makes of the next start's figure.
+/* What a unit was seen to have mapped while it ran, as the kernel counts it for its control group or, where nothing
+ * counts, by its processes' mappings; kept in NAME.conf.d/90-learned.conf beside what was found out before its start;
+ * and what that makes of the next start's figure.
  *
  * What it takes does not follow from what is seen of it alone: a server may map more later on, and one that was
- * refused huge pages has mapped small ones. So less than the rule says is believed only where the same settings of
- * the same version map everything at the start (engine_is_fixed()), and nothing was refused: of engines that map it as
- * shared memory (Engine.maps_all_at_start) that is seen at once, as are small pages in their place; of others at the
- * last look before they stop, if all that the rule says was there for them (Seen.is_whole). Never less than what
- * was seen is reserved for the same settings. */
+ * refused huge pages has mapped small ones. So less than the rule says is believed only where nothing was refused, and
+ * the same settings of the same version map everything at the start: of engines that always do
+ * (Engine.maps_all_at_start), and of settings that do (engine_is_fixed()) where what was seen is as near to the rule as
+ * all that was ever measured, so that it is no part of it. Never less than what was seen is reserved for the same
+ * settings. */
 
 #include "config/config.h"
 #include "engines/reader.h"
@@ -28,6 +29,7 @@ Seen seen_of_unit(const InstanceConfig *instance);
 
 /* What the page tables of its unit came to when that ran with small pages; NULL: it was not seen so. */
 const SmallTables *seen_small_tables(const InstanceConfig *instance);
+
 /* What a figure was made from: the server's version, and engine_fingerprint() of its settings; NULL: not known. */
 typedef struct FigureBasis {
         const char *version, *settings;
@@ -42,11 +44,18 @@ FigureBasis figure_basis(Arena *arena, const Engine *engine, const Gathered *gat
 bool seen_apply(Arena *arena, const InstanceConfig *instance, const FigureBasis *basis,
                 Sizing *sizing);
 
-/* What is to be kept of NOW beside what was seen before (INSTANCE's): for the same unit, command, version and
- * settings the most; else NOW. IS_LAST: it is about to stop, and took what it takes, so that less than an
- * estimate is more than that. What was seen of small pages stays until it runs with such again; with the same settings
- * the most of it does. */
-Seen seen_merge(const InstanceConfig *instance, const Seen *now, bool is_last);
+/* What is to be kept of NOW beside what was seen before (INSTANCE's): for the same unit, version and settings the most,
+ * but that an estimate gives way to less where that is all that it takes; else NOW. What was seen of small pages stays
+ * until it runs with such again; with the same settings the most of it does. */
+Seen seen_merge(const InstanceConfig *instance, const Seen *now);
+
+/* Whether PAGES may be all that INSTANCE, which maps everything at its start, has mapped of what it was started for, as
+ * far as that is known: a part of it, or what others take, is far from its figure. */
+bool seen_is_likely(const InstanceConfig *instance, uint64_t page_size_bytes, uint64_t pages);
+
+/* Whether what was seen is all that it takes, of an instance whose rule says BASE pages: 0, there is none. */
+bool seen_is_all(const InstanceConfig *instance, const Seen *seen, uint64_t page_size_bytes,
+                 uint64_t base);
 
 /* Whether that is what stands in the file already. */
 bool seen_is_same(const Seen *a, const Seen *b);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What is kept of what was seen: for who keeps it, which the daemon does not. */
+/* What is kept of what was seen. */
 #include "demand/seen.h"
 
 #include "base/size.h"
@@ -13,14 +13,12 @@ static bool are_same_counts(const PageCounts *a, const PageCounts *b) {
 
 static bool holds_for_same(const Seen *a, const Seen *b) {
         return are_same_counts(&a->base, &b->base) && text_equals(a->unit, b->unit) &&
-               text_equals(a->version, b->version) && text_equals(a->settings, b->settings) &&
-               text_equals(a->command, b->command);
+               text_equals(a->version, b->version) && text_equals(a->settings, b->settings);
 }
 
 bool seen_is_same(const Seen *a, const Seen *b) {
         return are_same_counts(&a->pages, &b->pages) && holds_for_same(a, b) &&
-               a->is_exact == b->is_exact && a->is_whole == b->is_whole &&
-               a->small_tables.bytes == b->small_tables.bytes &&
+               a->is_exact == b->is_exact && a->small_tables.bytes == b->small_tables.bytes &&
                a->small_tables.n_processes == b->small_tables.n_processes;
 }
 
@@ -29,16 +27,25 @@ static bool has_more(const Seen *a, const Seen *b) {
                        count->pages > page_counts_find(&b->pages, count->page_size_bytes));
 }
 
-static Seen merge_pages(const Seen *before, const Seen *now, bool is_last) {
+/* An estimate of what it would have mapped, and all that it did. */
+static bool is_overestimate(const InstanceConfig *instance, const Seen *now) {
+        const PageCount *count = now->pages.items;
+
+        return !instance->learned.seen.is_exact && now->pages.n == 1 &&
+               seen_is_all(instance, now, count->page_size_bytes,
+                           page_counts_find(&now->base, count->page_size_bytes));
+}
+
+static Seen merge_pages(const InstanceConfig *instance, const Seen *now) {
+        const Seen *before = &instance->learned.seen;
+
         if (now->pages.n == 0 && before->pages.n > 0)
                 return *before;
         if (before->pages.n == 0 || !holds_for_same(before, now) || has_more(now, before))
                 return *now;
         if (!has_more(before, now)) /* the same: what says more is better */
-                return now->is_exact + now->is_whole >= before->is_exact + before->is_whole
-                               ? *now
-                               : *before;
-        return is_last && now->is_exact && !before->is_exact ? *now : *before;
+                return now->is_exact ? *now : *before;
+        return is_overestimate(instance, now) ? *now : *before;
 }
 
 static SmallTables merge_tables(const Seen *before, const Seen *now) {
@@ -50,11 +57,10 @@ static SmallTables merge_tables(const Seen *before, const Seen *now) {
                        : now->small_tables;
 }
 
-Seen seen_merge(const InstanceConfig *instance, const Seen *now, bool is_last) {
-        const Seen *before = &instance->learned.seen;
-        Seen kept = merge_pages(before, now, is_last);
+Seen seen_merge(const InstanceConfig *instance, const Seen *now) {
+        Seen kept = merge_pages(instance, now);
 
-        kept.small_tables = merge_tables(before, now);
+        kept.small_tables = merge_tables(&instance->learned.seen, now);
         return kept;
 }
 

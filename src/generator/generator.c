@@ -17,7 +17,6 @@
 #include "host/unit_facts.h"
 #include "model/exit_code.h"
 #include "model/names.h"
-#include "units/asker.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -143,11 +142,8 @@ static Wanted find_once(Arena *arena, const Root *root) {
         root_forget_fault(root);
         const DropinInput input = dropin_input(root, arena, wanted.config, HUGEPLANCTL);
 
-        const Dropins lookers = lookers_make(arena, wanted.config);
-
         wanted.daemon = find_wanted_daemon(arena, root, wanted.config);
         wanted.dropins = dropins_make(arena, &input);
-        vec_push_all(arena, &wanted.dropins, &lookers);
         MountUnits units = {};
 
         if (mount_is_wanted(wanted.config))

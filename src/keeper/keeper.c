@@ -413,6 +413,7 @@ Keeper *keeper_new(const Root *root, KeeperListener listener, void *userdata) {
                 .starting_arena = arena_new(),
                 .lost_arena = arena_new(),
                 .moves_arena = arena_new(),
+                .counted_arena = arena_new(),
         };
         return keeper;
 }
@@ -437,6 +438,7 @@ Keeper *keeper_free(Keeper *keeper) {
         arena_free(keeper->lost_arena);
         arena_free(keeper->repairs_arena);
         arena_free(keeper->moves_arena);
+        arena_free(keeper->counted_arena);
         memory_free(keeper);
         return NULL;
 }

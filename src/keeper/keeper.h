@@ -142,10 +142,21 @@ PoolChanges keeper_pool_changes(const Keeper *keeper, Arena *arena);
 bool keeper_grow(Keeper *keeper, const InstanceConfig *instance, const PageCounts *pages,
                  uint64_t now_usec);
 
-/* Units that run keep what they were let start with; of databases that map everything at their start, no more than they
- * have mapped, once that was seen. By FILES, the configuration as it is on disk now. Begins a round where there is
- * something to be given back by that; whether it did. */
-bool keeper_take_seen(Keeper *keeper, const Config *files, uint64_t now_usec);
+/* What is new of an instance of the configuration on disk, to be kept there. */
+typedef struct LearnedNews {
+        const InstanceConfig *instance;
+        Learned learned;
+} LearnedNews;
+
+typedef VEC(LearnedNews) LearnedNewsList;
+
+/* Takes note of what units have mapped that run, by the last look: what has come to rest is what they take. FILES: the
+ * configuration as it is on disk now; what is returned refers to it, and is in ARENA. Begins a round where that makes a
+ * figure another one, or has something given back. */
+LearnedNewsList keeper_count(Keeper *keeper, Arena *arena, const Config *files, uint64_t now_usec);
+
+/* Whether the count of a unit that runs has yet to come to rest; IS_EARLY: or has yet to begin. */
+bool keeper_is_counting(const Keeper *keeper, bool is_early);
 
 /* ---- gates ---- */
 

@@ -247,6 +247,7 @@ static Reason let_start(Keeper *keeper, GateView *view, const Status *status,
                                                        .placement = config->placement}});
         ledger_forget_refusal(keeper->look->ledger, config->name);
         keeper->is_unsaved = true;
+        keeper_begin_count(keeper, config->unit);
         keeper_tell_start(keeper, planned, NULL);
         return (Reason){};
 }

@@ -51,6 +51,14 @@ typedef struct PoolMove {
         uint64_t told_wanted_pages, told_best_pages; /* of the shortage that was told last */
 } PoolMove;
 
+/* What the kernel counts for a unit that runs: what it has mapped, of all page sizes together. */
+typedef struct Counted {
+        const char *unit;
+        uint64_t bytes;
+        uint64_t since_usec; /* when it was seen to be that first */
+        bool is_at_rest;     /* it has stayed that */
+} Counted;
+
 struct Keeper {
         const Root *root;
         KeeperListener listener;
@@ -103,6 +111,8 @@ struct Keeper {
         Drifts repairs; /* the same, which this round is to repair */
         Arena *moves_arena;
         VEC(PoolMove) moves; /* each pool that was ever written to, once */
+        Arena *counted_arena;
+        VEC(Counted) counted;
 };
 
 /* Who was refused a while ago, and runs all the same, does not start any more: keeper_gate.c. */
@@ -120,6 +130,9 @@ void keeper_forget_moves(Keeper *keeper);
 
 /* Whose gate was answered; REFUSAL: why it may not start, NULL: it may. */
 void keeper_tell_start(Keeper *keeper, const PlanInstance *planned, const Reason *refusal);
+
+/* UNIT has been let start: what was counted for it is over. */
+void keeper_begin_count(Keeper *keeper, const char *unit);
 
 /* What INSTANCE, a name of the configuration in force, needs by what was found out since that was read. */
 void keeper_set_found(Keeper *keeper, const char *instance, const PageCount *count);

@@ -1,51 +1,113 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What was seen of a unit while it runs (demand/seen.h), and what that gives back at once.
+/* What units have mapped that run (demand/seen.h), as the kernel counts it for their control groups, and what that gives
+ * back at once.
  *
- * A unit keeps what it was let start with, for it may yet map it. Of an engine that maps everything when it starts
- * that is over once it has: then what was granted beyond it serves nobody. It is believed of nobody but whom two
- * witnesses agree on: who looked at the mappings, after this start and by the settings that it was made for; and the
- * kernel, which counts exactly as many pages for the unit at this moment. A pool is lowered by the plan that follows,
- * in which what is reserved and not touched yet is promised to the unit as before. */
+ * Nobody tells when a server has taken what it takes; so a count is believed once it has stayed as it is for seconds.
+ * A unit keeps what it was let start with, for it may yet map it. Of an engine that maps everything when it starts that
+ * is over then: what was granted beyond it serves nobody. A pool is lowered by the plan that follows, in which what is
+ * reserved and not touched yet is promised to the unit as before. */
 #include "base/text.h"
-#include "demand/seen.h"
+#include "demand/learned.h"
 #include "host/cgroup_limit.h"
 #include "host/unit_cgroup.h"
 #include "keeper/keeper_inside.h"
 #include "units/hugetlb_limit.h"
 
-/* All that the instance will ever map, of one page size; 0 pages: that is not known. */
-static PageCount seen_for_good(const InstanceConfig *instance) {
-        const Learned *learned = &instance->learned;
-        const Seen *seen = &learned->seen;
-        const PageCount *count = seen->pages.items;
+#include <syslog.h>
 
-        if (instance->refusal || instance->memory_kind != MEMORY_AUTO ||
-            !instance->engine->maps_all_at_start || !seen_is_known(instance) || !seen->is_exact ||
-            seen->pages.n != 1)
-                return (PageCount){};
-        /* Of a start with other settings it says nothing. */
-        uint64_t base = page_counts_find(&seen->base, count->page_size_bytes);
+static const uint64_t rest_usec = 4 * USEC_PER_SEC;
 
-        if (base == 0 || base != page_counts_find(&learned->pages, count->page_size_bytes) ||
-            !text_equals(seen->version, learned->version) ||
-            !text_equals(seen->settings, learned->settings))
-                return (PageCount){};
-        return *count;
+/* ---- what stays as it is ---- */
+
+void keeper_begin_count(Keeper *keeper, const char *unit) {
+        VEC_KEEP(counted, &keeper->counted, !text_equals(counted->unit, unit));
+        *vec_push(keeper->counted_arena, &keeper->counted) =
+                (Counted){.unit = arena_strdup(keeper->counted_arena, unit)};
 }
 
-/* Of the unit of INSTANCE, where that is all that the unit has; NULL: it has no more than PAGES. */
-static LedgerHold *find_larger_hold(const Keeper *keeper, const InstanceConfig *instance,
-                                    const PageCount *count) {
-        const LedgerHolds *holds = &keeper->look->ledger->holds;
-        LedgerHold *hold = ledger_hold(keeper->look->ledger, instance->unit, instance->name);
-
-        return hold && hold->is_counted && !hold->is_tentative && !hold->is_assumed &&
-                               hold->granted.page_size_bytes == count->page_size_bytes &&
-                               ledger_granted_pages(&hold->granted) > count->pages &&
-                               VEC_SUM(each, holds, text_equals(each->unit, hold->unit)) == 1
-                       ? hold
-                       : NULL;
+bool keeper_is_counting(const Keeper *keeper, bool is_early) {
+        return VEC_ANY(counted, &keeper->counted,
+                       !counted->is_at_rest && (is_early || counted->bytes > 0));
 }
+
+/* How UNIT is counted now; whether it has come to rest by that. */
+static bool count_unit(const Keeper *keeper, const UnitUse *unit, uint64_t now_usec, Counted *ret) {
+        const Counted *before =
+                VEC_FIND(known, &keeper->counted, text_equals(known->unit, unit->unit));
+        uint64_t bytes = VEC_SUM(charge, &unit->charges,
+                                 mul_saturated(charge->reserved_pages, charge->page_size_bytes));
+        bool is_same = before && before->bytes == bytes;
+
+        *ret = (Counted){.bytes = bytes, .since_usec = is_same ? before->since_usec : now_usec};
+        ret->is_at_rest = is_same && bytes > 0 && now_usec - ret->since_usec >= rest_usec;
+        return ret->is_at_rest && !before->is_at_rest;
+}
+
+/* ---- what that tells ---- */
+
+/* The pages of that size which nobody has reserved, as far as HOLD's unit may take them. */
+static uint64_t left_for(const Topology *topology, const LedgerHold *hold) {
+        uint64_t size_bytes = hold->granted.page_size_bytes, pages = 0;
+        int k = topology_page_size_index(topology, size_bytes);
+
+        ARRAY_FOREACH(node, topology->nodes, k >= 0 ? topology->n_nodes : 0)
+                if (hold->policy.kind != MEMORY_POLICY_BIND ||
+                    id_set_has(&hold->policy.nodes, node->id))
+                        pages += node->pools[k].free_pages;
+        return k >= 0 ? sub_floored(pages, topology->page_sizes[k].reserved_pages) : 0;
+}
+
+/* Whether a limit has refused pages of that size to UNIT, or that cannot be known. */
+static bool was_refused(const Keeper *keeper, Arena *arena, const char *unit, uint64_t size_bytes) {
+        const char *group = unit_cgroup_find(keeper->root, arena, unit);
+        const char *size = hugetlb_limit_size_name(arena, size_bytes);
+        char *events;
+
+        return !group ||
+               root_read_attribute(keeper->root, arena,
+                                   arena_printf(arena, "%s/hugetlb.%s.events", group, size),
+                                   &events) < 0 ||
+               !text_equals(events, "max 0");
+}
+
+/* Whether the unit, which has mapped COUNT, has all that it wanted by now. Where it has exactly what it was granted and
+ * nothing is left, it may have wanted more; but of what nothing is known but what it maps, that is believed. */
+static bool has_all_it_wanted(const Keeper *keeper, Arena *arena, const InstanceConfig *instance,
+                              const PageCount *count) {
+        const LedgerHold *hold = ledger_hold(keeper->look->ledger, instance->unit, instance->name);
+
+        if (!hold || !hold->is_counted || hold->is_tentative || hold->is_assumed ||
+            hold->granted.page_size_bytes != count->page_size_bytes)
+                return false;
+        uint64_t granted = ledger_granted_pages(&hold->granted);
+        bool is_enough = left_for(keeper->look->topology, hold) >=
+                         MAX(sub_floored(granted, count->pages), UINT64_C(1));
+
+        return granted >= hold->granted.pages_wanted &&
+               (is_enough || (count->pages == granted && instance->engine->has_auto_by_looking)) &&
+               !was_refused(keeper, arena, instance->unit, count->page_size_bytes);
+}
+
+/* No pages where that cannot be what INSTANCE, as it is described on disk, was started for. */
+static Seen seen_by_count(const Keeper *keeper, Arena *arena, const InstanceConfig *instance,
+                          const UnitUse *unit) {
+        Seen seen = seen_of_unit(instance);
+
+        VEC_FOREACH(charge, &unit->charges) {
+                const PageCount count = {charge->page_size_bytes, charge->reserved_pages};
+
+                if (count.pages > 0 &&
+                    !seen_is_likely(instance, count.page_size_bytes, count.pages))
+                        return (Seen){};
+                if (count.pages > 0)
+                        *vec_push(arena, &seen.pages) = count;
+        }
+        seen.is_exact = seen.pages.n == 1 &&
+                        has_all_it_wanted(keeper, arena, instance, seen.pages.items);
+        return seen;
+}
+
+/* ---- what follows from it ---- */
 
 /* As at its start, where it has a limit of ours. */
 static void lower_limit(const Keeper *keeper, Arena *arena, const char *unit,
@@ -63,48 +125,127 @@ static void lower_limit(const Keeper *keeper, Arena *arena, const char *unit,
         cgroup_limit_set(keeper->root, arena, group, &limits);
 }
 
-static bool take_seen(Keeper *keeper, Arena *arena, const HostUse *use,
-                      const InstanceConfig *instance) {
-        const InstanceConfig *known = config_find(keeper->asked.config, instance->name);
-        const PageCount count = seen_for_good(instance);
-        LedgerHold *hold = known && known->memory_kind == MEMORY_AUTO && count.pages > 0
-                                   ? find_larger_hold(keeper, instance, &count)
-                                   : NULL;
-        const UnitUse *unit = hold ? unit_use_find(use, hold->unit) : NULL;
-        const UnitCharge *charge = unit ? unit_use_charge(unit, count.page_size_bytes) : NULL;
-        const PlanInstance *planned = plan_find(keeper->look->plan, instance->name);
+/* What INSTANCE's unit was let start with settles at what it has mapped, where it will map no more than was SEEN just now;
+ * whether it had more. */
+static bool settle(const Keeper *keeper, Arena *arena, const InstanceConfig *instance,
+                   const Seen *seen, const UnitUse *unit) {
+        const LedgerHolds *holds = &keeper->look->ledger->holds;
+        const PageCount *count = seen->pages.items;
+        LedgerHold *hold = ledger_hold(keeper->look->ledger, instance->unit, instance->name);
 
-        if (!charge || !planned || charge->reserved_pages != count.pages)
+        if (!instance->engine->maps_all_at_start || !seen->is_exact ||
+            page_counts_find(&seen->base, count->page_size_bytes) == 0 ||
+            ledger_granted_pages(&hold->granted) <= count->pages ||
+            VEC_SUM(each, holds, text_equals(each->unit, hold->unit)) > 1)
                 return false;
-        if (planned->pages_wanted != count.pages)
-                keeper_tell_learned(keeper, instance->name, &count, planned->pages_wanted);
-        keeper_set_found(keeper, known->name, &count); /* FILES are read anew one day */
-        ledger_settle(hold, count.pages, charge->used, charge->n_used);
-        lower_limit(keeper, arena, hold->unit, &count);
+        const UnitCharge *charge = unit_use_charge(unit, count->page_size_bytes);
+
+        ledger_settle(hold, count->pages, charge->used, charge->n_used);
+        lower_limit(keeper, arena, hold->unit, count);
         return true;
 }
 
-bool keeper_take_seen(Keeper *keeper, const Config *files, uint64_t now_usec) {
-        CLEANUP(arena_freep) Arena *scratch = arena_new();
-        LookInput input = keeper_look_input(keeper);
-        const Look *now = NULL;
-        bool has_taken = false;
+/* What the next start of INSTANCE takes is what is known NOW; whether that is another figure. Where the plan has another
+ * than was known on disk, a gate knew better. */
+static bool take_figures(Keeper *keeper, const PageCounts *before, const InstanceConfig *now,
+                         const PageCounts *pages) {
+        const PlanInstance *planned = plan_find(keeper->look->plan, now->name);
+        bool has_changed = false;
 
-        if (!keeper->has_started || keeper_is_working(keeper))
-                return false;
-        ARRAY_FOREACH(instance, files->instances, files->n_instances) {
-                const PageCount count = seen_for_good(instance);
+        VEC_FOREACH(count, pages) {
+                uint64_t wanted = planned->page_size_bytes == count->page_size_bytes
+                                          ? planned->pages_wanted
+                                          : 0;
 
-                if (count.pages == 0 || !find_larger_hold(keeper, instance, &count))
+                if (count->pages == wanted ||
+                    (count->pages < wanted &&
+                     page_counts_find(before, count->page_size_bytes) != wanted))
                         continue;
-                now = now ? now : look_at_host(scratch, &input);
-                has_taken =
-                        (now->fault.error == 0 && take_seen(keeper, scratch, now->use, instance)) ||
-                        has_taken;
+                keeper_tell_learned(keeper, now->name, count, wanted);
+                keeper_set_found(keeper, planned->demand->config->name, count);
+                has_changed = true;
         }
-        if (!has_taken)
+        return has_changed;
+}
+
+/* Of a unit that has come to rest; whether the plan is another one by that. What is more than INSTANCE may have is nothing
+ * that the next start, or boot, should have. */
+static bool take_count(Keeper *keeper, Arena *arena, const InstanceConfig *instance,
+                       const UnitUse *unit, LearnedNewsList *news) {
+        const PlanInstance *planned = plan_find(keeper->look->plan, instance->name);
+        const Seen seen = seen_by_count(keeper, arena, instance, unit);
+        InstanceConfig now = *instance;
+
+        now.learned.seen = seen_merge(instance, &seen);
+        const PageCounts pages = learned_pages(arena, &now, &now.learned);
+        const Reason beyond =
+                learned_beyond(arena, keeper->asked.config, &now, keeper->look->topology, &pages);
+
+        if (seen.pages.n == 0 || beyond.kind != REASON_NONE) {
+                if (seen.pages.n > 0)
+                        keeper_tell(keeper, LOG_WARNING, NULL,
+                                    arena_printf(arena, "%s: seen: %s; it is not kept: %s",
+                                                 now.name, seen_describe(arena, &seen),
+                                                 beyond.text));
                 return false;
-        keeper_save(keeper);
-        keeper_begin(keeper, KEEPER_FRESH, now_usec);
-        return true;
+        }
+        if (!learned_is_kept(instance, &now.learned))
+                *vec_push(arena, news) = (LearnedNews){instance, now.learned};
+        if (!planned || planned->demand->config->memory_kind != MEMORY_AUTO ||
+            instance->memory_kind != MEMORY_AUTO)
+                return false;
+        const PageCounts before = learned_pages(arena, instance, &instance->learned);
+        bool has_changed = take_figures(keeper, &before, &now, &pages);
+
+        return settle(keeper, arena, instance, &seen, unit) || has_changed;
+}
+
+/* The only one whose unit that is; two on one cannot be told apart. NULL: there is none, or it is another one on disk. */
+static const InstanceConfig *find_counted(const Keeper *keeper, const Config *files,
+                                          const char *unit) {
+        const InstanceConfig *known = NULL;
+
+        INDEX_FOREACH(entry, keeper->asked.config->by_unit, unit) {
+                if (known)
+                        return NULL;
+                known = entry->value;
+        }
+        const InstanceConfig *instance = known ? config_find(files, known->name) : NULL;
+
+        return instance && instance_is_looked_at(instance) && text_equals(instance->unit, unit)
+                       ? instance
+                       : NULL;
+}
+
+LearnedNewsList keeper_count(Keeper *keeper, Arena *arena, const Config *files, uint64_t now_usec) {
+        LearnedNewsList news = {};
+        typeof(keeper->counted) all = {};
+        bool has_changed = false;
+
+        if (!keeper->has_started || keeper->is_held_back || keeper->fault.error < 0 ||
+            keeper_is_working(keeper) || keeper->look->use->is_moving)
+                return news;
+        Arena *counted_arena = arena_new();
+
+        VEC_FOREACH(unit, &keeper->look->use->units) {
+                const InstanceConfig *instance =
+                        unit->is_running ? find_counted(keeper, files, unit->unit) : NULL;
+                Counted counted;
+
+                if (!instance)
+                        continue;
+                if (count_unit(keeper, unit, now_usec, &counted))
+                        has_changed = take_count(keeper, arena, instance, unit, &news) ||
+                                      has_changed;
+                counted.unit = arena_strdup(counted_arena, unit->unit);
+                *vec_push(counted_arena, &all) = counted;
+        }
+        arena_free(keeper->counted_arena);
+        keeper->counted_arena = counted_arena;
+        keeper->counted = all;
+        if (has_changed) {
+                keeper_save(keeper);
+                keeper_begin(keeper, KEEPER_FRESH, now_usec);
+        }
+        return news;
 }

@@ -24,16 +24,12 @@
 #define NAME_SEEN "91-seen.conf"
 #define NAME_UNIT "hugeplan.service"
 /* What `systemctl enable` makes of the Alias= of hugeplan.service: the generator has an enabled service started. */
-#define PATH_UNIT_ENABLED "/etc/systemd/system/hugepland.service"
-#define NAME_EARLY_TARGET "sysinit.target"
-#define NAME_CHECK_UNIT   "hugeplan-check.service"
-#define NAME_BOOT_TARGET  "multi-user.target" /* where it is reached, a boot is good */
-#define NAME_DROPIN       "10-hugeplan.conf"
-#define NAME_WAIT_PREFIX  "hugeplan-wait@" /* followed by an instance's name */
-#define NAME_LOOK_UNIT    "hugeplan-look@%s.service"
-/* Where hugeplan-learn@NAME.service listens: root's alone. Systemd connects hugeplan-look@NAME.service to it. */
-#define PATH_ANSWERS           "/run/hugeplan-learn"
-#define NAME_ANSWER_SEEN       "seen"
+#define PATH_UNIT_ENABLED      "/etc/systemd/system/hugepland.service"
+#define NAME_EARLY_TARGET      "sysinit.target"
+#define NAME_CHECK_UNIT        "hugeplan-check.service"
+#define NAME_BOOT_TARGET       "multi-user.target" /* where it is reached, a boot is good */
+#define NAME_DROPIN            "10-hugeplan.conf"
+#define NAME_WAIT_PREFIX       "hugeplan-wait@"      /* followed by an instance's name */
 #define PATH_SYSTEMD_RUNS      "/run/systemd/system" /* sd_booted(3) */
 #define PATH_USR_LIB           "/usr/lib"
 #define PATH_SYSTEMD_LIBRARIES PATH_USR_LIB "/systemd"

@@ -113,13 +113,6 @@ static char *make_text(Arena *arena, const Served *served, const DropinInput *in
                 &text,
                 "\n# See hugeplan.d(5). A file of this name in /etc/systemd/system takes its place.\n\n"
                 "[Unit]\nWants=" NAME_UNIT "\nAfter=" NAME_UNIT "\n");
-        /* Looks at what it has mapped, once it has started. */
-        ARRAY_FOREACH(instance, served->instances, served->n)
-                if (instance_is_looked_at(*instance)) {
-                        const char *unit = arena_printf(arena, NAME_LOOK_UNIT, (*instance)->name);
-
-                        text_printf(&text, "Wants=%s\nBefore=%s\n", unit, unit);
-                }
         /* Never RequiresMountsFor=: where it cannot be mounted the gate says so, and is tried again. */
         ARRAY_FOREACH(instance, served->instances, served->n)
                 if ((*instance)->mount && !(*instance)->refusal) {

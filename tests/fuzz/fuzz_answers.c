@@ -2,7 +2,7 @@
 
 /* What processes answer that have read strangers' files, or are strangers' programs: whoever wrote the files
  * may have the reader. The first byte says which: 'f' figures, 'o' entries of oratab, 'a' rows of alert logs,
- * 'l' what a gate says in all, 's' what was seen of his processes, all of them JSON; 'p' what postgres prints of its size, 'v' what a server prints of its version.
+ * 'l' what a gate says in all, all of them JSON; 'p' what postgres prints of its size, 'v' what a server prints of its version.
  *
  * Whatever they say: it is refused, or can be printed, comes back the same from its own JSON, and stays
  * within the lines of the file that is written of it. */
@@ -10,7 +10,6 @@
 #include "base/size.h"
 #include "demand/figure_json.h"
 #include "demand/learned_json.h"
-#include "demand/seen_json.h"
 #include "engines/oracle/oracle_instances.h"
 #include "engines/version.h"
 #include "fuzz/fuzz.h"
@@ -166,37 +165,6 @@ static void read_learned(Arena *arena, const json_t *json) {
         json_decref(same);
 }
 
-/* ---- what was seen ---- */
-
-/* Nor does that begin a line of its own in its file. */
-static void check_seen(Arena *arena, const Seen *seen) {
-        const Learned known = {.seen = *seen};
-        const char *text = learned_format(arena, instance_before(), &known, "a day");
-        const Config *after = config_make(arena, "20-pg.conf", INSTANCE_TEXT,
-                                          "20-pg.conf.d/90-learned.conf", text, NULL);
-        const InstanceConfig *instance = config_find(after, "pg");
-
-        require(after->problems.list.n == 0 && after->n_instances == 1 && !instance->refusal);
-        require(instance->pages.n == 0 && instance->learned.pages.n == 0);
-        require(seen_is_known(instance) && seen_is_same(&instance->learned.seen, seen));
-}
-
-static void read_seen(Arena *arena, const json_t *json) {
-        bool is_last, is_last_again;
-        Seen seen, again;
-
-        if (seen_from_json(arena, json, instance_before(), topology_here(), &seen, &is_last) < 0)
-                return;
-        require_printable(seen.command);
-        check_seen(arena, &seen);
-        json_t *same = seen_to_json(arena, &seen, is_last);
-
-        require(seen_from_json(arena, same, instance_before(), topology_here(), &again,
-                               &is_last_again) == 0);
-        require(seen_is_same(&seen, &again) && is_last == is_last_again);
-        json_decref(same);
-}
-
 /* ---- Oracle's ---- */
 
 static void read_entries(Arena *arena, const json_t *json) {
@@ -234,8 +202,6 @@ static void read_json(Arena *arena, char kind, const void *bytes, size_t size) {
                 read_figures(arena, json);
         else if (json && kind == 'l')
                 read_learned(arena, json);
-        else if (json && kind == 's')
-                read_seen(arena, json);
         else if (json && kind == 'o')
                 read_entries(arena, json);
         else if (json)
@@ -278,7 +244,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
 
         if (size == 0)
                 return 0;
-        if (strchr("folas", *data))
+        if (strchr("fola", *data))
                 read_json(arena, (char) *data, data + 1, size - 1);
         else if (*data == 'p')
                 read_size(arena, fuzz_text(arena, data + 1, size - 1));

@@ -34,8 +34,6 @@ FILES = {
     "/usr/lib/hugeplan/hugepland",
     "/usr/lib/systemd/catalog/hugeplan.catalog",
     "/usr/lib/systemd/system-generators/hugeplan-generator",
-    "/usr/lib/systemd/system/hugeplan-learn@.service",
-    "/usr/lib/systemd/system/hugeplan-look@.service",
     "/usr/lib/systemd/system/hugeplan-metrics.service",
     "/usr/lib/systemd/system/hugeplan-metrics.timer",
     "/usr/lib/systemd/system/hugeplan-report.service",

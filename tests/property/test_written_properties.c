@@ -102,7 +102,6 @@ static void check_seen(Arena *arena, Random *random, const InstanceConfig *insta
         Seen seen = {.unit = random_words(arena, random),
                      .version = random_words(arena, random),
                      .settings = random_words(arena, random),
-                     .command = random_words(arena, random),
                      .is_exact = random_chance(random, 50),
                      .small_tables = {.bytes = 4096, .at = "a day"}};
 
@@ -115,7 +114,6 @@ static void check_seen(Arena *arena, Random *random, const InstanceConfig *insta
         printable.unit = text_printable(arena, seen.unit);
         printable.version = text_printable(arena, seen.version);
         printable.settings = text_printable(arena, seen.settings);
-        printable.command = text_printable(arena, seen.command);
         assert_true(seen_is_same(&again->learned.seen, &printable));
 }
 

@@ -86,6 +86,7 @@ void start_unit(Play *play, const char *unit, uint64_t mapped, uint64_t used) {
                    arena_printf(tree->arena, "total=%" PRIu64 " N0=%" PRIu64 " N1=0\n",
                                 used * 2 * MIB, used * 2 * MIB));
         tree_write(tree, arena_printf(tree->arena, "%s/hugetlb.2MB.rsvd.max", group), "max\n");
+        tree_write(tree, arena_printf(tree->arena, "%s/hugetlb.2MB.events", group), "max 0\n");
         play->reserved += mapped - used;
         play->pools[0].used += used;
         show_host(play);
@@ -93,7 +94,8 @@ void start_unit(Play *play, const char *unit, uint64_t mapped, uint64_t used) {
 
 void stop_unit(Play *play, const char *unit, uint64_t mapped, uint64_t used) {
         static const char *const files[] = {"cgroup.procs", "hugetlb.2MB.rsvd.current",
-                                            "hugetlb.2MB.numa_stat", "hugetlb.2MB.rsvd.max"};
+                                            "hugetlb.2MB.numa_stat", "hugetlb.2MB.rsvd.max",
+                                            "hugetlb.2MB.events"};
         const Tree *tree = play->tree;
         const char *group = arena_printf(tree->arena, GROUPS "%s", unit);
 
@@ -103,6 +105,14 @@ void stop_unit(Play *play, const char *unit, uint64_t mapped, uint64_t used) {
         play->reserved -= mapped - used;
         play->pools[0].used -= used;
         show_host(play);
+}
+
+void use_pages(Play *play, const char *unit, uint64_t mapped, uint64_t used) {
+        play->reserved -= play->unit_mapped - play->unit_used;
+        play->pools[0].used -= play->unit_used;
+        start_unit(play, unit, mapped, used);
+        play->unit_mapped = mapped;
+        play->unit_used = used;
 }
 
 /* ---- the owner of a keeper ---- */

@@ -27,6 +27,7 @@ typedef struct Play {
         Keeper *keeper;
         PlayedPool pools[NODES];
         uint64_t reserved;
+        uint64_t unit_mapped, unit_used; /* by the one unit that use_pages() is for */
         uint64_t now_usec;
         Text writes;          /* "0:100 1:100": to which count which node was set */
         Text told;            /* events from LOG_WARNING on, one to a line */
@@ -66,6 +67,8 @@ int lease_file(const Play *play, const char *path);
 /* It is there, and has MAPPED pages, of which USED of node 0 are touched. */
 void start_unit(Play *play, const char *unit, uint64_t mapped, uint64_t used);
 void stop_unit(Play *play, const char *unit, uint64_t mapped, uint64_t used);
+/* One unit's pages are mapped, touched, and given back. */
+void use_pages(Play *play, const char *unit, uint64_t mapped, uint64_t used);
 
 /* ---- the owner of a keeper ---- */
 

@@ -531,22 +531,6 @@ static bool is_gate(Arena *arena, const char *line, const char *ctl) {
         return text_starts_with(line, start) && !name_check_instance(line + strlen(start));
 }
 
-/* What is ordered before it, and after. */
-static bool is_look(Arena *arena, const char *line) {
-        static const char *const keys[] = {"Wants=hugeplan-look@", "Before=hugeplan-look@"};
-        size_t length = strlen(line);
-
-        for (size_t i = 0; i < ARRAY_LEN(keys); i++) {
-                size_t before = strlen(keys[i]), behind = strlen(".service");
-
-                if (text_starts_with(line, keys[i]) && text_ends_with(line, ".service") &&
-                    length > before + behind)
-                        return !name_check_instance(
-                                arena_strndup(arena, line + before, length - before - behind));
-        }
-        return false;
-}
-
 static bool is_node_list(const char *line) {
         IdSet nodes;
 
@@ -585,7 +569,7 @@ const char *dropin_odd_line(Arena *arena, const char *text, const char *ctl) {
                 size_t length = strcspn(text, "\n");
                 const char *line = arena_strndup(arena, text, length);
                 bool is_known = *line == '#' || is_mount_unit(line) || is_gate(arena, line, ctl) ||
-                                is_look(arena, line) || is_node_list(line) || is_memory_lock(line);
+                                is_node_list(line) || is_memory_lock(line);
 
                 for (size_t i = 0; i < ARRAY_LEN(known); i++)
                         is_known = is_known || text_equals(line, known[i]);

@@ -335,7 +335,7 @@ static bool look_while_it_runs(Command *command, const char *name) {
                 return false;
         const Seen now = look_now(command, instance);
 
-        return look_keep(command, instance, &now, false);
+        return look_keep(command, instance, &now);
 }
 
 bool learn_now(Command *command, const char *name, uint64_t timeout_usec) {

@@ -4,7 +4,7 @@
 #include "base/text.h"
 #include "ctl/learn/learn.h"
 #include "demand/demand.h"
-#include "demand/seen_json.h"
+#include "demand/seen.h"
 #include "host/probe.h"
 #include "inspect/pages/unit_mappings.h"
 #include "runtime/log.h"
@@ -20,14 +20,6 @@ typedef struct View {
         uint64_t huge_pages;
         uint64_t small_pages; /* that shared memory of small pages would take */
 } View;
-
-/* It was started with the settings of then. Where what was found out before is far from it, they were others. */
-static bool is_of_these_settings(const View *view, uint64_t pages) {
-        uint64_t base = page_counts_find(&view->instance->learned.pages, view->page_size_bytes);
-        uint64_t tolerance = pages / 4 + div_round_up(32 * MIB, view->page_size_bytes);
-
-        return base == 0 || (base <= pages + tolerance && pages <= base + tolerance);
-}
 
 /* It was granted so many PAGES, and those that it has not mapped are still there: had it wanted them, it would have
  * them. */
@@ -50,23 +42,10 @@ static bool had_its_chance(Command *command, const View *view, uint64_t pages) {
                        sub_floored(pages, view->huge_pages);
 }
 
-/* Small pages in place of refused ones do not show where they are private. Nothing was refused where all that the rule
- * says was to be had; and what is further from it than any server that was measured (docs/sizes.md) was. */
-static bool is_whole(Command *command, const View *view) {
-        const Learned *learned = &view->instance->learned;
-        uint64_t by_rule = page_counts_find(&learned->pages, view->page_size_bytes);
-        uint64_t pages = view->huge_pages;
-        uint64_t above = pages / 50 + div_round_up(16 * MIB, view->page_size_bytes);
-
-        return learned->is_fixed && !view->instance->engine->maps_all_at_start &&
-               pages <= by_rule && by_rule <= pages + above &&
-               had_its_chance(command, view, by_rule);
-}
-
 /* Of small pages it counts what it was refused of huge ones, as far as that can be told. */
 static uint64_t refused_pages(Command *command, const View *view) {
         bool has_all = view->instance->engine->maps_all_at_start && view->huge_pages > 0 &&
-                       is_of_these_settings(view, view->huge_pages) &&
+                       seen_is_likely(view->instance, view->page_size_bytes, view->huge_pages) &&
                        view->instance->learned.pages.n > 0;
 
         return view->small_pages == 0 || has_all ||
@@ -122,7 +101,6 @@ Seen look_at_unit(Command *command, const InstanceConfig *instance, const Topolo
         Seen seen = seen_of_unit(instance);
 
         seen.pages = unit_mappings_huge(arena, &mappings);
-        seen.command = mappings.command;
         View view = {instance, topology, page_size_of(instance, topology, &seen.pages), 0, 0};
 
         if (view.page_size_bytes == 0)
@@ -134,7 +112,6 @@ Seen look_at_unit(Command *command, const InstanceConfig *instance, const Topolo
         uint64_t refused = refused_pages(command, &view);
 
         seen.is_exact = mappings.is_complete && refused == 0 && seen.pages.n == 1;
-        seen.is_whole = seen.is_exact && is_whole(command, &view);
         if (seen.pages.n == 0 && refused == 0 && view.small_pages > 0)
                 *ret_why = "its huge pages are there, and it takes small ones: it does not ask for "
                            "them; see its manual";
@@ -142,8 +119,8 @@ Seen look_at_unit(Command *command, const InstanceConfig *instance, const Topolo
                 *vec_push(arena, &seen.pages) = (PageCount){view.page_size_bytes, 0};
         if (seen.pages.n > 0)
                 seen.pages.items[0].pages += refused;
-        if (seen.pages.n == 0 || !instance->engine->maps_all_at_start ||
-            is_of_these_settings(&view, seen.pages.items[0].pages))
+        if (seen.pages.n == 0 ||
+            seen_is_likely(instance, view.page_size_bytes, seen.pages.items[0].pages))
                 return seen;
         *ret_why = arena_printf(
                 arena,
@@ -152,7 +129,7 @@ Seen look_at_unit(Command *command, const InstanceConfig *instance, const Topolo
                 page_counts_format(arena, &seen.pages),
                 page_counts_format(arena, &instance->learned.pages));
         seen.pages = (PageCounts){};
-        seen.is_exact = seen.is_whole = false;
+        seen.is_exact = false;
         return seen;
 }
 
@@ -184,61 +161,14 @@ Seen look_now(Command *command, const InstanceConfig *instance) {
         return now;
 }
 
-bool look_keep(Command *command, const InstanceConfig *instance, const Seen *now, bool is_last) {
+bool look_keep(Command *command, const InstanceConfig *instance, const Seen *now) {
         if (!seen_is_any(now))
                 return false;
         Seen shown = *now;
 
-        /* A start may take long: only its end shows that it is over. */
-        shown.is_whole = now->is_whole && is_last;
         shown.small_tables.at = learned_time(command->arena);
-        const Seen kept = seen_merge(instance, &shown, is_last);
+        const Seen kept = seen_merge(instance, &shown);
 
         return (seen_is_same(&kept, &instance->learned.seen) && !instance->learned.is_broken) ||
                keep(command, instance, &kept);
-}
-
-/* ---- what was said ---- */
-
-/* The last line that was finished: whoever says it may be stopped at any time. */
-static const char *last_line(const char *answer, size_t size, size_t *ret_size) {
-        const char *end = memrchr(answer, '\n', size);
-
-        if (!end)
-                return NULL;
-        const char *before = memrchr(answer, '\n', (size_t) (end - answer));
-        const char *line = before ? before + 1 : answer;
-
-        *ret_size = (size_t) (end - line);
-        return line;
-}
-
-static int take_answer(Command *command, const InstanceConfig *instance, const char *answer,
-                       size_t size, Seen *ret, bool *ret_is_last) {
-        const Topology *topology = probe_topology(command->root, command->arena);
-        json_t *json = json_loadb(answer, size, JSON_REJECT_DUPLICATES, NULL);
-        int r = json ? seen_from_json(command->arena, json, instance, topology, ret, ret_is_last)
-                     : -EINVAL;
-
-        json_decref(json);
-        return r;
-}
-
-void look_answer(Command *command, const char *name, const char *answer, size_t size,
-                 const char *wrong, uint64_t timeout_usec UNUSED) {
-        const InstanceConfig *instance = config_find(read_config(command), name);
-        bool is_last;
-        Seen now;
-
-        /* That there was nothing to be seen is no news. */
-        if (!instance || !instance_is_looked_at(instance) || (!wrong && size == 0))
-                return;
-        const char *line = wrong ? NULL : last_line(answer, size, &size);
-
-        if (!wrong && (!line || take_answer(command, instance, line, size, &now, &is_last) < 0))
-                wrong = "hugeplan-look@.service, which looks at it, gave no answer";
-        if (wrong)
-                log_line(LOG_WARNING, "%s: what it has mapped is not kept: %s", name, wrong);
-        else
-                look_keep(command, instance, &now, is_last);
 }

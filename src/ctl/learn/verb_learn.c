@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* `learn NAME`: finds out what an instance with Memory=auto needs, keeps it and tells the daemon, for
- * administrators. Before a start the same is done by two units of ours: verb_ask.c, verb_listen.c. */
+ * administrators. Before a start its gate does the same. */
 #include "ctl/learn/learn.h"
 #include "ctl/verbs.h"
 #include "model/exit_code.h"

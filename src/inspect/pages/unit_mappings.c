@@ -12,9 +12,7 @@ enum {
         MAPS_BYTES_MAX = 8 << 20,   /* some 80,000 mappings */
         SMAPS_BYTES_MAX = 64 << 20, /* as many, in full */
         SMAPS_MAX = 64, /* processes that have something that others of the unit have not */
-        ARGUMENTS_BYTES_MAX = 128 * 1024,
         STATUS_BYTES_MAX = 64 * 1024,
-        PROGRAM_BYTES_MAX = 120,
 };
 
 typedef struct Search {
@@ -22,7 +20,6 @@ typedef struct Search {
         Arena *arena;
         Devices devices; /* of hugetlbfs */
         HugeMappings found;
-        uint64_t leader, leader_bytes; /* who has the most, and how much */
         size_t n_smaps;
         uint64_t table_bytes, resident_bytes;
         bool is_complete;
@@ -56,7 +53,6 @@ static void read_status(Search *search, uint64_t pid) {
 static void read_process(Search *search, uint64_t pid) {
         CLEANUP(arena_freep) Arena *scratch = arena_new();
         char *text = read_file(search, scratch, pid, "maps", MAPS_BYTES_MAX, NULL);
-        uint64_t bytes = 0;
 
         if (!text || !process_maps_have_new(scratch, text, &search->devices, &search->found))
                 return;
@@ -69,27 +65,7 @@ static void read_process(Search *search, uint64_t pid) {
                 return;
         HugeMappings mappings = process_parse_smaps(scratch, text);
 
-        VEC_FOREACH(mapping, &mappings) {
-                *vec_push(search->arena, &search->found) = *mapping;
-                bytes = add_saturated(bytes, mapping->length_bytes);
-        }
-        if (bytes > search->leader_bytes) {
-                search->leader = pid;
-                search->leader_bytes = bytes;
-        }
-}
-
-static const char *read_command(Search *search) {
-        CLEANUP(arena_freep) Arena *scratch = arena_new();
-        size_t size = 0;
-        char *text =
-                read_file(search, scratch, search->leader, "cmdline", ARGUMENTS_BYTES_MAX, &size);
-
-        if (!text || size == 0)
-                return NULL;
-        return arena_printf(search->arena, "%s %016" PRIx64,
-                            text_excerpt(scratch, text, PROGRAM_BYTES_MAX),
-                            text_fold_bytes(TEXT_FOLD_START, text, size));
+        vec_push_all(search->arena, &search->found, &mappings);
 }
 
 /* ---- segments ---- */
@@ -141,7 +117,6 @@ UnitMappings unit_mappings_read(const Root *root, Arena *arena, const char *unit
         }
         return (UnitMappings){
                 .segments = join_parts(arena, &search.found),
-                .command = search.leader > 0 ? read_command(&search) : NULL,
                 .n_processes = ids.n,
                 .table_bytes = search.table_bytes,
                 .resident_bytes = search.resident_bytes,

@@ -15,9 +15,6 @@
 typedef struct UnitMappings {
         HugeMappings
                 segments; /* one for each part of a segment that is mapped, none overlapping another */
-        /* Of the first process with the largest part: its program, and a fingerprint of all its arguments, for these
-         * may hold what is nobody's business. NULL: none has mapped anything. */
-        const char *command;
         size_t n_processes; /* of the unit */
         /* By their status: page tables of all of them (VmPTE), and the small pages of the one with the most (VmRSS). */
         uint64_t table_bytes, resident_bytes;

@@ -29,7 +29,7 @@ static const char *text_of(Arena *arena, const InstanceConfig *instance, const S
         "X-Seen=2M:" pages "\nX-SeenExact=yes\nX-SeenBase=2M:" base "\nX-SeenUnit=db.service\n" \
         "X-SeenVersion=14.5\nX-SeenSettings=0a\n"
 
-#define WHOLE "X-SeenWhole=yes\n"
+#define FIXED "X-Version=14.5\nX-Settings=0a\nX-Fixed=yes\n"
 
 /* The figure of BASE pages (by the server's word where IS_WORD) becomes this, "word" where it is exact. */
 static const char *applied(Arena *arena, const char *engine, const char *seen, uint64_t base,
@@ -65,10 +65,14 @@ static void test_applied(void **state) {
                 {"jvm", SEEN("540", "600"), 600, false, "14.5", "600 rule"},
                 {"jvm", SEEN("600", "600"), 600, false, "14.5", "600 rule"},
                 {"jvm", SEEN("610", "600"), 600, false, "14.5", "610 seen"},
-                /* But where that was all. */
-                {"jvm", SEEN("540", "600") WHOLE, 600, false, "14.5", "540 seen exact"},
-                {"jvm", SEEN("540", "600") WHOLE, 700, false, "14.5", "700 rule"},
-                {"jvm", SEEN("540", "600") WHOLE "X-SeenExact=no\n", 600, false, "14.5",
+                /* But where these settings map everything at the start, and it is as near as that is: 2 % and 16 MiB. */
+                {"jvm", SEEN("582", "600") FIXED, 600, false, "14.5", "582 seen exact"},
+                {"jvm", SEEN("579", "600") FIXED, 600, false, "14.5", "600 rule"},
+                {"jvm", SEEN("601", "600") FIXED, 600, false, "14.5", "601 seen"},
+                {"jvm", SEEN("582", "600") FIXED, 700, false, "14.5", "700 rule"},
+                {"jvm", SEEN("582", "600") FIXED, 600, false, "14.5", "600 rule", "0b"},
+                {"jvm", SEEN("582", "600") FIXED "X-Settings=0b\n", 600, false, "14.5", "600 rule"},
+                {"jvm", SEEN("582", "600") FIXED "X-SeenExact=no\n", 600, false, "14.5",
                  "600 rule"},
                 /* The rule may say the same of settings that take a page more. */
                 {"postgresql", SEEN("540", "600"), 600, false, "14.5", "600 rule", "0b"},
@@ -98,8 +102,6 @@ static void test_applied(void **state) {
                  NULL, "540 seen"},
                 {"jvm", "X-Seen=2M:540\nX-SeenExact=yes\nX-SeenUnit=db.service\n", 0, false, NULL,
                  "540 seen"},
-                {"jvm", "X-Seen=2M:540\nX-SeenExact=yes\nX-SeenUnit=db.service\n" WHOLE, 0, false,
-                 NULL, "540 seen exact"},
                 /* Of another size of pages, of another unit, of nothing. */
                 {"generic", "X-Seen=1G:2\nX-SeenUnit=db.service\n", 0, false, NULL, "0 rule"},
                 {"generic", "X-Seen=2M:540\nX-SeenUnit=other.service\n", 0, false, NULL, "0 rule"},
@@ -118,63 +120,68 @@ static void test_applied(void **state) {
         }
 }
 
-static Seen seen_of(Arena *arena, uint64_t pages, bool is_exact, const char *command) {
-        Seen seen = {.unit = "db.service", .command = command, .is_exact = is_exact};
+static Seen seen_of(Arena *arena, uint64_t pages, bool is_exact) {
+        Seen seen = {.unit = "db.service", .is_exact = is_exact};
 
         *vec_push(arena, &seen.pages) = (PageCount){page_bytes, pages};
         return seen;
 }
 
-/* "PAGES exact" of what is kept of NOW. */
-static const char *kept(Arena *arena, bool was_exact, uint64_t now, bool is_exact,
-                        const char *command, bool is_last) {
-        const InstanceConfig *instance =
-                instance_of(arena, "generic",
-                            arena_printf(arena,
-                                         "X-Seen=2M:500\nX-SeenExact=%s\nX-SeenUnit=db.service\n"
-                                         "X-SeenCommand=/opt/a 01\n",
-                                         was_exact ? "yes" : "no"));
-        const Seen seen = seen_of(arena, now, is_exact, command);
-        const Seen merged = seen_merge(instance, &seen, is_last);
-
-        return arena_printf(arena, "%" PRIu64 "%s", merged.pages.items[0].pages,
-                            merged.is_exact ? " exact" : "");
-}
-
-/* Whether what is kept of NOW pages is known to be all, of 500 of which it was known (WAS). */
-static bool is_kept_whole(Arena *arena, const char *was, uint64_t now, bool is_whole) {
-        const InstanceConfig *instance =
-                instance_of(arena, "jvm",
-                            arena_printf(arena,
-                                         "X-Seen=2M:500\nX-SeenExact=yes\nX-SeenUnit=db.service\n"
-                                         "X-SeenCommand=/opt/a 01\nX-SeenWhole=%s\n",
-                                         was));
-        Seen seen = seen_of(arena, now, true, "/opt/a 01");
-
-        seen.is_whole = is_whole;
-        return seen_merge(instance, &seen, true).is_whole;
-}
-
+/* What is kept beside what was seen before: the most, but of all that it takes, and for other settings. */
 static void test_kept(void **state) {
-        static const char same[] = "/opt/a 01";
-        Arena *arena = *state;
+        static const struct {
+                const char *engine, *before;
+                uint64_t now, base;
+                bool is_exact;
+                const char *is, *settings; /* NULL: those of before */
+        } rows[] = {
+                {"postgresql", SEEN("500", "520"), 600, 520, true, "600 exact"},
+                {"postgresql", SEEN("500", "520"), 600, 520, false, "600"},
+                {"postgresql", SEEN("500", "520"), 400, 520, true, "500 exact"},
+                {"postgresql", SEEN("500", "520"), 500, 520, false, "500 exact"},
+                {"postgresql", SEEN("500", "520") "X-SeenExact=no\n", 500, 520, true, "500 exact"},
+                /* An estimate gives way to what it really took, when that is all. */
+                {"postgresql", SEEN("500", "520") "X-SeenExact=no\n", 400, 520, true, "400 exact"},
+                {"postgresql", SEEN("500", "520") "X-SeenExact=no\n", 400, 520, false, "500"},
+                {"mariadb", SEEN("500", "520") "X-SeenExact=no\n", 400, 520, true, "500"},
+                {"jvm", SEEN("500", "520") "X-SeenExact=no\n" FIXED, 400, 520, true, "500"},
+                {"jvm", SEEN("519", "520") "X-SeenExact=no\n" FIXED, 510, 520, true, "510 exact"},
+                {"generic",
+                 "X-Seen=2M:500\nX-SeenUnit=db.service\nX-SeenVersion=14.5\nX-SeenSettings=0a\n",
+                 400, 0, true, "400 exact"},
+                /* It was started with others: what was seen before holds for nothing. */
+                {"postgresql", SEEN("500", "520"), 400, 520, true, "400 exact", "0b"},
+                {"postgresql", SEEN("500", "520"), 400, 430, true, "400 exact"},
+        };
 
-        assert_text(kept(arena, true, 600, true, same, false), "600 exact");
-        assert_text(kept(arena, true, 600, false, same, false), "600");
-        assert_text(kept(arena, true, 400, true, same, false), "500 exact");
-        assert_text(kept(arena, true, 400, true, same, true), "500 exact");
-        assert_text(kept(arena, true, 500, false, same, true), "500 exact");
-        assert_text(kept(arena, false, 500, true, same, false), "500 exact");
-        /* An estimate gives way to what it really took, when that is all. */
-        assert_text(kept(arena, false, 400, true, same, false), "500");
-        assert_text(kept(arena, false, 400, true, same, true), "400 exact");
-        /* What says more is kept, whatever the next look can tell. */
-        assert_true(is_kept_whole(arena, "no", 500, true) &&
-                    is_kept_whole(arena, "yes", 500, false));
-        assert_true(is_kept_whole(arena, "yes", 400, true));
-        assert_false(is_kept_whole(arena, "yes", 501, false));
-        /* It was started with others: what was seen before holds for nothing. */
-        assert_text(kept(arena, true, 400, true, "/opt/a 02", false), "400 exact");
+        ARRAY_FOREACH(row, rows, ARRAY_LEN(rows)) {
+                const InstanceConfig *instance = instance_of(*state, row->engine, row->before);
+                Seen seen = seen_of(*state, row->now, row->is_exact);
+
+                seen.version = "14.5";
+                seen.settings = row->settings ? row->settings : "0a";
+                if (row->base > 0)
+                        *vec_push(*state, &seen.base) = (PageCount){page_bytes, row->base};
+                const Seen merged = seen_merge(instance, &seen);
+
+                assert_text(arena_printf(*state, "%" PRIu64 "%s", merged.pages.items[0].pages,
+                                         merged.is_exact ? " exact" : ""),
+                            row->is);
+        }
+}
+
+/* What is likely the whole of what it was started for; of one that may map more as it runs anything is. */
+static void test_likely(void **state) {
+        InstanceConfig instance = *instance_of(*state, "postgresql", "");
+
+        assert_true(seen_is_likely(&instance, page_bytes, 1));
+        *vec_push(*state, &instance.learned.pages) = (PageCount){page_bytes, 1000};
+        assert_true(seen_is_likely(&instance, page_bytes, 788));
+        assert_false(seen_is_likely(&instance, page_bytes, 787));
+        assert_true(seen_is_likely(&instance, page_bytes, 1345));
+        assert_false(seen_is_likely(&instance, page_bytes, 1360));
+        instance.engine = engine_find("mariadb");
+        assert_true(seen_is_likely(&instance, page_bytes, 1));
 }
 
 /* As it is read back: TEXT is what 91-seen.conf holds. */
@@ -191,9 +198,8 @@ static void test_read_back(void **state) {
         assert_text(learned_old_path(*state, instance),
                     "/etc/hugeplan.d/20-db.conf.d/91-seen.conf");
         for (size_t i = 0; i < ARRAY_LEN(hostile); i++) {
-                Seen seen = seen_of(*state, 540, true, hostile[i]);
+                Seen seen = seen_of(*state, 540, true);
 
-                seen.is_whole = true;
                 seen.settings = hostile[i];
                 const char *text = text_of(*state, instance, &seen);
                 const Config *config = with_seen(*state, text);
@@ -202,15 +208,12 @@ static void test_read_back(void **state) {
                 assert_text(problems_text(*state, &config->problems), "");
                 assert_int_equal(page_counts_find(&again->learned.seen.pages, page_bytes), 540);
                 assert_int_equal(page_counts_find(&again->learned.seen.pages, GIB), 0);
-                assert_true(again->learned.seen.is_exact && again->learned.seen.is_whole &&
-                            seen_is_known(again));
+                assert_true(again->learned.seen.is_exact && seen_is_known(again));
         }
 }
 
-static Seen small_of(uint64_t bytes, const char *command) {
-        return (Seen){.unit = "db.service",
-                      .command = command,
-                      .small_tables = {bytes, 40, "2026-11-20 03:00 UTC"}};
+static Seen small_of(uint64_t bytes) {
+        return (Seen){.unit = "db.service", .small_tables = {bytes, 40, "2026-11-20 03:00 UTC"}};
 }
 
 /* Of the last run with small pages, its most; what was seen of huge ones stays beside it. */
@@ -219,29 +222,28 @@ static void test_small_tables(void **state) {
         const InstanceConfig *instance =
                 instance_of(arena, "generic",
                             "X-Seen=2M:500\nX-SeenExact=yes\nX-SeenUnit=db.service\n"
-                            "X-SeenCommand=/opt/a 01\nX-SmallTables=4096\n"
-                            "X-SmallProcesses=3\nX-SmallSeen=a day\n");
-        Seen now = seen_of(arena, 600, true, "/opt/a 01");
+                            "X-SmallTables=4096\nX-SmallProcesses=3\nX-SmallSeen=a day\n");
+        Seen now = seen_of(arena, 600, true);
 
         assert_int_equal(seen_small_tables(instance)->n_processes, 3);
-        assert_int_equal(seen_merge(instance, &now, true).small_tables.bytes, 4096);
-        now = small_of(8192, "/opt/a 01");
-        assert_int_equal(seen_merge(instance, &now, false).pages.n, 1);
-        assert_int_equal(seen_merge(instance, &now, false).small_tables.bytes, 8192);
+        assert_int_equal(seen_merge(instance, &now).small_tables.bytes, 4096);
+        now = small_of(8192);
+        assert_int_equal(seen_merge(instance, &now).pages.n, 1);
+        assert_int_equal(seen_merge(instance, &now).small_tables.bytes, 8192);
         assert_false(seen_is_same(&now, &instance->learned.seen));
-        now = small_of(1024, "/opt/a 01");
-        assert_int_equal(seen_merge(instance, &now, true).small_tables.bytes, 4096);
-        now = small_of(1024, "/opt/a 02");
-        assert_int_equal(seen_merge(instance, &now, true).small_tables.bytes, 1024);
+        now = small_of(1024);
+        assert_int_equal(seen_merge(instance, &now).small_tables.bytes, 4096);
+        now.settings = "0b";
+        assert_int_equal(seen_merge(instance, &now).small_tables.bytes, 1024);
         now.unit = "other.service";
         now.small_tables = (SmallTables){};
-        assert_int_equal(seen_merge(instance, &now, true).small_tables.bytes, 0);
+        assert_int_equal(seen_merge(instance, &now).small_tables.bytes, 0);
 }
 
 /* A file that says nothing of huge pages. */
 static void test_small_tables_read_back(void **state) {
         const InstanceConfig *instance = instance_of(*state, "generic", "");
-        const Seen seen = small_of(8192, "/opt/a 01");
+        const Seen seen = small_of(8192);
         const char *text = text_of(*state, instance, &seen);
         const Config *config = with_seen(*state, text);
         const InstanceConfig *again = config_find(config, "db");
@@ -249,7 +251,7 @@ static void test_small_tables_read_back(void **state) {
         assert_text(problems_text(*state, &config->problems), "");
         assert_contains(
                 text,
-                "# While db.service ran, it had mapped: page tables of 8K with small pages (40 processes).\n");
+                "# While db.service ran: page tables of 8K with small pages (40 processes).\n");
         assert_false(seen_is_known(again));
         assert_true(seen_is_same(&again->learned.seen, &seen));
         assert_text(seen_small_tables(again)->at, "2026-11-20 03:00 UTC");
@@ -263,7 +265,7 @@ static void test_broken(void **state) {
                 const char *learned, *seen;
                 uint64_t learned_pages, seen_pages;
         } rows[] = {
-                {"Pages=2M:100\n", "X-Seen=2M:200\nX-SeenCommand=myapp: worker #3\n", 100, 200},
+                {"Pages=2M:100\n", "X-Seen=2M:200\nX-SeenUnit=myapp: worker #3\n", 100, 200},
                 {"Pages=2M:100\nX-Version=17 ;2\n", "X-Seen=2M:200\nnonsense\n", 100, 200},
                 {"Pages=2M:100\nX-Version=17\\\n", "X-Seen=2M:nonsense\n\xFF\n", 100, 0},
                 {"Pages=nonsense\n", "\"\nX-Seen=2M:200\n", 0, 200},
@@ -347,9 +349,11 @@ static void test_of_unit(void **state) {
 
 TEST_FILE(seen) {
         const struct CMUnitTest tests[] = {
-                TEST(test_applied), TEST(test_kept),         TEST(test_read_back),
-                TEST(test_broken),  TEST(test_lesson),       TEST(test_by_rule),
-                TEST(test_of_unit), TEST(test_small_tables), TEST(test_small_tables_read_back),
+                TEST(test_applied),      TEST(test_kept),
+                TEST(test_likely),       TEST(test_read_back),
+                TEST(test_broken),       TEST(test_lesson),
+                TEST(test_by_rule),      TEST(test_of_unit),
+                TEST(test_small_tables), TEST(test_small_tables_read_back),
         };
 
         return RUN_TESTS(tests);

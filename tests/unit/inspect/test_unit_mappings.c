@@ -40,7 +40,6 @@ static void test_unit(void **state) {
         write_group(tree, "other.service", "105\n");
         write_process(tree, 101, "maps", segment);
         write_process(tree, 101, "smaps", arena_printf(tree->arena, "%s" HUGE_FIELDS, segment));
-        tree_write_bytes(tree, "/proc/101/cmdline", "/usr/bin/postgres\0-D\0/srv", 25);
         write_process(tree, 102, "maps", backend);
         write_process(tree, 102, "smaps",
                       HUGE_LINE("7f1000000000", "7f1043c00000", "5")
@@ -73,25 +72,6 @@ static void test_unit(void **state) {
                          0);
 }
 
-/* The program is named, its arguments are not: they may be secret. */
-static void test_command(void **state) {
-        const Tree *tree = *state;
-        static const char segment[] = HUGE_LINE("7f1000000000", "7f1043c00000", "5");
-        static const char arguments[] = "/opt/app\0--password=hunter2";
-
-        write_group(tree, "db.service", "101\n");
-        write_process(tree, 101, "maps", segment);
-        write_process(tree, 101, "smaps", arena_printf(tree->arena, "%s" HUGE_FIELDS, segment));
-        tree_write_bytes(tree, "/proc/101/cmdline", arguments, sizeof(arguments));
-        const char *command = unit_mappings_read(tree->root, tree->arena, "db.service").command;
-
-        assert_true(text_starts_with(command, "/opt/app "));
-        assert_null(strstr(command, "hunter2"));
-        tree_write_bytes(tree, "/proc/101/cmdline", "/opt/app\0--password=hunter3", 28);
-        assert_true(!text_equals(
-                command, unit_mappings_read(tree->root, tree->arena, "db.service").command));
-}
-
 /* Parts of one segment: what overlaps counts once. */
 static void test_parts(void **state) {
         const Tree *tree = *state;
@@ -112,7 +92,6 @@ static void test_parts(void **state) {
 TEST_FILE(unit_mappings) {
         const struct CMUnitTest tests[] = {
                 TREE_TEST(test_unit),
-                TREE_TEST(test_command),
                 TREE_TEST(test_parts),
         };
 

@@ -524,17 +524,6 @@ static void test_gate_of_another_run(void **state) {
         assert_null(status_of(play, "a")->until_restart);
 }
 
-/* Its pages are mapped, touched, and given back. */
-static void use_pages(Play *play, const char *unit, uint64_t mapped, uint64_t used) {
-        static uint64_t mapped_before, used_before; /* of the one unit that does so */
-
-        play->reserved -= mapped_before - used_before;
-        play->pools[0].used -= used_before;
-        start_unit(play, unit, mapped, used);
-        mapped_before = mapped;
-        used_before = used;
-}
-
 /* Who calls again and again while his unit is starting, with ever other pages mapped, gets no page more. */
 static void test_start_is_believed_once(void **state) {
         Play *play = begin(state, "Pages=100\nNodes=0\nUnit=a.service", NULL);
@@ -1243,89 +1232,6 @@ static void test_grow_is_learned(void **state) {
         assert_text(reload(play), "a 0:60");
 }
 
-#define SEEN_CONFIG(engine) "Engine=" engine "\nNodes=0\nUnit=a.service"
-
-static void write_seen(const Play *play, const char *lines) {
-        tree_write(play->tree, "/etc/hugeplan.d/a.conf.d/91-seen.conf",
-                   arena_printf(play->tree->arena, "[Instance]\n%s\n", lines));
-}
-
-/* A unit that was let start with 120 pages, by an upper bound, and has mapped MAPPED, 40 of them touched. */
-static Play *run_learned(void **state, const char *engine, uint64_t mapped) {
-        Play *play = *state;
-        Gate gate;
-        size_t n_rounds;
-
-        tree_write(play->tree, "/etc/hugeplan.d/a.conf.d/90-learned.conf",
-                   "[Instance]\nPages=2M:120\nX-Version=14.5\n");
-        begin(state, engine, NULL);
-        gate = starting("a", "a.service", play->tree->arena);
-        round_of(play);
-        start_unit(play, "a.service", 0, 0);
-        assert_text(pass_gate(play, &gate, &n_rounds), "pass");
-        use_pages(play, "a.service", mapped, 40);
-        return play;
-}
-
-static bool take_seen(Play *play) {
-        const Config *files = config_load(play->tree->root, play->tree->arena, NULL);
-
-        return keeper_take_seen(play->keeper, files, play->now_usec);
-}
-
-#define SEEN "X-Seen=2M:100\nX-SeenExact=yes\nX-SeenBase=2M:120\nX-SeenUnit=a.service\n"
-
-/* What was granted beyond what it has mapped is given back while it runs, and not a page more. */
-static void test_seen(void **state) {
-        Play *play = run_learned(state, SEEN_CONFIG("postgresql\nIsolate=yes"), 100);
-
-        assert_false(take_seen(play));
-        write_seen(play, SEEN "X-SeenVersion=14.5");
-        tree_write(play->tree, GROUPS "a.service/hugetlb.2MB.rsvd.max", "251658240\n");
-        assert_true(take_seen(play));
-        assert_text(tree_read(play->tree, GROUPS "a.service/hugetlb.2MB.rsvd.max"), "209715200\n");
-        assert_text(run(play), "0:100");
-        assert_text(state_text(play), "a 0:100; hold a.service/a 100 any counted run r1");
-        assert_null(status_of(play, "a")->until_restart);
-        assert_verdict(play, "a", "ready");
-        assert_int_equal(count(&play->noted, "was found to need 100 pages of 2M (before: 120)"), 1);
-        assert_false(take_seen(play));
-        /* One who comes after this knows as much. */
-        boot(play);
-        round_of(play);
-        assert_text(state_text(play), "a 0:100; hold a.service/a 100 any counted run r1");
-        use_pages(play, "a.service", 0, 0);
-}
-
-/* Whatever is not certain gives nothing back. */
-static void test_seen_in_doubt(void **state) {
-        Play *play = run_learned(state, SEEN_CONFIG("postgresql"), 99);
-        static const char *const doubts[] = {
-                SEEN "X-SeenVersion=14.5", /* it has mapped less, or not all of it yet */
-                "X-Seen=2M:99\nX-SeenExact=no\nX-SeenBase=2M:120\nX-SeenUnit=a.service\nX-SeenVersion=14.5",
-                "X-Seen=2M:99\nX-SeenExact=yes\nX-SeenBase=2M:110\nX-SeenUnit=a.service\nX-SeenVersion=14.5",
-                "X-Seen=2M:99\nX-SeenExact=yes\nX-SeenBase=2M:120\nX-SeenUnit=a.service\nX-SeenVersion=14.4",
-                "X-Seen=2M:99\nX-SeenExact=yes\nX-SeenBase=2M:120\nX-SeenUnit=b.service\nX-SeenVersion=14.5",
-                "X-Seen=2M:99\nX-SeenExact=yes\nX-SeenUnit=a.service\nX-SeenVersion=14.5",
-        };
-
-        for (size_t i = 0; i < ARRAY_LEN(doubts); i++) {
-                write_seen(play, doubts[i]);
-                assert_false(take_seen(play));
-        }
-        assert_text(state_text(play), "a 0:120; hold a.service/a 120 any counted run r1");
-        use_pages(play, "a.service", 0, 0);
-}
-
-/* One that may map more as it runs keeps what it was let start with. */
-static void test_seen_of_other_engines(void **state) {
-        Play *play = run_learned(state, SEEN_CONFIG("mariadb"), 100);
-
-        write_seen(play, SEEN "X-SeenVersion=14.5");
-        assert_false(take_seen(play));
-        use_pages(play, "a.service", 0, 0);
-}
-
 TEST_FILE(keeper) {
         const struct CMUnitTest tests[] = {
                 PLAY_TEST(test_round),
@@ -1384,9 +1290,6 @@ TEST_FILE(keeper) {
                 PLAY_TEST(test_grow_is_forgotten),
                 PLAY_TEST(test_grow_is_learned),
                 PLAY_TEST(test_reload_beside_who_runs),
-                PLAY_TEST(test_seen),
-                PLAY_TEST(test_seen_in_doubt),
-                PLAY_TEST(test_seen_of_other_engines),
         };
 
         return RUN_TESTS(tests);

@@ -40,8 +40,9 @@ static void test_check(void **state) {
                               "'systemctl daemon-reload'");
         tree_write(tree, GENERATED, dropins_of(tree, instance).items[0].text);
         assert_text(check(tree, instance), "");
-        assert_contains(check(tree, "[Instance]\nNodes=0\nPlacement=bind\nUnit=x@1.service\n"),
-                        "the gate of x@1.service is not that of today's configuration");
+        assert_contains(
+                check(tree, "[Instance]\nPages=1\nNodes=0\nPlacement=bind\nUnit=x@1.service\n"),
+                "the gate of x@1.service is not that of today's configuration");
 }
 
 static void test_check_honours_administrators(void **state) {

@@ -33,8 +33,6 @@ static void test_text(void **state) {
                     "[Unit]\n"
                     "Wants=hugeplan.service\n"
                     "After=hugeplan.service\n"
-                    "Wants=hugeplan-look@pg.service\n"
-                    "Before=hugeplan-look@pg.service\n"
                     "\n"
                     "[Service]\n"
                     "ExecStartPre=/usr/bin/hugeplanctl wait pg\n");
@@ -51,10 +49,6 @@ static void test_learning(void **state) {
                             "[Instance]\nEngine=postgresql\nMemory=1G\nUnit=e.service\n", NULL));
 
         assert_int_equal(dropins.n, 5);
-        /* Looked at is what reserves huge pages, however its size is given. */
-        for (size_t i = 0; i < dropins.n; i++)
-                assert_int_equal(strstr(dropins.items[i].text, "\nBefore=hugeplan-look@") != NULL,
-                                 i != 2 && i != 3);
         assert_contains(dropins.items[0].text, "\nExecStartPre=/usr/bin/hugeplanctl wait a\n");
         assert_contains(dropins.items[1].text, "\nExecStartPre=/usr/bin/hugeplanctl wait b\n");
         assert_contains(dropins.items[2].text, "\nExecStartPre=/usr/bin/hugeplanctl wait c\n");
@@ -103,10 +97,6 @@ static void test_mounts(void **state) {
         assert_contains(dropins.items[0].text, "[Unit]\n"
                                                "Wants=hugeplan.service\n"
                                                "After=hugeplan.service\n"
-                                               "Wants=hugeplan-look@a.service\n"
-                                               "Before=hugeplan-look@a.service\n"
-                                               "Wants=hugeplan-look@b.service\n"
-                                               "Before=hugeplan-look@b.service\n"
                                                "Wants=mnt-a.mount\nAfter=mnt-a.mount\n"
                                                "Wants=mnt-b.mount\nAfter=mnt-b.mount\n"
                                                "\n"

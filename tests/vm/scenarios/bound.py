@@ -32,6 +32,7 @@ from guestlib import (
     sh,
     status,
     systemctl,
+    told,
     unit,
     used_nodes,
     wait_for,
@@ -124,7 +125,7 @@ def over_other_versions() -> None:
     systemctl("daemon-reload")
     reload()
     systemctl(f"start cold.service {MARIADB}", "one that is confined to nothing starts, and MariaDB again")
-    check(wait_for(lambda: unit("hugeplan-look@mariadb.service", "SubState") == "exited", 90), "MariaDB is looked at")
+    check(wait_for(lambda: told("hugeplan.service", "mariadb: seen:"), 90), "MariaDB is counted")
     covered("with neighbours")
     check(sum(one["cover"] for one in status()["pools"]) > 0, "PostgreSQL has a cover", status())
     replaced("from version 1", lambda state: of_version(state, 1))
@@ -170,8 +171,8 @@ def owned() -> object:
 
 def promises_are_exact() -> bool:
     name = postgresql_unit(installed_postgresql())
-    told = [(one["pages"], one["likely"]) for one in status()["reserved"] if one["unit"] == name]
-    return told == [(charged(name).promised, False)]
+    promised = [(one["pages"], one["likely"]) for one in status()["reserved"] if one["unit"] == name]
+    return promised == [(charged(name).promised, False)]
 
 
 def all_is_given_back() -> None:

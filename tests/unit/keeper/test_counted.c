@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* What the kernel counts for a unit that was let start: when it is believed, what is kept of it, and what it gives
+ * back. */
+
+#include "support/play.h"
+#include "support/testing.h"
+
+#include "base/size.h"
+#include "host/config_load.h"
+#include "state/learned_file.h"
+
+/* A unit that was let start, with 120 pages where nothing else was LEARNED of it. */
+static Play *let_start(void **state, const char *lines, const char *learned) {
+        Play *play = *state;
+        Gate gate;
+        size_t n_rounds;
+
+        tree_write(play->tree, "/etc/hugeplan.d/a.conf.d/90-learned.conf",
+                   arena_printf(play->tree->arena, "[Instance]\n%s", learned));
+        begin(state, arena_printf(play->tree->arena, "%s\nNodes=0\nUnit=a.service", lines), NULL);
+        gate = starting("a", "a.service", play->tree->arena);
+        round_of(play);
+        start_unit(play, "a.service", 0, 0);
+        pass_gate(play, &gate, &n_rounds);
+        return play;
+}
+
+/* What is to be kept of a look this many seconds later: "100 exact of 120 14.5", or "-". */
+static const char *counted(Play *play, unsigned seconds) {
+        const Config *files = config_load(play->tree->root, play->tree->arena, NULL);
+        bool wants_repair;
+
+        play->now_usec += seconds * USEC_PER_SEC;
+        if (keeper_verify(play->keeper, false, false, play->now_usec, &wants_repair))
+                run(play);
+        const LearnedNewsList news =
+                keeper_count(play->keeper, play->tree->arena, files, play->now_usec);
+        if (news.n == 0)
+                return "-";
+        const LearnedNews *one = news.items;
+        const Seen *seen = &one->learned.seen;
+
+        assert_int_equal(news.n, 1);
+        assert_text(one->instance->name, "a");
+        assert_text(seen->unit, "a.service");
+        assert_int_equal(
+                learned_save(play->tree->root, play->tree->arena, one->instance, &one->learned), 0);
+        return arena_printf(play->tree->arena, "%" PRIu64 "%s of %" PRIu64 " %s",
+                            page_counts_find(&seen->pages, 2 * MIB), seen->is_exact ? " exact" : "",
+                            page_counts_find(&seen->base, 2 * MIB),
+                            seen->version ? seen->version : "-");
+}
+
+#define LEARNED "Pages=2M:120\nX-Version=14.5\n"
+
+/* What was granted beyond what it has mapped is given back while it runs, and not a page more. */
+static void test_counted(void **state) {
+        Play *play = let_start(state, "Engine=postgresql\nIsolate=yes", LEARNED);
+
+        assert_true(keeper_is_counting(play->keeper, true));
+        assert_false(keeper_is_counting(play->keeper, false));
+        assert_text(counted(play, 5), "-");
+        use_pages(play, "a.service", 90, 40);
+        assert_text(counted(play, 5), "-");
+        use_pages(play, "a.service", 100, 40); /* it has not been all yet */
+        assert_text(counted(play, 5), "-");
+        assert_text(counted(play, 3), "-");
+        assert_true(keeper_is_counting(play->keeper, false));
+        tree_write(play->tree, GROUPS "a.service/hugetlb.2MB.rsvd.max", "251658240\n");
+        assert_text(counted(play, 2), "100 exact of 120 14.5");
+        assert_false(keeper_is_counting(play->keeper, true));
+        assert_text(tree_read(play->tree, GROUPS "a.service/hugetlb.2MB.rsvd.max"), "209715200\n");
+        assert_text(run(play), "0:100");
+        assert_text(state_text(play), "a 0:100; hold a.service/a 100 any counted run r1");
+        assert_null(status_of(play, "a")->until_restart);
+        assert_verdict(play, "a", "ready");
+        assert_int_equal(count(&play->noted, "was found to need 100 pages of 2M (before: 120)"), 1);
+        assert_text(counted(play, 60), "-");
+        /* One who comes after this knows as much, and counts from the beginning. */
+        boot(play);
+        round_of(play);
+        assert_text(state_text(play), "a 0:100; hold a.service/a 100 any counted run r1");
+        assert_text(counted(play, 5), "-");
+        assert_text(counted(play, 5), "-");
+        use_pages(play, "a.service", 0, 0);
+}
+
+/* What is believed of MAPPED pages that have come to rest, and what that makes of plan and hold. */
+static void test_counted_rows(void **state) {
+        static const char pg[] = "Engine=postgresql", java[] = "Engine=jvm", own[] = "Memory=auto";
+        static const char fixed[] = "Pages=2M:120\nX-Version=17\nX-Settings=1\nX-Fixed=yes\n";
+        static const char *const gone = NULL;
+        static const struct {
+                const char *lines, *learned;
+                uint64_t mapped;
+                const char *events, *is, *state; /* events NULL: they cannot be read */
+        } rows[] = {
+                {pg, LEARNED, 100, "max 0", "100 exact of 120 14.5",
+                 "a 0:100; hold a.service/a 100"},
+                /* It was refused some, or that cannot be known. */
+                {pg, LEARNED, 100, "max 1", "100 of 120 14.5", "a 0:120; hold a.service/a 120"},
+                {pg, LEARNED, 100, gone, "100 of 120 14.5", "a 0:120; hold a.service/a 120"},
+                /* All that was there: it may have wanted more. */
+                {pg, LEARNED, 120, "max 0", "120 of 120 14.5", "a 0:120; hold a.service/a 120"},
+                /* Far from what its settings ask for: not all of it yet, or they are others. */
+                {pg, LEARNED, 60, "max 0", "-", "a 0:120; hold a.service/a 120"},
+                /* Learned while it ran, its figure holds for another start. */
+                {pg, LEARNED "X-Running=yes\n", 100, "max 0", "100 exact of 0 -",
+                 "a 0:120; hold a.service/a 120"},
+                /* Nothing is given back by one that may map more; by its figure from now on, where that is all. */
+                {java, "Pages=2M:120\nX-Version=17\n", 116, "max 0", "116 exact of 120 17",
+                 "a 0:120; hold a.service/a 120"},
+                {java, fixed, 116, "max 0", "116 exact of 120 17", "a 0:116; hold a.service/a 120"},
+                {java, fixed, 90, "max 0", "90 exact of 120 17", "a 0:120; hold a.service/a 120"},
+                /* A size that is given stays so. */
+                {"Engine=mariadb\nPages=120", "", 100, "max 0", "100 exact of 0 -",
+                 "a 0:120; hold a.service/a 120"},
+                /* Of whom nothing else tells: what was granted, and taken, is what it wanted. */
+                {own, "X-Seen=2M:120\nX-SeenUnit=a.service\n", 120, "max 0", "120 exact of 0 -",
+                 "a 0:120; hold a.service/a 120"},
+                {own, "X-Seen=2M:120\nX-SeenUnit=a.service\n", 120, "max 3", "-",
+                 "a 0:120; hold a.service/a 120"},
+                {own, "X-Seen=2M:120\nX-SeenUnit=a.service\n", 100, "max 0", "100 exact of 0 -",
+                 "a 0:100; hold a.service/a 120"},
+                {own, "", 100, "max 0", "100 of 0 -", "a 0:100"},
+                {own, "", 0, "max 0", "-", "-"},
+        };
+
+        ARRAY_FOREACH(row, rows, ARRAY_LEN(rows)) {
+                Play *play = let_start(state, row->lines, row->learned);
+                const char *events = GROUPS "a.service/hugetlb.2MB.events";
+
+                play->pools[0].total = MAX(play->pools[0].total, row->mapped);
+                use_pages(play, "a.service", row->mapped, 40 * (row->mapped > 0));
+                if (row->events)
+                        tree_write(play->tree, events,
+                                   arena_printf(play->tree->arena, "%s\n", row->events));
+                else
+                        assert_int_equal(remove(tree_path(play->tree, events)), 0);
+                counted(play, 5);
+                assert_text(counted(play, 5), row->is);
+                run(play);
+                const char *state_now = state_text(play);
+
+                assert_text(arena_strdup_to(play->tree->arena, state_now,
+                                            state_now + strlen(row->state)),
+                            row->state);
+                use_pages(play, "a.service", 0, 0);
+                play_teardown(state);
+                play_setup(state);
+        }
+}
+
+/* Two instances on one unit cannot be told apart. */
+static void test_counted_together(void **state) {
+        Play *play = *state;
+
+        write_config(play, "b", "Engine=postgresql\nPages=50\nUnit=a.service");
+        let_start(state, "Engine=postgresql", LEARNED);
+        use_pages(play, "a.service", 100, 40);
+        for (int i = 0; i < 3; i++)
+                assert_text(counted(play, 5), "-");
+        use_pages(play, "a.service", 0, 0);
+}
+
+/* More than it was granted is what the next start has; a file that was edited meanwhile is not this start's. */
+static void test_counted_more(void **state) {
+        Play *play = let_start(state, "Engine=mariadb", LEARNED);
+
+        play->pools[0].total = 200;
+        use_pages(play, "a.service", 130, 40);
+        counted(play, 5);
+        write_config(play, "a", "Engine=mariadb\nUnit=b.service");
+        assert_text(counted(play, 5), "-");
+        write_config(play, "a", "Engine=mariadb\nNodes=0\nUnit=a.service");
+        use_pages(play, "a.service", 131, 40);
+        counted(play, 5);
+        assert_text(counted(play, 5), "131 of 120 14.5");
+        run(play);
+        assert_int_equal(plan_find(keeper_plan(play->keeper), "a")->pages_wanted, 131);
+        assert_verdict(play, "a", "ready");
+        use_pages(play, "a.service", 0, 0);
+}
+
+TEST_FILE(counted) {
+        const struct CMUnitTest tests[] = {
+                PLAY_TEST(test_counted),
+                PLAY_TEST(test_counted_rows),
+                PLAY_TEST(test_counted_together),
+                PLAY_TEST(test_counted_more),
+        };
+
+        return RUN_TESTS(tests);
+}
