@@ -77,12 +77,17 @@ static size_t utf8_sequence(const unsigned char *bytes, size_t left, uint32_t *r
                        : length;
 }
 
+/* Nearly every byte of what is read is. */
+static inline bool is_plain(unsigned char byte) {
+        return byte >= ' ' && byte <= '~';
+}
+
 bool text_is_utf8(const char *bytes, size_t length) {
         const unsigned char *at = (const unsigned char *) bytes;
         uint32_t point;
 
         for (size_t n; length > 0; at += n, length -= n)
-                if ((n = utf8_sequence(at, length, &point)) == 0)
+                if ((n = is_plain(*at) ? 1 : utf8_sequence(at, length, &point)) == 0)
                         return false;
         return true;
 }
@@ -107,6 +112,9 @@ char *text_printable(Arena *arena, const char *string) {
         unsigned char *at = (unsigned char *) copy;
 
         for (uint32_t point = 0; left > 0; at += n, left -= n) {
+                n = 1;
+                if (is_plain(*at))
+                        continue;
                 if (is_utf8)
                         n = utf8_sequence(at, left, &point);
                 if (is_utf8 ? is_unseen(point) : *at >= 0x80 || is_unseen(*at))

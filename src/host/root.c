@@ -374,7 +374,8 @@ typedef struct NewFile {
         const char *name, *text;
         unsigned mode;
         Lasting lasting;
-        bool is_new; /* -EEXIST where the name is taken */
+        bool is_new;   /* -EEXIST where the name is taken */
+        bool is_alone; /* in a directory of ours, and of the mode that the umask leaves it */
 } NewFile;
 
 /* The whole text in a file of another name beside it, which is returned in *ret. */
@@ -393,7 +394,7 @@ static int write_draft(Arena *arena, int directory, const NewFile *file, const c
                 r = n < 0 ? -errno : 0;
                 text += MAX(n, 0);
         }
-        if (r == 0 && fchmod(fd, file->mode) < 0) /* whatever the umask is */
+        if (r == 0 && !file->is_alone && fchmod(fd, file->mode) < 0) /* whatever the umask is */
                 r = -errno;
         /* Before it has its name: else a power cut may leave an empty file in the place of the old. */
         if (r == 0 && file->lasting == FOR_GOOD)
@@ -439,7 +440,7 @@ int root_write_file(const Root *root, const char *path, const char *text, unsign
 
 int root_add_file(const Root *root, const char *directory, const char *name, const char *text) {
         CLEANUP(arena_freep) Arena *arena = arena_new();
-        const NewFile file = {.name = name, .text = text, .mode = 0644};
+        const NewFile file = {.name = name, .text = text, .mode = 0644, .is_alone = true};
         const char *path = arena_printf(arena, "%s/%s", directory, name);
         const char *draft = NULL;
         int r = mkdirat(root->fd, directory, 0755) < 0 && errno != EEXIST ? -errno : 0;

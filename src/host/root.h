@@ -90,8 +90,8 @@ int root_write_attribute(const Root *root, const char *path, const char *text);
  * boot: below /run. */
 int root_write_file(const Root *root, const char *path, const char *text, unsigned mode);
 
-/* The same, of mode 0644, in a DIRECTORY of ROOT itself, by their names, where all that is there is ours: no link is
- * looked out for, which is a third of the work. */
+/* The same, of mode 0644 as far as the umask lets it, in a DIRECTORY of ROOT itself, by their names, where all that is
+ * there is ours: no link is looked out for, which is half of the work. */
 int root_add_file(const Root *root, const char *directory, const char *name, const char *text);
 
 /* The same for what must: file and directories are on disk when it returns, or it has failed. */
