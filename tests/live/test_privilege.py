@@ -191,9 +191,9 @@ class PrivilegeTest(unittest.TestCase):
              "explain", "--json=short", "pg"], capture_output=True, text=True, check=False)
         self.assertTrue(json.loads(done.stdout)["found"]["exact"], done.stdout)
 
-    def gate(self, user: int) -> str:
+    def gate(self, user: int, *more: str) -> str:
         """Which is the unit's user from its beginning."""
-        return self.ctl("wait", "--restart", "pg", user=user, group=user, extra_groups=[],
+        return self.ctl(*more, "wait", "--restart", "pg", user=user, group=user, extra_groups=[],
                         stdin=subprocess.DEVNULL).stderr
 
     def test_owner_from_the_beginning(self) -> None:
@@ -204,6 +204,17 @@ class PrivilegeTest(unittest.TestCase):
         ran = pathlib.Path("/tmp/hugeplan-privilege-ran").read_text()
         self.assertTrue(ran.startswith(f"{OWNER}\n"), ran)
         self.assertIn("NoNewPrivs:\t1", ran)
+
+    def test_server_that_hangs(self) -> None:
+        """Or was replaced by a script of the owner's that does: he waits himself, a quarter of his time."""
+        self.prepare_server("")
+        program = next(self.directory.rglob("postgres"))
+        program.write_text("#!/bin/sh\nsleep 50 &\nsleep 50\n")
+        begun = time.monotonic()
+        said = self.gate(OWNER, "--timeout=4s")
+        self.assertIn("an estimate has to do: ", said)
+        self.assertRegex(said, "no time left to ask|gave no answer within")
+        self.assertLess(time.monotonic() - begun, 3.5)
 
     def test_somebody_else_from_the_beginning(self) -> None:
         self.prepare_server("")

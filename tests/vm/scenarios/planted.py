@@ -22,7 +22,7 @@ OWN_CONFIG = Path("/etc/planted/my.cnf")
 
 
 def options(mib: int) -> str:
-    return f"[mysqld]\nlarge-pages\ninnodb_buffer_pool_size={mib}M\n"
+    return f"[mysqld]\nlarge-pages\ninnodb_buffer_pool_size={mib}M\ndatadir={STATE}\n"
 
 
 def loaded() -> dict[Path, str]:
@@ -76,7 +76,7 @@ def retried() -> None:
     before = len([line for line in asked() if "learned" in line])
     OWN_CONFIG.write_text(options(64))
     output(f"systemctl kill -s KILL {UNIT}")
-    check(wait_for(lambda: len([line for line in asked() if "learned" in line]) > before, 60),
+    check(wait_for(lambda: len([line for line in asked() if "learned" in line]) > before, 120),
           "started anew by systemd, it was asked anew", asked())
     check(wait_for(lambda: unit(UNIT) == "active", 60), "and runs again", unit(UNIT))
 
@@ -114,6 +114,7 @@ def sandboxed() -> None:
     check("gate-cut-off" in found, "cut off: so does check", found)
     check_equal(learned_pages(), known, "cut off: nothing is kept")
     override.unlink()
+    OWN_CONFIG.write_text(options(64))
     output(f"systemctl daemon-reload; umount {slash}")
     restart("as before: it starts")
 
