@@ -933,6 +933,28 @@ def test_lies(host: Host, fixture: str = "one-node") -> None:
         host.stop(daemon)
 
 
+def test_gate_is_gone(host: Host, fixture: str = "one-node") -> None:
+    """It ends while its answer is on the way, and the next start is as any."""
+    host.config("20-pg.conf", "[Instance]\nEngine=mariadb\nUnit=pg.service\n")
+    with systemd_of(host, "pg.service") as systemd:
+        daemon = host.start()
+        enter(host, "pg.service")
+        unit = systemd.units["pg.service"]
+        unit.set("activating", "start-pre", control=os.getpid())
+        for i in range(30):
+            unit.run += 1
+            with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as client:
+                client.connect(str(host.path(SOCKET)))
+                client.sendall(json.dumps({"method": "org.hugeplan.Manager.Wait", "parameters":
+                                           {"instance": "pg", "learned": learned(20 + i)}}).encode() + b"\0")
+                time.sleep(0.001 * i)
+        unit.run += 1
+        reply = wait_for(host, learned=learned(70))
+        check("error" not in reply and wanted(host) == 70 and host.pool(0) == 70, str(reply))
+        wait_until("it is kept", lambda: kept(host) == "2M:70")
+        host.stop(daemon)
+
+
 def test_cannot_be_kept(host: Host, fixture: str = "one-node") -> None:
     """The figure counts, and it is said once that the next boot will not know it."""
     host.config("20-pg.conf", "[Instance]\nEngine=mariadb\nUnit=pg.service\n")

@@ -29,7 +29,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 /* What the daemon gets on top of the time-out to answer that it is over. */
 static const uint64_t grace_usec = 3 * USEC_PER_SEC;
@@ -119,8 +118,7 @@ static bool judge_alone(Command *command, const char *name, Status **ret_status,
         if (!described)
                 return false;
         /* Whether this is the unit's own gate, which is about to start. */
-        bool is_starting = described->unit &&
-                           unit_cgroup_has_process(command->root, described->unit, getpid());
+        bool is_starting = described->unit && unit_cgroup_is_own(command->root, described->unit);
         const Look *look = local_load_for(command, is_starting ? described : NULL);
 
         *ret_fault = look->fault;

@@ -210,5 +210,5 @@ WantedBy=multi-user.target
 """,
     },
     enable=(UNIT,),
-    boots=(Boot(planted, limit_sec=400),),
+    boots=(Boot(planted, limit_sec=900),),
 )
