@@ -143,7 +143,7 @@ static void count(Manager *manager) {
                 keeper_count(manager->keeper, arena, manager_files(manager), clock_now_usec());
 
         VEC_FOREACH(news, &all)
-                store_learned(&manager->store, news->instance, &news->learned, NULL, NULL);
+                store_learned(&manager->store, news->instance, &news->learned, false, NULL, NULL);
         if (keeper_is_working(manager->keeper))
                 manager_work(manager);
 }

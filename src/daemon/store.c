@@ -39,7 +39,7 @@ static void on_stored(void *userdata, int error, const void *argument) {
 }
 
 uint64_t store_learned(Store *store, const InstanceConfig *instance, const Learned *learned,
-                       StoreHandler handler, void *userdata) {
+                       bool is_preference, StoreHandler handler, void *userdata) {
         Arena *arena = arena_new();
         Job *job = ARENA_NEW(arena, Job);
         uint64_t number = ++store->n;
@@ -47,7 +47,7 @@ uint64_t store_learned(Store *store, const InstanceConfig *instance, const Learn
         *job = (Job){
                 .file = learned_file(arena, instance, learned),
                 .what = learned_describe(arena, instance, learned),
-                .is_preference = store_is_preference(instance, learned),
+                .is_preference = is_preference,
                 .number = number,
                 .handler = handler,
                 .userdata = userdata,

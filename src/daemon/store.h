@@ -18,11 +18,6 @@ typedef struct Store {
         bool is_failure_told;
 } Store;
 
-/* Whether LEARNED brings another preference for transparent huge pages, which concerns the whole host. */
-static inline bool store_is_preference(const InstanceConfig *instance, const Learned *learned) {
-        return instance->thp == THP_AUTO && learned->thp != instance->learned.thp;
-}
-
-/* LEARNED, all that is known of INSTANCE. HANDLER (NULL: nobody) is called from the loop. Its number, never 0. */
+/* LEARNED, all that is known of INSTANCE; IS_PREFERENCE: on_preference() is called once it is there. HANDLER (NULL: nobody) is called from the loop. Its number, never 0. */
 uint64_t store_learned(Store *store, const InstanceConfig *instance, const Learned *learned,
-                       StoreHandler handler, void *userdata);
+                       bool is_preference, StoreHandler handler, void *userdata);

@@ -249,8 +249,8 @@ const Config *manager_files(Manager *manager) {
 
 /* It comes to as much as stands in the file of it. */
 uint64_t store_learned(Store *store, const InstanceConfig *instance, const Learned *learned,
-                       StoreHandler handler, void *userdata) {
-        (void) store, (void) userdata;
+                       bool is_preference, StoreHandler handler, void *userdata) {
+        (void) store, (void) userdata, (void) is_preference;
         require(instance_is_learning(instance) && learned->pages.n == 1);
         if (handler)
                 stage.on_stored = handler;

@@ -114,9 +114,12 @@ static void adopt(Client *client, const Learned *learned) {
         kept.seen = described->learned.seen;
         if (learned_is_kept(described, &kept))
                 return;
-        uint64_t number = store_learned(&manager->store, described, &kept, on_stored, manager);
+        /* One that is not in effect yet comes by a reload anyway. */
+        bool is_preference = known && known->thp == THP_AUTO && kept.thp != known->learned.thp;
+        uint64_t number =
+                store_learned(&manager->store, described, &kept, is_preference, on_stored, manager);
 
-        if (client->kind != CLIENT_LEARN && !store_is_preference(described, &kept))
+        if (client->kind != CLIENT_LEARN && !is_preference)
                 return;
         client->stored = number;
         if (client->kind == CLIENT_GATE)
