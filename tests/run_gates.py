@@ -955,6 +955,22 @@ def test_gate_is_gone(host: Host, fixture: str = "one-node") -> None:
         host.stop(daemon)
 
 
+def test_preference_of_a_version(host: Host, fixture: str = "one-node") -> None:
+    """What a new version wants of transparent huge pages is in effect when it starts."""
+    host.config("20-pg.conf", "[Instance]\nEngine=mongodb\nUnit=pg.service\n")
+    policy = host.path("sys/kernel/mm/transparent_hugepage/enabled")
+    with systemd_of(host, "pg.service") as systemd:
+        daemon = host.start()
+        enter(host, "pg.service")
+        unit = systemd.units["pg.service"]
+        unit.set("activating", "start-pre", control=os.getpid())
+        for version, wanted_policy in (("7.0.15", "never"), ("8.0.4", "always"), ("7.0.15", "never")):
+            unit.run += 1
+            reply = wait_for(host, learned={"pages": [], "exact": False, "version": version})
+            check("error" not in reply and f"[{wanted_policy}]" in policy.read_text(), f"{version}: {policy.read_text()}")
+        host.stop(daemon)
+
+
 def test_cannot_be_kept(host: Host, fixture: str = "one-node") -> None:
     """The figure counts, and it is said once that the next boot will not know it."""
     host.config("20-pg.conf", "[Instance]\nEngine=mariadb\nUnit=pg.service\n")
