@@ -10,7 +10,7 @@
 #include <string.h>
 
 static const uint64_t restart_pause_usec = 10 * USEC_PER_SEC;
-static const uint64_t patience_usec = 5 * USEC_PER_SEC;
+static const uint64_t patience_usec = 5 * USEC_PER_SEC; /* the disk may hang */
 static const uint64_t tell_pause_usec = 60 * USEC_PER_SEC;
 
 /* Of one instance. */
@@ -76,7 +76,6 @@ static void on_stored(void *userdata, uint64_t number, int error) {
                 }
 }
 
-/* The disk may hang. */
 static void on_patience(void *userdata) {
         Client *client = userdata;
 
