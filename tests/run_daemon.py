@@ -283,6 +283,7 @@ class Host:
         done = run_cases.run(["/bin/sh", "-c", 'echo $$ > "$0"; exec "$@"',
                               str(group / "cgroup.procs"), "env", "INVOCATION_ID=1", *self.hugeplanctl,
                               f"--root={self.root}", verb, name], self.root)
+        self.write("proc/self/cgroup", "0::/\n")  # who calls next is of no unit
         check("Sanitizer" not in done.stderr and "runtime error" not in done.stderr, done.stderr)
         return done
 
@@ -1589,7 +1590,6 @@ def test_memory_limit(host: Host, fixture: str = "one-node") -> None:
     check(done.returncode == 0 and "b: degraded: MemoryMax= of system.slice" in done.stderr,
           done.stderr)
     check(host.verdicts() == {"a": "ready", "b": "ready"}, "the pages stand")
-    host.write("proc/self/cgroup", "0::/\n")
     check(host.ctl("wait", "a").returncode == 0, "by hand, nothing is about to start")
     # Raised; and the same without a daemon.
     host.write(f"{groups}/memory.max", "max\n")
@@ -1653,33 +1653,6 @@ def test_learn(host: Host, fixture: str = "one-node") -> None:
     host.stop(daemon)
     daemon = host.start()
     check(host.verdicts() == {"db": "refused", "fixed": "ready", "new": "ready"}, str(host.verdicts()))
-    host.stop(daemon)
-
-
-SEEN_EXACTLY = "[Instance]\nX-Seen=2M:640\nX-SeenExact=yes\nX-SeenBase=2M:700\nX-SeenUnit=pg.service\nX-SeenVersion=14.5\n"
-
-
-def test_seen_while_it_runs(host: Host, fixture: str = "one-node") -> None:
-    """What a database was let start with, and has not mapped, is given back as soon as that was seen."""
-    host.config("20-pg.conf", "[Instance]\nEngine=postgresql\nUnit=pg.service\n")
-    host.write(f"{CONFIG}/20-pg.conf.d/90-learned.conf", "[Instance]\nPages=2M:700\nX-Version=14.5\n")
-    unlimited(host, "pg.service")
-    group = "sys/fs/cgroup/system.slice/pg.service"
-    host.write(f"{group}/cgroup.events", "populated 1\n")
-    host.write(f"{group}/hugetlb.1GB.rsvd.current", "0\n")
-    host.write(f"{group}/hugetlb.2MB.rsvd.current", "0\n")
-    host.write(f"{group}/hugetlb.2MB.numa_stat", "total=0 N0=0\n")
-    daemon = host.start()
-    check(host.gate("pg.service", "pg").returncode == 0 and host.pool(0) == 700, str(host.pool(0)))
-    host.write(f"{group}/hugetlb.2MB.rsvd.current", f"{640 * 2 * MIB}\n")
-    learned = host.path(f"{CONFIG}/20-pg.conf.d/90-learned.conf").read_text()
-    host.write(f"{CONFIG}/20-pg.conf.d/.new", learned + SEEN_EXACTLY.removeprefix("[Instance]\n"))
-    host.path(f"{CONFIG}/20-pg.conf.d/.new").rename(host.path(f"{CONFIG}/20-pg.conf.d/90-learned.conf"))
-    wait_until("what it has not mapped is given back", lambda: host.pool(0) == 640)
-    wait_until("the round", host.is_idle)
-    instance = host.status()["instances"][0]
-    check(instance["verdict"] == "ready" and instance["untilRestart"] is None and instance["running"], str(instance))
-    check("pg: was found to need 640 pages of 2M (before: 700)" in host.log(daemon), host.log(daemon))
     host.stop(daemon)
 
 

@@ -452,7 +452,11 @@ def test_count_is_kept(host: Host, fixture: str = "one-node") -> None:
         start_counted(host, systemd, 100, 40)
         wait_until("it is seen", lambda: "X-Seen=2M:100\nX-SeenExact=yes\n" in learned.read_text())
         wait_until("it is given back", lambda: host.pool(0) == 100)
-        check("pg: seen: it has mapped 100 pages of 2M (" in host.log(daemon), host.log(daemon))
+        wait_until("it is said", lambda: "pg: seen: it has mapped 100 pages of 2M (" in host.log(daemon))
+        wait_until("the round", host.is_idle)
+        check("pg: was found to need 100 pages of 2M (before: 120)" in host.log(daemon), host.log(daemon))
+        instance = host.status()["instances"][0]
+        check(instance["verdict"] == "ready" and instance["untilRestart"] is None and instance["running"], str(instance))
         text = learned.read_text()
         check("Pages=2M:120\nX-Version=14.5\n" in text and "X-SeenBase=2M:120\n" in text, text)
         check(holds(host) == [("pg", "1")], str(holds(host)))
