@@ -126,13 +126,13 @@ static void adopt(Client *client, const Learned *learned) {
                          on_patience, client);
 }
 
-/* Who says nothing has what stands in his file, where that is another one than is in force. */
+/* Who says nothing of a size that is learned has what stands in the file, where that is another than is in force. */
 static void adopt_kept(const Client *client, const InstanceConfig *known) {
         Manager *manager = client->manager;
         const InstanceConfig *described = config_find(manager_files(manager), known->name);
 
         if (!described || described->refusal || described->memory_kind != MEMORY_AUTO ||
-            known->memory_kind != MEMORY_AUTO || learned_is_kept(described, &known->learned))
+            learned_is_kept(described, &known->learned))
                 return;
         const PageCounts pages = learned_pages(client->arena, described, &described->learned);
 
@@ -168,7 +168,7 @@ void belief_take(Client *client, const LoadedUnit *unit) {
         Belief *belief = find_or_add(manager, client->instance);
         Learned learned;
 
-        if (known && !known->refusal && !client->learned)
+        if (known && !known->refusal && known->memory_kind == MEMORY_AUTO && !client->learned)
                 adopt_kept(client, known);
         if (!client->learned || !known)
                 return;
