@@ -51,6 +51,9 @@ def heals() -> None:
     check_postgresql(VERSION, SHARED_BUFFERS * MIB, set(NODES))
     check_equal(persistent()[NODE], PLANNED, "what sysctl.d says has not won at boot")
     before = postgresql()
+    # Else the round of that look may find it before anybody is told.
+    check(wait_for(lambda: any("pg-main: seen:" in entry["MESSAGE"] for entry in journal("--unit=hugeplan.service")), 60),
+          "PostgreSQL is counted")
     with Watcher() as watcher:
         lowered_by(f"sysctl -w vm.nr_hugepages={WRECKED}")
         # What PostgreSQL has mapped it has still, as surplus pages.
