@@ -10,8 +10,8 @@
 int verb_cat_config(Command *command) {
         Diags problems = diags_in(command->arena);
         ConfigTrace trace = {};
-        const ConfigFiles *files =
-                config_dirs_read(command->root, command->arena, command->draft, &problems, &trace);
+        const ConfigFiles *files = config_dirs_read(command->root, command->arena, command->draft,
+                                                    NULL, &problems, &trace);
         bool is_first = true;
 
         VEC_FOREACH(file, files) {

@@ -29,15 +29,22 @@ typedef struct Finder {
         ConfigFiles *files;
         ConfigTrace *trace;
         const char *draft;         /* a directory of still higher rank; may be NULL */
+        const char *only;          /* what files are called without their numbers; NULL: anything */
         Candidates extended;       /* each NAME.conf.d/ that was seen, as NAME.conf */
         VEC(RootFolder *) folders; /* those that are open */
 } Finder;
 
 /* ---- what it was read from ---- */
 
-static void trace_path(const Finder *finder, const char *path) {
+/* ST: of what was opened; of mode 0 where nothing was. */
+static void trace_path(const Finder *finder, const char *path, const struct stat *st) {
+        if (!finder->trace)
+                return;
         *vec_push(finder->arena, &finder->trace->paths) = path;
-        root_stamp(finder->root, path, &finder->trace->stamp);
+        if (st->st_mode)
+                root_stamp_add(&finder->trace->stamp, st);
+        else
+                root_stamp(finder->root, path, &finder->trace->stamp);
 }
 
 /* ---- directories ---- */
@@ -48,11 +55,20 @@ static bool is_put_aside(const char *name) {
                strstr(name, NAME_CONFIG_SUFFIX);
 }
 
+/* "20-pg.conf", or "20-pg.conf.d", for "pg". */
+static bool is_called(const char *file, const char *name) {
+        size_t digits = strspn(file, "0123456789");
+
+        file += digits > 0 && file[digits] == '-' ? digits + 1 : 0;
+        return text_starts_with(file, name) &&
+               TEXT_IS_ANY(file + strlen(name), NAME_CONFIG_SUFFIX, NAME_EXTEND_SUFFIX);
+}
+
 static void list_directory(Finder *finder, const char *directory, size_t rank,
                            Candidates *candidates, Index *known, bool is_top) {
         RootFolder *folder = ARENA_NEW(finder->arena, RootFolder);
 
-        trace_path(finder, directory);
+        trace_path(finder, directory, &(struct stat){});
         int r = root_open_folder(finder->root, finder->arena, directory, folder);
 
         *vec_push(finder->arena, &finder->folders) = folder;
@@ -69,7 +85,7 @@ static void list_directory(Finder *finder, const char *directory, size_t rank,
         VEC_FOREACH(item, &folder->names) {
                 const char *name = *item;
 
-                if (*name == '.')
+                if (*name == '.' || (is_top && finder->only && !is_called(name, finder->only)))
                         continue;
                 Candidate found = {name, arena_printf(finder->arena, "%s/%s", directory, name),
                                    rank, folder};
@@ -107,13 +123,9 @@ static void add_file(const Finder *finder, ConfigFile file, const RootFolder *fo
         struct stat st = {};
         char *text = NULL, *target;
 
-        *vec_push(finder->arena, &finder->trace->paths) = file.path;
         file.error = root_read_in(finder->root, finder->arena, folder, file.path, CONFIG_BYTES_MAX,
                                   &st, &text, &file.size);
-        if (st.st_mode)
-                root_stamp_add(&finder->trace->stamp, &st);
-        else
-                root_stamp(finder->root, file.path, &finder->trace->stamp);
+        trace_path(finder, file.path, &st);
         /* A mask: no file, and one that takes the place of others. */
         if (file.error < 0 &&
             root_read_link(finder->root, finder->arena, file.path, &target) == 0 &&
@@ -144,14 +156,15 @@ static void read_candidates(Finder *finder, Candidates *candidates, const char *
         finder->folders.n = 0;
 }
 
-ConfigFiles *config_dirs_read(const Root *root, Arena *arena, const char *draft, Diags *problems,
-                              ConfigTrace *trace) {
+ConfigFiles *config_dirs_read(const Root *root, Arena *arena, const char *draft, const char *only,
+                              Diags *problems, ConfigTrace *trace) {
         Finder finder = {.root = root,
                          .arena = arena,
                          .problems = problems,
                          .files = ARENA_NEW(arena, ConfigFiles),
                          .trace = trace,
-                         .draft = draft};
+                         .draft = draft,
+                         .only = only};
         Candidates main_files = list_directories(&finder);
 
         read_candidates(&finder, &main_files, NULL);

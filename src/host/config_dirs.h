@@ -17,9 +17,10 @@ typedef struct ConfigTrace {
  * rest is sorted by name; the files of NAME.conf.d/ likewise. A file that cannot be read is in the
  * list with its errno. Directories that are not there are no mistake; those that cannot be listed
  * go to PROBLEMS. DRAFT, if not NULL, is a directory that comes before all others: what would count
- * if its files were put into /etc/hugeplan.d. What is read is added to TRACE. */
-ConfigFiles *config_dirs_read(const Root *root, Arena *arena, const char *draft, Diags *problems,
-                              ConfigTrace *trace);
+ * if its files were put into /etc/hugeplan.d. ONLY, if not NULL: of all files those that are called so, as "pg.conf" and
+ * "20-pg.conf" are for "pg", and what extends them. What is read is added to TRACE, if not NULL. */
+ConfigFiles *config_dirs_read(const Root *root, Arena *arena, const char *draft, const char *only,
+                              Diags *problems, ConfigTrace *trace);
 
 /* One file by its path, as `hugeplanctl check FILE` reads it. */
 ConfigFiles *config_dirs_read_one(const Root *root, Arena *arena, const char *path);

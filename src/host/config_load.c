@@ -33,7 +33,7 @@ static Config *load_once(const Root *root, Arena *arena, const char *draft) {
         uint64_t now_usec = clock_read_usec(CLOCK_REALTIME);
 
         root_forget_fault(root);
-        const ConfigFiles *files = config_dirs_read(root, arena, draft, &unreadable, &trace);
+        const ConfigFiles *files = config_dirs_read(root, arena, draft, NULL, &unreadable, &trace);
         Config *config = config_parse(arena, files);
 
         config->n_files = files->n;
@@ -73,6 +73,12 @@ Config *config_load(const Root *root, Arena *arena, const char *draft) {
                 config = load_once(root, arena, draft);
         while (root_try_again(root, config->fault.error, &n_tries));
         return config;
+}
+
+Config *config_load_called(const Root *root, Arena *arena, const char *draft, const char *name) {
+        Diags unreadable = diags_in(arena);
+
+        return config_parse(arena, config_dirs_read(root, arena, draft, name, &unreadable, NULL));
 }
 
 bool config_is_current(const Root *root, const Config *config) {

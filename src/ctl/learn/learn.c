@@ -7,6 +7,7 @@
 #include "demand/figures.h"
 #include "demand/learned_json.h"
 #include "engines/version.h"
+#include "host/config_load.h"
 #include "host/host_sources.h"
 #include "host/probe.h"
 #include "host/unit_cgroup.h"
@@ -395,12 +396,28 @@ static Lesson find_out_ours(Command *command, const InstanceConfig *instance,
 
 static const uint64_t gate_timeout_usec = 10 * USEC_PER_SEC;
 
-bool learn_for_start(Command *command, const char *name, Learned *ret) {
-        const Config *config = read_config(command);
-        const InstanceConfig *instance = config_find(config, name);
+static bool learns_for_start(const Command *command, const InstanceConfig *instance) {
+        return instance && instance_is_learning(instance) &&
+               (command->is_restart || is_ours(command, instance));
+}
 
-        if (!instance || !instance_is_learning(instance) ||
-            !(command->is_restart || is_ours(command, instance)))
+/* NULL: there is nothing to find out. Whether there is, the files tell that are called as it is: who needs no more
+ * does not read those of all others. */
+static const InstanceConfig *find_starting(Command *command, const char *name) {
+        const Config *called =
+                config_load_called(command->root, command->arena, command->draft, name);
+        const InstanceConfig *instance = config_find(called, name);
+
+        if (instance && !instance->refusal && !learns_for_start(command, instance))
+                return NULL;
+        instance = config_find(read_config(command), name);
+        return learns_for_start(command, instance) ? instance : NULL;
+}
+
+bool learn_for_start(Command *command, const char *name, Learned *ret) {
+        const InstanceConfig *instance = find_starting(command, name);
+
+        if (!instance)
                 return false;
         uint64_t wait_usec = command->has_timeout ? command->timeout_usec
                                                   : instance->wait_timeout_usec;

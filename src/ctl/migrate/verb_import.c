@@ -39,7 +39,7 @@ static ThpPlan plan_thp(Command *command, const Topology *topology, const Import
         Diags problems = diags_in(arena);
         ConfigTrace trace = {};
         ConfigFiles *files =
-                config_dirs_read(command->root, arena, command->draft, &problems, &trace);
+                config_dirs_read(command->root, arena, command->draft, NULL, &problems, &trace);
 
         VEC_FOREACH(file, &import->files)
                 *vec_push(arena, files) = (ConfigFile){.path = file->path,

@@ -10,11 +10,11 @@
 #include <unistd.h>
 
 /* "PATH[<EXTENDS][!ERROR]=TEXT" for each file, one to a line. */
-static char *read_with(const Tree *tree, const char *draft, Diags *problems) {
+static char *read_with(const Tree *tree, const char *draft, const char *only, Diags *problems) {
         *problems = diags_in(tree->arena);
         ConfigTrace trace = {};
         const ConfigFiles *files =
-                config_dirs_read(tree->root, tree->arena, draft, problems, &trace);
+                config_dirs_read(tree->root, tree->arena, draft, only, problems, &trace);
         Text text = text_in(tree->arena);
 
         VEC_FOREACH(file, files) {
@@ -31,7 +31,7 @@ static char *read_with(const Tree *tree, const char *draft, Diags *problems) {
 }
 
 static char *read_all(const Tree *tree, Diags *problems) {
-        return read_with(tree, NULL, problems);
+        return read_with(tree, NULL, NULL, problems);
 }
 
 static void assert_files(const Tree *tree, const char *expected) {
@@ -48,6 +48,25 @@ static void test_no_directories(void **state) {
 static void test_empty_directory(void **state) {
         tree_mkdir(*state, "/etc/hugeplan.d");
         assert_files(*state, "");
+}
+
+/* As a gate asks: of its own instance. */
+static void test_only_what_is_called_so(void **state) {
+        const Tree *tree = *state;
+        Diags problems;
+
+        tree_write(tree, "/etc/hugeplan.d/20-pg.conf", "1");
+        tree_write(tree, "/usr/lib/hugeplan.d/20-pg.conf", "2");
+        tree_write(tree, "/usr/lib/hugeplan.d/pg.conf", "3");
+        tree_write(tree, "/etc/hugeplan.d/20-pg.conf.d/a.conf", "4");
+        tree_write(tree, "/etc/hugeplan.d/20-pg2.conf", "5");
+        tree_write(tree, "/etc/hugeplan.d/a-pg.conf", "6");
+        tree_write(tree, "/etc/hugeplan.d/20-pg2.conf.d/a.conf", "7");
+        tree_write(tree, "/etc/hugeplan.d/pg", "8");
+        assert_text(read_with(tree, NULL, "pg", &problems),
+                    "/etc/hugeplan.d/20-pg.conf=1\n/usr/lib/hugeplan.d/pg.conf=3\n"
+                    "/etc/hugeplan.d/20-pg.conf.d/a.conf<20-pg.conf=4\n");
+        assert_text(problems_text(tree->arena, &problems), "");
 }
 
 static void test_order(void **state) {
@@ -205,7 +224,7 @@ static void test_draft(void **state) {
         tree_write(tree, "/srv/new/d.conf", "d");
         tree_write(tree, "/srv/new/a.conf.d/50-x.conf", "new x");
         tree_write(tree, "/srv/new/c.conf.d/50-z.conf", "z");
-        assert_text(read_with(tree, "/srv/new", &problems),
+        assert_text(read_with(tree, "/srv/new", NULL, &problems),
                     "/srv/new/a.conf=new\n"
                     "/etc/hugeplan.d/c.conf=c\n"
                     "/srv/new/d.conf=d\n"
@@ -244,6 +263,7 @@ TEST_FILE(config_dirs) {
         const struct CMUnitTest tests[] = {
                 TREE_TEST(test_no_directories),
                 TREE_TEST(test_empty_directory),
+                TREE_TEST(test_only_what_is_called_so),
                 TREE_TEST(test_order),
                 TREE_TEST(test_precedence),
                 TREE_TEST(test_masking),
