@@ -13,7 +13,8 @@
 
 typedef struct Reader {
         const Root *root;
-        Arena *arena;
+        Arena *arena,
+                *scratch; /* one for all units: each of its own costs more than what is read */
         const Topology *topology;
         Index *groups;       /* of all services */
         Index *memory_nodes; /* of control groups; "": nothing is known */
@@ -22,7 +23,7 @@ typedef struct Reader {
 
 static bool read_charge(const Reader *reader, const char *group, uint64_t page_size_bytes,
                         UnitCharge *ret) {
-        CLEANUP(arena_freep) Arena *scratch = arena_new();
+        Arena *scratch = reader->scratch;
         const char *prefix = arena_printf(scratch, "%s/hugetlb.%s.", group,
                                           hugetlb_limit_size_name(scratch, page_size_bytes));
         UnitCharge charge = {.page_size_bytes = page_size_bytes};
@@ -97,7 +98,8 @@ static void read_unit(Reader *reader, UnitUse *unit, const char *name) {
 HostUse *host_use_read(const Root *root, Arena *arena, const Config *config, const Ledger *ledger,
                        Topology *topology) {
         enum { TRIES = 5 };
-        Reader reader = {.root = root, .arena = arena, .topology = topology};
+        CLEANUP(arena_freep) Arena *scratch = arena_new();
+        Reader reader = {.root = root, .arena = arena, .scratch = scratch, .topology = topology};
         SourceNames units = {};
 
         VEC_FOREACH(hold, &ledger->holds)
@@ -131,7 +133,9 @@ HostUse *host_use_read(const Root *root, Arena *arena, const Config *config, con
 
 void host_use_read_unit(const Root *root, Arena *arena, HostUse *use, const Topology *topology,
                         const char *name) {
-        const Reader reader = {.root = root, .arena = arena, .topology = topology};
+        CLEANUP(arena_freep) Arena *scratch = arena_new();
+        const Reader reader = {
+                .root = root, .arena = arena, .scratch = scratch, .topology = topology};
         UnitUse *unit = VEC_FIND(found, &use->units, text_equals(found->unit, name));
         const char *group = unit ? unit_cgroup_find(root, arena, name) : NULL;
 
