@@ -175,31 +175,31 @@ const char *unit_cgroup_running(const Root *root, Arena *arena, const char *unit
         return group && is_populated(root, arena, group) ? group : NULL;
 }
 
-/* Below the hierarchy's mount; NULL: we are of no such unit. */
-static const char *own_group(const Root *root, Arena *arena, const char *unit) {
+/* RET_GROUP: below the unified hierarchy's mount; NULL, as where systemd's own has our unit, as on a legacy host. */
+static bool is_own(const Root *root, Arena *arena, const char *unit, const char **ret_group) {
         HostSources sources = host_sources(root);
         Process self = {};
         char *text;
 
         if (root_read_attribute(root, arena, PATH_SELF_CGROUP, &text) < 0)
-                return NULL;
+                return false;
         process_parse_cgroup(arena, text, &self);
+        *ret_group = self.unit_group;
         return text_equals(self.unit, unit) ||
-                               text_equals(self.unit,
-                                           unit_file_read(arena, &sources.sources, unit)->name)
-                       ? self.unit_group
-                       : NULL;
+               text_equals(self.unit, unit_file_read(arena, &sources.sources, unit)->name);
 }
 
 bool unit_cgroup_is_own(const Root *root, const char *unit) {
         CLEANUP(arena_freep) Arena *arena = arena_new();
+        const char *group;
 
-        return own_group(root, arena, unit);
+        return is_own(root, arena, unit, &group);
 }
 
 char *unit_cgroup_own(const Root *root, Arena *arena, const char *unit) {
         const char *hierarchy = unit_cgroup_hierarchy(root);
-        const char *group = hierarchy ? own_group(root, arena, unit) : NULL;
+        const char *group = NULL;
 
-        return group ? arena_printf(arena, "%s%s", hierarchy, group) : NULL;
+        bool is_there = hierarchy && is_own(root, arena, unit, &group) && group;
+        return is_there ? arena_printf(arena, "%s%s", hierarchy, group) : NULL;
 }

@@ -70,7 +70,13 @@ static void test_own(void **state) {
                            arena_printf(tree->arena, "%s\n", groups[i].line));
                 assert_text(unit_cgroup_own(tree->root, tree->arena, groups[i].unit),
                             groups[i].expects);
+                assert_int_equal(unit_cgroup_is_own(tree->root, groups[i].unit),
+                                 groups[i].expects != NULL);
         }
+        /* A legacy host has units in systemd's own hierarchy only, which has no counts for us. */
+        tree_write(tree, "/proc/self/cgroup", "1:name=systemd:/system.slice/x.service\n0::/\n");
+        assert_true(unit_cgroup_is_own(tree->root, "x.service"));
+        assert_null(unit_cgroup_own(tree->root, tree->arena, "x.service"));
 }
 
 /* ---- setting it ---- */
