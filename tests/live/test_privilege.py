@@ -214,7 +214,7 @@ class PrivilegeTest(unittest.TestCase):
         said = self.gate(OWNER, "--timeout=4s")
         self.assertIn("an estimate has to do: ", said)
         self.assertRegex(said, "no time left to ask|gave no answer within")
-        self.assertLess(time.monotonic() - begun, 3.5)
+        self.assertLess(time.monotonic() - begun, 40, "long before the script ends")
 
     def test_somebody_else_from_the_beginning(self) -> None:
         self.prepare_server("")
