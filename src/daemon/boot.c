@@ -24,7 +24,8 @@ typedef struct BootTask {
         int proven_error; /* of storing what is proven */
 } BootTask;
 
-static Arena *task_new(const Boot *boot, BootTask **ret) {
+/* STORE is told of this boot as it is now, and DONE of what STORE has made of it: both get the BootTask. */
+static void do_task(Boot *boot, DiskTask store, DiskDone done) {
         Arena *arena = arena_new();
         BootTask *task = ARENA_NEW(arena, BootTask);
         Ledger *ledger = ledger_copy(arena, keeper_ledger(boot->keeper));
@@ -32,8 +33,7 @@ static Arena *task_new(const Boot *boot, BootTask **ret) {
         if (!boot->is_planned)
                 ledger->guard = LEDGER_GUARD_UNDECIDED;
         *task = (BootTask){.boot_id = ledger->boot_id, .ledger = ledger};
-        *ret = task;
-        return arena;
+        disk_do(boot->disk, arena, store, task, done, boot);
 }
 
 /* ---- whether it is good ---- */
@@ -72,12 +72,9 @@ static void on_good_stored(void *userdata UNUSED, int error, const void *argumen
 
 /* A boot that was over before anything was planned has not failed; what it proves is stored once there is a plan. */
 static void store_reached(Boot *boot) {
-        BootTask *task;
-        Arena *arena = task_new(boot, &task);
-
         if (boot->is_planned)
                 boot->state = BOOT_GOOD;
-        disk_do(boot->disk, arena, store_good, task, on_good_stored, boot);
+        do_task(boot, store_good, on_good_stored);
 }
 
 static void end_query(Boot *boot) {
@@ -187,7 +184,6 @@ static void on_count_limit(void *userdata) {
 
 bool boot_holds_round(Boot *boot) {
         const Look *look = keeper_look(boot->keeper);
-        BootTask *task;
 
         if (boot->state != BOOT_UNBEGUN || !keeper_is_working(boot->keeper))
                 return boot->state == BOOT_COUNTING;
@@ -198,9 +194,7 @@ bool boot_holds_round(Boot *boot) {
         boot->state = BOOT_COUNTING;
         loop_set(boot->loop, &boot->limit, clock_now_usec() + count_limit_usec, on_count_limit,
                  boot);
-        Arena *arena = task_new(boot, &task);
-
-        disk_do(boot->disk, arena, store_count, task, on_count_stored, boot);
+        do_task(boot, store_count, on_count_stored);
         return true;
 }
 
@@ -230,10 +224,7 @@ static void on_open_stored(void *userdata UNUSED, int error, const void *argumen
 }
 
 void boot_open_guard(Boot *boot) {
-        BootTask *task;
-        Arena *arena = task_new(boot, &task);
-
-        disk_do(boot->disk, arena, store_open, task, on_open_stored, boot);
+        do_task(boot, store_open, on_open_stored);
 }
 
 void boot_free(Boot *boot) {
