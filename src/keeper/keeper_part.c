@@ -51,15 +51,13 @@ static uint64_t missing_bytes(const Look *look, const HostConfig *host, const Pl
 
 /* The part that its unit runs with, where that is all that the unit has; NULL: it has none, or nobody counts. */
 static LedgerHold *find_part(const Look *look, const InstanceConfig *config) {
-        const LedgerHolds *holds = &look->ledger->holds;
         LedgerHold *hold = config->shortage == SHORTAGE_DEGRADE && config->unit &&
                                            config->isolate != TRI_NO
-                                   ? ledger_hold(look->ledger, config->unit, config->name)
+                                   ? ledger_counted_hold(look->ledger, config->unit, config->name)
                                    : NULL;
 
-        return hold && hold->is_counted && !hold->is_tentative && !hold->is_assumed &&
-                               ledger_granted_pages(&hold->granted) < hold->granted.pages_wanted &&
-                               VEC_SUM(each, holds, text_equals(each->unit, hold->unit)) == 1
+        return hold && ledger_granted_pages(&hold->granted) < hold->granted.pages_wanted &&
+                               ledger_is_only_hold(look->ledger, hold)
                        ? hold
                        : NULL;
 }

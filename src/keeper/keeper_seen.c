@@ -74,10 +74,10 @@ static bool was_refused(const Keeper *keeper, Arena *arena, const char *unit, ui
  * nothing is left, it may have wanted more; but of what nothing is known but what it maps, that is believed. */
 static bool has_all_it_wanted(const Keeper *keeper, Arena *arena, const InstanceConfig *instance,
                               const PageCount *count) {
-        const LedgerHold *hold = ledger_hold(keeper->look->ledger, instance->unit, instance->name);
+        const LedgerHold *hold =
+                ledger_counted_hold(keeper->look->ledger, instance->unit, instance->name);
 
-        if (!hold || !hold->is_counted || hold->is_tentative || hold->is_assumed ||
-            hold->granted.page_size_bytes != count->page_size_bytes)
+        if (!hold || hold->granted.page_size_bytes != count->page_size_bytes)
                 return false;
         uint64_t granted = ledger_granted_pages(&hold->granted);
         bool is_enough = left_for(keeper->look->topology, hold) >=
@@ -129,14 +129,13 @@ static void lower_limit(const Keeper *keeper, Arena *arena, const char *unit,
  * whether it had more. */
 static bool settle(const Keeper *keeper, Arena *arena, const InstanceConfig *instance,
                    const Seen *seen, const UnitUse *unit) {
-        const LedgerHolds *holds = &keeper->look->ledger->holds;
         const PageCount *count = seen->pages.items;
         LedgerHold *hold = ledger_hold(keeper->look->ledger, instance->unit, instance->name);
 
         if (!instance->engine->maps_all_at_start || !seen->is_exact ||
             page_counts_find(&seen->base, count->page_size_bytes) == 0 ||
             ledger_granted_pages(&hold->granted) <= count->pages ||
-            VEC_SUM(each, holds, text_equals(each->unit, hold->unit)) > 1)
+            !ledger_is_only_hold(keeper->look->ledger, hold))
                 return false;
         const UnitCharge *charge = unit_use_charge(unit, count->page_size_bytes);
 

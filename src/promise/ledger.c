@@ -203,6 +203,16 @@ LedgerHold *ledger_hold(const Ledger *ledger, const char *unit, const char *inst
                                 (!instance || text_equals(hold->granted.name, instance)));
 }
 
+LedgerHold *ledger_counted_hold(const Ledger *ledger, const char *unit, const char *instance) {
+        LedgerHold *hold = ledger_hold(ledger, unit, instance);
+
+        return hold && hold->is_counted && !hold->is_tentative && !hold->is_assumed ? hold : NULL;
+}
+
+bool ledger_is_only_hold(const Ledger *ledger, const LedgerHold *hold) {
+        return VEC_SUM(each, &ledger->holds, text_equals(each->unit, hold->unit)) == 1;
+}
+
 HoldIndex ledger_index_holds(Arena *arena, const LedgerHolds *holds) {
         return (HoldIndex){
                 INDEX_OF(arena, hold, holds->items, holds->n,

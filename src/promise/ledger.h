@@ -131,6 +131,10 @@ bool ledger_equals(const Ledger *a, const Ledger *b);
 /* What UNIT was let start with for INSTANCE; for any of its instances where that is NULL. NULL: nothing,
  * or the unit does not run. */
 LedgerHold *ledger_hold(const Ledger *ledger, const char *unit, const char *instance);
+/* The same where it is known from that start on, and the kernel has counted since; else NULL. */
+LedgerHold *ledger_counted_hold(const Ledger *ledger, const char *unit, const char *instance);
+/* Whether that is all that its unit was let start with. */
+bool ledger_is_only_hold(const Ledger *ledger, const LedgerHold *hold);
 
 /* The same for many: the holds of units by unit, and those that are tentative by instance. Refers to HOLDS, which
  * must not change. */
