@@ -3,6 +3,7 @@
 
 #include "demand/learned.h"
 #include "demand/seen.h"
+#include "host/config_load.h"
 #include "runtime/log.h"
 
 /* What it was seen to have may be less than it takes now: that is no figure to write down. */
@@ -19,16 +20,23 @@ static void warn(Command *command, const StatusInstance *instance, bool is_its_w
                 is_its_word ? arena_printf(arena, ", or Pages=%s:%" PRIu64, page_size, pages) : "");
 }
 
-/* Else there is nothing to warn of, and a gate of many need not read all drop-ins. */
-static bool is_anything_found_out(const Command *command, const StatusInstance *instance) {
+/* A gate of many need not read all drop-ins: of one of which nothing was found out, or where that is what counts, as the
+ * files tell that are called as it is, there is nothing to warn of. */
+static bool may_differ(const Command *command, const StatusInstance *instance) {
         const InstanceConfig named = {.file = instance->file};
 
-        return root_exists(command->root, learned_path(command->arena, &named)) ||
-               root_exists(command->root, learned_old_path(command->arena, &named));
+        if (!root_exists(command->root, learned_path(command->arena, &named)) &&
+            !root_exists(command->root, learned_old_path(command->arena, &named)))
+                return false;
+        const Config *called =
+                config_load_called(command->root, command->arena, command->draft, instance->name);
+        const InstanceConfig *config = config_find(called, instance->name);
+
+        return !config || config->refusal || config->memory_kind != MEMORY_AUTO;
 }
 
 void gate_warn_of_size(Command *command, const StatusInstance *instance) {
-        if (!instance->file || !is_anything_found_out(command, instance))
+        if (!instance->file || !may_differ(command, instance))
                 return;
         const InstanceConfig *config = config_find(read_config(command), instance->name);
 
