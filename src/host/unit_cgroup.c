@@ -199,7 +199,7 @@ bool unit_cgroup_is_own(const Root *root, const char *unit) {
 char *unit_cgroup_own(const Root *root, Arena *arena, const char *unit) {
         const char *hierarchy = unit_cgroup_hierarchy(root);
         const char *group = NULL;
-
         bool is_there = hierarchy && is_own(root, arena, unit, &group) && group;
+
         return is_there ? arena_printf(arena, "%s%s", hierarchy, group) : NULL;
 }
