@@ -466,6 +466,23 @@ def test_count_is_kept(host: Host, fixture: str = "one-node") -> None:
     host.stop(daemon)
 
 
+def test_count_of_a_slow_start(host: Host, fixture: str = "one-node") -> None:
+    """What is mapped late is counted, however often the host is looked at before for what else the start does."""
+    host.config("20-pg.conf", "[Instance]\nEngine=postgresql\nUnit=pg.service\n")
+    host.write(f"{CONFIG}/20-pg.conf.d/90-learned.conf", "[Instance]\nPages=2M:120\nX-Version=14.5\n")
+    events = host.path(f"{GROUPS}/pg.service/cgroup.events")
+    with systemd_of(host, "pg.service") as systemd:
+        events.write_text("populated 1\n")
+        daemon = host.start()
+        pages = start_counted(host, systemd, 0, 0)
+        for _ in range(12):
+            events.write_text("populated 1\n")
+            time.sleep(0.2)
+        pages.use(100, 40)
+        wait_until("it is seen", lambda: "pg: seen: it has mapped 100 pages of 2M (" in host.log(daemon), 2 * PATIENCE)
+        host.stop(daemon)
+
+
 def test_count_cannot_be_kept(host: Host, fixture: str = "one-node") -> None:
     """That is said once; what was counted counts all the same."""
     host.config("20-pg.conf", "[Instance]\nMemory=auto\nUnit=pg.service\n")

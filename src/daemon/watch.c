@@ -38,6 +38,8 @@ static const uint64_t settle_max_usec = 5 * USEC_PER_SEC;
 static const uint64_t moving_usec = USEC_PER_SEC;
 static const uint64_t cover_usec = 60 * USEC_PER_SEC;
 static const uint64_t count_usec = 5 * USEC_PER_SEC; /* no program is at rest sooner */
+static const uint64_t rest_usec = 50 * USEC_PER_SEC;
+static const uint64_t pause_min_usec = 100 * USEC_PER_MSEC;
 static const uint64_t slow_usec = 600 * USEC_PER_SEC;
 static const uint64_t repair_pause_min_usec = USEC_PER_SEC;
 static const uint64_t repair_pause_max_usec = 300 * USEC_PER_SEC;
@@ -134,11 +136,14 @@ void watch_tell(void *userdata, const KeeperEvent *event) {
 static void arm_settle(Watch *watch, uint64_t delay_usec);
 static void arm_units(Watch *watch, uint64_t delay_usec);
 
-/* After something for whose end there is no event. */
-static const uint64_t pauses_usec[] = {
-        100 * USEC_PER_MSEC, 200 * USEC_PER_MSEC, 500 * USEC_PER_MSEC, USEC_PER_SEC,
-        2 * USEC_PER_SEC,    5 * USEC_PER_SEC,    10 * USEC_PER_SEC,   30 * USEC_PER_SEC,
-};
+/* Until the next look, after something for whose end there is no event: each pause is as long as all before it. By the
+ * clock, not by a count of looks, for a unit that starts causes any number of them. 0: it has come to rest, as far as can
+ * be expected. */
+static uint64_t pause_after(uint64_t since_usec) {
+        uint64_t passed_usec = clock_now_usec() - since_usec;
+
+        return since_usec > 0 && passed_usec < rest_usec ? MAX(passed_usec, pause_min_usec) : 0;
+}
 
 /* A group is empty between two commands of a unit, too; when the unit has stopped systemd removes it, and
  * the kernel does not tell. */
@@ -147,13 +152,13 @@ static void look_at_units_again(Watch *watch) {
         SourceNames units = keeper_units(watch->keeper, arena);
 
         if (!VEC_FIND(unit, &units, !unit_cgroup_is_populated(watch->root, *unit)))
-                watch->n_unit_looks = 0;
-        else if (watch->n_unit_looks < ARRAY_LEN(pauses_usec))
-                arm_units(watch, pauses_usec[watch->n_unit_looks++]);
+                watch->ended_usec = clock_now_usec();
+        else if (pause_after(watch->ended_usec) > 0)
+                arm_units(watch, pause_after(watch->ended_usec));
 }
 
 /* Somebody is bound to nodes, and there are pages that he or others have reserved and not touched yet, or will. */
-static bool is_cover_needed(const Watch *watch, const Look *look) {
+static bool is_cover_needed(const Look *look, bool is_early) {
         const Plan *plan = look->plan;
         bool is_any_bound =
                 VEC_ANY(hold, &look->ledger->holds, hold->policy.kind == MEMORY_POLICY_BIND) ||
@@ -161,9 +166,9 @@ static bool is_cover_needed(const Watch *watch, const Look *look) {
                           instance->pages_granted > 0 &&
                                   instance->demand->policy.kind == MEMORY_POLICY_BIND);
 
-        return is_any_bound && (watch->n_start_looks < ARRAY_LEN(pauses_usec) ||
-                                ARRAY_ANY(size, look->topology->page_sizes,
-                                          look->topology->n_page_sizes, size->reserved_pages > 0));
+        return is_any_bound &&
+               (is_early || ARRAY_ANY(size, look->topology->page_sizes,
+                                      look->topology->n_page_sizes, size->reserved_pages > 0));
 }
 
 /* Others may take what KeepFree= leaves, for which a part of what somebody wants is given back. */
@@ -177,20 +182,16 @@ static bool has_part(const Plan *plan) {
  * need not be any more. */
 static void look_at_promises_again(Watch *watch) {
         const Look *look = keeper_look(watch->keeper);
+        uint64_t pause_usec = pause_after(watch->started_usec);
 
         if (look->use->is_moving || keeper_waits_for_end(watch->keeper))
                 arm_units(watch, moving_usec);
-        if (is_cover_needed(watch, look) || has_part(look->plan))
-                arm_units(watch, watch->n_start_looks < ARRAY_LEN(pauses_usec)
-                                         ? pauses_usec[watch->n_start_looks]
-                                         : cover_usec);
+        if (is_cover_needed(look, pause_usec > 0) || has_part(look->plan))
+                arm_units(watch, pause_usec > 0 ? pause_usec : cover_usec);
         else if (ARRAY_ANY(pool, look->plan->pools, look->plan->n_pools, pool->cover_pages > 0))
                 arm_units(watch, cover_usec);
-        bool is_early = watch->n_start_looks < ARRAY_LEN(pauses_usec);
-
-        if (keeper_is_counting(watch->keeper, is_early))
-                arm_units(watch, is_early ? MAX(pauses_usec[watch->n_start_looks], count_usec)
-                                          : cover_usec);
+        if (keeper_is_counting(watch->keeper, pause_usec > 0))
+                arm_units(watch, pause_usec > 0 ? count_usec : cover_usec);
 }
 
 static void verify(Watch *watch) {
@@ -201,7 +202,6 @@ static void verify(Watch *watch) {
                 return;
         }
         watch->has_hotplug = false;
-        watch->n_start_looks += watch->n_start_looks < ARRAY_LEN(pauses_usec);
         uint64_t now = clock_now_usec();
         bool has_begun = keeper_verify(watch->keeper, has_memory, false, now, &wants_repair);
 
@@ -246,7 +246,7 @@ void watch_look_soon(Watch *watch) {
 }
 
 void watch_note_start(Watch *watch) {
-        watch->n_start_looks = 0;
+        watch->started_usec = clock_now_usec();
         look_at_promises_again(watch);
 }
 
@@ -422,7 +422,7 @@ static void on_changed(Watch *watch, const struct inotify_event *event) {
         if (is_lost || file || is_group)
                 arm_settle(watch, settle_usec);
         if (is_lost || ARRAY_ANY(unit, watch->units, watch->n_units, unit->number == event->wd)) {
-                watch->n_unit_looks = 0;
+                watch->ended_usec = clock_now_usec();
                 arm_units(watch, unit_settle_usec);
         }
 }
@@ -486,7 +486,7 @@ static void on_slow(void *userdata) {
 void watch_start(Watch *watch) {
         const struct sockaddr_nl address = {.nl_family = AF_NETLINK, .nl_groups = 1};
 
-        watch->n_start_looks = ARRAY_LEN(pauses_usec);
+        watch->ended_usec = clock_now_usec();
         loop_set(watch->loop, &watch->slow, clock_now_usec() + slow_usec, on_slow, watch);
         watch->inotify_fd = watch_fd(watch, &watch->inotify,
                                      inotify_init1(IN_CLOEXEC | IN_NONBLOCK), on_inotify);

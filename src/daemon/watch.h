@@ -39,8 +39,8 @@ typedef struct Watch {
         int accounts; /* of the directory of PATH_GROUP; 0: nobody needs the group */
         WatchedUnit *units;
         size_t n_units;
-        unsigned n_unit_looks; /* at units that have ended, as far as one can see, and are not gone */
-        unsigned n_start_looks; /* at units that have started */
+        uint64_t ended_usec; /* when none was known last that has ended, as far as one can see, and is not gone */
+        uint64_t started_usec; /* when a unit was let start last; 0: none was */
         LoopTimer settle, looks, slow;
         uint64_t settle_latest_usec; /* a burst of events is not waited for beyond it */
         bool has_hotplug;
