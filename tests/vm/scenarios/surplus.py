@@ -15,6 +15,9 @@ STANDING = {0: 10, 1: 16}
 SURPLUS = 40
 # All that are in use, surplus pages among them, less the pool of node 1.
 KEPT = sum(STANDING.values()) + SURPLUS - STANDING[1]
+# All that one of the others has. It may run for the instance of node 0, which is not to have less while it does: what
+# it has beyond that were another's from then on, and the instance of node 1 were to have as much anew.
+LOWEST = sum(STANDING.values())
 
 BIND = "/etc/systemd/system/hugeplan.service.d/surplus.conf"
 
@@ -36,14 +39,13 @@ def exactly_as_planned() -> None:
         15: "a little more",
         100: "much more",
         60: "less, by as much as the surplus",
-        20: "less than the surplus",
-        STANDING[0]: "as before",
+        LOWEST: "less than the surplus",
     }.items():
         before = persistent()[0]
         placed({**STANDING, 0: pages}, f"node 0, {how}", {0: max(min(before, KEPT) - pages, 0)})
     check_equal(pools("surplus_hugepages")[1], SURPLUS, "what the other has is untouched by that")
     # The first pages that a pool is given only make the surplus persistent, and are not free.
-    placed({**STANDING, 1: STANDING[1] + SURPLUS // 2}, "node 1 itself", {1: SURPLUS})
+    placed({0: LOWEST, 1: STANDING[1] + SURPLUS // 2}, "node 1 itself", {1: SURPLUS})
     check_equal(pools("surplus_hugepages")[1], 0, "all of its surplus has become its own")
     check_equal(pool(1, "free_hugepages"), SURPLUS // 2, "and what was planned beside it is free")
     placed({0: 60, 1: 80}, "both nodes at once", {1: SURPLUS})
