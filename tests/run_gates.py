@@ -982,6 +982,48 @@ def test_gate_is_gone(host: Host, fixture: str = "one-node") -> None:
         host.stop(daemon)
 
 
+def test_gate_hangs(host: Host, fixture: str = "one-node") -> None:
+    """It says half of it, or does not hear the answer, as long as its owner likes: nobody else waits for it, nor does
+    his own next start."""
+    host.config("20-pg.conf", "[Instance]\nEngine=mariadb\nUnit=pg.service\n")
+    host.config("30-other.conf", "[Instance]\nPages=10\n")
+    call = json.dumps({"method": "org.hugeplan.Manager.Wait",
+                       "parameters": {"instance": "pg", "learned": learned(40)}}).encode() + b"\0"
+    with systemd_of(host, "pg.service") as systemd, contextlib.ExitStack() as stack:
+        daemon = host.start()
+        unit = systemd.units["pg.service"]
+        group = host.path(f"{GROUPS}/pg.service/cgroup.procs")
+
+        def hang() -> bytes:
+            wait_until("it is in the group", lambda: str(os.getpid()) in group.read_text())
+            for said in (call[:-20], call, call * 50):
+                client = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+                clients.append(client)
+                client.connect(str(host.path(SOCKET)))
+                client.sendall(said)
+            return b"said"
+
+        clients: list[socket.socket] = []
+        host.write(f"{GROUPS}/pg.service/cgroup.procs", "")
+        pid, said = as_user(os.getuid(), hang)
+        stack.callback(os.waitpid, pid, 0)
+        stack.callback(os.kill, pid, signal.SIGKILL)
+        unit.set("activating", "start-pre", control=pid)
+        group.write_text(f"{pid}\n")
+        check(os.read(said, 9) == b"said", "it says it")
+        wait_until("it is believed", lambda: wanted(host) == 40 and host.pool(0) == 50)
+        begun = time.monotonic()
+        check("error" not in wait_for(host, "other"), "another's gate passes")
+        check(host.ctl("reload").returncode == 0 and host.pool(0) == 50, "a reload")
+        enter(host, "pg.service")
+        unit.run += 1
+        unit.set("activating", "start-pre", control=os.getpid())
+        reply = wait_for(host, learned=learned(60))
+        check("error" not in reply and wanted(host) == 60, f"its next start: {reply}")
+        check(time.monotonic() - begun < PATIENCE / 2, "and nobody has waited")
+        host.stop(daemon)
+
+
 def test_preference_of_a_version(host: Host, fixture: str = "one-node") -> None:
     """What a new version wants of transparent huge pages is in effect when it starts."""
     host.config("20-pg.conf", "[Instance]\nEngine=mongodb\nUnit=pg.service\n")

@@ -216,6 +216,19 @@ class PrivilegeTest(unittest.TestCase):
         self.assertRegex(said, "no time left to ask|gave no answer within")
         self.assertLess(time.monotonic() - begun, 40, "long before the script ends")
 
+    def test_server_that_lies(self) -> None:
+        """As a script in its place can: what is no number of pages that a host could have is no answer."""
+        self.prepare_server("")
+        program = next(self.directory.rglob("postgres"))
+        for lie in ("-5", "0x40", "40 pages", "$(seq 300000)", "", "40; exit 1"):
+            program.write_text(f"#!/bin/sh\necho {lie}\n")
+            found, _ = self.asked()
+            self.assertFalse(found["exact"], f"{lie}: {found}")
+            self.assertLess(found["sizes"][0]["pages"], 999, f"{lie}: {found}")
+            self.assertIn("an estimate has to do", self.gate(OWNER), lie)
+        program.write_text("#!/bin/sh\necho 99999999999\n")
+        self.assertRegex(self.gate(OWNER), "refused: it comes to 99,999,999,999 pages of 2M .*, and this host has ")
+
     def test_somebody_else_from_the_beginning(self) -> None:
         self.prepare_server("")
         self.assertIn("its size is not known: it belongs to daemon", self.gate(MALLORY))
