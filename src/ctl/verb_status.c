@@ -55,13 +55,13 @@ static const char instance_columns[] =
 
 static void print_rows(const Command *command, const StatusInstance *instances, size_t n) {
         print_columns(command,
-                      ARRAY_TO_JSON(instance, instances, n, status_instance_to_json(instance)),
+                      ARRAY_TO_JSON(instance, instances, n, status_seen_instance_to_json(instance)),
                       instance_columns);
 }
 
 static void print_all(Command *command, const Status *status) {
         const FirstLook *look = command->is_watching ? NULL : first_look_now(command, status);
-        json_t *json = command->json != JSON_OFF ? status_to_json(status) : NULL;
+        json_t *json = command->json != JSON_OFF ? status_seen_to_json(status) : NULL;
 
         if (json) {
                 if (look)
@@ -85,7 +85,7 @@ static int print_status(Command *command, const Status *status, const Config *co
                 if (command->output != OUTPUT_TEXT)
                         print_rows(command, instance, 1);
                 else if (command->json != JSON_OFF)
-                        print_json(command, status_instance_to_json(instance));
+                        print_json(command, status_seen_instance_to_json(instance));
                 else
                         fputs(render_status_instance(command->arena, status, instance,
                                                      &command->render),

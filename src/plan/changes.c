@@ -2,10 +2,9 @@
 #include "plan/changes.h"
 
 #include "base/json.h"
-#include "base/size.h"
 #include "base/text.h"
 
-static const char *const kind_names[] = {
+const char *const change_kind_names[CHANGE_KINDS] = {
         [CHANGE_NONE] = "unchanged",  [CHANGE_ADDED] = "added", [CHANGE_REMOVED] = "removed",
         [CHANGE_REFUSED] = "refused", [CHANGE_GROWN] = "grown", [CHANGE_SHRUNK] = "shrunk",
         [CHANGE_MOVED] = "moved",
@@ -91,7 +90,7 @@ PoolChanges pool_changes_between(Arena *arena, const Topology *before, const Top
 json_t *changes_to_json(const Changes *changes) {
         return VEC_TO_JSON(change, changes,
                            json_pack("{ss ss so so so ss? so}", "instance", change->instance,
-                                     "change", kind_names[change->kind], "pageSizeBytes",
+                                     "change", change_kind_names[change->kind], "pageSizeBytes",
                                      count_to_json(change->page_size_bytes), "pagesBefore",
                                      count_to_json(change->pages_before), "pagesAfter",
                                      count_to_json(change->pages_after), "keptBy", change->kept_by,
@@ -104,81 +103,4 @@ json_t *pool_changes_to_json(const PoolChanges *changes) {
                                      count_to_json(change->page_size_bytes), "from",
                                      count_to_json(change->pages_before), "to",
                                      count_to_json(change->pages_after)));
-}
-
-int pool_change_from_json(const json_t *json, PoolChange *ret) {
-        json_int_t size, before, after;
-        int node;
-
-        if (json_unpack((json_t *) json, "{si sI sI sI}", "node", &node, "pageSizeBytes", &size,
-                        "from", &before, "to", &after) < 0)
-                return -EPROTO;
-        *ret = (PoolChange){(unsigned) node, (uint64_t) size, (uint64_t) before, (uint64_t) after};
-        return 0;
-}
-
-char *pool_change_format(Arena *arena, const PoolChange *change) {
-        return arena_printf(arena, "node %u: %s -> %s pages of %s", change->node,
-                            format_count(arena, change->pages_before),
-                            format_count(arena, change->pages_after),
-                            format_page_size(arena, change->page_size_bytes));
-}
-
-int change_from_json(Arena *arena, const json_t *json, Change *ret) {
-        json_int_t size, before, after, kept;
-        const char *instance, *kind;
-        json_t *kept_by;
-        int i;
-
-        if (json_unpack((json_t *) json, "{ss ss sI sI sI so sI}", "instance", &instance, "change",
-                        &kind, "pageSizeBytes", &size, "pagesBefore", &before, "pagesAfter", &after,
-                        "keptBy", &kept_by, "pagesKept", &kept) < 0 ||
-            (i = text_index(kind_names, ARRAY_LEN(kind_names), kind)) < 0)
-                return -EPROTO;
-        const char *keeper = json_string_value(kept_by);
-
-        *ret = (Change){
-                .instance = text_printable(arena, instance),
-                .kind = (ChangeKind) i,
-                .page_size_bytes = (uint64_t) size,
-                .pages_before = (uint64_t) before,
-                .pages_after = (uint64_t) after,
-                .kept_by = keeper ? text_printable(arena, keeper) : NULL,
-                .kept_pages = (uint64_t) kept,
-        };
-        return 0;
-}
-
-static char *format_kind(Arena *arena, const Change *change) {
-        const char *size = format_page_size(arena, change->page_size_bytes);
-        const char *before = format_count(arena, change->pages_before);
-        const char *after = format_count(arena, change->pages_after);
-
-        switch (change->kind) {
-        case CHANGE_ADDED:
-        case CHANGE_REMOVED:
-        case CHANGE_MOVED:
-                return arena_printf(arena, "%s: %s, %s pages of %s", change->instance,
-                                    kind_names[change->kind],
-                                    change->kind == CHANGE_REMOVED ? before : after, size);
-        case CHANGE_REFUSED:
-                return arena_printf(arena, "%s: refused, it had %s pages of %s", change->instance,
-                                    before, size);
-        case CHANGE_GROWN:
-        case CHANGE_SHRUNK:
-                return arena_printf(arena, "%s: %s from %s to %s pages of %s", change->instance,
-                                    kind_names[change->kind], before, after, size);
-        default:
-                return arena_printf(arena, "%s: unchanged", change->instance);
-        }
-}
-
-char *change_format(Arena *arena, const Change *change) {
-        const char *text = format_kind(arena, change);
-
-        return change->kept_by
-                       ? arena_printf(arena, "%s; %s keeps the %s it runs with until it stops",
-                                      text, change->kept_by,
-                                      format_count(arena, change->kept_pages))
-                       : arena_strdup(arena, text);
 }

@@ -13,7 +13,10 @@ typedef enum ChangeKind {
         CHANGE_GROWN,
         CHANGE_SHRUNK,
         CHANGE_MOVED, /* as many pages, but elsewhere or of another size */
+        CHANGE_KINDS,
 } ChangeKind;
+
+extern const char *const change_kind_names[CHANGE_KINDS];
 
 typedef struct Change {
         const char *instance;

@@ -4,7 +4,6 @@
 #include "base/json.h"
 #include "config/config.h"
 #include "status/json_value.h"
-#include "status/proof.h"
 
 static json_t *hold_to_json(const StatusHold *hold) {
         return json_pack("{ss ss so so so}", "instance", hold->instance, "unit", hold->unit,
@@ -24,7 +23,7 @@ static json_t *ids_to_json(const IdSet *ids) {
 json_t *status_instance_to_json(const StatusInstance *instance) {
         const Reason *reason = &instance->reason;
         return json_pack(
-                "{ss ss? ss? ss? ss so so so so si ss sb sb sb so ss? ss? ss? ss* ss*}", "name",
+                "{ss ss? ss? ss? ss so so so so si ss sb sb sb so ss? ss? ss? ss*}", "name",
                 instance->name, "engine", instance->engine, "unit", instance->unit, "file",
                 instance->file, "verdict", verdict_name(instance->verdict), "pageSizeBytes",
                 instance->page_size_bytes ? count_to_json(instance->page_size_bytes) : json_null(),
@@ -37,8 +36,7 @@ json_t *status_instance_to_json(const StatusInstance *instance) {
                 instance->until_restart ? hold_to_json(instance->until_restart) : json_null(),
                 "reason", reason->text, "reasonId",
                 reason->kind == REASON_NONE ? NULL : reason_id(reason->kind), "remedy",
-                reason->remedy, "configuration", instance->fingerprint, "outcome",
-                instance->proof ? outcome_name(instance->proof->outcome) : NULL);
+                reason->remedy, "configuration", instance->fingerprint);
 }
 
 json_t *problem_to_json(const Diag *problem) {
@@ -78,30 +76,17 @@ json_t *status_to_json(const Status *status) {
                           count_to_json(part->pages), "nodes",
                           id_set_is_empty(&part->nodes) ? json_null() : ids_to_json(&part->nodes),
                           "likely", part->is_likely));
-        json_t *json = json_pack(
-                "{s{ss ss? ss? ss? ss ss*} so so so so so so so}", "host", "verdict",
-                verdict_name(status->verdict), "transparentHugePages", status->thp, "bootId",
-                status->boot_id && *status->boot_id ? status->boot_id : NULL, "phase",
-                status->phase, "version", HUGEPLAN_VERSION, "configuration", status->fingerprint,
-                "pools", pools, "reserved", reserved, "covers", exposures_to_json(&status->covers),
-                "kept", VEC_TO_JSON(hold, &status->left, hold_to_json(hold)), "instances",
-                ARRAY_TO_JSON(instance, status->instances, status->n_instances,
-                              status_instance_to_json(instance)),
-                "problems", problems_to_json(&status->problems), "attempts",
-                VEC_TO_JSON(attempt, &status->attempts, attempt_to_json(attempt)));
-
-        if (!status->page_users)
-                return json;
-        json_t *users = json_array();
-
-        VEC_FOREACH(user, &status->page_users->list) {
-                const StatusInstance *instance = status_find_unit(status, user->unit);
-
-                json_array_append_new(users,
-                                      page_user_to_json(user, instance ? instance->name : NULL));
-        }
-        json_object_set_new(json, "pageUsers", users);
-        return json;
+        return json_pack("{s{ss ss? ss? ss? ss ss*} so so so so so so so}", "host", "verdict",
+                         verdict_name(status->verdict), "transparentHugePages", status->thp,
+                         "bootId", status->boot_id && *status->boot_id ? status->boot_id : NULL,
+                         "phase", status->phase, "version", HUGEPLAN_VERSION, "configuration",
+                         status->fingerprint, "pools", pools, "reserved", reserved, "covers",
+                         exposures_to_json(&status->covers), "kept",
+                         VEC_TO_JSON(hold, &status->left, hold_to_json(hold)), "instances",
+                         ARRAY_TO_JSON(instance, status->instances, status->n_instances,
+                                       status_instance_to_json(instance)),
+                         "problems", problems_to_json(&status->problems), "attempts",
+                         VEC_TO_JSON(attempt, &status->attempts, attempt_to_json(attempt)));
 }
 
 /* A plan shows instances as they would be if it were applied. */

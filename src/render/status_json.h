@@ -9,13 +9,17 @@
 
 #include <jansson.h>
 
-/* New references, owned by the caller. AFTER_RELOAD: NULL where a reload would plan the same. */
+/* New references, owned by the caller. */
 json_t *status_to_json(const Status *status);
 json_t *status_instance_to_json(const StatusInstance *instance);
 json_t *problem_to_json(const Diag *problem);
 json_t *problems_to_json(const Diags *problems);
 json_t *host_writes_to_json(const HostWrites *writes);
 json_t *plan_to_json(const Plan *plan, const HostPlan *host, const Diags *problems);
+
+/* The same with what only hugeplanctl sees: the page users, and whether databases run with their pages. */
+json_t *status_seen_to_json(const Status *status);
+json_t *status_seen_instance_to_json(const StatusInstance *instance);
 
 /* What a daemon has sent, as a value in ARENA; unknown fields are passed over. NULL if it is no
  * status. */

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* What is made of the history that was read: the second half of history.h. */
+#include "base/text.h"
+#include "status/history.h"
+#include "status/status.h"
+
+static bool is_verdict(const HistoryEntry *entry) {
+        Verdict verdict;
+
+        return entry->instances.n == 1 && verdict_from_name(entry->event, &verdict) == 0;
+}
+
+/* The last verdict on the same instance before entry N. */
+static const HistoryEntry *last_verdict(const HistoryEntry *entries, size_t n) {
+        const char *instance = entries[n].instances.items[0];
+
+        while (n-- > 0)
+                if (is_verdict(&entries[n]) && text_equals(entries[n].instances.items[0], instance))
+                        return &entries[n];
+        return NULL;
+}
+
+uint64_t history_unused_since(const HistoryEntries *history, const char *instance) {
+        uint64_t since_usec = 0;
+
+        VEC_FOREACH(entry, history) {
+                if (!source_names_have(&entry->instances, instance))
+                        continue;
+                if (text_equals(entry->event, history_event_name(HISTORY_GATE_PASSED)))
+                        return 0;
+                if (is_verdict(entry))
+                        since_usec = !text_equals(entry->event, verdict_name(VERDICT_READY)) ? 0
+                                     : since_usec > 0 ? since_usec
+                                                      : entry->at_usec;
+        }
+        return since_usec;
+}
+
+void history_fold(HistoryEntries *history) {
+        size_t n = 0;
+
+        VEC_FOREACH(entry, history) {
+                history->items[n] = *entry;
+                const HistoryEntry *last = is_verdict(entry) ? last_verdict(history->items, n)
+                                                             : NULL;
+
+                if (!last || !text_equals(last->boot, entry->boot) ||
+                    !text_equals(last->event, entry->event) ||
+                    !text_equals(last->kind, entry->kind))
+                        n++;
+        }
+        history->n = n;
+}
