@@ -9,11 +9,7 @@
 #include "model/names.h"
 #include "promise/balance.h"
 
-#include <linux/mempolicy.h>
 #include <signal.h>
-#include <string.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 struct Apply {
         Arena *arena;
@@ -100,70 +96,46 @@ static int look_once(const Apply *apply, ApplyResult *result, uint64_t now_usec,
         return 0;
 }
 
-/* The pools of one page size together. */
-typedef struct Sums {
-        uint64_t total_pages, persistent_pages;
-        uint64_t surplus_elsewhere_pages; /* of all nodes but the pool's */
-        bool is_crooked; /* all were read, and one has more surplus pages than pages */
-} Sums;
-
-static Sums sum_pools(const Apply *apply, const PlanPool *pool) {
-        bool is_whole = true;
-        Sums sums = {};
+/* Whether a count that is written to the pool's node would be taken for another one, because of surplus pages; then
+ * *RET_TOTAL is how many pages all nodes have of that size. False where they cannot all be read.
+ * Before 6.7 the kernel adds the surplus pages of the other nodes to what is written. From 6.7 on a node that has more
+ * surplus pages than pages looks as if its count had overflowed, or has it overflow, and the kernel takes all memory
+ * that there is. A node comes to that where the kernel lowers a pool: it takes free pages of a node whose surplus pages
+ * they may be (mm/hugetlb.c, __nr_hugepages_store_common(); the same function in tests/model says how). */
+static bool is_miscounted(const Apply *apply, const PlanPool *pool, uint64_t *ret_total) {
+        bool is_crooked = false;
         Pool now;
 
+        *ret_total = 0;
         ARRAY_FOREACH(node, apply->topology->nodes, apply->topology->n_nodes) {
-                if (probe_pool(apply->root, apply->topology, node->id, pool->page_size_bytes,
-                               &now) < 0) {
-                        is_whole = false;
+                if (!topology_pool(apply->topology, node->id, pool->page_size_bytes))
                         continue;
-                }
-                sums.total_pages += now.total_pages;
-                sums.persistent_pages += pool_persistent_pages(&now);
-                if (node->id != pool->node)
-                        sums.surplus_elsewhere_pages += now.surplus_pages;
-                sums.is_crooked = sums.is_crooked || now.surplus_pages > now.total_pages;
+                if (probe_pool(apply->root, apply->topology, node->id, pool->page_size_bytes,
+                               &now) < 0)
+                        return false;
+                *ret_total += now.total_pages;
+                is_crooked |= apply->adds_surplus ? node->id != pool->node && now.surplus_pages > 0
+                                                  : now.surplus_pages > now.total_pages;
         }
-        sums.is_crooked = sums.is_crooked && is_whole;
-        return sums;
+        return is_crooked;
 }
 
-/* Sets the pool's persistent count to PAGES. */
+/* Sets the pool's persistent count to PAGES. Where that would be miscounted the count of the whole host is set first,
+ * which never is, to what there is: surplus pages become persistent, and none come or go. What was to be written is of
+ * no use then, for it was planned by other counts. */
 static void set_count(const Apply *apply, const ApplyResult *result, uint64_t pages,
                       ApplyOperation *operation) {
         const PlanPool *pool = result->step.pool;
-        const Sums sums = sum_pools(apply, pool);
+        uint64_t total;
 
-        operation->path = topology_pool_path(apply->arena, apply->topology, pool->node,
-                                             pool->page_size_bytes, "nr_hugepages");
-        /* For a kernel that would miscount: the sum of all nodes, through the file that takes and frees pages
-         * on the writer's own nodes only. That one has always been right. Who may not bind himself (the
-         * sandbox of our own unit forbids it) takes the surplus off what is written to the node's file: too
-         * much by at most the surplus where the count is less than that, and never below what was found. */
-        if (apply->adds_surplus && sums.surplus_elsewhere_pages > 0) {
-                uint64_t less = MAX(sub_floored(pages, sums.surplus_elsewhere_pages),
-                                    MIN(pool->found_pages, pages));
-
-                operation->is_bound = true;
-                operation->unbound_path = operation->path;
-                operation->unbound_text = arena_printf(apply->arena, "%" PRIu64 "\n", less);
-                operation->path = page_size_path(apply->arena, PATH_HUGEPAGES,
-                                                 pool->page_size_bytes, "nr_hugepages_mempolicy");
-                pages += sub_floored(sums.persistent_pages, result->reached_pages);
-        }
-        /* When the kernel lowers a pool it takes free pages of a node whose surplus pages they may be, and then
-         * the node has more of these than pages. From 6.7 on a count that is written to any node looks as if it
-         * had overflowed then, or does, and the kernel takes all memory that there is (mm/hugetlb.c,
-         * __nr_hugepages_store_common(); the same function in tests/model says how). The count of the whole host
-         * is right: when it is what there is, surplus pages become persistent, and none come or go. What was to
-         * be written is of no use then, for it was planned by other counts. */
-        if (!apply->adds_surplus && sums.is_crooked) {
-                operation->is_straightening = true;
-                operation->path = page_size_path(apply->arena, PATH_HUGEPAGES,
-                                                 pool->page_size_bytes, "nr_hugepages");
-                pages = sums.total_pages;
-        }
-        operation->text = arena_printf(apply->arena, "%" PRIu64 "\n", pages);
+        operation->is_straightening = is_miscounted(apply, pool, &total);
+        operation->path = operation->is_straightening
+                                  ? page_size_path(apply->arena, PATH_HUGEPAGES,
+                                                   pool->page_size_bytes, "nr_hugepages")
+                                  : topology_pool_path(apply->arena, apply->topology, pool->node,
+                                                       pool->page_size_bytes, "nr_hugepages");
+        operation->text = arena_printf(apply->arena, "%" PRIu64 "\n",
+                                       operation->is_straightening ? total : pages);
 }
 
 static ApplyOperation make_operation(const Apply *apply, const ApplyResult *result,
@@ -332,33 +304,13 @@ bool apply_next(Apply *apply, uint64_t now_usec, ApplyOperation *ret) {
         return false;
 }
 
-/* Has this thread take memory from one node only, or from any again. */
-static int bind_thread(unsigned node, bool is_bound) {
-        enum { WORD_BITS = 8 * sizeof(unsigned long) };
-        unsigned long nodes[ID_SET_MAX / WORD_BITS] = {};
-
-        nodes[node / WORD_BITS] = 1ul << (node % WORD_BITS);
-        /* The kernel looks at one bit less than it is told of. */
-        long r = is_bound ? syscall(SYS_set_mempolicy, MPOL_BIND, nodes, ID_SET_MAX + 1)
-                          : syscall(SYS_set_mempolicy, MPOL_DEFAULT, NULL, 0);
-
-        return r < 0 ? -errno : 0;
-}
-
 int apply_perform(const Root *root, const ApplyOperation *operation) {
         sigset_t all, before;
 
         sigfillset(&all);
         pthread_sigmask(SIG_SETMASK, &all, &before);
-        bool is_bound = operation->is_bound && root_is_host(root);
-        int r = is_bound ? bind_thread(operation->node, true) : 0;
+        int r = root_write_attribute(root, operation->path, operation->text);
 
-        if (r == -EPERM)
-                r = root_write_attribute(root, operation->unbound_path, operation->unbound_text);
-        else if (r == 0)
-                r = root_write_attribute(root, operation->path, operation->text);
-        if (is_bound)
-                bind_thread(operation->node, false);
         pthread_sigmask(SIG_SETMASK, &before, NULL);
         return r;
 }

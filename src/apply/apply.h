@@ -18,12 +18,9 @@ typedef struct ApplyOperation {
         EscalationMove move;
         unsigned node;
         uint64_t page_size_bytes;
-        uint64_t pages_before;    /* persistent */
-        bool is_bound;            /* written under a memory policy of NODE only: see apply.c */
-        const char *path;         /* of the attribute */
-        const char *text;         /* to write into it */
-        const char *unbound_path; /* the same for who may not set a memory policy; NULL: not bound */
-        const char *unbound_text;
+        uint64_t pages_before; /* persistent */
+        const char *path;      /* of the attribute */
+        const char *text;      /* to write into it */
         bool is_straightening; /* writes something else, after which all counts are others: see apply.c */
 } ApplyOperation;
 

@@ -38,29 +38,12 @@ static void check_write(History *history, const ApplyOperation *operation, const
                                           " of them found, and now has %" PRIu64,
                                           node, was, *found, is);
                         /* Whoever has reserved pages that were about to go has surplus ones. */
-                        if (!was_overtaken && !(operation->is_bound && history->is_sandboxed) &&
-                            after.surplus[i][node] > before->surplus[i][node])
+                        if (!was_overtaken && after.surplus[i][node] > before->surplus[i][node])
                                 break_off(history, "made surplus",
                                           "node %u: %" PRIu64 " surplus pages, and %" PRIu64
                                           " after our write",
                                           node, before->surplus[i][node], after.surplus[i][node]);
                 }
-}
-
-/* As its unit's sandbox has it, or as root has it outside of it. */
-static int perform(History *history, const ApplyOperation *operation) {
-        KernelProcess *self = kernel_self(history->kernel);
-        int r;
-
-        if (!operation->is_bound)
-                return apply_perform(history->root, operation);
-        if (history->is_sandboxed)
-                return root_write_attribute(history->root, operation->unbound_path,
-                                            operation->unbound_text);
-        kernel_set_policy(self, kernel_bind(operation->node));
-        r = apply_perform(history->root, operation);
-        kernel_set_policy(self, (KernelPolicy){});
-        return r;
 }
 
 /* Between what it has read and what it writes there is time for others. *LAST is who came before the last
@@ -83,9 +66,7 @@ static bool meanwhile(History *history, Actor *last) {
         return true;
 }
 
-/* Before 6.7 a count that is written to a node takes the surplus of all others on top, which who may not
- * bind himself cannot avoid (apply.c): then the pools are not what was planned. False: the daemon was
- * killed. */
+/* False: the daemon was killed. */
 static bool work(History *history) {
         Actor last = ACTOR_HUGEPLAN;
         ApplyOperation operation;
@@ -94,13 +75,11 @@ static bool work(History *history) {
                keeper_next(history->keeper, history->now_usec, &operation)) {
                 bool was_overtaken = meanwhile(history, &last);
                 PoolCounts before = pool_counts(history);
-                int r = perform(history, &operation);
+                int r = apply_perform(history->root, &operation);
 
                 say(history, "        %s <- %s%s", operation.path,
                     text_excerpt(history->arena, operation.text, 40), r < 0 ? " (fails)" : "");
                 check_write(history, &operation, &before, was_overtaken);
-                if (operation.is_bound && history->is_sandboxed)
-                        history->is_over = true;
                 if (model_root_is_dead(history->root))
                         break;
                 keeper_done(history->keeper, &operation, r, 1000);

@@ -120,7 +120,6 @@ typedef struct History {
         Root *root;
         unsigned n_nodes, n_sizes;
         uint64_t vm_nodes; /* the cpuset of machine.slice/vm; 0: it has none */
-        bool is_sandboxed; /* the daemon may not set a memory policy */
         Described described[DESCRIBED];
         Unit units[UNITS];
         Stranger strangers[STRANGERS];

@@ -305,7 +305,6 @@ void world_make(History *history) {
         say(history, "seed %" PRIu64 "\n%s", history->options->seed, host);
         history->kernel = kernel_new(host);
         history->root = model_root_new(history->kernel);
-        history->is_sandboxed = chance(history, 50);
         make_groups(history);
         find_pages(history);
         write_host_file(history);

@@ -417,22 +417,19 @@ static void test_surplus(void **state) {
         assert_text(run.trace.string, "2M@0:write42");
 }
 
-/* Kernels before 6.7 add the surplus of other nodes to what a node's file is given: they are told
- * the sum of all nodes, under a memory policy of one. */
+/* Kernels before 6.7 add the surplus of other nodes to what a node's file is given: the host's count is set first, to
+ * what is there. */
 static void test_surplus_elsewhere(void **state) {
         static const char node_file[] =
                 "/sys/devices/system/node/node0/hugepages/hugepages-2048kB/nr_hugepages";
-        static const char bound_file[] =
-                "/sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages_mempolicy";
+        static const char host_file[] = "/sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages";
         static const struct {
-                const char *release, *surplus, *path, *text, *unbound;
+                const char *release, *surplus, *path, *text;
         } kernels[] = {
-                /* 10 on node 1, 12 on node 0. Less than the surplus cannot be said to the node's file, nor less than
-                 * was found. */
-                {"6.1.0-30-amd64\n", "20\n", bound_file, "22\n", "4\n"},
-                {"6.1.0-30-amd64\n", "5\n", bound_file, "37\n", "7\n"},
-                {"6.1.0-30-amd64\n", "0\n", node_file, "12\n", NULL},
-                {"6.7.0\n", "20\n", node_file, "12\n", NULL},
+                {"6.1.0-30-amd64\n", "20\n", host_file, "34\n"},
+                {"6.1.0-30-amd64\n", "5\n", host_file, "34\n"},
+                {"6.1.0-30-amd64\n", "0\n", node_file, "12\n"},
+                {"6.7.0\n", "20\n", node_file, "12\n"},
         };
         const Tree *tree = *state;
         ApplyOperation operation;
@@ -446,11 +443,10 @@ static void test_surplus_elsewhere(void **state) {
                 Run run = run_new(tree, "Pages=12\nPageSize=2M\nNodes=0");
 
                 assert_true(apply_next(run.apply, 0, &operation));
-                assert_int_equal(operation.is_bound, kernels[i].unbound != NULL);
+                assert_int_equal(operation.is_straightening,
+                                 text_equals(kernels[i].path, host_file));
                 assert_text(operation.path, kernels[i].path);
                 assert_text(operation.text, kernels[i].text);
-                assert_text(operation.unbound_path, kernels[i].unbound ? node_file : NULL);
-                assert_text(operation.unbound_text, kernels[i].unbound);
         }
 }
 
@@ -461,8 +457,8 @@ static void test_more_surplus_than_pages(void **state) {
         static const struct {
                 const char *release, *surplus;
         } kernels[] = {
-                {"6.18.0\n", "5\n"}, /* the one where it is done */
-                {"6.18.0\n", "3\n"},
+                {"6.18.0\n", "5\n"},
+                {"6.18.0\n", "3\n"}, /* the one where it is not done */
                 {"6.1.0-30-amd64\n", "5\n"},
         };
         const Tree *tree = *state;
@@ -478,8 +474,8 @@ static void test_more_surplus_than_pages(void **state) {
                 Run run = run_new(tree, "Pages=12\nPageSize=2M\nNodes=0");
 
                 assert_true(apply_next(run.apply, 0, &operation));
-                assert_int_equal(operation.is_straightening, i == 0);
-                if (i == 0) {
+                assert_int_equal(operation.is_straightening, i != 1);
+                if (i != 1) {
                         assert_text(operation.path, host_file);
                         assert_text(operation.text, "7\n");
                 }
@@ -851,26 +847,9 @@ static void test_unit_cgroup(void **state) {
         assert_null(unit_cgroup_running(tree->root, tree->arena, "none.service"));
 }
 
-/* On a captured host there is no thread to be bound: what is to be written is. */
-static void test_bound_on_captured_host(void **state) {
-        static const ApplyOperation operation = {.path = "/bound",
-                                                 .text = "42\n",
-                                                 .unbound_path = "/unbound",
-                                                 .unbound_text = "7\n",
-                                                 .is_bound = true};
-        const Tree *tree = *state;
-
-        tree_write(tree, "/bound", "0\n");
-        tree_write(tree, "/unbound", "0\n");
-        assert_int_equal(apply_perform(tree->root, &operation), 0);
-        assert_text(tree_read(tree, "/bound"), "42\n");
-        assert_text(tree_read(tree, "/unbound"), "0\n");
-}
-
 TEST_FILE(apply) {
         const struct CMUnitTest tests[] = {
                 TREE_TEST(test_order),
-                TREE_TEST(test_bound_on_captured_host),
                 TREE_TEST(test_lowered_first),
                 TREE_TEST(test_attempts),
                 TREE_TEST(test_gone),

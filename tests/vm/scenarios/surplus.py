@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Another has pages beyond the pool of node 1, as nr_overcommit_hugepages lets it: surplus ones, that
-a kernel before 6.7 adds to whatever is written to node 0. Each pool gets the count that is planned
-all the same, upwards and downwards, but that the kernel keeps as many persistent pages as are in use
-anywhere: what is to go beyond that stays until the other has gone."""
+a kernel before 6.7 adds to whatever is written to node 0. They are made ordinary pages of the pool
+first, for as long as the other has them; then each pool gets the count that is planned, upwards and
+downwards."""
 
 from pathlib import Path
 
@@ -13,24 +13,9 @@ from scenario import Boot, Node, Scenario
 OVERCOMMIT = Path("/proc/sys/vm/nr_overcommit_hugepages")
 STANDING = {0: 10, 1: 16}
 SURPLUS = 40
-# All that are in use, surplus pages among them, less the pool of node 1.
-KEPT = sum(STANDING.values()) + SURPLUS - STANDING[1]
 # All that one of the others has. It may run for the instance of node 0, which is not to have less while it does: what
 # it has beyond that were another's from then on, and the instance of node 1 were to have as much anew.
 LOWEST = sum(STANDING.values())
-
-BIND = "/etc/systemd/system/hugeplan.service.d/surplus.conf"
-
-
-def as_shipped() -> None:
-    """What is planned is there, and no more beside it than the surplus."""
-    surplus_on_node_1()
-    for pages in (100, 60, STANDING[0]):
-        configure("on0", f"[Instance]\nPages={pages}\nNodes=0\n")
-        reload()
-        check_equal(instance("on0")["verdict"], "ready", f"as shipped: {pages} pages are ready")
-        found = persistent()[0]
-        check(pages <= found <= max(pages, KEPT), f"as shipped: {pages} pages stand", found)
 
 
 def exactly_as_planned() -> None:
@@ -41,12 +26,9 @@ def exactly_as_planned() -> None:
         60: "less, by as much as the surplus",
         LOWEST: "less than the surplus",
     }.items():
-        before = persistent()[0]
-        placed({**STANDING, 0: pages}, f"node 0, {how}", {0: max(min(before, KEPT) - pages, 0)})
-    check_equal(pools("surplus_hugepages")[1], SURPLUS, "what the other has is untouched by that")
-    # The first pages that a pool is given only make the surplus persistent, and are not free.
+        placed({**STANDING, 0: pages}, f"node 0, {how}", {1: SURPLUS})
+    check_equal(pools("surplus_hugepages"), {0: 0, 1: 0}, "what the other has are ordinary pages")
     placed({0: LOWEST, 1: STANDING[1] + SURPLUS // 2}, "node 1 itself", {1: SURPLUS})
-    check_equal(pools("surplus_hugepages")[1], 0, "all of its surplus has become its own")
     check_equal(pool(1, "free_hugepages"), SURPLUS // 2, "and what was planned beside it is free")
     placed({0: 60, 1: 80}, "both nodes at once", {1: SURPLUS})
     for name in ("first", "beyond"):
@@ -84,8 +66,5 @@ def persistent() -> dict[int, int]:
 SCENARIO = Scenario(
     nodes=(Node("1G"), Node("1G")),
     files={"/etc/hugeplan.d/00-host.conf": "[Host]\n"},
-    boots=(
-        Boot(as_shipped),
-        Boot(exactly_as_planned, files={BIND: "[Service]\nSystemCallFilter=set_mempolicy\n"}),
-    ),
+    boots=(Boot(exactly_as_planned),),
 )
