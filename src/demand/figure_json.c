@@ -4,6 +4,7 @@
 #include "base/json.h"
 #include "base/size.h"
 #include "base/text.h"
+#include "demand/page_counts.h"
 
 #include <string.h>
 
@@ -244,4 +245,11 @@ int figures_from_json(Arena *arena, const json_t *json, const char *instance,
         }
         *ret = figures;
         return 0;
+}
+
+json_t *page_counts_to_json(const PageCounts *counts) {
+        return VEC_TO_JSON(count, counts,
+                           json_pack("{so so}", "pageSizeBytes",
+                                     count_to_json(count->page_size_bytes), "pages",
+                                     count_to_json(count->pages)));
 }

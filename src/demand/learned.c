@@ -82,17 +82,3 @@ Reason learned_beyond(Arena *arena, const Config *config, const InstanceConfig *
                         beyond = bound_check(arena, config, instance, topology, count);
         return beyond;
 }
-
-uint64_t learned_by_rule(const InstanceConfig *instance, uint64_t page_size_bytes, uint64_t pages) {
-        const Learned *learned = &instance->learned;
-        uint64_t by_rule = page_counts_find(&learned->by_rule, page_size_bytes);
-        uint64_t base = page_counts_find(&learned->pages, page_size_bytes);
-        uint64_t taken = learned->is_exact ? base : 0;
-
-        if (seen_is_known(instance) &&
-            base == page_counts_find(&learned->seen.base, page_size_bytes))
-                taken = MAX(taken, page_counts_find(&learned->seen.pages, page_size_bytes));
-        if (by_rule == 0 || taken <= by_rule)
-                return pages;
-        return mul_div(pages, by_rule, taken);
-}

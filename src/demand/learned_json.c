@@ -6,23 +6,6 @@
 
 #include <string.h>
 
-json_t *learned_to_json(const Learned *learned) {
-        json_t *json = json_pack("{so sb}", "pages", page_counts_to_json(&learned->pages), "exact",
-                                 learned->is_exact);
-
-        if (learned->by_rule.n > 0)
-                json_object_set_new(json, "byRule", page_counts_to_json(&learned->by_rule));
-        if (learned->is_fixed)
-                json_object_set_new(json, "fixed", json_true());
-        if (learned->is_of_running)
-                json_object_set_new(json, "running", json_true());
-        if (learned->version)
-                json_object_set_new(json, "version", json_string(learned->version));
-        if (learned->settings)
-                json_object_set_new(json, "settings", json_string(learned->settings));
-        return json;
-}
-
 /* Each returns 0 or -EINVAL. What is not there, or null, is not known. */
 
 static int take_counts(Arena *arena, const json_t *json, const InstanceConfig *instance,

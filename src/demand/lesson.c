@@ -3,6 +3,7 @@
 
 #include "base/size.h"
 #include "base/text.h"
+#include "demand/learned_json.h"
 #include "demand/page_counts.h"
 #include "demand/seen.h"
 
@@ -128,4 +129,43 @@ Learned learned_of(Arena *arena, const Lesson *lesson) {
         };
 
         return learned;
+}
+
+json_t *learned_to_json(const Learned *learned) {
+        json_t *json = json_pack("{so sb}", "pages", page_counts_to_json(&learned->pages), "exact",
+                                 learned->is_exact);
+
+        if (learned->by_rule.n > 0)
+                json_object_set_new(json, "byRule", page_counts_to_json(&learned->by_rule));
+        if (learned->is_fixed)
+                json_object_set_new(json, "fixed", json_true());
+        if (learned->is_of_running)
+                json_object_set_new(json, "running", json_true());
+        if (learned->version)
+                json_object_set_new(json, "version", json_string(learned->version));
+        if (learned->settings)
+                json_object_set_new(json, "settings", json_string(learned->settings));
+        return json;
+}
+
+uint64_t learned_by_rule(const InstanceConfig *instance, uint64_t page_size_bytes, uint64_t pages) {
+        const Learned *learned = &instance->learned;
+        uint64_t by_rule = page_counts_find(&learned->by_rule, page_size_bytes);
+        uint64_t base = page_counts_find(&learned->pages, page_size_bytes);
+        uint64_t taken = learned->is_exact ? base : 0;
+
+        if (seen_is_known(instance) &&
+            base == page_counts_find(&learned->seen.base, page_size_bytes))
+                taken = MAX(taken, page_counts_find(&learned->seen.pages, page_size_bytes));
+        if (by_rule == 0 || taken <= by_rule)
+                return pages;
+        return mul_div(pages, by_rule, taken);
+}
+
+const SmallTables *seen_small_tables(const InstanceConfig *instance) {
+        const Seen *seen = &instance->learned.seen;
+
+        return seen->small_tables.bytes > 0 && text_equals(seen->unit, instance->unit)
+                       ? &seen->small_tables
+                       : NULL;
 }

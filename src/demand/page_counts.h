@@ -18,10 +18,6 @@ char *page_counts_value(Arena *arena, const PageCounts *counts);
  * be counted. NULL, or what is wrong with it. */
 const char *page_count_check(const PageCount *count, const Topology *topology);
 
-/* Whether that is more than the host's memory: such a figure is refused to whoever starts with it, and never kept. NULL,
- * or a sentence. */
-const char *page_count_beyond(Arena *arena, const PageCount *count, const Topology *topology);
-
 /* [{"pageSizeBytes": 2097152, "pages": 1081}], each size once: the one form in which they are handed on. 0, or -EINVAL
  * where one of them is no figure. */
 json_t *page_counts_to_json(const PageCounts *counts);

@@ -14,23 +14,6 @@ const char *page_count_check(const PageCount *count, const Topology *topology) {
         return NULL;
 }
 
-const char *page_count_beyond(Arena *arena, const PageCount *count, const Topology *topology) {
-        uint64_t memory = topology_memory_bytes(topology);
-
-        if (memory == 0 || mul_saturated(count->pages, count->page_size_bytes) <= memory)
-                return NULL;
-        return arena_printf(arena, "it comes to %s, and this host has %s of memory",
-                            format_page_count_and_size(arena, count->pages, count->page_size_bytes),
-                            format_size(arena, memory));
-}
-
-json_t *page_counts_to_json(const PageCounts *counts) {
-        return VEC_TO_JSON(count, counts,
-                           json_pack("{so so}", "pageSizeBytes",
-                                     count_to_json(count->page_size_bytes), "pages",
-                                     count_to_json(count->pages)));
-}
-
 int page_counts_from_json(Arena *arena, const json_t *json, const Topology *topology,
                           PageCounts *ret) {
         const json_t *row, *size, *pages;

@@ -11,14 +11,6 @@ bool seen_is_known(const InstanceConfig *instance) {
         return seen->pages.n > 0 && text_equals(seen->unit, instance->unit);
 }
 
-const SmallTables *seen_small_tables(const InstanceConfig *instance) {
-        const Seen *seen = &instance->learned.seen;
-
-        return seen->small_tables.bytes > 0 && text_equals(seen->unit, instance->unit)
-                       ? &seen->small_tables
-                       : NULL;
-}
-
 Seen seen_of_unit(const InstanceConfig *instance) {
         const Learned *learned = &instance->learned;
 

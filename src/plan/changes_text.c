@@ -3,6 +3,7 @@
 #include "base/size.h"
 #include "base/text.h"
 #include "plan/changes.h"
+#include "plan/host_plan.h"
 
 int pool_change_from_json(const json_t *json, PoolChange *ret) {
         json_int_t size, before, after;
@@ -79,4 +80,9 @@ char *change_format(Arena *arena, const Change *change) {
                                       text, change->kept_by,
                                       format_count(arena, change->kept_pages))
                        : arena_strdup(arena, text);
+}
+
+char *host_write_format(Arena *arena, const HostWrite *write) {
+        return arena_printf(arena, "%s: %s -> %s", write->path,
+                            write->before ? write->before : "not known", write->value);
 }

@@ -16,11 +16,6 @@ HostPlan host_plan_make(Arena *arena, const HostPlanInput *input, Diags *problem
         };
 }
 
-char *host_write_format(Arena *arena, const HostWrite *write) {
-        return arena_printf(arena, "%s: %s -> %s", write->path,
-                            write->before ? write->before : "not known", write->value);
-}
-
 size_t host_plan_count(const HostPlan *plan) {
         return plan->thp.writes.n + plan->limits.writes.n;
 }

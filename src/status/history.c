@@ -34,12 +34,7 @@ const char *history_event_kind(HistoryEvent event) {
         { field, offsetof(HistoryEntry, member), false }
 #define NUMBER_FIELD(field, member) \
         { field, offsetof(HistoryEntry, member), true }
-static const char instance_field[] = "HUGEPLAN_INSTANCE"; /* as often as there are instances */
-static const struct {
-        const char *name;
-        size_t at;
-        bool is_number;
-} fields[] = {
+const HistoryField history_fields[] = {
         TEXT_FIELD("MESSAGE", text),
         NUMBER_FIELD("PRIORITY", level),
         TEXT_FIELD("HUGEPLAN_EVENT", event),
@@ -54,12 +49,13 @@ static const struct {
         TEXT_FIELD("CONFIG_FILE", file),
         NUMBER_FIELD("CONFIG_LINE", line),
 };
+const size_t n_history_fields = ARRAY_LEN(history_fields);
 
-static const char *field_value(Arena *arena, const HistoryEntry *entry, size_t i) {
-        const void *at = (const char *) entry + fields[i].at;
+static const char *field_value(Arena *arena, const HistoryEntry *entry, const HistoryField *field) {
+        const void *at = (const char *) entry + field->at;
         const HistoryNumber *number = at;
 
-        if (!fields[i].is_number)
+        if (!field->is_number)
                 return *(const char *const *) at;
         return number->is_known ? arena_printf(arena, "%" PRIu64, number->value) : NULL;
 }
@@ -67,37 +63,15 @@ static const char *field_value(Arena *arena, const HistoryEntry *entry, size_t i
 SourceNames history_to_fields(Arena *arena, const HistoryEntry *entry) {
         SourceNames list = {};
 
-        for (size_t i = 0; i < ARRAY_LEN(fields); i++) {
-                const char *value = field_value(arena, entry, i);
+        ARRAY_FOREACH(field, history_fields, n_history_fields) {
+                const char *value = field_value(arena, entry, field);
 
                 if (value)
-                        *vec_push(arena, &list) = arena_printf(arena, "%s=%s", fields[i].name,
+                        *vec_push(arena, &list) = arena_printf(arena, "%s=%s", field->name,
                                                                text_printable(arena, value));
         }
         VEC_FOREACH(instance, &entry->instances)
-                *vec_push(arena, &list) = arena_printf(arena, "%s=%s", instance_field, *instance);
+                *vec_push(arena, &list) =
+                        arena_printf(arena, HISTORY_INSTANCE_FIELD "=%s", *instance);
         return list;
-}
-
-void history_take_field(Arena *arena, HistoryEntry *entry, const char *field, size_t length) {
-        const char *text = arena_strndup(arena, field, length), *equals = strchr(text, '=');
-
-        if (!equals)
-                return;
-        const char *name = arena_strdup_to(arena, text, equals);
-        const char *value = text_printable(arena, equals + 1);
-
-        if (text_equals(name, instance_field))
-                *vec_push(arena, &entry->instances) = value;
-        for (size_t i = 0; i < ARRAY_LEN(fields); i++) {
-                void *at = (char *) entry + fields[i].at;
-                uint64_t number;
-
-                if (!text_equals(name, fields[i].name))
-                        continue;
-                if (!fields[i].is_number)
-                        *(const char **) at = value;
-                else if (parse_u64(value, &number) == 0)
-                        *(HistoryNumber *) at = HISTORY_NUMBER(number);
-        }
 }

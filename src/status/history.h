@@ -62,6 +62,17 @@ typedef struct HistoryEntry {
 
 typedef VEC(HistoryEntry) HistoryEntries;
 
+/* A field of the journal: a text of HistoryEntry, or a HistoryNumber, AT an offset. */
+typedef struct HistoryField {
+        const char *name;
+        size_t at;
+        bool is_number;
+} HistoryField;
+
+extern const HistoryField history_fields[];
+extern const size_t n_history_fields;
+#define HISTORY_INSTANCE_FIELD "HUGEPLAN_INSTANCE" /* as often as there are instances */
+
 /* The entry as fields, "NAME=VALUE" each; in ARENA. What is not known has none. */
 SourceNames history_to_fields(Arena *arena, const HistoryEntry *entry);
 

@@ -1,8 +1,31 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What is made of the history that was read: the second half of history.h. */
+/* History as it is read: the second half of history.h. */
 #include "base/text.h"
 #include "status/history.h"
 #include "status/status.h"
+
+void history_take_field(Arena *arena, HistoryEntry *entry, const char *field, size_t length) {
+        const char *text = arena_strndup(arena, field, length), *equals = strchr(text, '=');
+
+        if (!equals)
+                return;
+        const char *name = arena_strdup_to(arena, text, equals);
+        const char *value = text_printable(arena, equals + 1);
+
+        if (text_equals(name, HISTORY_INSTANCE_FIELD))
+                *vec_push(arena, &entry->instances) = value;
+        ARRAY_FOREACH(known, history_fields, n_history_fields) {
+                void *at = (char *) entry + known->at;
+                uint64_t number;
+
+                if (!text_equals(name, known->name))
+                        continue;
+                if (!known->is_number)
+                        *(const char **) at = value;
+                else if (parse_u64(value, &number) == 0)
+                        *(HistoryNumber *) at = HISTORY_NUMBER(number);
+        }
+}
 
 static bool is_verdict(const HistoryEntry *entry) {
         Verdict verdict;
