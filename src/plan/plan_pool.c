@@ -150,22 +150,6 @@ static void keep_loose(Planner *planner, size_t k, const Promise *row) {
         }
 }
 
-/* Of one pool and kind, the first. */
-static void sort_limits(Planner *planner) {
-        const PoolLimits *limits = planner->input->limits;
-
-        for (int kind = 0; kind < 2; kind++)
-                planner->limits[kind] =
-                        ARENA_ARRAY(planner->arena, const PoolLimit *, planner->plan->n_pools);
-        for (size_t i = limits ? limits->n : 0; i > 0; i--) {
-                const PoolLimit *limit = &limits->items[i - 1];
-                const PlanPool *pool = planner_pool(planner, limit->node, limit->page_size_bytes);
-
-                if (pool)
-                        planner->limits[limit->cannot_demote][pool - planner->plan->pools] = limit;
-        }
-}
-
 void planner_add_pools(Planner *planner) {
         const Topology *topology = planner_topology(planner);
         const Ledger *ledger = planner->input->ledger;
@@ -199,7 +183,6 @@ void planner_add_pools(Planner *planner) {
                 }
                 lay_promises_of_others(planner, k, plan->pools + first, plan->n_pools - first);
         }
-        sort_limits(planner);
         if (planner->input->is_restarted)
                 return;
         VEC_FOREACH(hold, &ledger->holds)
@@ -256,7 +239,13 @@ void planner_share(Planner *planner) {
 /* ---- capacity ---- */
 
 const PoolLimit *planner_limit(const Planner *planner, const PlanPool *pool, bool cannot_demote) {
-        return planner->limits[cannot_demote][pool - planner->plan->pools];
+        const PoolLimits *limits = planner->input->limits;
+
+        return !limits ? NULL
+                       : VEC_FIND(limit, limits,
+                                  limit->node == pool->node &&
+                                          limit->page_size_bytes == pool->page_size_bytes &&
+                                          limit->cannot_demote == cannot_demote);
 }
 
 /* What the pool has to hold so far: pages that are not ours to grant, and granted ones. */

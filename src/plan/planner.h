@@ -31,9 +31,7 @@ typedef struct Planner {
         uint64_t *auto_bytes; /* likewise: what instances with Memory=auto may still have together */
         Promises *promises;   /* by index of the page size */
         VEC(Kept) kept;       /* by owner and pool, as addresses */
-        /* By index of the pool, what trying has shown: that it grows no further, or cannot be demoted. */
-        const PoolLimit **limits[2];
-        uint64_t n_grants; /* so many times pages were granted to an instance, or taken back */
+        uint64_t n_grants;    /* so many times pages were granted to an instance, or taken back */
         VEC(Claims) claims;
 } Planner;
 
