@@ -77,6 +77,7 @@ Status *local_status(Command *command, const Look *look, const char *phase) {
         StatusInput input = look_status_input(look, look->plan);
 
         input.phase = phase;
+        input.is_alone = look->starting != NULL;
         Status *status = status_judge(command->arena, &input);
 
         diags_add_all(&status->problems, &look->guard_problems);

@@ -85,28 +85,21 @@ static int tell_with_page_users(Command *command, const Status *status,
 /* ---- without the daemon ---- */
 
 /* The unit is about to start, so its pages must be available now, whoever reserved them. */
-static void judge_start(Command *command, const Look *look, StatusInstance *instance) {
-        const PlanInstance *planned = plan_find(look->plan, instance->name);
-        StatusInput input = look_status_input(look, look->plan);
-
+static void judge_start(Command *command, StatusInstance *instance) {
         if (instance->pages_wanted == 0)
                 return;
-        PlanInstance wanted = *planned;
-
-        wanted.pages_granted = planned->pages_wanted;
-        Lack lack = status_lack_for(command->arena, &input, &wanted);
-
-        if (lack.pages == 0) {
+        if (instance->lack.pages == 0) {
                 instance->verdict = VERDICT_READY;
                 instance->reason = (Reason){};
                 return;
         }
         instance->verdict = instance->shortage == SHORTAGE_DEGRADE ? VERDICT_DEGRADED
                                                                    : VERDICT_REFUSED;
-        instance->reason = (Reason){REASON_TAKEN,
-                                    arena_printf(command->arena, "%s of its pages are not free",
-                                                 format_count(command->arena, lack.pages)),
-                                    DAEMON_REMEDY ", which reserves them"};
+        instance->reason =
+                (Reason){REASON_TAKEN,
+                         arena_printf(command->arena, "%s of its pages are not free",
+                                      format_count(command->arena, instance->lack.pages)),
+                         DAEMON_REMEDY ", which reserves them"};
 }
 
 /* What the files say of the instance; false where there is none of that name. What cannot be read lets
@@ -125,7 +118,7 @@ static bool judge_alone(Command *command, const char *name, Status **ret_status,
         *ret_status = local_status(command, look, "no daemon");
         *ret = *status_find(*ret_status, name);
         if (is_starting && ret->verdict != VERDICT_INVALID)
-                judge_start(command, look, ret);
+                judge_start(command, ret);
         if (is_starting && verdict_lets_start(ret->verdict)) {
                 ret->reason = mounts_judge_start(command->root, command->arena, described);
                 if (ret->reason.kind != REASON_NONE)

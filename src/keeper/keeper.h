@@ -196,10 +196,9 @@ bool keeper_was_refused(const Keeper *keeper, const char *instance, const char *
  * that it is another; judged again after each that is let start. {} before the first. */
 typedef struct GateView {
         Arena *arena;         /* all that is returned is in it, until the next one is tried */
-        const Status *status; /* NULL: nothing is judged, or something has changed since */
+        const Status *status; /* by SEEN; NULL: nothing is judged, or something has changed since */
         Arena *seen_arena;
-        Look *seen;            /* whose counts and units stand; NULL: nothing was looked at */
-        const Look *judged_by; /* what STATUS was judged by; NULL: something else */
+        Look *seen; /* whose counts and units stand; NULL: nothing was looked at */
 } GateView;
 
 /* Takes note that GATE, if it is one, is about to start. Who tries several does that for all before he tries the first:

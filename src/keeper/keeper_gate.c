@@ -69,7 +69,6 @@ void keeper_forget_refused(Keeper *keeper, uint64_t now_usec) {
 static void view_forget(GateView *view) {
         view->seen_arena = arena_free(view->seen_arena);
         view->seen = NULL;
-        view->judged_by = NULL;
         view->status = NULL;
 }
 
@@ -293,23 +292,6 @@ static GateAnswer refuse(Keeper *keeper, GateView *view, const Gate *gate, const
         return GATE_REFUSE;
 }
 
-/* What it lacks to start at this moment: as it was judged, where nothing has changed since. False: that cannot be read. */
-static bool find_lack(const Keeper *keeper, GateView *view, const PlanInstance *planned,
-                      const StatusInstance *instance, bool is_judged_now, Lack *ret) {
-        LookInput look_input = keeper_look_input(keeper);
-
-        look_input.seen = is_judged_now ? view->seen : see(keeper, view);
-        if (look_input.seen && look_input.seen == view->judged_by) {
-                *ret = instance->lack;
-                return true;
-        }
-        const Look *now = look_at_host(view->arena, &look_input);
-        StatusInput input = look_status_input(now, keeper->look->plan);
-
-        *ret = status_lack_for_start(view->arena, &input, planned);
-        return now->fault.error == 0;
-}
-
 /* Its part is what is left over: as long as a more important one is short, and it is tried again for that, it waits. */
 static bool waits_for_others(const Keeper *keeper, Arena *arena, const Gate *gate,
                              const PlanInstance *planned, Reason *ret_reason) {
@@ -325,47 +307,6 @@ static bool waits_for_others(const Keeper *keeper, Arena *arena, const Gate *gat
                                       other->demand->config->name),
                          "it starts with its part when that one has them, or WaitTimeout= is over"};
         return true;
-}
-
-/* Where it is answered, others' pages are other ones. */
-static GateAnswer judge_starting(Keeper *keeper, GateView *view, Gate *gate, bool may_try,
-                                 bool is_judged_now, StatusInstance *instance, Reason *ret_reason) {
-        Arena *arena = view->arena;
-        const Status *status = view->status;
-        const PlanInstance *planned = plan_find(keeper->look->plan, gate->instance);
-        bool may_start = verdict_lets_start(instance->verdict);
-        Lack lack = {};
-
-        /* Others may take its pages: by how much less, is how much nearer a round has brought it. */
-        if ((may_start || planned->exposed.kind != REASON_NONE) &&
-            !find_lack(keeper, view, planned, instance, is_judged_now, &lack))
-                return GATE_WAIT;
-        uint64_t missing = lack.pages > 0 ? lack.pages : instance->pages_wanted;
-
-        if ((!may_start && instance->verdict != VERDICT_INVALID) ||
-            (lack.pages > 0 && instance->shortage == SHORTAGE_REFUSE)) {
-                if (may_try_again(keeper, gate, may_try, missing))
-                        return GATE_WAIT;
-                *ret_reason = lack.pages > 0 ? plan_explain_lack(arena, planned, &lack)
-                                             : instance->reason;
-                return may_come(keeper, gate, ret_reason) ? GATE_PENDING
-                                                          : refuse(keeper, view, gate, ret_reason);
-        }
-        if (!may_start) {
-                *ret_reason = instance->reason;
-                return refuse(keeper, view, gate, ret_reason);
-        }
-        if (waits_for_others(keeper, arena, gate, planned, ret_reason))
-                return GATE_PENDING;
-        *ret_reason = mounts_judge_start(keeper->root, arena, planned->demand->config);
-        if (ret_reason->kind != REASON_NONE)
-                return refuse(keeper, view, gate, ret_reason);
-        if (lack.pages > 0) {
-                instance->verdict = VERDICT_DEGRADED;
-                instance->reason = plan_explain_lack(arena, planned, &lack);
-        }
-        *ret_reason = let_start(keeper, view, status, planned, gate, &lack);
-        return ret_reason->kind == REASON_NONE ? GATE_PASS : refuse(keeper, view, gate, ret_reason);
 }
 
 /* ---- within a unit that runs ---- */
@@ -386,52 +327,71 @@ static Lack find_restart_lack(Keeper *keeper, GateView *view, const PlanInstance
         const InstanceConfig *config = planned->demand->config;
         const LedgerHold *hold = ledger_hold(keeper->look->ledger, config->unit, config->name);
         LookInput look_input = keeper_look_input(keeper);
-
-        *ret_has_ended = false;
-        if (!hold || hold->is_tentative || planned->pages_wanted == 0)
-                return (Lack){};
         PlanStartings starting = {};
 
+        if (!hold || hold->is_tentative || planned->pages_wanted == 0)
+                return (Lack){};
         vec_push_all(arena, &starting, &keeper->starting);
         *vec_push(arena, &starting) =
                 (PlanStarting){config->name, config->unit, hold->run, hold->policy, false};
         look_input.starting = &starting;
         look_input.seen = see(keeper, view);
         const Look *now = look_at_host(arena, &look_input);
-        StatusInput input = look_status_input(now, keeper->look->plan);
+        const StatusInput input = look_status_input(now, keeper->look->plan);
 
         *ret_has_ended = now->fault.error == 0 && has_ended(hold, now);
-        return *ret_has_ended ? status_lack_for_start(arena, &input, planned) : (Lack){};
+        return *ret_has_ended ? status_find(status_judge(arena, &input), config->name)->lack
+                              : (Lack){};
 }
 
-/* Somebody who does not start, or starts within a unit that runs and has its pages already, if they are there. */
-static GateAnswer judge_asking(Keeper *keeper, GateView *view, Gate *gate, bool may_try,
-                               StatusInstance *instance, Reason *ret_reason) {
-        const PlanInstance *planned = plan_find(keeper->look->plan, gate->instance);
+/* ---- answering ---- */
+
+/* Who starts needs its pages now. Who only asks, or starts within a unit that runs and has its pages already, is told
+ * whether they are there. */
+static GateAnswer judge_gate(Keeper *keeper, GateView *view, Gate *gate, bool may_try,
+                             StatusInstance *instance, Reason *ret_reason) {
+        Arena *arena = view->arena;
         const Status *status = view->status;
-        bool may_start = verdict_lets_start(instance->verdict), has_ended = false;
+        const PlanInstance *planned = plan_find(keeper->look->plan, gate->instance);
+        bool is_valid = instance->verdict != VERDICT_INVALID, has_ended = false;
+        bool may_start = verdict_lets_start(instance->verdict);
         Lack lack = {};
 
-        if (may_start && instance->is_running)
+        /* Others may take its pages: by how much less, is how much nearer a round has brought it. */
+        if (gate->is_starting && (may_start || planned->exposed.kind != REASON_NONE))
+                lack = instance->lack;
+        else if (may_start && instance->is_running)
                 lack = find_restart_lack(keeper, view, planned, &has_ended);
-        if (lack.pages > 0)
-                instance->reason = plan_explain_lack(view->arena, planned, &lack);
+        if (lack.pages > 0 && is_valid)
+                instance->reason = plan_explain_lack(arena, planned, &lack);
         may_start = may_start && (lack.pages == 0 || instance->shortage == SHORTAGE_DEGRADE);
-        if (!may_start && instance->verdict != VERDICT_INVALID &&
-            (gate->n_rounds == 0 || (gate->is_restarting && lack.pages > 0)) &&
+        bool is_worth_it = gate->is_starting || gate->n_rounds == 0 ||
+                           (gate->is_restarting && lack.pages > 0);
+
+        if (!may_start && is_valid && is_worth_it &&
             may_try_again(keeper, gate, may_try, lack.pages ? lack.pages : instance->pages_wanted))
                 return GATE_WAIT;
         *ret_reason = instance->reason;
-        if (!may_start)
-                return instance->verdict != VERDICT_INVALID && may_come(keeper, gate, ret_reason)
-                               ? GATE_PENDING
-                               : GATE_REFUSE;
-        if (lack.pages > 0)
+        if (!may_start && is_valid && may_come(keeper, gate, ret_reason))
+                return GATE_PENDING;
+        if (may_start && gate->is_starting) {
+                if (waits_for_others(keeper, arena, gate, planned, ret_reason))
+                        return GATE_PENDING;
+                const Reason no_mount =
+                        mounts_judge_start(keeper->root, arena, planned->demand->config);
+
+                may_start = no_mount.kind == REASON_NONE;
+                *ret_reason = may_start ? *ret_reason : no_mount;
+        }
+        if (may_start && lack.pages > 0)
                 instance->verdict = VERDICT_DEGRADED;
-        if (!gate->is_restarting || !has_ended)
+        if (may_start && !gate->is_starting && !(gate->is_restarting && has_ended))
                 return GATE_PASS;
-        *ret_reason = let_start(keeper, view, status, planned, gate, &lack);
-        return ret_reason->kind == REASON_NONE ? GATE_PASS : GATE_REFUSE;
+        if (may_start)
+                *ret_reason = let_start(keeper, view, status, planned, gate, &lack);
+        if (may_start && ret_reason->kind == REASON_NONE)
+                return GATE_PASS;
+        return gate->is_starting ? refuse(keeper, view, gate, ret_reason) : GATE_REFUSE;
 }
 
 bool keeper_was_refused(const Keeper *keeper, const char *instance, const char *run) {
@@ -469,21 +429,20 @@ GateAnswer keeper_try_gate(Keeper *keeper, GateView *view, Gate *gate, bool may_
         if (!gate->is_starting && may_try && gate->n_rounds == 0 &&
             keeper->asked.config->host.on_drift == DRIFT_REPORT)
                 note_drift(keeper, view);
-        bool is_judged_now = !view->status;
+        /* Who starts is judged by what is so at this moment, and by nothing that cannot be read. */
+        Look *seen = gate->is_starting || !view->status ? see(keeper, view) : view->seen;
 
-        if (is_judged_now) {
+        if (!seen && gate->is_starting)
+                return GATE_WAIT;
+        if (!view->status) {
                 arena_free(view->arena);
                 view->arena = arena_new();
-                view->judged_by = see(keeper, view);
-                view->status = keeper_judge_seen(keeper, view->arena, view->judged_by);
+                view->status = keeper_judge_seen(keeper, view->arena, seen);
         }
         *ret_instance = *status_find(view->status, gate->instance);
         if (ret_instance->verdict == VERDICT_PENDING)
                 return GATE_WAIT;
-        if (gate->is_starting)
-                return judge_starting(keeper, view, gate, may_try, is_judged_now, ret_instance,
-                                      ret_reason);
-        return judge_asking(keeper, view, gate, may_try, ret_instance, ret_reason);
+        return judge_gate(keeper, view, gate, may_try, ret_instance, ret_reason);
 }
 
 void keeper_time_out_gate(Keeper *keeper, GateView *view, const Gate *gate, const Reason *reason) {

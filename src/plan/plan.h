@@ -56,6 +56,7 @@ typedef struct PlanInput {
         const PoolLimits *limits;      /* NULL: none known */
         const PlanStartings *starting; /* NULL: none */
         bool is_restarted;             /* as if every unit that runs had been stopped */
+        bool is_alone; /* nobody reserves: who starts at this moment needs all that it wants, and comes first */
         /* There may be instances that are not known: no pool is lowered. */
         bool is_incomplete;
 } PlanInput;
@@ -144,9 +145,28 @@ uint64_t plan_node_shortage_bytes(const HostConfig *host, const Node *node);
 /* Why an instance is short, or else why it does not start; REASON_NONE: it starts with all it wants. */
 const Reason *plan_reason(const PlanInstance *instance);
 
-/* The instance as somebody who is to start with what it was granted. Refers to INSTANCE. */
+/* With how many pages an instance is to start. */
+static inline uint64_t plan_starter_pages(const PlanInput *input, const PlanInstance *instance) {
+        return input->is_alone ? instance->pages_wanted : instance->pages_granted;
+}
+
+/* The instance as somebody who is to start. Refers to INSTANCE. */
 Starter plan_starter(const PlanInput *input, const Promises *promises,
                      const PlanInstance *instance);
+
+/* Who is to start with pages of one size, the most important ones first, and what each lacks beside those who run and
+ * those before it. */
+typedef struct PlanStarters {
+        PlanInstance **instances;
+        Starter *starters;
+        Lack *lacks;
+        size_t n;
+} PlanStarters;
+
+/* IS_RUNNING by index of the instance; FREE_PAGES by index of the node. */
+PlanStarters plan_find_starters(Arena *arena, const PlanInput *input, const Plan *plan,
+                                const bool *is_running, const Promises *promises,
+                                const uint64_t *free_pages);
 
 /* Whether the unit of an instance runs, by HOLD, with other pages than are planned: it has the new ones from its
  * next start on. */

@@ -68,13 +68,14 @@ static bool raise_in(Planner *planner, size_t k, const IdSet *nodes, uint64_t pa
 Starter plan_starter(const PlanInput *input, const Promises *promises,
                      const PlanInstance *instance) {
         const char *name = instance->demand->config->name;
+        uint64_t pages = plan_starter_pages(input, instance);
         Starter starter = {
                 .instance = name,
                 .unit = instance->demand->config->unit,
                 .policy = instance->demand->policy,
                 .grants = instance->grants,
                 .n_grants = instance->n_grants,
-                .pages = sub_floored(instance->pages_granted, promises_loose_pages(promises, name)),
+                .pages = sub_floored(pages, promises_loose_pages(promises, name)),
                 .has_mount = index_find(promises->mounts, name),
         };
 
@@ -83,8 +84,7 @@ Starter plan_starter(const PlanInput *input, const Promises *promises,
         const Promise *row = index_find(promises->by_instance, name);
 
         if (starter.has_mount && row && row->mount_of)
-                starter.pages =
-                        MIN(starter.pages, sub_floored(instance->pages_granted, row->used_pages));
+                starter.pages = MIN(starter.pages, sub_floored(pages, row->used_pages));
         if (input->starting)
                 VEC_FOREACH(starting, input->starting)
                         if (!starting->is_refused && text_equals(starting->instance, name)) {
@@ -100,40 +100,31 @@ static bool can_wait(const Planner *planner, const Starter *starter) {
                !(starter && starter->is_now);
 }
 
-/* Who starts later, and what it lacks. */
-typedef struct Starters {
-        PlanInstance **instances;
-        Starter *starters;
-        Lack *lacks;
-        size_t n;
-} Starters;
+PlanStarters plan_find_starters(Arena *arena, const PlanInput *input, const Plan *plan,
+                                const bool *is_running, const Promises *promises,
+                                const uint64_t *free_pages) {
+        uint64_t page_size_bytes = promises->topology->page_sizes[promises->size].bytes;
+        PlanStarters found = {.instances = ARENA_ARRAY(arena, PlanInstance *, plan->n_instances)};
 
-static Starters find_starters(const Planner *planner, size_t k) {
-        Arena *arena = planner->arena;
-        Plan *plan = planner->plan;
-        const Index *started = plan_index_started(arena, planner->input);
-        Starters found = {.instances = ARENA_ARRAY(arena, PlanInstance *, plan->n_instances)};
-        uint64_t page_size_bytes = planner_topology(planner)->page_sizes[k].bytes;
+        for (size_t i = 0; i < plan->n_instances; i++) {
+                PlanInstance *instance = &plan->instances[i];
 
-        /* Those that do not run yet, the most important ones first. */
-        ARRAY_FOREACH(instance, plan->instances, plan->n_instances)
-                if (instance->pages_granted > 0 && instance->page_size_bytes == page_size_bytes &&
-                    !plan_is_running(planner->input, started, instance->demand->config,
-                                     instance->hold))
+                if (!is_running[i] && instance->page_size_bytes == page_size_bytes &&
+                    plan_starter_pages(input, instance) > 0 &&
+                    (!input->is_alone || plan_starter(input, promises, instance).is_now))
                         found.instances[found.n++] = instance;
+        }
         qsort(found.instances, found.n, sizeof(*found.instances), plan_compare_instances);
         found.starters = ARENA_ARRAY(arena, Starter, found.n);
         found.lacks = ARENA_ARRAY(arena, Lack, found.n);
         for (size_t i = 0; i < found.n; i++)
-                found.starters[i] =
-                        plan_starter(planner->input, &planner->promises[k], found.instances[i]);
-        promises_admit(arena, &planner->promises[k], free_then(planner, k), found.starters, found.n,
-                       found.lacks);
+                found.starters[i] = plan_starter(input, promises, found.instances[i]);
+        promises_admit(arena, promises, free_pages, found.starters, found.n, found.lacks);
         return found;
 }
 
 /* They must find their pages even if those that run take theirs in the worst order. */
-static bool cover_starters(Planner *planner, size_t k, const Starters *found) {
+static bool cover_starters(Planner *planner, size_t k, const PlanStarters *found) {
         for (size_t i = 0; i < found->n; i++)
                 if (!can_wait(planner, &found->starters[i]) &&
                     raise_in(planner, k, &found->lacks[i].nodes, found->lacks[i].pages))
@@ -167,44 +158,49 @@ static bool cover_units(Planner *planner, size_t k) {
                               raise_for_unit, &cover);
 }
 
-static void add_covers(Planner *planner, size_t k, const Starters *found) {
+static void add_covers(Planner *planner, size_t k, const PlanStarters *found) {
         Arena *arena = planner->arena;
         uint64_t *cover_pages = ARENA_ARRAY(arena, uint64_t, planner_topology(planner)->n_nodes);
-        bool has_cover = false;
 
         ARRAY_FOREACH(pool, planner->plan->pools, planner->plan->n_pools)
-                if (planner_size_index(planner, pool) == k && pool->cover_pages > 0) {
+                if (planner_size_index(planner, pool) == k)
                         cover_pages[planner_node_index(planner, pool)] = pool->cover_pages;
-                        has_cover = true;
-                }
-        if (!has_cover)
-                return;
         const Exposures covers = promises_covered(arena, &planner->promises[k],
                                                   free_then(planner, k), cover_pages,
-                                                  found->starters, found->n);
+                                                  found->starters, found->lacks, found->n);
 
         vec_push_all(arena, &planner->plan->covers, &covers);
 }
 
 void planner_cover(Planner *planner) {
         const Topology *topology = planner_topology(planner);
+        const PlanInput *input = planner->input;
+        const Plan *plan = planner->plan;
 
-        if (planner->input->is_restarted)
+        if (input->is_restarted)
                 return;
+        const Index *started = plan_index_started(planner->arena, input);
+        bool *is_running = ARENA_ARRAY(planner->arena, bool, plan->n_instances);
+
+        for (size_t i = 0; i < plan->n_instances; i++)
+                is_running[i] = plan_is_running(input, started, plan->instances[i].demand->config,
+                                                plan->instances[i].hold);
+
         for (size_t k = 0; k < topology->n_page_sizes; k++) {
-                Starters found;
+                PlanStarters found;
 
                 do {
                         while (cover_units(planner, k))
                                 ;
-                        found = find_starters(planner, k);
+                        found = plan_find_starters(planner->arena, input, plan, is_running,
+                                                   &planner->promises[k], free_then(planner, k));
                 } while (cover_starters(planner, k, &found));
                 for (size_t i = 0; i < found.n; i++)
                         if (found.lacks[i].pages > 0)
                                 found.instances[i]->exposed = plan_explain_lack(
                                         planner->arena, found.instances[i], &found.lacks[i]);
                 Exposures left = promises_exposures(planner->arena, &planner->promises[k],
-                                                    free_then(planner, k));
+                                                    free_then(planner, k), false);
 
                 vec_push_all(planner->arena, &planner->plan->exposures, &left);
                 add_covers(planner, k, &found);

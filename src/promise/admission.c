@@ -95,54 +95,32 @@ static uint64_t share_in(const Admission *admission, const Starter *starter, con
         return starter->pages;
 }
 
-/* The units that may take most of some nodes, the first of those that may take as much. Who is confined to the nodes
- * has there what is his own, and comes behind all who might take it elsewhere. */
-typedef struct Takers {
-        struct Taker {
-                const Promise *row; /* NULL: nobody who is known may take any */
-                uint64_t pages;
-                bool is_confined;
-        } first, second;
-} Takers;
-
-static bool is_confined(const Promise *row, const IdSet *nodes) {
-        return row->policy.kind == MEMORY_POLICY_BIND &&
-               id_set_is_subset(&row->policy.nodes, nodes);
-}
-
-static bool goes_before(const struct Taker *taker, const struct Taker *other) {
-        if (taker->pages == 0 || other->pages == 0 || taker->is_confined == other->is_confined)
-                return taker->pages > other->pages;
-        return other->is_confined;
-}
-
-static Takers find_takers(const Reach *reach, const IdSet *nodes) {
-        Takers takers = {};
+/* The unit, SELF apart, that may take most of NODES, and how many pages; NULL: none may take more than PAGES, which
+ * nobody knows. A unit that is confined to the nodes has its own pages there, and comes behind all who might take
+ * theirs elsewhere. */
+static uint64_t find_taker(const Reach *reach, const IdSet *nodes, const Promise *self,
+                           uint64_t pages, const char **ret_unit, bool *ret_is_kept) {
+        const Promise *taker = NULL;
+        bool is_confined = false;
+        uint64_t most = 0;
 
         VEC_FOREACH(row, &reach->promises->list) {
-                const struct Taker taker = {row, row->unit ? reach_most(reach, row, nodes) : 0,
-                                            is_confined(row, nodes)};
+                uint64_t here = row->unit && row != self ? reach_most(reach, row, nodes) : 0;
+                bool is_bound = row->policy.kind == MEMORY_POLICY_BIND &&
+                                id_set_is_subset(&row->policy.nodes, nodes);
 
-                if (goes_before(&taker, &takers.first)) {
-                        takers.second = takers.first;
-                        takers.first = taker;
-                } else if (goes_before(&taker, &takers.second))
-                        takers.second = taker;
+                if (here == 0 || (taker && (is_bound == is_confined ? here <= most : is_bound)))
+                        continue;
+                taker = row;
+                most = here;
+                is_confined = is_bound;
         }
-        return takers;
-}
-
-/* The one that may take most, SELF apart, and how many pages; NULL: nobody who is known may take more than PAGES, that
- * nobody knows. */
-static uint64_t pick_taker(const Takers *takers, const Promise *self, uint64_t pages,
-                           const char **ret_unit, bool *ret_is_kept) {
-        const struct Taker *taker = takers->first.row == self ? &takers->second : &takers->first;
-        bool is_known = taker->pages > pages && !(taker->is_confined && pages > 0);
-
-        *ret_unit = is_known ? taker->row->unit : NULL;
-        *ret_is_kept = is_known && (taker->row->policy.kind == MEMORY_POLICY_BIND ||
-                                    taker->row->policy.kind == MEMORY_POLICY_INTERLEAVE);
-        return is_known ? taker->pages : pages;
+        if (most <= pages || (is_confined && pages > 0))
+                taker = NULL;
+        *ret_unit = taker ? taker->unit : NULL;
+        *ret_is_kept = taker && (taker->policy.kind == MEMORY_POLICY_BIND ||
+                                 taker->policy.kind == MEMORY_POLICY_INTERLEAVE);
+        return taker ? most : pages;
 }
 
 /* What the starter's own mount has of NODES, and is counted there. */
@@ -184,11 +162,10 @@ static Lack find_lack(const Admission *admission, const Starter *starter) {
                 const IdSet own = starter->policy.kind == MEMORY_POLICY_BIND
                                           ? id_set_common(&starter->policy.nodes, &worst.nodes)
                                           : worst.nodes;
-                const Takers takers = find_takers(&admission->reach, &own);
 
                 worst.taker_pages =
-                        MIN(worst.taken_pages,
-                            pick_taker(&takers, NULL, unknown, &worst.taker, &worst.is_taker_kept));
+                        MIN(worst.taken_pages, find_taker(&admission->reach, &own, NULL, unknown,
+                                                          &worst.taker, &worst.is_taker_kept));
         }
         return worst;
 }
@@ -251,7 +228,6 @@ uint64_t promises_lost_pages(const Promises *promises, const char *unit,
 typedef struct BoundSet {
         IdSet nodes;
         uint64_t needed_pages, only_pages;
-        Takers takers;
 } BoundSet;
 
 typedef VEC(BoundSet) BoundSets;
@@ -267,7 +243,6 @@ static const BoundSet *bound_set(Arena *arena, BoundSets *sets, const Reach *rea
                 .nodes = *nodes,
                 .needed_pages = reach_needed(reach, nodes),
                 .only_pages = only_in(reach->promises, nodes),
-                .takers = find_takers(reach, nodes),
         };
         return set;
 }
@@ -285,8 +260,8 @@ static bool can_be_exposed(const Promise *row, uint64_t pages) {
         return row->unit && row->policy.kind == MEMORY_POLICY_BIND && pages > 0;
 }
 
-static Exposures find_exposures(Arena *arena, const Promises *promises, const uint64_t *free_pages,
-                                bool with_coming) {
+Exposures promises_exposures(Arena *arena, const Promises *promises, const uint64_t *free_pages,
+                             bool with_coming) {
         Reach reach = reach_new(arena, promises, free_pages, with_coming);
         Exposures exposures = {};
         BoundSets sets = {};
@@ -306,20 +281,11 @@ static Exposures find_exposures(Arena *arena, const Promises *promises, const ui
 
                 if (exposure.pages == 0)
                         continue;
-                exposure.taker_pages = pick_taker(&set->takers, row, reach_unknown(&reach),
+                exposure.taker_pages = find_taker(&reach, &set->nodes, row, reach_unknown(&reach),
                                                   &exposure.taker, &exposure.is_taker_kept);
                 *vec_push(arena, &exposures) = exposure;
         }
         return exposures;
-}
-
-Exposures promises_exposures(Arena *arena, const Promises *promises, const uint64_t *free_pages) {
-        return find_exposures(arena, promises, free_pages, false);
-}
-
-Exposures promises_coming_exposures(Arena *arena, const Promises *promises,
-                                    const uint64_t *free_pages) {
-        return find_exposures(arena, promises, free_pages, true);
 }
 
 static uint64_t pages_of(const Exposures *exposures, const char *unit) {
@@ -328,38 +294,20 @@ static uint64_t pages_of(const Exposures *exposures, const char *unit) {
         return exposure ? exposure->pages : 0;
 }
 
-static void add_covered(Arena *arena, Exposures *covers, const Reach *bare,
+static void add_covered(Arena *arena, Exposures *covers, const Promises *promises,
                         const uint64_t *cover_pages, Exposure cover) {
-        const Promises *promises = bare->promises;
-
         cover.page_size_bytes = promises->topology->page_sizes[promises->size].bytes;
         cover.pages = MIN(cover.pages, reach_sum_in(promises, cover_pages, &cover.nodes));
-        if (cover.pages == 0)
-                return;
-        *vec_push(arena, covers) = cover;
-}
-
-static void add_covered_starters(Arena *arena, Exposures *covers, const Reach *bare,
-                                 const uint64_t *free_pages, const uint64_t *cover_pages,
-                                 const Starter *starters, size_t n) {
-        Lack *covered = ARENA_ARRAY(arena, Lack, n), *lacks = ARENA_ARRAY(arena, Lack, n);
-
-        promises_admit(arena, bare->promises, free_pages, starters, n, covered);
-        promises_admit(arena, bare->promises, bare->free_pages, starters, n, lacks);
-        for (size_t i = 0; i < n; i++)
-                add_covered(arena, covers, bare, cover_pages,
-                            (Exposure){.unit = starters[i].unit ? starters[i].unit
-                                                                : starters[i].instance,
-                                       .nodes = lacks[i].nodes,
-                                       .pages = sub_floored(lacks[i].pages, covered[i].pages),
-                                       .taker = lacks[i].taker,
-                                       .taker_pages = lacks[i].taker_pages});
+        if (cover.pages > 0)
+                *vec_push(arena, covers) = cover;
 }
 
 Exposures promises_covered(Arena *arena, const Promises *promises, const uint64_t *free_pages,
-                           const uint64_t *cover_pages, const Starter *starters, size_t n) {
+                           const uint64_t *cover_pages, const Starter *starters, const Lack *lacks,
+                           size_t n) {
         const Topology *topology = promises->topology;
         uint64_t *bare_pages = ARENA_ARRAY(arena, uint64_t, topology->n_nodes);
+        Lack *bare_lacks = ARENA_ARRAY(arena, Lack, n);
         Exposures covers = {};
         IdSet nodes = {};
 
@@ -370,19 +318,26 @@ Exposures promises_covered(Arena *arena, const Promises *promises, const uint64_
         }
         if (id_set_is_empty(&nodes))
                 return covers;
-        const Reach bare = reach_new(arena, promises, bare_pages, true);
-        const Exposures left = promises_coming_exposures(arena, promises, free_pages);
-        const Exposures exposures = promises_coming_exposures(arena, promises, bare_pages);
+        const Exposures left = promises_exposures(arena, promises, free_pages, true);
+        const Exposures exposures = promises_exposures(arena, promises, bare_pages, true);
 
         VEC_FOREACH(exposure, &exposures) {
                 Exposure cover = *exposure;
 
                 cover.pages = sub_floored(cover.pages, pages_of(&left, cover.unit));
-                add_covered(arena, &covers, &bare, cover_pages, cover);
+                add_covered(arena, &covers, promises, cover_pages, cover);
         }
-        add_covered_starters(arena, &covers, &bare, free_pages, cover_pages, starters, n);
+        promises_admit(arena, promises, bare_pages, starters, n, bare_lacks);
+        for (size_t i = 0; i < n; i++)
+                add_covered(arena, &covers, promises, cover_pages,
+                            (Exposure){.unit = starters[i].unit ? starters[i].unit
+                                                                : starters[i].instance,
+                                       .nodes = bare_lacks[i].nodes,
+                                       .pages = sub_floored(bare_lacks[i].pages, lacks[i].pages),
+                                       .taker = bare_lacks[i].taker,
+                                       .taker_pages = bare_lacks[i].taker_pages});
         if (covers.n == 0)
-                add_covered(arena, &covers, &bare, cover_pages,
+                add_covered(arena, &covers, promises, cover_pages,
                             (Exposure){.nodes = nodes, .pages = UINT64_MAX});
         return covers;
 }

@@ -55,6 +55,7 @@ typedef struct Judge {
         /* By index of the instance: what its unit runs with; whether it runs. */
         const LedgerHold **holds;
         bool *is_running;
+        PlanStarters *starters; /* by index of the page size */
 } Judge;
 
 static PlanInput plan_input_of(const StatusInput *input) {
@@ -65,6 +66,7 @@ static PlanInput plan_input_of(const StatusInput *input) {
                 .ledger = input->ledger,
                 .use = input->use,
                 .starting = input->starting,
+                .is_alone = input->is_alone,
         };
 }
 
@@ -370,93 +372,49 @@ static const PlanInstance **in_order(Arena *arena, const Plan *plan) {
         return order;
 }
 
-/* Those that are granted pages of the size of index K and do not run, and their places in ORDER; how many. */
-static size_t find_starters(const Judge *judge, const PlanInstance *const *order, size_t k,
-                            Starter *starters, size_t *places) {
+/* By index of the instance; also fills the judge's starters. */
+static Lack *find_lacks(Judge *judge) {
         const PlanInput input = plan_input_of(judge->input);
-        size_t n = 0;
-
-        for (size_t i = 0; i < judge->input->plan->n_instances; i++) {
-                if (order[i]->page_size_bytes != input.topology->page_sizes[k].bytes ||
-                    order[i]->pages_granted == 0 || is_running(judge, order[i]))
-                        continue;
-                starters[n] = plan_starter(&input, &judge->promises[k], order[i]);
-                places[n++] = i;
-        }
-        return n;
-}
-
-/* By place in ORDER. */
-static Lack *find_lacks(const Judge *judge, const PlanInstance *const *order) {
-        size_t n_instances = judge->input->plan->n_instances;
-        const Topology *topology = judge->input->topology;
-        Lack *lacks = ARENA_ARRAY(judge->arena, Lack, n_instances);
-        Lack *found = ARENA_ARRAY(judge->arena, Lack, n_instances);
-        Starter *starters = ARENA_ARRAY(judge->arena, Starter, n_instances);
-        size_t *places = ARENA_ARRAY(judge->arena, size_t, n_instances);
+        const Topology *topology = input.topology;
+        const Plan *plan = judge->input->plan;
+        Lack *lacks = ARENA_ARRAY(judge->arena, Lack, plan->n_instances);
 
         /* Of a size that the kernel has no longer there is nothing. */
-        for (size_t i = 0; i < n_instances; i++)
-                if (topology_page_size_index(topology, order[i]->page_size_bytes) < 0)
-                        lacks[i].pages = order[i]->pages_granted;
+        for (size_t i = 0; i < plan->n_instances; i++)
+                if (topology_page_size_index(topology, plan->instances[i].page_size_bytes) < 0)
+                        lacks[i].pages = plan_starter_pages(&input, &plan->instances[i]);
+        judge->starters = ARENA_ARRAY(judge->arena, PlanStarters, topology->n_page_sizes);
         for (size_t k = 0; k < topology->n_page_sizes; k++) {
-                size_t n = find_starters(judge, order, k, starters, places);
+                const PlanStarters found = plan_find_starters(
+                        judge->arena, &input, plan, judge->is_running, &judge->promises[k],
+                        topology_free_pages(judge->arena, topology, k));
 
-                promises_admit(judge->arena, &judge->promises[k],
-                               topology_free_pages(judge->arena, topology, k), starters, n, found);
-                for (size_t i = 0; i < n; i++)
-                        lacks[places[i]] = found[i];
+                for (size_t i = 0; i < found.n; i++)
+                        lacks[found.instances[i] - plan->instances] = found.lacks[i];
+                judge->starters[k] = found;
         }
         return lacks;
 }
 
-static void judge_covers(Judge *judge, const PlanInstance *const *order) {
+static void judge_covers(Judge *judge) {
         Status *status = judge->status;
         const Topology *topology = judge->input->topology;
-        size_t n_instances = judge->input->plan->n_instances;
-        Starter *starters = ARENA_ARRAY(judge->arena, Starter, n_instances);
-        size_t *places = ARENA_ARRAY(judge->arena, size_t, n_instances);
 
         for (size_t k = 0; k < topology->n_page_sizes; k++) {
+                const PlanStarters *found = &judge->starters[k];
                 uint64_t *pages = ARENA_ARRAY(judge->arena, uint64_t, topology->n_nodes);
 
                 ARRAY_FOREACH(pool, status->pools, status->n_pools)
                         if (pool->page_size_bytes == topology->page_sizes[k].bytes)
                                 pages[topology_node_index(topology, pool->node)] =
                                         pool->cover_pages;
-                const Exposures covers = promises_covered(
-                        judge->arena, &judge->promises[k],
-                        topology_free_pages(judge->arena, topology, k), pages, starters,
-                        find_starters(judge, order, k, starters, places));
+                const Exposures covers =
+                        promises_covered(judge->arena, &judge->promises[k],
+                                         topology_free_pages(judge->arena, topology, k), pages,
+                                         found->starters, found->lacks, found->n);
 
                 vec_push_all(judge->arena, &status->covers, &covers);
         }
-}
-
-Lack status_lack_for_start(Arena *arena, const StatusInput *input, const PlanInstance *instance) {
-        const Judge judge = judge_new(arena, input);
-        const PlanInstance **order = in_order(arena, input->plan);
-        const Lack *lacks = find_lacks(&judge, order);
-        size_t i = 0;
-
-        while (order[i] != instance)
-                i++;
-        return lacks[i];
-}
-
-Lack status_lack_for(Arena *arena, const StatusInput *input, const PlanInstance *instance) {
-        PlanInput plan_input = plan_input_of(input);
-        int k = topology_page_size_index(input->topology, instance->page_size_bytes);
-        Lack lack = {.pages = instance->pages_granted};
-
-        if (k < 0)
-                return lack;
-        const Promises *promises = &plan_promises(arena, &plan_input)[k];
-        const Starter starter = plan_starter(&plan_input, promises, instance);
-
-        promises_admit(arena, promises, topology_free_pages(arena, input->topology, (size_t) k),
-                       &starter, 1, &lack);
-        return lack;
 }
 
 /* ---- problems ---- */
@@ -501,8 +459,8 @@ static void add_problems(Judge *judge) {
                                 pool->node, format_count(arena, pool->surplus_pages),
                                 format_page_size(arena, pool->page_size_bytes));
         for (size_t k = 0; k < topology->n_page_sizes && !is_moving(judge); k++) {
-                Exposures exposures = promises_exposures(arena, &judge->promises[k],
-                                                         topology_free_pages(arena, topology, k));
+                Exposures exposures = promises_exposures(
+                        arena, &judge->promises[k], topology_free_pages(arena, topology, k), false);
 
                 VEC_FOREACH(exposure, &exposures)
                         status_add_exposure(exposure, problems);
@@ -562,19 +520,20 @@ Status *status_judge(Arena *arena, const StatusInput *input) {
         }
         /* The most important instance claims first, so that the least important one is the one lost. */
         const PlanInstance **order = in_order(arena, plan);
-        const Lack *lacks = find_lacks(&judge, order);
+        const Lack *lacks = find_lacks(&judge);
 
         status->n_instances = plan->n_instances;
         status->instances = ARENA_ARRAY(arena, StatusInstance, plan->n_instances);
-        for (size_t i = 0; i < plan->n_instances; i++)
-                judge_instance(&judge, order[i], &lacks[i],
-                               &status->instances[order[i] - plan->instances]);
+        for (size_t i = 0; i < plan->n_instances; i++) {
+                size_t at = (size_t) (order[i] - plan->instances);
+
+                judge_instance(&judge, order[i], &lacks[at], &status->instances[at]);
+        }
         add_left(&judge);
         ARRAY_FOREACH(pool, status->pools, status->n_pools)
                 pool->foreign_pages =
                         sub_floored(pool->total_pages, pool->owned_pages + pool->cover_pages);
-        if (ARRAY_ANY(pool, status->pools, status->n_pools, pool->cover_pages > 0))
-                judge_covers(&judge, order);
+        judge_covers(&judge);
         add_problems(&judge);
         status->verdict = status_worst_verdict(status);
         if (input->attempts)

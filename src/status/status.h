@@ -73,7 +73,7 @@ typedef struct StatusInstance {
         /* It runs with other pages than these: it has these from its next start on. */
         const StatusHold *until_restart;
         Reason reason;
-        Lack lack;               /* that it would have if it started now: status_lack_for_start() */
+        Lack lack; /* that it would have if it started now, beside those who run and the more important ones */
         const char *fingerprint; /* of its configuration; NULL: not known */
         const Proof *proof; /* whether it uses its pages (status/proof.h); NULL: nobody has looked */
 } StatusInstance;
@@ -105,6 +105,7 @@ typedef struct StatusInput {
         const HostUse *use;            /* likewise; NULL: nothing is known */
         const Ledger *ledger;          /* observed for both */
         const PlanStartings *starting; /* units that start at this moment; NULL: none */
+        bool is_alone;                 /* as PlanInput has it */
         const char *phase;
         /* What is short may still come: its verdict is pending, not refused. */
         bool is_working;
@@ -134,11 +135,3 @@ int verdict_from_name(const char *name, Verdict *ret);
 
 /* True where a database may start: ready or degraded. */
 bool verdict_lets_start(Verdict verdict);
-
-/* What INSTANCE lacks to start at this moment, beside those who run and the more important ones that do
- * not yet. */
-Lack status_lack_for_start(Arena *arena, const StatusInput *input, const PlanInstance *instance);
-
-/* What INSTANCE, which need not be one of the plan's, lacks to have its pages beside those who run; who
- * does not run yet, it may come before. */
-Lack status_lack_for(Arena *arena, const StatusInput *input, const PlanInstance *instance);

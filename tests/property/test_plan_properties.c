@@ -1325,8 +1325,8 @@ static Wrongs find_wrongs(const World *world, size_t k, const uint64_t *free) {
                 starters[s] =
                         plan_starter(&input, promises, &world->plan->instances[wrongs.starters[s]]);
         promises_admit(world->arena, promises, free, starters, wrongs.n_starters, wrongs.lacks);
-        wrongs.exposures = promises_exposures(world->arena, promises, free);
-        wrongs.coming = promises_coming_exposures(world->arena, promises, free);
+        wrongs.exposures = promises_exposures(world->arena, promises, free, false);
+        wrongs.coming = promises_exposures(world->arena, promises, free, true);
         return wrongs;
 }
 

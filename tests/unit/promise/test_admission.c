@@ -301,7 +301,8 @@ static void test_mount_of_ones_own(void **state) {
 
 /* "15 of b.service on 1 by c.service (40)", one to a line; "-": none. */
 static char *exposures_text(const Scene *scene) {
-        Exposures exposures = promises_exposures(scene->arena, &scene->promises, scene->free_pages);
+        Exposures exposures =
+                promises_exposures(scene->arena, &scene->promises, scene->free_pages, false);
         Text text = text_in(scene->arena);
 
         VEC_FOREACH(exposure, &exposures)

@@ -736,6 +736,27 @@ static void test_names(void **state) {
 
 /* ---- what a starting unit needs ---- */
 
+static Lack lack_in_order(Arena *arena, const StatusInput *input, const char *name) {
+        return status_find(status_judge(arena, input), name)->lack;
+}
+
+/* As for somebody who starts where nobody reserves. */
+static Lack lack_alone(Arena *arena, const StatusInput *input, const char *name) {
+        const PlanInstance *planned = plan_find(input->plan, name);
+        PlanStartings starting = {};
+        StatusInput alone = *input;
+
+        *vec_push(arena, &starting) = (PlanStarting){
+                .instance = name,
+                .unit = planned->demand->config->unit,
+                .run = "",
+                .policy = planned->demand->policy,
+        };
+        alone.starting = &starting;
+        alone.is_alone = true;
+        return lack_in_order(arena, &alone, name);
+}
+
 /* By what the host has NOW; MOUNT is what follows "mount a ". */
 static uint64_t lack_with_mount(Arena *arena, const char *lines, const char *now,
                                 const char *mount) {
@@ -754,10 +775,10 @@ static uint64_t lack_with_mount(Arena *arena, const char *lines, const char *now
         };
 
         assert_int_equal(plan_find(plan, "a")->reason.kind, REASON_NONE);
-        const uint64_t pages = status_lack_for_start(arena, &input, plan_find(plan, "a")).pages;
+        const uint64_t pages = lack_in_order(arena, &input, "a").pages;
 
         /* It is the only one. */
-        assert_int_equal(status_lack_for(arena, &input, plan_find(plan, "a")).pages, pages);
+        assert_int_equal(lack_alone(arena, &input, "a").pages, pages);
         return pages;
 }
 
@@ -836,7 +857,7 @@ static void test_lack_in_order(void **state) {
                 config_make(*state, "a.conf", "[Instance]\nPages=50\nUnit=a.service\n", "b.conf",
                             "[Instance]\nPages=50\nPriority=60\nUnit=b.service\n", NULL);
         const Plan *plan = plan_simple(*state, config, host_make(*state, host));
-        const PlanInstance *a = plan_find(plan, "a"), *b = plan_find(plan, "b");
+        const PlanInstance *a = plan_find(plan, "a");
         StatusInput input = {
                 .config = config,
                 .plan = plan,
@@ -845,9 +866,9 @@ static void test_lack_in_order(void **state) {
                 .ledger = ledger_new(*state, "boot"),
         };
 
-        assert_int_equal(status_lack_for_start(*state, &input, a).pages, 30);
-        assert_int_equal(status_lack_for_start(*state, &input, b).pages, 0);
-        assert_int_equal(status_lack_for(*state, &input, a).pages, 0);
+        assert_int_equal(lack_in_order(*state, &input, "a").pages, 30);
+        assert_int_equal(lack_in_order(*state, &input, "b").pages, 0);
+        assert_int_equal(lack_alone(*state, &input, "a").pages, 0);
         /* It runs, and has mapped all of them: 60 are reserved. */
         const Running running = running_make(*state, "hold b.service b 2M=0:25/1:25 counted\n"
                                                      "unit b.service 2M=50\n");
@@ -856,9 +877,9 @@ static void test_lack_in_order(void **state) {
         ((Ledger *) input.ledger)->holds = running.holds;
         input.use = &running.use;
         ((Topology *) input.topology)->page_sizes[0].reserved_pages = 60;
-        assert_int_equal(status_lack_for_start(*state, &input, a).pages, 30);
-        assert_int_equal(status_lack_for(*state, &input, a).pages, 30);
-        const Lack lack = status_lack_for(*state, &input, a);
+        assert_int_equal(lack_in_order(*state, &input, "a").pages, 30);
+        assert_int_equal(lack_alone(*state, &input, "a").pages, 30);
+        const Lack lack = lack_alone(*state, &input, "a");
 
         assert_text(lack.taker, "b.service");
         assert_contains(
