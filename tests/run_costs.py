@@ -254,6 +254,8 @@ def main() -> int:
                 hosts.make_host(root, nodes, instances)
                 if is_started:
                     hosts.start_instances(root, programs.hugeplanctl)
+                    with daemon([programs.hugepland], root):  # it counts the boot, beside the configuration
+                        pass
             roots[nodes, instances, is_started] = root
         time.sleep(SETTLED)
         is_ok = True
