@@ -45,13 +45,12 @@ static Look *load(Command *command, const InstanceConfig *starting, bool is_relo
                 };
         const LookInput input = {
                 .root = command->root,
-                .gatherer = &owner.gatherer,
                 .found = &command->found,
                 .config = read_config(command),
                 .starting = starting ? now : NULL,
                 .is_reload = is_reload,
         };
-        Look *look = look_make(command->arena, &input);
+        Look *look = look_make_gathered(command->arena, &input, &owner.gatherer);
 
         if (look->fault.error < 0) {
                 const Diag diag = look_fault_diag(command->arena, &look->fault);

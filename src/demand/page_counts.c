@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "demand/page_counts.h"
 
+#include "base/json.h"
 #include "base/size.h"
 #include "base/text.h"
+#include "demand/figure_json.h"
 
 char *page_counts_format(Arena *arena, const PageCounts *counts) {
         Text text = text_in(arena);
@@ -25,4 +27,38 @@ char *page_counts_value(Arena *arena, const PageCounts *counts) {
                 text_printf(&text, "%s%s:%" PRIu64, text.length > 0 ? " " : "",
                             format_page_size(arena, count->page_size_bytes), count->pages);
         return text.string;
+}
+
+const char *page_count_check(const PageCount *count, const Topology *topology) {
+        if (topology_page_size_index(topology, count->page_size_bytes) < 0)
+                return "it is of pages that this host does not have";
+        if (count->pages == 0)
+                return "it comes to no pages at all";
+        if (mul_saturated(count->pages, count->page_size_bytes) > INT64_MAX)
+                return "it is more than can be counted";
+        return NULL;
+}
+
+int page_counts_from_json(Arena *arena, const json_t *json, const Topology *topology,
+                          PageCounts *ret) {
+        const json_t *row, *size, *pages;
+        PageCounts counts = {};
+        size_t i;
+
+        if (!json_is_array(json))
+                return -EINVAL;
+        json_array_foreach(json, i, row) {
+                PageCount count = {};
+
+                if (json_unpack((json_t *) row, "{s:o, s:o !}", "pageSizeBytes", &size, "pages",
+                                &pages) < 0 ||
+                    figure_count_from_json(size, &count.page_size_bytes) < 0 ||
+                    figure_count_from_json(pages, &count.pages) < 0 ||
+                    page_count_check(&count, topology) ||
+                    page_counts_find(&counts, count.page_size_bytes) > 0)
+                        return -EINVAL;
+                *vec_push(arena, &counts) = count;
+        }
+        *ret = counts;
+        return 0;
 }

@@ -67,36 +67,27 @@ static GuardedPlanInput guarded_input(Arena *arena, const Root *root, const Look
                 .guard = look->ledger->guard == LEDGER_GUARD_OPEN ? NULL
                                                                   : boot_guard_load(root, arena),
                 .config = look->config,
-                .topology = look->topology,
                 .figures = &look->figures,
-                .ledger = look->ledger,
-                .use = look->use,
-                .starting = look->starting,
-                .demand = look->plan ? look->plan->demand : NULL,
+                .plan = {.topology = look->topology,
+                         .ledger = look->ledger,
+                         .use = look->use,
+                         .starting = look->starting,
+                         .demand = look->plan ? look->plan->demand : NULL},
         };
 }
 
 void look_complete(Arena *arena, const LookInput *input, Look *look) {
-        Figures derived = {};
-
         look->figures = (Figures){};
         look->guard_problems = diags_in(arena);
         look->host_problems = diags_in(arena);
 
-        /* Read anew each time: at early boot the databases' files may not be mounted yet. */
-        if (input->gatherer)
-                derived = figures_derive(arena, input->config, look->topology, input->gatherer,
-                                         FIGURES_UNLEARNED);
         if (input->found)
-                VEC_FOREACH(figure, input->found)
-                        *vec_push(arena, &look->figures) = *figure;
-        VEC_FOREACH(figure, &derived)
-                *vec_push(arena, &look->figures) = *figure;
-        GuardedPlanInput plan = guarded_input(arena, input->root, look);
+                vec_push_all(arena, &look->figures, input->found);
+        GuardedPlanInput guarded = guarded_input(arena, input->root, look);
 
-        plan.limits = input->limits;
-        plan.is_reload = input->is_reload;
-        look->plan = boot_guard_plan(arena, &plan, &look->guard_problems);
+        guarded.plan.limits = input->limits;
+        guarded.is_reload = input->is_reload;
+        look->plan = boot_guard_plan(arena, &guarded, &look->guard_problems);
         look->host = host_plan_read(input->root, arena, input->config, look->plan, look->topology,
                                     &look->host_problems);
         if (look->fault.error == 0)
@@ -107,7 +98,7 @@ const Plan *look_plan_restarted(Arena *arena, const Root *root, const Look *look
         GuardedPlanInput input = guarded_input(arena, root, look);
         Diags problems = diags_in(arena);
 
-        input.is_reload = input.is_restarted = true;
+        input.is_reload = input.plan.is_restarted = true;
         return boot_guard_plan(arena, &input, &problems);
 }
 

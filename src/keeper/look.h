@@ -22,10 +22,9 @@ typedef struct Look Look;
 typedef struct LookInput {
         const Root *root;
         const Config *config;
-        const Ledger *ledger;     /* NULL: as the host's files have it */
-        const Figures *found;     /* sizes that gates have found out; NULL: none */
-        const Gatherer *gatherer; /* of what nobody has found out yet; NULL: that stays unknown */
-        const PoolLimits *limits; /* NULL: none known */
+        const Ledger *ledger;          /* NULL: as the host's files have it */
+        const Figures *found;          /* sizes that gates have found out; NULL: none */
+        const PoolLimits *limits;      /* NULL: none known */
         const PlanStartings *starting; /* NULL: none */
         bool is_reload;                /* plan as a reload does (plan/boot_guard.h) */
         const Topology
@@ -55,7 +54,11 @@ struct Look {
 /* In ARENA. What INPUT refers to must outlive it. */
 Look *look_make(Arena *arena, const LookInput *input);
 
-/* The first half of it: no figures, demand or plan. */
+/* The same by who may read databases' files: what nobody has found out yet is derived from them, anew each time, for at
+ * early boot they may not be mounted yet. */
+Look *look_make_gathered(Arena *arena, const LookInput *input, const Gatherer *gatherer);
+
+/* The first half of look_make(): no figures, demand or plan. */
 Look *look_at_host(Arena *arena, const LookInput *input);
 
 /* The other half, of a LOOK that was made of the same INPUT, and whose ledger may have changed since; also once more.

@@ -203,29 +203,21 @@ static void keep_to_proven(Arena *arena, const BootGuard *guard, Demand *demand,
 }
 
 const Plan *boot_guard_plan(Arena *arena, const GuardedPlanInput *input, Diags *problems) {
-        bool is_closed = boot_guard_is_closed(input->guard, input->ledger);
-        PlanInput plan = {
-                .host = &input->config->host,
-                .demand = input->demand,
-                .topology = input->topology,
-                .ledger = input->ledger,
-                .use = input->use,
-                .limits = input->limits,
-                .starting = input->starting,
-                .is_restarted = input->is_restarted,
-                .is_incomplete = input->config->is_incomplete,
-        };
+        PlanInput plan = input->plan;
+        bool is_closed = boot_guard_is_closed(input->guard, plan.ledger);
 
+        plan.host = &input->config->host;
+        plan.is_incomplete = input->config->is_incomplete;
         if (is_closed || !plan.demand) {
                 Demand *demand =
-                        demand_compute(arena, input->config, input->topology, input->figures);
+                        demand_compute(arena, input->config, plan.topology, input->figures);
 
                 if (is_closed)
                         keep_to_proven(arena, input->guard, demand, !input->is_reload, problems);
                 plan.demand = demand;
         }
         if (input->is_reload) {
-                Ledger *reloaded = ledger_copy(arena, input->ledger);
+                Ledger *reloaded = ledger_copy(arena, plan.ledger);
 
                 tell_released(input->config, reloaded, problems);
                 ledger_reload(reloaded);

@@ -59,17 +59,12 @@ bool boot_guard_open(BootGuard *guard);
 bool boot_guard_is_closed(const BootGuard *guard, const Ledger *ledger);
 
 typedef struct GuardedPlanInput {
-        const BootGuard *guard; /* NULL: LEDGER has it open */
+        const BootGuard *guard; /* NULL: the ledger has it open */
         const Config *config;
-        const Topology *topology;
         const Figures *figures; /* as for demand_compute() */
-        const Ledger *ledger;   /* observed for the topology */
-        const HostUse *use;
-        const PoolLimits *limits;      /* NULL: none known */
-        const PlanStartings *starting; /* NULL: none */
-        bool is_restarted;             /* as PlanInput has it */
         bool is_reload; /* as a reload plans: what was released is wanted, and the guard is open */
-        const Demand *demand; /* as it was computed from the same before; NULL: it was not */
+        /* But for what CONFIG says. Its demand is as it was computed from the same before; NULL: it was not. */
+        PlanInput plan;
 } GuardedPlanInput;
 
 /* What INPUT refers to must outlive the plan. PROBLEMS is told what keeps, until a reload, from being planned. */

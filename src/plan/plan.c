@@ -10,15 +10,6 @@
 /* However small KeepFree= comes out on a small node, this much is left to it. */
 static const uint64_t node_floor_bytes = 64 * MIB;
 
-int plan_compare_instances(const void *a, const void *b) {
-        const InstanceConfig *first = (*(const PlanInstance *const *) a)->demand->config;
-        const InstanceConfig *second = (*(const PlanInstance *const *) b)->demand->config;
-
-        if (first->priority != second->priority)
-                return first->priority > second->priority ? -1 : 1;
-        return strcmp(first->name, second->name);
-}
-
 /* ---- memory ---- */
 
 static uint64_t keep_free_bytes(const HostConfig *host, const Node *node) {

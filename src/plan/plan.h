@@ -96,6 +96,7 @@ typedef struct PlanPool {
 typedef struct Plan {
         PlanInstance *instances; /* in the order of the demand: by name */
         size_t n_instances;
+        PlanInstance **order; /* the same as they are served: by priority downwards, then by name */
         const Demand *demand;
         PlanPool *pools; /* every pool of the host: largest page size first, then by node */
         size_t n_pools;
@@ -199,7 +200,3 @@ size_t plan_count_changed(const Plan *plan);
 
 /* Writes the plan's grants into the ledger, who has them where nothing is left to be written, and what others have. */
 void plan_record(Arena *arena, const Plan *plan, Ledger *ledger);
-
-/* The order in which instances are served: priority downwards, then name. For qsort(3) over
- * pointers to PlanInstance. */
-int plan_compare_instances(const void *a, const void *b);

@@ -5,9 +5,6 @@
 #include "base/text.h"
 #include "plan/planner.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 /* Free pages when the plan is applied: what raises a pool makes surplus pages persistent first. */
 static uint64_t *free_then(const Planner *planner, size_t k) {
         uint64_t *pages = topology_free_pages(planner->arena, planner_topology(planner), k);
@@ -106,15 +103,15 @@ PlanStarters plan_find_starters(Arena *arena, const PlanInput *input, const Plan
         uint64_t page_size_bytes = promises->topology->page_sizes[promises->size].bytes;
         PlanStarters found = {.instances = ARENA_ARRAY(arena, PlanInstance *, plan->n_instances)};
 
-        for (size_t i = 0; i < plan->n_instances; i++) {
-                PlanInstance *instance = &plan->instances[i];
+        ARRAY_FOREACH(each, plan->order, plan->n_instances) {
+                PlanInstance *instance = *each;
 
-                if (!is_running[i] && instance->page_size_bytes == page_size_bytes &&
+                if (!is_running[instance - plan->instances] &&
+                    instance->page_size_bytes == page_size_bytes &&
                     plan_starter_pages(input, instance) > 0 &&
                     (!input->is_alone || plan_starter(input, promises, instance).is_now))
                         found.instances[found.n++] = instance;
         }
-        qsort(found.instances, found.n, sizeof(*found.instances), plan_compare_instances);
         found.starters = ARENA_ARRAY(arena, Starter, found.n);
         found.lacks = ARENA_ARRAY(arena, Lack, found.n);
         for (size_t i = 0; i < found.n; i++)
@@ -132,30 +129,19 @@ static bool cover_starters(Planner *planner, size_t k, const PlanStarters *found
         return false;
 }
 
-typedef struct Cover {
-        Planner *planner;
-        size_t size; /* index of the page size */
-} Cover;
-
-static bool raise_for_unit(void *userdata, const IdSet *nodes, uint64_t pages,
-                           uint64_t *free_pages) {
-        const Cover *cover = userdata;
-        const Topology *topology = planner_topology(cover->planner);
-
-        if (!raise_in(cover->planner, cover->size, nodes, pages))
-                return false;
-        memcpy(free_pages, free_then(cover->planner, cover->size),
-               topology->n_nodes * sizeof(*free_pages));
-        return true;
-}
-
-/* So must who runs already. */
+/* So must who runs already. Whom nobody knows no memory is spent on. */
 static bool cover_units(Planner *planner, size_t k) {
-        Cover cover = {planner, k};
+        const Promises *promises = &planner->promises[k];
+        uint64_t nobodys = promises->others_promised_pages;
 
-        return !can_wait(planner, NULL) &&
-               promises_cover(planner->arena, &planner->promises[k], free_then(planner, k),
-                              raise_for_unit, &cover);
+        if (can_wait(planner, NULL))
+                return false;
+        const Exposures exposures =
+                promises_exposures(planner->arena, promises, free_then(planner, k), true);
+
+        return VEC_ANY(exposure, &exposures,
+                       exposure->pages > nobodys && raise_in(planner, k, &exposure->nodes,
+                                                             exposure->missing_pages - nobodys));
 }
 
 static void add_covers(Planner *planner, size_t k, const PlanStarters *found) {

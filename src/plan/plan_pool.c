@@ -27,44 +27,38 @@ static IdSet find_bound_nodes(const Planner *planner, size_t k) {
         return nodes;
 }
 
-static void add_granted(const Planner *planner, const LedgerInstance *granted, size_t k,
-                        uint64_t *pages) {
+/* Without the pages of each node that were granted BUT that (NULL: nothing). */
+static void add_granted(const Planner *planner, const LedgerInstance *granted,
+                        const LedgerInstance *but, size_t k, uint64_t *pages) {
         const Topology *topology = planner_topology(planner);
+        uint64_t page_size_bytes = topology->page_sizes[k].bytes;
 
-        if (granted->page_size_bytes != topology->page_sizes[k].bytes)
+        if (granted->page_size_bytes != page_size_bytes)
                 return;
         VEC_FOREACH(grant, &granted->grants) {
                 size_t node = topology_node_index(topology, grant->node);
+                uint64_t less = but && but->page_size_bytes == page_size_bytes
+                                        ? ledger_pages_on(but, grant->node)
+                                        : 0;
 
                 if (node < topology->n_nodes)
-                        pages[node] = add_saturated(pages[node], grant->pages);
+                        pages[node] = add_saturated(pages[node], sub_floored(grant->pages, less));
         }
 }
 
 /* What units that run keep of each node, and what instances had of it beyond that and likely get again. */
 static uint64_t *reserved_before(const Planner *planner, size_t k) {
-        const Topology *topology = planner_topology(planner);
         const Ledger *ledger = planner->input->ledger;
-        uint64_t *pages = ARENA_ARRAY(planner->arena, uint64_t, topology->n_nodes);
+        uint64_t *pages = ARENA_ARRAY(planner->arena, uint64_t, planner_topology(planner)->n_nodes);
 
         if (!planner->input->is_restarted)
                 VEC_FOREACH(hold, &ledger->holds)
-                        add_granted(planner, &hold->granted, k, pages);
+                        add_granted(planner, &hold->granted, NULL, k, pages);
         VEC_FOREACH(instance, &ledger->instances) {
                 const PlanInstance *planned = plan_find(planner->plan, instance->name);
-                LedgerInstance beyond = *instance;
-                const LedgerInstance *held = planned && planned->hold ? &planned->hold->granted
-                                                                      : NULL;
 
-                if (held && held->page_size_bytes == instance->page_size_bytes) {
-                        beyond.grants.n = beyond.grants.capacity = 0;
-                        VEC_FOREACH(grant, &instance->grants)
-                                *vec_push(planner->arena, &beyond.grants) = (NodePages){
-                                        grant->node,
-                                        sub_floored(grant->pages,
-                                                    ledger_pages_on(held, grant->node))};
-                }
-                add_granted(planner, &beyond, k, pages);
+                add_granted(planner, instance,
+                            planned && planned->hold ? &planned->hold->granted : NULL, k, pages);
         }
         return pages;
 }

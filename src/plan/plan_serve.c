@@ -303,13 +303,23 @@ static void shed_all(Planner *planner, PlanInstance **order) {
         }
 }
 
+static int compare_instances(const void *a, const void *b) {
+        const InstanceConfig *first = (*(const PlanInstance *const *) a)->demand->config;
+        const InstanceConfig *second = (*(const PlanInstance *const *) b)->demand->config;
+
+        if (first->priority != second->priority)
+                return first->priority > second->priority ? -1 : 1;
+        return strcmp(first->name, second->name);
+}
+
 void planner_serve(Planner *planner) {
         Plan *plan = planner->plan;
         PlanInstance **order = ARENA_ARRAY(planner->arena, PlanInstance *, plan->n_instances);
 
         for (size_t i = 0; i < plan->n_instances; i++)
                 order[i] = &plan->instances[i];
-        qsort(order, plan->n_instances, sizeof(*order), plan_compare_instances);
+        qsort(order, plan->n_instances, sizeof(*order), compare_instances);
+        plan->order = order;
         ARRAY_FOREACH(each, order, plan->n_instances)
                 keep_reserved(planner, *each);
         ARRAY_FOREACH(each, order, plan->n_instances)

@@ -277,6 +277,8 @@ Exposures promises_exposures(Arena *arena, const Promises *promises, const uint6
                         .page_size_bytes = promises->topology->page_sizes[promises->size].bytes,
                         .nodes = set->nodes,
                         .pages = exposed_pages(&reach, set, row, pages),
+                        .missing_pages = sub_floored(
+                                set->needed_pages, reach_sum_in(promises, free_pages, &set->nodes)),
                 };
 
                 if (exposure.pages == 0)
@@ -340,28 +342,4 @@ Exposures promises_covered(Arena *arena, const Promises *promises, const uint64_
                 add_covered(arena, &covers, promises, cover_pages,
                             (Exposure){.nodes = nodes, .pages = UINT64_MAX});
         return covers;
-}
-
-bool promises_cover(Arena *arena, const Promises *promises, uint64_t *free_pages,
-                    PromisesRaise raise, void *userdata) {
-        Reach reach = reach_new(arena, promises, free_pages, true);
-        bool has_raised = false;
-        BoundSets sets = {};
-
-        /* More free pages expose nobody more, nor do they let anybody take more. */
-        VEC_FOREACH(row, &promises->list) {
-                uint64_t pages = reach_rest(&reach, row), exposed;
-
-                while (can_be_exposed(row, pages) &&
-                       (exposed = exposed_pages(&reach,
-                                                bound_set(arena, &sets, &reach, &row->policy.nodes),
-                                                row, pages)) > 0 &&
-                       raise(userdata, &row->policy.nodes,
-                             sub_floored(exposed, promises->others_promised_pages), free_pages)) {
-                        has_raised = true;
-                        if (reach_gain_turns(&reach))
-                                sets.n = 0;
-                }
-        }
-        return has_raised;
 }

@@ -36,8 +36,9 @@ void promises_admit(Arena *arena, const Promises *promises, const uint64_t *free
 typedef struct Exposure {
         const char *unit; /* whose */
         uint64_t page_size_bytes;
-        IdSet nodes;       /* where it is confined to */
-        uint64_t pages;    /* so many */
+        IdSet nodes;            /* where it is confined to */
+        uint64_t pages;         /* so many */
+        uint64_t missing_pages; /* so many more free ones there, and nobody is exposed */
         const char *taker; /* who may take most of them; NULL: processes of no unit that is known */
         uint64_t taker_pages;
         bool is_taker_kept; /* see Lack */
@@ -56,15 +57,6 @@ Exposures promises_exposures(Arena *arena, const Promises *promises, const uint6
 Exposures promises_covered(Arena *arena, const Promises *promises, const uint64_t *free_pages,
                            const uint64_t *cover_pages, const Starter *starters, const Lack *lacks,
                            size_t n);
-
-/* Makes NODES have as many of PAGES more free ones as can be had, and notes them in FREE_PAGES; false: none. */
-typedef bool (*PromisesRaise)(void *userdata, const IdSet *nodes, uint64_t pages,
-                              uint64_t *free_pages);
-
-/* Has pages raised for all these, one after the other, until nobody is exposed or nothing more can be had.
- * Whom nobody knows no memory is spent on. Whether any were. */
-bool promises_cover(Arena *arena, const Promises *promises, uint64_t *free_pages,
-                    PromisesRaise raise, void *userdata);
 
 /* Pages that were promised to UNIT and can no longer be had anywhere: others have lowered the pool, or
  * taken them. */

@@ -94,22 +94,11 @@ Reach reach_new(Arena *arena, const Promises *promises, const uint64_t *free_pag
                         reach.worst_single[i] = add_saturated(reach.worst_single[i], most);
                 }
         }
-        reach_gain_turns(&reach);
+        VEC_FOREACH(row, &promises->list)
+                if (row->policy.kind == MEMORY_POLICY_INTERLEAVE)
+                        reach.turns[row - promises->list.items].is_kept =
+                                reach_can_take_turns(&reach, &row->policy.nodes, 0);
         return reach;
-}
-
-bool reach_gain_turns(Reach *reach) {
-        bool has_gained = false;
-
-        VEC_FOREACH(row, &reach->promises->list) {
-                ReachTurns *turns = &reach->turns[row - reach->promises->list.items];
-
-                if (row->policy.kind != MEMORY_POLICY_INTERLEAVE || turns->is_kept)
-                        continue;
-                turns->is_kept = reach_can_take_turns(reach, &row->policy.nodes, 0);
-                has_gained |= turns->is_kept;
-        }
-        return has_gained;
 }
 
 bool reach_can_take_turns(const Reach *reach, const IdSet *nodes, uint64_t more) {

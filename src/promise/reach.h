@@ -35,9 +35,6 @@ uint64_t reach_unknown(const Reach *reach);
  * turn goes on to other nodes, and is confined to none. */
 bool reach_can_take_turns(const Reach *reach, const IdSet *nodes, uint64_t more);
 
-/* There are more free pages now; whether somebody else is kept to his turns by that. */
-bool reach_gain_turns(Reach *reach);
-
 /* What PAGES of somebody who interleaves over TURNS and has none yet take of NODES. */
 uint64_t reach_turns_in(const Reach *reach, const IdSet *turns, uint64_t pages, const IdSet *nodes);
 

@@ -5,7 +5,6 @@
 #include "base/text.h"
 #include "model/problem.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 static const char *const verdict_names[] = {
@@ -16,14 +15,6 @@ static const char *const verdict_names[] = {
 
 const char *verdict_name(Verdict verdict) {
         return verdict_names[verdict];
-}
-
-int verdict_from_name(const char *name, Verdict *ret) {
-        int i = text_index(verdict_names, ARRAY_LEN(verdict_names), name);
-
-        if (i >= 0)
-                *ret = (Verdict) i;
-        return MIN(i, 0);
 }
 
 bool verdict_lets_start(Verdict verdict) {
@@ -55,7 +46,6 @@ typedef struct Judge {
         /* By index of the instance: what its unit runs with; whether it runs. */
         const LedgerHold **holds;
         bool *is_running;
-        PlanStarters *starters; /* by index of the page size */
 } Judge;
 
 static PlanInput plan_input_of(const StatusInput *input) {
@@ -362,18 +352,8 @@ static void judge_instance(Judge *judge, const PlanInstance *planned, const Lack
         }
 }
 
-/* The most important one first. */
-static const PlanInstance **in_order(Arena *arena, const Plan *plan) {
-        const PlanInstance **order = ARENA_ARRAY(arena, const PlanInstance *, plan->n_instances);
-
-        for (size_t i = 0; i < plan->n_instances; i++)
-                order[i] = &plan->instances[i];
-        qsort(order, plan->n_instances, sizeof(*order), plan_compare_instances);
-        return order;
-}
-
-/* By index of the instance; also fills the judge's starters. */
-static Lack *find_lacks(Judge *judge) {
+/* By index of the instance. */
+static Lack *find_lacks(const Judge *judge) {
         const PlanInput input = plan_input_of(judge->input);
         const Topology *topology = input.topology;
         const Plan *plan = judge->input->plan;
@@ -383,7 +363,6 @@ static Lack *find_lacks(Judge *judge) {
         for (size_t i = 0; i < plan->n_instances; i++)
                 if (topology_page_size_index(topology, plan->instances[i].page_size_bytes) < 0)
                         lacks[i].pages = plan_starter_pages(&input, &plan->instances[i]);
-        judge->starters = ARENA_ARRAY(judge->arena, PlanStarters, topology->n_page_sizes);
         for (size_t k = 0; k < topology->n_page_sizes; k++) {
                 const PlanStarters found = plan_find_starters(
                         judge->arena, &input, plan, judge->is_running, &judge->promises[k],
@@ -391,33 +370,49 @@ static Lack *find_lacks(Judge *judge) {
 
                 for (size_t i = 0; i < found.n; i++)
                         lacks[found.instances[i] - plan->instances] = found.lacks[i];
-                judge->starters[k] = found;
         }
         return lacks;
 }
 
-static void judge_covers(Judge *judge) {
+/* As far as what the plan has for them is there. */
+static void add_covers(Judge *judge) {
         Status *status = judge->status;
-        const Topology *topology = judge->input->topology;
 
-        for (size_t k = 0; k < topology->n_page_sizes; k++) {
-                const PlanStarters *found = &judge->starters[k];
-                uint64_t *pages = ARENA_ARRAY(judge->arena, uint64_t, topology->n_nodes);
-
-                ARRAY_FOREACH(pool, status->pools, status->n_pools)
-                        if (pool->page_size_bytes == topology->page_sizes[k].bytes)
-                                pages[topology_node_index(topology, pool->node)] =
-                                        pool->cover_pages;
-                const Exposures covers =
-                        promises_covered(judge->arena, &judge->promises[k],
-                                         topology_free_pages(judge->arena, topology, k), pages,
-                                         found->starters, found->lacks, found->n);
-
-                vec_push_all(judge->arena, &status->covers, &covers);
-        }
+        VEC_FOREACH(cover, &judge->input->plan->covers)
+                if (ARRAY_ANY(pool, status->pools, status->n_pools,
+                              pool->cover_pages > 0 &&
+                                      pool->page_size_bytes == cover->page_size_bytes &&
+                                      id_set_has(&cover->nodes, pool->node)))
+                        *vec_push(judge->arena, &status->covers) = *cover;
 }
 
 /* ---- problems ---- */
+
+void status_add_exposure(const Exposure *exposure, Diags *problems) {
+        Arena *arena = problems->arena;
+        const char *taker = exposure->taker ? exposure->taker
+                                            : "processes of no unit that is known";
+        bool has_others = exposure->pages > exposure->taker_pages;
+
+        diags_tell(
+                problems,
+                (Diag){.severity = SEVERITY_WARNING,
+                       .id = problem_id(PROBLEM_PAGES_EXPOSED),
+                       .remedy =
+                               exposure->is_taker_kept
+                                       ? "free memory there and run 'hugeplanctl reload'"
+                               : exposure->taker
+                                       ? arena_printf(
+                                                 arena,
+                                                 "restart %s, which then keeps to its own nodes; see RESERVED PAGES in hugeplan.d(5)",
+                                                 exposure->taker)
+                                       : "see who uses huge pages in 'hugeplanctl status --all', and describe that program in /etc/hugeplan.d too"},
+                "%s pages of %s that %s has reserved on %s and not touched yet may be taken by %s%s%s may take %s there",
+                format_count(arena, exposure->pages),
+                format_page_size(arena, exposure->page_size_bytes), exposure->unit,
+                topology_format_nodes(arena, &exposure->nodes), has_others ? "others: " : "", taker,
+                has_others ? "" : ", which", format_count(arena, exposure->taker_pages));
+}
 
 static void add_instance_problem(const StatusInstance *instance, Diags *problems) {
         Severity severity = instance->verdict == VERDICT_DEGRADED ? SEVERITY_WARNING
@@ -519,21 +514,20 @@ Status *status_judge(Arena *arena, const StatusInput *input) {
                 add_reserved(&judge, k, NULL, judge.promises[k].others_promised_pages, false);
         }
         /* The most important instance claims first, so that the least important one is the one lost. */
-        const PlanInstance **order = in_order(arena, plan);
         const Lack *lacks = find_lacks(&judge);
 
         status->n_instances = plan->n_instances;
         status->instances = ARENA_ARRAY(arena, StatusInstance, plan->n_instances);
-        for (size_t i = 0; i < plan->n_instances; i++) {
-                size_t at = (size_t) (order[i] - plan->instances);
+        ARRAY_FOREACH(planned, plan->order, plan->n_instances) {
+                size_t at = (size_t) (*planned - plan->instances);
 
-                judge_instance(&judge, order[i], &lacks[at], &status->instances[at]);
+                judge_instance(&judge, *planned, &lacks[at], &status->instances[at]);
         }
         add_left(&judge);
         ARRAY_FOREACH(pool, status->pools, status->n_pools)
                 pool->foreign_pages =
                         sub_floored(pool->total_pages, pool->owned_pages + pool->cover_pages);
-        judge_covers(&judge);
+        add_covers(&judge);
         add_problems(&judge);
         status->verdict = status_worst_verdict(status);
         if (input->attempts)

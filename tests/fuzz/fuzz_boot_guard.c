@@ -45,8 +45,7 @@ static void check_plan(Arena *arena, const BootGuard *guard, const Ledger *ledge
         GuardedPlanInput input = {
                 .guard = guard,
                 .config = config,
-                .topology = host_make(arena, host_text),
-                .ledger = ledger,
+                .plan = {.topology = host_make(arena, host_text), .ledger = ledger},
         };
         const bool is_closed = boot_guard_is_closed(guard, ledger);
         const Plan *plan = boot_guard_plan(arena, &input, &problems);

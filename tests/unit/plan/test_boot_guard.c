@@ -18,8 +18,8 @@ static const Plan *plan_of(Arena *arena, const BootGuard *guard, const Config *c
         return boot_guard_plan(arena,
                                &(GuardedPlanInput){.guard = guard,
                                                    .config = config,
-                                                   .topology = host_make(arena, host_text),
-                                                   .ledger = ledger,
+                                                   .plan = {.topology = host_make(arena, host_text),
+                                                            .ledger = ledger},
                                                    .is_reload = is_reload},
                                problems);
 }
