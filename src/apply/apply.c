@@ -13,13 +13,7 @@
 
 struct Apply {
         Arena *arena;
-        const Root *root;
-        const Config *config;
-        const HostConfig *host;
-        const Topology *topology;
-        const Ledger *ledger;
-        const PlanStartings *starting;
-        const Plan *plan;
+        ApplyInput input;
         ApplyResult *results;
         size_t n_results;
         size_t current;
@@ -31,12 +25,12 @@ struct Apply {
 
 static ApplyResult new_result(const Apply *apply, const PlanStep *step, uint64_t deadline_usec) {
         const PlanPool *pool = step->pool;
-        const Node *node = topology_node(apply->topology, pool->node);
-        const HostConfig *host = apply->host;
+        const Node *node = topology_node(apply->input.topology, pool->node);
+        const HostConfig *host = &apply->input.config->host;
         const EscalationOptions options = {
                 .may_compact = host->may_compact && node->can_compact,
                 .may_reclaim = host->may_reclaim &&
-                               (node->can_reclaim || apply->topology->can_reclaim),
+                               (node->can_reclaim || apply->input.topology->can_reclaim),
                 .may_drop_caches = host->may_drop_caches,
                 .deadline_usec = deadline_usec,
         };
@@ -53,13 +47,7 @@ Apply *apply_new(Arena *arena, const ApplyInput *input) {
         Apply *apply = ARENA_NEW(arena, Apply);
 
         *apply = (Apply){.arena = arena,
-                         .root = input->root,
-                         .config = input->config,
-                         .host = &input->config->host,
-                         .topology = input->topology,
-                         .ledger = input->ledger,
-                         .starting = input->starting,
-                         .plan = input->plan,
+                         .input = *input,
                          .adds_surplus = topology_kernel_is_older(input->topology, 6, 7)};
         PlanSteps steps = plan_steps(arena, input->plan);
 
@@ -73,13 +61,14 @@ Apply *apply_new(Arena *arena, const ApplyInput *input) {
 static int look_once(const Apply *apply, ApplyResult *result, uint64_t now_usec,
                      EscalationView *ret) {
         const PlanPool *pool = result->step.pool;
-        Node node = *topology_node(apply->topology, pool->node);
+        Node node = *topology_node(apply->input.topology, pool->node);
         Pool now;
-        int r = probe_pool(apply->root, apply->topology, pool->node, pool->page_size_bytes, &now);
+        int r = probe_pool(apply->input.root, apply->input.topology, pool->node,
+                           pool->page_size_bytes, &now);
 
         if (r < 0)
                 return r;
-        r = probe_node_memory(apply->root, apply->topology, &node);
+        r = probe_node_memory(apply->input.root, apply->input.topology, &node);
         if (r < 0)
                 return r;
         result->reached_pages = pool_persistent_pages(&now);
@@ -87,7 +76,7 @@ static int look_once(const Apply *apply, ApplyResult *result, uint64_t now_usec,
                 .persistent_pages = result->reached_pages,
                 /* Surplus pages become persistent before any is new, and take no memory. */
                 .room_bytes =
-                        add_saturated(plan_node_room_bytes(apply->host, &node),
+                        add_saturated(plan_node_room_bytes(&apply->input.config->host, &node),
                                       mul_saturated(now.surplus_pages, pool->page_size_bytes)),
                 .free_bytes = node.free_bytes,
                 .reclaimable_bytes = node.reclaimable_bytes,
@@ -107,11 +96,11 @@ static bool is_miscounted(const Apply *apply, const PlanPool *pool, uint64_t *re
         Pool now;
 
         *ret_total = 0;
-        ARRAY_FOREACH(node, apply->topology->nodes, apply->topology->n_nodes) {
-                if (!topology_pool(apply->topology, node->id, pool->page_size_bytes))
+        ARRAY_FOREACH(node, apply->input.topology->nodes, apply->input.topology->n_nodes) {
+                if (!topology_pool(apply->input.topology, node->id, pool->page_size_bytes))
                         continue;
-                if (probe_pool(apply->root, apply->topology, node->id, pool->page_size_bytes,
-                               &now) < 0)
+                if (probe_pool(apply->input.root, apply->input.topology, node->id,
+                               pool->page_size_bytes, &now) < 0)
                         return false;
                 *ret_total += now.total_pages;
                 is_crooked |= apply->adds_surplus ? node->id != pool->node && now.surplus_pages > 0
@@ -132,8 +121,9 @@ static void set_count(const Apply *apply, const ApplyResult *result, uint64_t pa
         operation->path = operation->is_straightening
                                   ? page_size_path(apply->arena, PATH_HUGEPAGES,
                                                    pool->page_size_bytes, "nr_hugepages")
-                                  : topology_pool_path(apply->arena, apply->topology, pool->node,
-                                                       pool->page_size_bytes, "nr_hugepages");
+                                  : topology_pool_path(apply->arena, apply->input.topology,
+                                                       pool->node, pool->page_size_bytes,
+                                                       "nr_hugepages");
         operation->text = arena_printf(apply->arena, "%" PRIu64 "\n",
                                        operation->is_straightening ? total : pages);
 }
@@ -142,7 +132,7 @@ static ApplyOperation make_operation(const Apply *apply, const ApplyResult *resu
                                      const EscalationMove *move) {
         Arena *arena = apply->arena;
         const PlanPool *pool = result->step.pool;
-        bool can_reclaim = topology_node(apply->topology, pool->node)->can_reclaim;
+        bool can_reclaim = topology_node(apply->input.topology, pool->node)->can_reclaim;
         ApplyOperation operation = {
                 .move = *move,
                 .node = pool->node,
@@ -155,7 +145,7 @@ static ApplyOperation make_operation(const Apply *apply, const ApplyResult *resu
                 set_count(apply, result, move->pages, &operation);
                 break;
         case ESCALATION_DEMOTE:
-                operation.path = topology_pool_path(arena, apply->topology, pool->node,
+                operation.path = topology_pool_path(arena, apply->input.topology, pool->node,
                                                     pool->page_size_bytes, "demote");
                 operation.text = arena_printf(arena, "%" PRIu64 "\n", move->pages);
                 break;
@@ -165,13 +155,15 @@ static ApplyOperation make_operation(const Apply *apply, const ApplyResult *resu
                  * there is no swap. */
                 operation.path = can_reclaim ? node_path(arena, pool->node, "reclaim")
                                              : PATH_CGROUP_RECLAIM;
-                operation.text = arena_printf(
-                        arena, "%" PRIu64 "%s\n", move->bytes,
-                        can_reclaim || apply->topology->swap_bytes > 0 ? " swappiness=0" : "");
+                operation.text = arena_printf(arena, "%" PRIu64 "%s\n", move->bytes,
+                                              can_reclaim || apply->input.topology->swap_bytes > 0
+                                                      ? " swappiness=0"
+                                                      : "");
                 break;
         case ESCALATION_COMPACT:
-                operation.path = apply->topology->is_numa ? node_path(arena, pool->node, "compact")
-                                                          : PATH_COMPACT;
+                operation.path = apply->input.topology->is_numa
+                                         ? node_path(arena, pool->node, "compact")
+                                         : PATH_COMPACT;
                 operation.text = "1";
                 break;
         default:
@@ -186,19 +178,20 @@ static ApplyOperation make_operation(const Apply *apply, const ApplyResult *resu
  * made: it is looked at right before pages are given back, and right after it. */
 static Balance *look_at_promises_once(const Apply *apply, Arena *arena, const PlanPool *pool,
                                       size_t *ret_node) {
-        Topology *now = probe_topology(apply->root, arena);
+        Topology *now = probe_topology(apply->input.root, arena);
         int k = topology_page_size_index(now, pool->page_size_bytes);
 
         *ret_node = topology_node_index(now, pool->node);
         if (k < 0 || *ret_node == now->n_nodes)
                 return NULL;
         const PlanInput input = {
-                .host = apply->host,
-                .demand = apply->plan->demand,
+                .host = &apply->input.config->host,
+                .demand = apply->input.plan->demand,
                 .topology = now,
-                .ledger = apply->ledger,
-                .use = host_use_read(apply->root, arena, apply->config, apply->ledger, now),
-                .starting = apply->starting,
+                .ledger = apply->input.ledger,
+                .use = host_use_read(apply->input.root, arena, apply->input.config,
+                                     apply->input.ledger, now),
+                .starting = apply->input.starting,
         };
 
         return balance_new(arena, &plan_promises(arena, &input)[k],
@@ -212,12 +205,12 @@ static Balance *look_at_promises(const Apply *apply, Arena *arena, const PlanPoo
         Balance *balance;
         int r;
 
-        root_forget_fault(apply->root);
+        root_forget_fault(apply->input.root);
         do {
                 balance = look_at_promises_once(apply, arena, pool, ret_node);
-                r = root_fault(apply->root, arena).error;
-        } while (root_try_again(apply->root, r, &n_tries));
-        root_drop_fault(apply->root);
+                r = root_fault(apply->input.root, arena).error;
+        } while (root_try_again(apply->input.root, r, &n_tries));
+        root_drop_fault(apply->input.root);
         return r == 0 ? balance : NULL;
 }
 
@@ -244,7 +237,8 @@ static EscalationMove next_lowering(const Apply *apply, ApplyResult *result,
         if (has_lowered) {
                 /* What the kernel could not give back, because it was promised in that very moment, it has made
                  * surplus pages, and makes persistent again before it gets new ones. */
-                probe_pool(apply->root, apply->topology, pool->node, pool->page_size_bytes, &now);
+                probe_pool(apply->input.root, apply->input.topology, pool->node,
+                           pool->page_size_bytes, &now);
                 uint64_t missing = balance_missing_pages(balance, node);
                 uint64_t pages =
                         MIN(now_pages + now.surplus_pages + missing, result->step.from_pages);
@@ -283,7 +277,7 @@ bool apply_next(Apply *apply, uint64_t now_usec, ApplyOperation *ret) {
 
                 do
                         r = look_once(apply, result, now_usec, &view);
-                while (root_try_again(apply->root, r, &n_tries));
+                while (root_try_again(apply->input.root, r, &n_tries));
                 if (r < 0) {
                         result->error = r;
                         result->is_unread = error_is_fault(r);
@@ -336,7 +330,8 @@ void apply_done(Apply *apply, const ApplyOperation *operation, int error, uint64
                 apply->current++;
                 return;
         }
-        if (probe_pool(apply->root, apply->topology, pool->node, pool->page_size_bytes, &now) == 0)
+        if (probe_pool(apply->input.root, apply->input.topology, pool->node, pool->page_size_bytes,
+                       &now) == 0)
                 result->reached_pages = pool_persistent_pages(&now);
         /* It gave less than it was asked for, as writes do, and that is seen in what is left. */
         if (operation->move.action == ESCALATION_RECLAIM && error == -EAGAIN)

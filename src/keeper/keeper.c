@@ -65,12 +65,11 @@ static void begin_round(Keeper *keeper, uint64_t now_usec) {
         keeper->is_another_wanted = false;
         keeper->is_hurried = false;
         keeper->is_drift_left = false;
-        keeper_begin_repair(keeper);
         keeper_forget_moves(keeper);
+        keeper_begin_repair(keeper);
         keeper->n_passes = 0;
         /* Before the pools: a gate may let its instance through between two writes to them. */
-        keeper_set_thp(keeper, &keeper->look->host.thp);
-        keeper_set_limits(keeper, &keeper->look->host.limits);
+        keeper_set_host(keeper, &keeper->look->host);
         begin_pass(keeper, now_usec);
 }
 
@@ -421,24 +420,19 @@ Keeper *keeper_new(const Root *root, KeeperListener listener, void *userdata) {
 Keeper *keeper_free(Keeper *keeper) {
         if (!keeper)
                 return NULL;
-        arena_free(keeper->asked.arena);
-        arena_free(keeper->look_arena);
-        arena_free(keeper->round_arena);
-        arena_free(keeper->attempts_arena);
-        arena_free(keeper->before_arena);
-        if (keeper->reload.before.arena != keeper->asked.arena)
-                arena_free(keeper->reload.before.arena);
-        arena_free(keeper->reload.look_arena);
-        arena_free(keeper->reload.unread_arena);
-        arena_free(keeper->reload.arena);
-        arena_free(keeper->rejected_arena);
-        arena_free(keeper->starting_arena);
-        arena_free(keeper->told_arena);
-        arena_free(keeper->fault_arena);
-        arena_free(keeper->lost_arena);
-        arena_free(keeper->repairs_arena);
-        arena_free(keeper->moves_arena);
-        arena_free(keeper->counted_arena);
+        const Reload *reload = &keeper->reload;
+        Arena *const arenas[] = {
+                keeper->asked.arena,    keeper->look_arena,     keeper->round_arena,
+                keeper->attempts_arena, keeper->before_arena,   reload->look_arena,
+                reload->arena,          keeper->starting_arena, keeper->told_arena,
+                keeper->fault_arena,    keeper->lost_arena,     keeper->moves_arena,
+                keeper->counted_arena,
+        };
+
+        if (reload->before.arena != keeper->asked.arena)
+                arena_free(reload->before.arena);
+        ARRAY_FOREACH(arena, arenas, ARRAY_LEN(arenas))
+                arena_free(*arena);
         memory_free(keeper);
         return NULL;
 }

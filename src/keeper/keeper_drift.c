@@ -6,14 +6,10 @@
 
 #include <syslog.h>
 
-static void replace_told(Keeper *keeper, Arena *arena, SourceNames told) {
-        arena_free(keeper->told_arena);
-        keeper->told_arena = arena;
-        keeper->told = told;
-}
-
-/* What is told is told once, for as long as it is so. How many there are to repair. */
-static size_t tell_drifts(Keeper *keeper, const Drifts *drifts, const Topology *now) {
+/* What is told is told once, for as long as it is so. IS_QUIET: only what was told already is known. How many there are
+ * to repair. */
+static size_t tell_drifts(Keeper *keeper, const Drifts *drifts, const Topology *now,
+                          bool is_quiet) {
         Arena *arena = arena_new();
         SourceNames told = {};
         size_t n_repairable = 0;
@@ -21,9 +17,12 @@ static size_t tell_drifts(Keeper *keeper, const Drifts *drifts, const Topology *
         VEC_FOREACH(drift, drifts) {
                 const char *text = drift_format(arena, drift);
                 int level = drift_wants_repair(drift) ? LOG_WARNING : LOG_NOTICE;
+                bool is_new = !source_names_have(&keeper->told, text);
 
                 n_repairable += drift_wants_repair(drift);
-                if (keeper->has_settled && !source_names_have(&keeper->told, text))
+                if (is_new && is_quiet)
+                        continue;
+                if (is_new && keeper->has_settled)
                         keeper->listener(keeper->userdata,
                                          &(KeeperEvent){.level = level,
                                                         .what = HISTORY_DRIFT,
@@ -33,7 +32,9 @@ static size_t tell_drifts(Keeper *keeper, const Drifts *drifts, const Topology *
                                                         .topology = now});
                 *vec_push(arena, &told) = text;
         }
-        replace_told(keeper, arena, told);
+        arena_free(keeper->told_arena);
+        keeper->told_arena = arena;
+        keeper->told = told;
         return n_repairable;
 }
 
@@ -48,14 +49,6 @@ bool keeper_is_anything_lost(const Keeper *keeper) {
         return false;
 }
 
-void keeper_begin_repair(Keeper *keeper) {
-        arena_free(keeper->repairs_arena);
-        keeper->repairs_arena = keeper->lost_arena;
-        keeper->repairs = keeper->lost;
-        keeper->lost_arena = arena_new();
-        keeper->lost = (Drifts){};
-}
-
 size_t keeper_note_drift(Keeper *keeper, const Look *look) {
         CLEANUP(arena_freep) Arena *scratch = arena_new();
         const HostPlan nothing = {};
@@ -63,7 +56,7 @@ size_t keeper_note_drift(Keeper *keeper, const Look *look) {
         bool is_new_plan = keeper->reload.stage == RELOAD_TRYING;
         Drifts drifts = drift_find(scratch, keeper->look->plan, keeper->look->ledger,
                                    look->topology, is_new_plan ? &nothing : &look->host);
-        size_t n = tell_drifts(keeper, &drifts, look->topology) + (look->moved_pages > 0);
+        size_t n = tell_drifts(keeper, &drifts, look->topology, false) + (look->moved_pages > 0);
 
         VEC_FOREACH(drift, &drifts) {
                 bool is_lost = drift->kind == DRIFT_POOL_LOWERED || drift->kind == DRIFT_NODE_GONE;
@@ -91,15 +84,8 @@ size_t keeper_look_for_drift(Keeper *keeper) {
 void keeper_forget_drift(Keeper *keeper) {
         CLEANUP(arena_freep) Arena *scratch = arena_new();
         const Look *look = keeper->look;
-        Drifts left = drift_find(scratch, look->plan, look->ledger, look->topology, &look->host);
-        Arena *arena = arena_new();
-        SourceNames told = {};
+        const Drifts left =
+                drift_find(scratch, look->plan, look->ledger, look->topology, &look->host);
 
-        VEC_FOREACH(drift, &left) {
-                const char *text = drift_format(arena, drift);
-
-                if (source_names_have(&keeper->told, text))
-                        *vec_push(arena, &told) = text;
-        }
-        replace_told(keeper, arena, told);
+        tell_drifts(keeper, &left, look->topology, true);
 }

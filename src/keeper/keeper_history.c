@@ -16,16 +16,24 @@ void keeper_forget_moves(Keeper *keeper) {
                                    .told_best_pages = move->told_best_pages};
 }
 
-static PoolMove *find_or_add_move(Keeper *keeper, const PlanPool *pool) {
+static PoolMove *find_or_add_move(Keeper *keeper, unsigned node, uint64_t page_size_bytes) {
         PoolMove *move = VEC_FIND(each, &keeper->moves,
-                                  each->node == pool->node &&
-                                          each->page_size_bytes == pool->page_size_bytes);
+                                  each->node == node && each->page_size_bytes == page_size_bytes);
 
         if (move)
                 return move;
         move = vec_push(keeper->moves_arena, &keeper->moves);
-        *move = (PoolMove){.node = pool->node, .page_size_bytes = pool->page_size_bytes};
+        *move = (PoolMove){.node = node, .page_size_bytes = page_size_bytes};
         return move;
+}
+
+void keeper_begin_repair(Keeper *keeper) {
+        VEC_FOREACH(lost, &keeper->lost)
+                find_or_add_move(keeper, lost->node, lost->page_size_bytes)->lost_pages =
+                        lost->expected_pages;
+        arena_free(keeper->lost_arena);
+        keeper->lost_arena = arena_new();
+        keeper->lost = (Drifts){};
 }
 
 static void add_record(PoolMove *move, const EscalationRecord *record) {
@@ -37,7 +45,8 @@ static void add_record(PoolMove *move, const EscalationRecord *record) {
 }
 
 void keeper_note_move(Keeper *keeper, const ApplyResult *result) {
-        PoolMove *move = find_or_add_move(keeper, result->step.pool);
+        const PlanPool *pool = result->step.pool;
+        PoolMove *move = find_or_add_move(keeper, pool->node, pool->page_size_bytes);
 
         if (!move->has_begun)
                 move->from_pages = move->pages = result->step.from_pages;
@@ -53,18 +62,15 @@ void keeper_note_move(Keeper *keeper, const ApplyResult *result) {
         move->best_pages = MAX(move->best_pages, move->pages);
 }
 
-static HistoryEvent judge_move(const Keeper *keeper, const PoolMove *move) {
-        const Drift *lost = VEC_FIND(each, &keeper->repairs,
-                                     each->node == move->node &&
-                                             each->page_size_bytes == move->page_size_bytes);
-
+static HistoryEvent judge_move(const PoolMove *move) {
         if (move->best_pages < move->wanted_pages)
                 return HISTORY_SHORT;
         if (move->pages < move->from_pages)
                 return HISTORY_GIVEN_BACK;
         if (move->pages == move->from_pages)
                 return HISTORY_NONE;
-        return lost && move->pages >= lost->expected_pages ? HISTORY_REPAIRED : HISTORY_RESERVED;
+        return move->lost_pages > 0 && move->pages >= move->lost_pages ? HISTORY_REPAIRED
+                                                                       : HISTORY_RESERVED;
 }
 
 /* "38 writes, 2 reclaims in 12s: Input/output error". */
@@ -116,7 +122,7 @@ static bool was_told(PoolMove *move, HistoryEvent what) {
 void keeper_tell_moves(Keeper *keeper) {
         VEC_FOREACH(move, &keeper->moves) {
                 CLEANUP(arena_freep) Arena *arena = arena_new();
-                HistoryEvent what = move->has_begun ? judge_move(keeper, move) : HISTORY_NONE;
+                HistoryEvent what = move->has_begun ? judge_move(move) : HISTORY_NONE;
 
                 if (!move->has_begun || was_told(move, what) || what == HISTORY_NONE)
                         continue;

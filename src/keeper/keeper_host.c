@@ -10,13 +10,6 @@
 #include <string.h>
 #include <syslog.h>
 
-static void tell_failed_write(Keeper *keeper, ProblemKind kind, const char *path, int error,
-                              const char *remedy) {
-        problem_add(&keeper->look->host_problems, SEVERITY_ERROR, kind, NULL,
-                    arena_printf(keeper->look_arena, "cannot set %s: %s", path, strerror(-error)),
-                    remedy);
-}
-
 static void tell_set(const Keeper *keeper, const char *text) {
         keeper->listener(keeper->userdata,
                          &(KeeperEvent){.level = LOG_INFO, .what = HISTORY_SET, .text = text});
@@ -39,9 +32,8 @@ static void note_for_undo(Keeper *keeper, const HostWrites *writes) {
 
 void keeper_undo_host(Keeper *keeper) {
         CLEANUP(arena_freep) Arena *arena = arena_new();
-        const ThpPlan undo = {.writes = keeper->reload.undo};
         const char *path = NULL;
-        int r = thp_apply(keeper->root, &undo, &path);
+        int r = host_writes_apply(keeper->root, &keeper->reload.undo, &path);
 
         keeper->reload.undo = (HostWrites){};
         if (r < 0)
@@ -49,34 +41,34 @@ void keeper_undo_host(Keeper *keeper) {
                             arena_printf(arena, "cannot set %s back: %s", path, strerror(-r)));
 }
 
-void keeper_set_thp(Keeper *keeper, const ThpPlan *plan) {
-        CLEANUP(arena_freep) Arena *arena = arena_new();
+/* False: not all could be written. */
+static bool write_host(Keeper *keeper, const HostWrites *writes, ProblemKind kind,
+                       const char *remedy) {
         const char *path = NULL;
 
-        note_for_undo(keeper, &plan->writes);
-        int r = thp_apply(keeper->root, plan, &path);
+        note_for_undo(keeper, writes);
+        int r = host_writes_apply(keeper->root, writes, &path);
 
-        if (plan->writes.n > 0 && r == 0)
-                tell_set(keeper, arena_printf(arena, "transparent huge pages are now '%s'",
-                                              thp_policy_name(plan->policy)));
         if (r < 0)
-                tell_failed_write(keeper, PROBLEM_THP_WRITE, path, r,
-                                  "run hugepland as root with /sys writable, or write "
-                                  "TransparentHugePages=keep");
+                problem_add(
+                        &keeper->look->host_problems, SEVERITY_ERROR, kind, NULL,
+                        arena_printf(keeper->look_arena, "cannot set %s: %s", path, strerror(-r)),
+                        remedy);
+        return r == 0;
 }
 
-void keeper_set_limits(Keeper *keeper, const LimitsPlan *plan) {
+void keeper_set_host(Keeper *keeper, const HostPlan *plan) {
         CLEANUP(arena_freep) Arena *arena = arena_new();
-        const char *path = NULL;
 
-        note_for_undo(keeper, &plan->writes);
-        int r = limits_apply(keeper->root, plan, &path);
-
-        if (r < 0)
-                tell_failed_write(keeper, PROBLEM_LIMIT_WRITE, path, r,
-                                  "run hugepland as root with /proc/sys writable");
-        else
-                VEC_FOREACH(write, &plan->writes)
+        if (write_host(keeper, &plan->thp.writes, PROBLEM_THP_WRITE,
+                       "run hugepland as root with /sys writable, or write "
+                       "TransparentHugePages=keep") &&
+            plan->thp.writes.n > 0)
+                tell_set(keeper, arena_printf(arena, "transparent huge pages are now '%s'",
+                                              thp_policy_name(plan->thp.policy)));
+        if (write_host(keeper, &plan->limits.writes, PROBLEM_LIMIT_WRITE,
+                       "run hugepland as root with /proc/sys writable"))
+                VEC_FOREACH(write, &plan->limits.writes)
                         tell_set(keeper,
                                  arena_printf(arena, "%s is now %s", write->path, write->value));
 }

@@ -33,7 +33,6 @@ typedef struct Reload {
         const Topology *topology;
         HostWrites undo; /* sets back what was set besides the pools; `before`: what it was set to */
         Diags problems;
-        Arena *unread_arena; /* of the problem where the host could not be read */
 } Reload;
 
 /* What a round has done to a pool. */
@@ -41,10 +40,11 @@ typedef struct PoolMove {
         unsigned node;
         uint64_t page_size_bytes;
         bool has_begun;
-        uint64_t from_pages;               /* persistent, before the round */
-        uint64_t pages;                    /* now */
-        uint64_t best_pages;               /* the most that it had in between */
-        uint64_t wanted_pages;             /* to which it was to be raised; 0: it was not */
+        uint64_t lost_pages;   /* to which it is to be repaired; 0: others have not lowered it */
+        uint64_t from_pages;   /* persistent, before the round */
+        uint64_t pages;        /* now */
+        uint64_t best_pages;   /* the most that it had in between */
+        uint64_t wanted_pages; /* to which it was to be raised; 0: it was not */
         unsigned n_tries[ESCALATION_DONE]; /* by action */
         uint64_t usec;
         int error;                                   /* the last; 0: none */
@@ -96,8 +96,8 @@ struct Keeper {
         uint64_t host_written_usec;
         uint64_t restored_usec; /* when what others had taken was put back last */
         Reload reload;
-        Arena *rejected_arena; /* mistakes that a reload found on disk; NULL: none */
-        const Diags *rejected;
+        const Diags *
+                rejected; /* mistakes that a reload found on disk, or why it was refused; NULL: none */
         Arena *starting_arena;
         PlanStartings starting;
         uint64_t refused_usec; /* when those of them that were refused were looked at first; 0: not yet */
@@ -107,8 +107,6 @@ struct Keeper {
         SourceNames told;
         Arena *lost_arena;
         Drifts lost; /* pools that others have lowered, as long as no round has begun since */
-        Arena *repairs_arena;
-        Drifts repairs; /* the same, which this round is to repair */
         Arena *moves_arena;
         VEC(PoolMove) moves; /* each pool that was ever written to, once */
         Arena *counted_arena;
@@ -213,8 +211,8 @@ void keeper_begin_repair(Keeper *keeper);
 /* By the last look: what has been repaired is told again when it comes again. */
 void keeper_forget_drift(Keeper *keeper);
 
-void keeper_set_thp(Keeper *keeper, const ThpPlan *plan);
-void keeper_set_limits(Keeper *keeper, const LimitsPlan *plan);
+/* Transparent huge pages and the kernel's limits. */
+void keeper_set_host(Keeper *keeper, const HostPlan *plan);
 /* A reload is taken back: what both have set for it is as it was before. */
 void keeper_undo_host(Keeper *keeper);
 

@@ -152,27 +152,32 @@ static void look_first(Keeper *keeper) {
         keeper_note_fault(keeper, &fault);
 }
 
-void keeper_start(Keeper *keeper) {
-        keeper->asked.arena = arena_new();
-        keeper->asked.config = config_load(keeper->root, keeper->asked.arena, NULL);
+static void tell_mistakes(const Keeper *keeper) {
         VEC_FOREACH(problem, &keeper->asked.config->problems.list)
                 keeper_tell_diag(keeper, problem);
+}
+
+static void load_config(Keeper *keeper) {
+        Arena *arena = arena_new();
+
+        keeper->asked = (Asked){.arena = arena, .config = config_load(keeper->root, arena, NULL)};
+}
+
+void keeper_start(Keeper *keeper) {
+        load_config(keeper);
+        tell_mistakes(keeper);
         look_first(keeper);
 }
 
 bool keeper_finish_start(Keeper *keeper) {
+        Arena *before = keeper->asked.arena;
+
         if (keeper->has_started)
                 return true;
-        Arena *before = keeper->asked.arena;
-        Arena *arena = arena_new();
-        Config *config = config_load(keeper->root, arena, NULL);
-
-        keeper->asked.arena = arena;
-        keeper->asked.config = config;
+        load_config(keeper);
         look_first(keeper);
         arena_free(before); /* the look of before, which referred to it, is gone */
         if (keeper->has_started)
-                VEC_FOREACH(problem, &config->problems.list)
-                        keeper_tell_diag(keeper, problem);
+                tell_mistakes(keeper);
         return keeper->has_started;
 }

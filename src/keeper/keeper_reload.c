@@ -62,23 +62,19 @@ static Figures keep_found(Arena *arena, const Figures *found, const Config *conf
 
 static void forget_reload(Keeper *keeper) {
         arena_free(keeper->reload.look_arena);
-        arena_free(keeper->reload.unread_arena);
         arena_free(keeper->reload.arena);
         keeper->reload = (Reload){.arena = arena_new()};
-        keeper->rejected_arena = arena_free(keeper->rejected_arena);
         keeper->rejected = NULL;
 }
 
 /* What is there now is not known: nothing is changed by half. LOOK's fault, or the keeper's. */
 static KeeperReload reject_unread(Keeper *keeper, const ReadFault *fault) {
-        Arena *arena = arena_new();
-        const Diag diag = look_fault_diag(arena, fault);
+        const Diag diag = look_fault_diag(keeper->reload.arena, fault);
 
         keeper_tell_diag(keeper, &diag);
         keeper->reload.state = KEEPER_RELOAD_REJECTED;
-        keeper->reload.problems = diags_in(arena);
+        keeper->reload.problems = diags_in(keeper->reload.arena);
         diags_add(&keeper->reload.problems, &diag);
-        keeper->reload.unread_arena = arena;
         keeper_tell(keeper, LOG_ERR, NULL,
                     "the host cannot be read; the previous plan stays in effect");
         return KEEPER_RELOAD_REJECTED;
@@ -215,7 +211,8 @@ KeeperReload keeper_reload(Keeper *keeper, bool is_forced, uint64_t now_usec) {
                 keeper_tell_diag(keeper, problem);
         /* Mistakes stay on show until they are corrected. */
         if (diags_count(&asked.config->problems, SEVERITY_ERROR) > 0) {
-                keeper->rejected_arena = asked.arena;
+                arena_free(reload->arena);
+                reload->arena = asked.arena;
                 keeper->rejected = &asked.config->problems;
                 keeper_tell(keeper, LOG_ERR, NULL,
                             "the configuration has mistakes; the previous plan stays in effect");

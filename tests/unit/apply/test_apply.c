@@ -729,7 +729,7 @@ static void test_thp(void **state) {
 
         tree_write(tree, "/sys/kernel/mm/transparent_hugepage/enabled", "[always] madvise never\n");
         tree_write(tree, "/proc/sys/vm/min_free_kbytes", "67584\n");
-        assert_int_equal(thp_apply(tree->root, &plan, &path), 0);
+        assert_int_equal(host_writes_apply(tree->root, &plan.writes, &path), 0);
         assert_text(tree_read(tree, "/sys/kernel/mm/transparent_hugepage/enabled"),
                     "[always] madvise never\n");
         *vec_push(tree->arena, &plan.writes) =
@@ -737,7 +737,7 @@ static void test_thp(void **state) {
         *vec_push(tree->arena, &plan.writes) =
                 (HostWrite){"/sys/kernel/mm/transparent_hugepage/enabled", "never"};
         /* The first error is told, the rest is done all the same. */
-        assert_int_equal(thp_apply(tree->root, &plan, &path), -ENOENT);
+        assert_int_equal(host_writes_apply(tree->root, &plan.writes, &path), -ENOENT);
         assert_text(path, "/sys/kernel/mm/transparent_hugepage/none/enabled");
         assert_text(tree_read(tree, "/sys/kernel/mm/transparent_hugepage/enabled"), "never");
         assert_text(tree_read(tree, "/proc/sys/vm/min_free_kbytes"), "67584\n");
@@ -752,7 +752,7 @@ static void test_thp_min_free(void **state) {
         tree_write(tree, "/proc/sys/vm/min_free_kbytes", "67584\n");
         tree_link(tree, "/proc/sys/vm/min_free_kbytes", "/enabled");
         *vec_push(tree->arena, &plan.writes) = (HostWrite){"/enabled", "6891"};
-        assert_int_equal(thp_apply(tree->root, &plan, &path), 0);
+        assert_int_equal(host_writes_apply(tree->root, &plan.writes, &path), 0);
         assert_null(path); /* of nothing that has failed */
         assert_text(tree_read(tree, "/proc/sys/vm/min_free_kbytes"), "67584\n");
 }
@@ -774,7 +774,7 @@ static void test_thp_min_free_not_restored(void **state) {
                 *vec_push(tree->arena, &plan.writes) = (HostWrite){"/enabled", "6891"};
                 tree_write(tree, PATH_MIN_FREE, "67584\n");
                 setrlimit(RLIMIT_FSIZE, &(struct rlimit){4, before.rlim_max});
-                int r = thp_apply(tree->root, &plan, &path);
+                int r = host_writes_apply(tree->root, &plan.writes, &path);
 
                 setrlimit(RLIMIT_FSIZE, &before);
                 assert_int_equal(r, i > 0 ? -ENOENT : -EIO);
