@@ -178,5 +178,5 @@ SCENARIO = Scenario(
     nodes=(Node("1536M"), Node("1G")),
     files=FILES,
     enable=("big.service", "witness.service"),
-    boots=(Boot(as_planned), Boot(switched_off, kernel_args="hugeplan=off")),
+    boots=(Boot(as_planned, limit_sec=600), Boot(switched_off, kernel_args="hugeplan=off")),
 )
