@@ -26,6 +26,21 @@ from guestlib import (
 from scenario import Content
 
 
+# What an owner may have run in his unit in place of what we mean by it: LIAR INSTANCE PAGES TIMES.
+LIAR = Path("/usr/local/bin/liar")
+LIAR_TEXT = r"""
+import json, socket, sys
+s = socket.socket(socket.AF_UNIX)
+s.connect("/run/hugeplan/org.hugeplan.Manager")
+said = {"pages": [{"pageSizeBytes": 2 << 20, "pages": int(sys.argv[2])}], "exact": True}
+call = {"method": "org.hugeplan.Manager.Wait",
+        "parameters": {"instance": sys.argv[1], "timeoutUSec": 1000000, "learned": said}}
+for _ in range(int(sys.argv[3])):
+    s.sendall(json.dumps(call).encode() + bytes(1))
+    s.recv(65536)
+"""
+
+
 def installed_postgresql() -> int:
     """The guest's version, in checks; a scenario's files are laid before anybody could ask."""
     return int(next(Path("/usr/lib/postgresql").iterdir()).name)

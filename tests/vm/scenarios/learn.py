@@ -6,7 +6,7 @@ which is the database's owner, who may say what he likes."""
 import re
 from pathlib import Path
 
-from databases import check_postgresql, drop_in, installed_postgresql, postgresql
+from databases import LIAR, LIAR_TEXT, check_postgresql, drop_in, installed_postgresql, postgresql
 from guestlib import (
     MIB,
     check,
@@ -129,24 +129,11 @@ def asked_as_owner() -> None:
     check_equal(LEARNED.parent.stat().st_mode & 0o777, 0o755, "and everybody may read it")
 
 
-LIAR = r"""
-import json, os, socket, sys
-s = socket.socket(socket.AF_UNIX)
-s.connect("/run/hugeplan/org.hugeplan.Manager")
-said = {"pages": [{"pageSizeBytes": 2 << 20, "pages": int(sys.argv[1])}], "exact": True}
-call = {"method": "org.hugeplan.Manager.Wait",
-        "parameters": {"instance": "pg-main", "timeoutUSec": 1000000, "learned": said}}
-for _ in range(int(sys.argv[2])):
-    s.sendall(json.dumps(call).encode() + bytes(1))
-    s.recv(65536)
-"""
-
-
 def says_what_he_likes() -> None:
     """The owner, by lines of his own before the gate and by sessions of his: he may say once for each start that his
     database is larger, and no more; what is beyond bounds does not start, and no boot reserves it."""
-    pages, liar = learned(), Path("/usr/local/bin/liar")
-    liar.write_text(LIAR)
+    pages, liar = learned(), f"{LIAR} pg-main"
+    LIAR.write_text(LIAR_TEXT)
     override = Path(f"/run/systemd/system/{postgresql()}.d/05-owner.conf")
     override.parent.mkdir(parents=True, exist_ok=True)
     become = "+/usr/bin/setpriv --reuid=postgres --regid=postgres --clear-groups /usr/bin/python3"

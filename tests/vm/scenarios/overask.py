@@ -1,21 +1,26 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Two instances ask a hundred times what there is. Written to the kernel as it stands, that kills
 the host; here one is refused, the other takes what can be spared, and the host lives. What that one has
-not mapped goes to a more important instance, and back to the host when others take its memory."""
+not mapped goes to a more important instance, and back to the host when others take its memory. Then it is an owner
+who asks for too much, by a gate that lies: it is believed within bounds, in the next boot as well."""
 
 import subprocess
 import time
 from pathlib import Path
 
+from databases import LIAR, LIAR_TEXT
 from guestlib import (
     DEFAULT_PAGE_BYTES,
+    MIB,
     check,
     check_equal,
     instance,
     journal,
     meminfo,
+    messages,
     nodes,
     note,
+    output,
     pools,
     said,
     sh,
@@ -24,12 +29,19 @@ from guestlib import (
     unit,
     wait_for,
 )
+from memory import CONFIG, configure, reload
 from scenario import Boot, Node, Scenario
 
 PAGES = 100_000
 SMALL = 60
 KEPT_FREE = 0.10  # KeepFree='s default
-EATER = "import time; taken = b'x' * (80 << 20); time.sleep(300)"
+EATER = "import time; taken = b'x' * ({} << 20); time.sleep(300)"
+AUTO_SHARE = 0.95  # AutoMemory=, more than KeepFree= leaves, so that who says so much gets a part
+BEYOND = 5000  # pages, of a host that has some 1,500
+OWN_BOUND = 512  # MiB, of Memory=auto: in the end
+LEARNED = CONFIG / "20-liar.conf.d/90-learned.conf"
+NEIGHBOUR = 120  # MiB, of each of two
+LEFT = 100 * MIB  # of MemAvailable, which is what is free less another 100 MiB that the kernel keeps for itself
 
 SERVICE = "[Service]\nExecStart=/bin/sleep infinity\n[Install]\nWantedBy=multi-user.target\n"
 
@@ -68,9 +80,7 @@ def granted(name: str) -> int:
 
 def more_important_comes() -> None:
     part = granted("greedy")
-    Path("/etc/hugeplan.d/30-small.conf").write_text(
-        f"[Instance]\nUnit=small.service\nPages={SMALL}\nPriority=90\n"
-    )
+    configure("30-small", SMALL_CONFIG)
     systemctl("daemon-reload")
     done = sh("hugeplanctl reload")
     check(done.returncode in (0, 3), "small is read", said(done))
@@ -84,7 +94,7 @@ def more_important_comes() -> None:
 def host_is_fed() -> None:
     """Others take memory of what is left to the host: it has it back of what nobody has mapped."""
     before = sum(pools().values())
-    eater = subprocess.Popen(["python3", "-c", EATER])
+    eater = subprocess.Popen(["python3", "-c", EATER.format(80)])
     began = time.monotonic()
     check(
         wait_for(lambda: sum(pools().values()) < before, 90),
@@ -96,10 +106,114 @@ def host_is_fed() -> None:
     check_equal(instance("small")["verdict"], "ready", "small keeps its pages")
     eater.kill()
     check(not killed(), "nobody was killed for memory", killed())
+    # The next boot is another's.
+    output("systemctl disable too-big.service greedy.service 2>/dev/null")
+    for name in ("10-too-big", "20-greedy", "30-small"):
+        configure(name, None)
 
+
+# An owner's gate that lies
+
+
+def bound_pages() -> dict[int, int]:
+    """What all learned sizes together may have of each node."""
+    return {node: int(AUTO_SHARE * meminfo(node)["MemTotal"]) // DEFAULT_PAGE_BYTES for node in nodes()}
+
+
+def says(pages: int) -> None:
+    Path("/etc/liar").write_text(f"PAGES={pages}\n")
+
+
+def kept() -> str:
+    return LEARNED.read_text() if LEARNED.exists() else ""
+
+
+def is_kept_free() -> bool:
+    """What is free, and what the kernel can have back at once, which MemAvailable has less its own reserves."""
+    found = meminfo()
+    files = found["Active(file)"] + found["Inactive(file)"] - found["Mapped"]
+    return found["MemFree"] + max(files, 0) + found["SReclaimable"] >= KEPT_FREE * found["MemTotal"]
+
+
+def check_host(when: str) -> None:
+    check(wait_for(is_kept_free, 90), f"{when}: KeepFree= is held", (pools(), meminfo()))
+    left = meminfo()
+    check(left["MemAvailable"] >= LEFT, f"{when}: the host has memory left", left)
+    check(not killed(), f"{when}: nobody was killed for memory", killed())
+
+
+def lies() -> None:
+    configure("00-host", f"[Host]\nAutoMemory={AUTO_SHARE:.0%}\n")
+    configure("20-liar", LIAR_CONFIG.format("auto"))
+    output("systemctl daemon-reload")
+    reload()
+    says(BEYOND)
+    systemctl("start liar.service", "more than the host has: it starts")
+    check_equal((kept(), sum(pools().values())), ("", 0), "it is not kept, and nothing reserved")
+    check_equal(instance("liar")["reasonId"], "beyond-bound", "and it is told why")
+    most = sum(bound_pages().values()) - 2
+    says(most)
+    systemctl("restart liar.service", "as much as he may say: it starts")
+    check(wait_for(lambda: f"Pages=2M:{most}\n" in kept(), 10), "that is believed", messages("-u", "hugeplan.service")[-10:])
+    part = granted("liar")
+    note(f"{part} of {most} pages, {meminfo()['MemAvailable'] // MIB} MiB left")
+    check(sum(bound_pages().values()) / 2 < part < most, "it has what can be spared", (part, most))
+    check_host("a lie")
+    configure("30-small", SMALL_CONFIG)
+    systemctl("daemon-reload")
+    done = sh("hugeplanctl reload")
+    check(done.returncode in (0, 3), "small is read", said(done))
+    systemctl("start small.service", "small starts")
+    check(granted("liar") < part, "the liar has fewer", (part, granted("liar")))
+    check_small_and_neighbours("beside a lie")
+
+
+def check_small_and_neighbours(when: str) -> None:
+    """Who is more important has its pages, and services that want memory have it."""
+    check_equal((instance("small")["verdict"], granted("small")), ("ready", SMALL), f"{when}: small has its pages")
+    check_host(when)
+    for name in ("first", "second"):
+        systemctl(f"start neighbour@{name}.service", f"{when}: a {name} service of {NEIGHBOUR} MiB starts")
+    names = [f"neighbour@{name}.service" for name in ("first", "second")]
+    check(wait_for(lambda: all(int(unit(name, "MemoryCurrent")) >= NEIGHBOUR * MIB for name in names), 60),
+          f"{when}: both have their memory", [unit(name, "MemoryCurrent") for name in names])
+    check_equal([unit(name) for name in names], ["active", "active"], f"{when}: and run")
+    check_host(f"{when}, with neighbours")
+    check_equal(instance("small")["verdict"], "ready", f"{when}: small keeps its pages")
+
+
+def remembers_no_more_than_it_may() -> None:
+    """The next boot has the lie on disk, and hears it again."""
+    beyond = [node for node, most in bound_pages().items() if pools()[node] > most + SMALL]
+    check_equal(beyond, [], "next boot: no node reserves more than its bound")
+    check_equal(unit("liar.service"), "active", "next boot: the liar has started")
+    check_equal(unit("small.service"), "active", "next boot: so has small")
+    check_small_and_neighbours("next boot")
+    configure("00-host", None)
+    configure("20-liar", LIAR_CONFIG.format(f"auto:{OWN_BOUND}M"))
+    output("systemctl stop liar.service && systemctl daemon-reload")
+    sh("hugeplanctl reload")
+
+
+def bound_of_its_own() -> None:
+    """What was believed before the administrator said how far."""
+    check("Pages=2M:" in kept(), "bound: what was learned is on disk still", kept())
+    most = OWN_BOUND * MIB // DEFAULT_PAGE_BYTES
+    check(sum(pools().values()) <= most + SMALL, "bound: the boot reserves no more than that", pools())
+    judged = instance("liar")
+    check_equal((granted("liar"), judged["reasonId"]), (0, "beyond-bound"), "bound: it has nothing, and is told why")
+    check_equal(unit("small.service"), "active", "bound: small has started")
+    says(most)
+    systemctl("restart liar.service", "bound: with no more than that it starts")
+    check_equal(instance("liar")["verdict"], "ready", "bound: and has it")
+    check_host("bound")
+
+
+LIAR_CONFIG = "[Instance]\nEngine=mariadb\nUnit=liar.service\nMemory={}\nPriority=50\nShortage=degrade\n"
+SMALL_CONFIG = f"[Instance]\nUnit=small.service\nPages={SMALL}\nPriority=90\n"
 
 SCENARIO = Scenario(
-    nodes=(Node("1G"), Node("1G")),
+    nodes=(Node("1536M"), Node("1536M")),
     files={
         "/etc/hugeplan.d/10-too-big.conf": f"[Instance]\nUnit=too-big.service\nPages={PAGES}\n",
         "/etc/hugeplan.d/20-greedy.conf": (
@@ -108,7 +222,18 @@ SCENARIO = Scenario(
         "/etc/systemd/system/too-big.service": SERVICE,
         "/etc/systemd/system/greedy.service": SERVICE,
         "/etc/systemd/system/small.service": SERVICE,
+        str(LIAR): LIAR_TEXT,
+        "/etc/systemd/system/liar.service": SERVICE.replace(
+            "[Service]\n", "[Service]\nUser=daemon\nEnvironmentFile=/etc/liar\n"
+            f"ExecStartPre=-/usr/bin/python3 {LIAR} liar $PAGES 1\n"),
+        "/etc/systemd/system/neighbour@.service": (
+            f"[Service]\nExecStart=/usr/bin/python3 -c \"{EATER.format(NEIGHBOUR)}\"\n"),
     },
     enable=("too-big.service", "greedy.service"),
-    boots=(Boot(host_lives),),
+    boots=(
+        Boot(host_lives),
+        Boot(lies, limit_sec=600),
+        Boot(remembers_no_more_than_it_may, enable=("liar.service", "small.service"), limit_sec=600),
+        Boot(bound_of_its_own),
+    ),
 )
