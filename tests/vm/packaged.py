@@ -4,6 +4,7 @@ one drop-in for it, and what no package may ever touch."""
 
 from __future__ import annotations
 
+import subprocess
 from pathlib import Path
 
 from databases import (
@@ -78,6 +79,12 @@ def write_drop_in() -> None:
         f"[Instance]\nEngine=postgresql\nUnit={database_unit()}\n"
         f"Memory={SHARED_BYTES}\nPriority=80\n"
     )
+
+
+def check_dpkg(arguments: str, text: str) -> subprocess.CompletedProcess[str]:
+    done = sh(f"DEBIAN_FRONTEND=noninteractive dpkg {arguments}", timeout_sec=300)
+    check(done.returncode == 0, text, said(done))
+    return done
 
 
 def check_known() -> None:

@@ -6,7 +6,6 @@ the way back never touch the database or its pages."""
 from __future__ import annotations
 
 import re
-import subprocess
 from pathlib import Path
 
 from databases import drop_in
@@ -18,6 +17,7 @@ from packaged import (
     LIMITS,
     LINKS_OF_BEFORE,
     STATE,
+    check_dpkg,
     check_enabled,
     check_known,
     check_reserved,
@@ -106,12 +106,6 @@ def purge_and_return() -> None:
 NAMES = ("older", "newer")
 # What dpkg's helper knows of links.
 HELPER = Path("/var/lib/systemd/deb-systemd-helper-enabled/hugeplan.service.dsh-also")
-
-
-def check_dpkg(arguments: str, text: str) -> subprocess.CompletedProcess[str]:
-    done = sh(f"DEBIAN_FRONTEND=noninteractive dpkg {arguments}", timeout_sec=300)
-    check(done.returncode == 0, text, said(done))
-    return done
 
 
 def version() -> str:

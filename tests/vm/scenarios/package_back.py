@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Up to another version and back again, with a PostgreSQL that runs on its pages: the older package may be of any tree
+before this one (scripts/run-tests --all takes the last ones that wrote a state of another version). No way costs the
+database its process or a page, and the way up loses nothing of what is known."""
+
+from __future__ import annotations
+
+from databases import charged
+from guestlib import check, check_equal, failed_units, instance, messages, status, unit, wait_for
+from packaged import DROP_IN, LIMIT_SEC, check_dpkg, database, database_unit, packaged_scenario
+from scenario import Boot
+
+PAGES = 90  # PostgreSQL takes some 75
+
+
+def comes() -> None:
+    check_dpkg("--install /vm/packages/older.deb", "the older package is installed")
+    DROP_IN.write_text(f"[Instance]\nEngine=postgresql\nUnit={database_unit()}\nPages={PAGES}\n")
+
+
+def goes_up_and_back() -> None:
+    wait_for(lambda: unit(database_unit()) != "activating", 60)
+    check_equal(unit(database_unit()), "active", "PostgreSQL runs")
+    check_equal(instance("postgresql")["verdict"], "ready", "its pages are reserved")
+    for turn in ("first", "second"):
+        replace("newer", f"up, {turn}")
+        check_all_is_known(f"up, {turn}")
+        replace("older", f"down, {turn}")
+    replace("newer", "up at last")
+    check_equal(failed_units(), [], "no unit failed")
+
+
+def replace(age: str, how: str) -> None:
+    before = database()
+    check_dpkg(f"--install /vm/packages/{age}.deb", f"{how}: the {age} package is installed")
+    check(wait_for(lambda: unit("hugeplan.service") == "active"), f"{how}: hugeplan runs")
+    check_equal(database(), before, f"{how}: PostgreSQL has its process and its pages")
+    ready = wait_for(lambda: instance("postgresql")["verdict"] == "ready")
+    check(ready, f"{how}: the instance is ready", instance("postgresql"))
+
+
+def check_all_is_known(how: str) -> None:
+    promised = [(one["pages"], one["likely"]) for one in status()["reserved"] if one["unit"] == database_unit()]
+    check_equal(promised, [(charged(database_unit()).promised, False)], f"{how}: what is reserved is known exactly")
+    lost = [line for line in messages("--unit=hugeplan.service", "--since=-1min") if "state.json" in line]
+    check_equal(lost, [], f"{how}: nothing is said to be lost")
+
+
+SCENARIO = packaged_scenario(
+    suites=(),
+    more_suites=("bookworm",),
+    boots=(Boot(comes, limit_sec=LIMIT_SEC), Boot(goes_up_and_back, limit_sec=LIMIT_SEC)),
+)
