@@ -28,7 +28,7 @@ typedef struct BootTask {
 static void do_task(Boot *boot, DiskTask store, DiskDone done) {
         Arena *arena = arena_new();
         BootTask *task = ARENA_NEW(arena, BootTask);
-        Ledger *ledger = ledger_copy(arena, keeper_ledger(boot->keeper));
+        Ledger *ledger = ledger_copy(arena, keeper_look(boot->keeper)->ledger);
 
         if (!boot->is_planned)
                 ledger->guard = LEDGER_GUARD_UNDECIDED;

@@ -208,7 +208,7 @@ void units_judge(const Units *units, Arena *arena, const Config *files, Diags *p
         HostSources sources = host_sources(units->root);
         const LoadedUnitInput input = {
                 .config = config,
-                .plan = keeper_plan(units->keeper),
+                .plan = keeper_look(units->keeper)->plan,
                 .topology = keeper_look(units->keeper)->topology,
                 .accounts = &accounts,
                 .sources = &sources.sources,

@@ -83,7 +83,7 @@ static SourceNames instances_of(const Watch *watch, Arena *arena, HistoryEvent w
         if (!figures->node.is_known)
                 return names;
         unsigned node = (unsigned) figures->node.value;
-        const Plan *plan = keeper_plan(watch->keeper);
+        const Plan *plan = keeper_look(watch->keeper)->plan;
 
         ARRAY_FOREACH(instance, plan->instances, plan->n_instances) {
                 bool has =

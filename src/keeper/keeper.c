@@ -307,16 +307,8 @@ const Config *keeper_config(const Keeper *keeper) {
         return keeper->asked.config;
 }
 
-const Ledger *keeper_ledger(const Keeper *keeper) {
-        return keeper->look->ledger;
-}
-
 const Look *keeper_look(const Keeper *keeper) {
         return keeper->look;
-}
-
-const Plan *keeper_plan(const Keeper *keeper) {
-        return keeper->look->plan;
 }
 
 const Apply *keeper_apply(const Keeper *keeper) {

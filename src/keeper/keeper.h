@@ -84,9 +84,8 @@ void keeper_note_host_written(Keeper *keeper, uint64_t now_usec);
 /* ---- what is so ---- */
 
 const Config *keeper_config(const Keeper *keeper);
-const Ledger *keeper_ledger(const Keeper *keeper);
-const Look *keeper_look(const Keeper *keeper); /* the last that a plan was made from */
-const Plan *keeper_plan(const Keeper *keeper);
+const Look *keeper_look(
+        const Keeper *keeper); /* the last that a plan was made from, with plan and ledger */
 const Apply *keeper_apply(const Keeper *keeper); /* under way; NULL: none */
 
 /* What is true now, from fresh counts; in ARENA. IS_RETRYING: another round will come. */

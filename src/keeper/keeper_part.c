@@ -68,13 +68,12 @@ static const UnitCharge *charge_of(const Look *look, const LedgerHold *hold) {
         return unit ? unit_use_charge(unit, hold->granted.page_size_bytes) : NULL;
 }
 
-/* Keeps the unit to PAGES from now on; false: it cannot be. */
-static bool lower_limit(const Keeper *keeper, Arena *arena, const LedgerHold *hold,
-                        uint64_t pages) {
-        const char *group = unit_cgroup_find(keeper->root, arena, hold->unit);
+bool keeper_limit_unit(const Keeper *keeper, Arena *arena, const char *unit,
+                       const PageCount *count) {
+        const char *group = unit_cgroup_find(keeper->root, arena, unit);
         PageCounts limits = {};
 
-        *vec_push(arena, &limits) = (PageCount){hold->granted.page_size_bytes, pages};
+        *vec_push(arena, &limits) = *count;
         return group && cgroup_limit_set(keeper->root, arena, group, &limits).kind == REASON_NONE;
 }
 
@@ -91,7 +90,9 @@ static bool take_part(Keeper *keeper, const PlanInstance *planned) {
                              hold->granted.page_size_bytes);
         uint64_t left = MAX(charge->reserved_pages, sub_floored(granted, missing));
 
-        if (left == granted || !lower_limit(keeper, keeper->look_arena, hold, left))
+        if (left == granted ||
+            !keeper_limit_unit(keeper, keeper->look_arena, hold->unit,
+                               &(PageCount){hold->granted.page_size_bytes, left}))
                 return false;
         host_use_read_unit(keeper->root, keeper->look_arena, look->use, look->topology, hold->unit);
         charge = charge_of(look, hold);

@@ -8,7 +8,6 @@
  * reserved and not touched yet is promised to the unit as before. */
 #include "base/text.h"
 #include "demand/learned.h"
-#include "host/cgroup_limit.h"
 #include "host/unit_cgroup.h"
 #include "keeper/keeper_inside.h"
 #include "units/hugetlb_limit.h"
@@ -113,7 +112,6 @@ static Seen seen_by_count(const Keeper *keeper, Arena *arena, const InstanceConf
 static void lower_limit(const Keeper *keeper, Arena *arena, const char *unit,
                         const PageCount *count) {
         const char *group = unit_cgroup_find(keeper->root, arena, unit);
-        PageCounts limits = {};
         uint64_t bytes;
 
         if (!group || hugetlb_limit_preference(keeper->asked.config, unit) == TRI_NO ||
@@ -121,8 +119,7 @@ static void lower_limit(const Keeper *keeper, Arena *arena, const char *unit,
                           &bytes) < 0 ||
             !hugetlb_limit_is_limit(bytes) || bytes / count->page_size_bytes <= count->pages)
                 return;
-        *vec_push(arena, &limits) = *count;
-        cgroup_limit_set(keeper->root, arena, group, &limits);
+        keeper_limit_unit(keeper, arena, unit, count);
 }
 
 /* What INSTANCE's unit was let start with settles at what it has mapped, where it will map no more than was SEEN just now;

@@ -2,17 +2,10 @@
 #include "plan/host_plan.h"
 
 HostPlan host_plan_make(Arena *arena, const HostPlanInput *input, Diags *problems) {
-        const LimitsInput limits = {
-                .config = input->config,
-                .plan = input->plan,
-                .topology = input->topology,
-                .accounts = input->accounts,
-        };
-
         return (HostPlan){
                 .thp = thp_plan_make(arena, input->config, input->topology, input->systemd_version,
                                      problems),
-                .limits = limits_plan_make(arena, &limits, problems),
+                .limits = limits_plan_make(arena, input, problems),
         };
 }
 

@@ -11,14 +11,6 @@ typedef struct HostPlan {
         LimitsPlan limits;
 } HostPlan;
 
-typedef struct HostPlanInput {
-        const Config *config;
-        const Plan *plan;
-        const Topology *topology;
-        unsigned systemd_version; /* 0: not known */
-        const Accounts *accounts; /* none need to be known where config_needs_group() says no */
-} HostPlanInput;
-
 /* What stays unsolved is added to PROBLEMS. */
 HostPlan host_plan_make(Arena *arena, const HostPlanInput *input, Diags *problems);
 

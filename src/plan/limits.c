@@ -18,11 +18,8 @@ static uint64_t instance_bytes(const Plan *plan, const InstanceConfig *instance)
 
 static void add_write(Arena *arena, LimitsPlan *plan, const char *path, uint64_t before,
                       uint64_t value) {
-        *vec_push(arena, &plan->writes) = (HostWrite){
-                path,
-                arena_printf(arena, "%" PRIu64, value),
-                arena_printf(arena, "%" PRIu64, before),
-        };
+        *vec_push(arena, &plan->writes) = (HostWrite){path, arena_printf(arena, "%" PRIu64, value),
+                                                      arena_printf(arena, "%" PRIu64, before)};
 }
 
 uint64_t limits_sysv_bytes(const Plan *plan, bool is_sum) {
@@ -39,7 +36,7 @@ uint64_t limits_sysv_bytes(const Plan *plan, bool is_sum) {
 
 /* One segment may be as large as the largest instance; all together as large as all of them, and an
  * eighth for the small segments that others have. */
-static void add_sizes(Arena *arena, const LimitsInput *input, LimitsPlan *plan) {
+static void add_sizes(Arena *arena, const HostPlanInput *input, LimitsPlan *plan) {
         uint64_t largest = limits_sysv_bytes(input->plan, false);
         uint64_t sum = limits_sysv_bytes(input->plan, true);
         uint64_t pages = topology_base_pages(input->topology, add_saturated(sum, sum / 8));
@@ -58,7 +55,7 @@ const char *limits_group_name(Arena *arena, const Accounts *accounts, uint64_t i
         return arena_printf(arena, "%" PRIu64, id);
 }
 
-static void add_group(Arena *arena, const LimitsInput *input, LimitsPlan *plan, Diags *problems) {
+static void add_group(Arena *arena, const HostPlanInput *input, LimitsPlan *plan, Diags *problems) {
         const Account *group = account_find_group(arena, input->accounts, NAME_HUGETLB_GROUP);
         uint64_t now = input->topology->limits.shm_group;
 
@@ -90,7 +87,7 @@ static void add_group(Arena *arena, const LimitsInput *input, LimitsPlan *plan, 
         add_write(arena, plan, PATH_HUGETLB_SHM_GROUP, now, group->id);
 }
 
-LimitsPlan limits_plan_make(Arena *arena, const LimitsInput *input, Diags *problems) {
+LimitsPlan limits_plan_make(Arena *arena, const HostPlanInput *input, Diags *problems) {
         LimitsPlan plan = {};
 
         if (input->topology->base_page_bytes == 0 && limits_sysv_bytes(input->plan, true) > 0)

@@ -20,16 +20,18 @@ typedef struct LimitsPlan {
 /* Where the group NAME_HUGETLB_GROUP is missing. */
 #define SHM_GROUP_REMEDY "run 'systemd-sysusers', then 'hugeplanctl reload'"
 
-typedef struct LimitsInput {
+/* What is written besides the pools is made from this; the limits do not go by the version. */
+typedef struct HostPlanInput {
         const Config *config;
         const Plan *plan;
         const Topology *topology;
-        const Accounts *accounts;
-} LimitsInput;
+        const Accounts *accounts; /* none need to be known where config_needs_group() says no */
+        unsigned systemd_version; /* 0: not known */
+} HostPlanInput;
 
 /* Limits are raised where they are lower than the instances need, never lowered. The group is set
  * to ours; a group that it takes the place of is named in PROBLEMS, as is a group that is missing. */
-LimitsPlan limits_plan_make(Arena *arena, const LimitsInput *input, Diags *problems);
+LimitsPlan limits_plan_make(Arena *arena, const HostPlanInput *input, Diags *problems);
 
 /* Bytes of the System V segments that PLAN stands for: the largest instance's, or those of all. */
 uint64_t limits_sysv_bytes(const Plan *plan, bool is_sum);

@@ -169,7 +169,7 @@ static void check_rest(Arena *arena, const Config *config) {
         Diags problems = diags_in(arena);
 
         check_plan(plan, topology, &config->host);
-        const HostPlanInput host_input = {config, plan, topology, 0, &(Accounts){}};
+        const HostPlanInput host_input = {config, plan, topology, &(Accounts){}, 0};
         HostPlan host = host_plan_make(arena, &host_input, &problems);
         plan_record(arena, plan, ledger);
         json_t *saved = ledger_to_json(ledger);

@@ -31,7 +31,7 @@ static bool is_named_exposed(const Status *status, const char *unit) {
 /* Whether the hugetlb controller counts for it. Where nobody does, what is promised to strangers is likely
  * its own, as far as anybody can see, and so is what came into use since. */
 static bool is_counted(const History *history, const char *unit) {
-        const LedgerHold *hold = ledger_hold(keeper_ledger(history->keeper), unit, NULL);
+        const LedgerHold *hold = ledger_hold(keeper_look(history->keeper)->ledger, unit, NULL);
 
         return hold && hold->is_counted;
 }
@@ -241,7 +241,7 @@ static uint64_t kept_by_mounts(const History *history, unsigned size) {
 }
 
 static void check_rest(History *history) {
-        const Plan *plan = keeper_plan(history->keeper);
+        const Plan *plan = keeper_look(history->keeper)->plan;
         bool is_kept = keeper_config(history->keeper)->host.existing_pages == EXISTING_KEEP;
         PoolCounts now = pool_counts(history);
 
@@ -251,7 +251,7 @@ static void check_rest(History *history) {
                 for (unsigned node = 0; node < history->n_nodes; node++) {
                         uint64_t bytes = kernel_page_bytes(history->kernel, i);
                         const LedgerPool *pool =
-                                ledger_pool(keeper_ledger(history->keeper), node, bytes);
+                                ledger_pool(keeper_look(history->keeper)->ledger, node, bytes);
                         uint64_t granted = granted_on(plan, node, bytes);
                         uint64_t found = pool ? pool->found_pages : 0;
                         uint64_t expected = is_kept ? found + granted : MAX(found, granted);
@@ -276,7 +276,7 @@ static bool is_plan_only(const History *history, const Status *status) {
 
 /* Whoever runs: where nobody else has pages, those that are there are the plan's, and its cover; and so it is said. */
 static void check_exact(History *history, const Status *status) {
-        const Plan *plan = keeper_plan(history->keeper);
+        const Plan *plan = keeper_look(history->keeper)->plan;
         const PoolCounts now = pool_counts(history);
 
         if (!history->is_settled || has_strangers(history) ||
@@ -373,7 +373,8 @@ static void check_reserved_said(History *history, const Status *status) {
 /* What the unit of a less important instance was let start with of a part, and has not mapped, on NODE. */
 static uint64_t unmapped_part_on(const History *history, const PlanInstance *refused,
                                  const LedgerHold *hold, unsigned node) {
-        const PlanInstance *planned = plan_find(keeper_plan(history->keeper), hold->granted.name);
+        const PlanInstance *planned =
+                plan_find(keeper_look(history->keeper)->plan, hold->granted.name);
         const UnitUse *unit = unit_use_find(keeper_look(history->keeper)->use, hold->unit);
         const UnitCharge *charge = unit ? unit_use_charge(unit, hold->granted.page_size_bytes)
                                         : NULL;
@@ -385,7 +386,7 @@ static uint64_t unmapped_part_on(const History *history, const PlanInstance *ref
             hold->granted.page_size_bytes != refused->page_size_bytes ||
             ledger_granted_pages(&hold->granted) >= hold->granted.pages_wanted ||
             hold->granted.grants.n != 1 ||
-            VEC_SUM(each, &keeper_ledger(history->keeper)->holds,
+            VEC_SUM(each, &keeper_look(history->keeper)->ledger->holds,
                     text_equals(each->unit, hold->unit)) != 1)
                 return 0;
         return MIN(ledger_pages_on(&hold->granted, node),
@@ -393,7 +394,7 @@ static uint64_t unmapped_part_on(const History *history, const PlanInstance *ref
 }
 
 static void check_parts(History *history) {
-        const Plan *plan = keeper_plan(history->keeper);
+        const Plan *plan = keeper_look(history->keeper)->plan;
 
         if (!history->is_settled || keeper_config(history->keeper)->host.on_drift != DRIFT_REPAIR)
                 return;
@@ -405,7 +406,7 @@ static void check_parts(History *history) {
                     id_set_count(&refused->demand->nodes) != 1)
                         continue;
                 ID_SET_FOREACH(node, &refused->demand->nodes)
-                        VEC_FOREACH(hold, &keeper_ledger(history->keeper)->holds)
+                        VEC_FOREACH(hold, &keeper_look(history->keeper)->ledger->holds)
                                 unmapped += unmapped_part_on(history, refused, hold, node);
                 if (unmapped > 0)
                         break_off(history, "part",

@@ -222,7 +222,7 @@ static void check_said(History *history, const PoolChanges *changes, const PoolC
  * are laid around what they have. */
 static const char *keeper_text(const History *history) {
         const Config *config = keeper_config(history->keeper);
-        const Plan *plan = keeper_plan(history->keeper);
+        const Plan *plan = keeper_look(history->keeper)->plan;
         Text text = text_in(history->arena);
 
         for (size_t i = 0; i < config->n_instances; i++)
@@ -241,7 +241,7 @@ static const char *keeper_text(const History *history) {
 }
 
 static void check_nothing_changed(History *history, const char *text, const uint64_t *before) {
-        const Plan *plan = keeper_plan(history->keeper);
+        const Plan *plan = keeper_look(history->keeper)->plan;
         const char *now = keeper_text(history);
 
         if (!text_equals(text, now))
@@ -259,7 +259,7 @@ static void check_nothing_changed(History *history, const char *text, const uint
 /* What the pools of the plan are to have, by index; what is there only for as long as others may take some
  * may be on any of several nodes. */
 static uint64_t *without_cover(const History *history) {
-        const Plan *plan = keeper_plan(history->keeper);
+        const Plan *plan = keeper_look(history->keeper)->plan;
         uint64_t *pages = ARENA_ARRAY(history->arena, uint64_t, plan->n_pools + 1);
 
         for (size_t i = 0; i < plan->n_pools; i++)
@@ -306,7 +306,7 @@ static void check_foreseen(History *history, const Look *ahead, const Diags *fal
                  !text_equals(foreseen, falls_text(history->arena, &result.problems)))
                 break_off(history, "not foreseen", "was refused for %s, and the plan said %s",
                           falls_text(history->arena, &result.problems), foreseen);
-        const Plan *plan = keeper_plan(history->keeper);
+        const Plan *plan = keeper_look(history->keeper)->plan;
 
         /* What instances had is kept while it is tried, so that one or the other may have more. */
         for (size_t i = 0; begun == KEEPER_RELOAD_BEGUN && i < plan->n_instances; i++)
@@ -385,7 +385,8 @@ void daemon_release(History *history) {
 /* ---- gates ---- */
 
 static void take_claim(History *history, Unit *unit, const char *instance) {
-        const LedgerHold *hold = ledger_hold(keeper_ledger(history->keeper), unit->name, instance);
+        const LedgerHold *hold =
+                ledger_hold(keeper_look(history->keeper)->ledger, unit->name, instance);
 
         if (hold && ledger_granted_pages(&hold->granted) > 0 && unit->n_claims < CLAIMS)
                 unit->claims[unit->n_claims++] = (Claim){hold->granted.page_size_bytes,
@@ -569,7 +570,8 @@ void daemon_gates(History *history, StartGate *starts, size_t n) {
 void daemon_claim_start(History *history, Unit *unit) {
         CLEANUP(arena_freep) Arena *arena = arena_new();
         const char *instance = unit->gates[draw(history, 0, unit->n_gates - 1)];
-        const LedgerHold *hold = ledger_hold(keeper_ledger(history->keeper), unit->name, instance);
+        const LedgerHold *hold =
+                ledger_hold(keeper_look(history->keeper)->ledger, unit->name, instance);
         StatusInstance status = {};
         Reason reason = {};
         GateView view = {};

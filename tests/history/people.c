@@ -447,7 +447,7 @@ static void note_found(History *history) {
 
 /* Where instances have pages: they are the keeper's to put back. */
 static void note_lowered(History *history, const PoolCounts *before) {
-        const Plan *plan = keeper_plan(history->keeper);
+        const Plan *plan = keeper_look(history->keeper)->plan;
         PoolCounts now = pool_counts(history);
 
         for (unsigned i = 0; i < history->n_sizes; i++)

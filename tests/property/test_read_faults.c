@@ -250,8 +250,9 @@ static void check_end(Host *host, void (*act)(Host *host), uint64_t times, uint6
         }
         VEC_FOREACH(problem, &status->problems.list)
                 require(host, problem->severity != SEVERITY_ERROR || is_first, problem->text);
-        require(host, plan_count_changed(keeper_plan(host->keeper)) == 0, "the plan wants more");
-        const LedgerPool *pool = ledger_pool(keeper_ledger(host->keeper), 0, 2 * MIB);
+        require(host, plan_count_changed(keeper_look(host->keeper)->plan) == 0,
+                "the plan wants more");
+        const LedgerPool *pool = ledger_pool(keeper_look(host->keeper)->ledger, 0, 2 * MIB);
 
         require(host, pool && pool->found_pages == 10, "what was found is forgotten");
 }
@@ -522,7 +523,7 @@ static void test_guard_is_decided_by_what_is_read(void) {
                         n_reads = model_root_reads(host->root) - before;
                 model_root_fail_reads(host->root, UINT64_MAX / 2, 1, 0);
                 retry(host);
-                require(host, keeper_ledger(host->keeper)->guard == LEDGER_GUARD_CLOSED,
+                require(host, keeper_look(host->keeper)->ledger->guard == LEDGER_GUARD_CLOSED,
                         "the guard was opened");
                 Status *status = keeper_judge(host->keeper, host->arena, false);
 

@@ -178,7 +178,7 @@ static void test_counted_more(void **state) {
         counted(play, 5);
         assert_text(counted(play, 5), "131 of 120 14.5");
         run(play);
-        assert_int_equal(plan_find(keeper_plan(play->keeper), "a")->pages_wanted, 131);
+        assert_int_equal(plan_find(keeper_look(play->keeper)->plan, "a")->pages_wanted, 131);
         assert_verdict(play, "a", "ready");
         use_pages(play, "a.service", 0, 0);
 }

@@ -17,7 +17,8 @@ static void test_round(void **state) {
         Play *play = begin(state, "Pages=100\nUnit=a.service", "Pages=30\nNodes=1");
 
         /* A plan is made, and nothing is written or noted. */
-        assert_text(grants_text(play->tree->arena, keeper_plan(play->keeper), "a"), "0:50 1:50");
+        assert_text(grants_text(play->tree->arena, keeper_look(play->keeper)->plan, "a"),
+                    "0:50 1:50");
         assert_text(state_text(play), "-");
         assert_verdict(play, "a", "refused");
         assert_text(round_of(play), "0:50 1:80");
@@ -132,7 +133,8 @@ static void test_drift(void **state) {
         show_host(play);
         keeper_verify(play->keeper, false, false, 0, &wants_repair);
         assert_false(wants_repair);
-        assert_int_equal(ledger_pool(keeper_ledger(play->keeper), 0, 2 * MIB)->found_pages, 7);
+        assert_int_equal(ledger_pool(keeper_look(play->keeper)->ledger, 0, 2 * MIB)->found_pages,
+                         7);
 }
 
 static void test_drift_is_reported_only(void **state) {
@@ -446,7 +448,7 @@ static void test_gate_degrades_to_nothing(void **state) {
         assert_text(pass_gate(play, &gate, &n_rounds), "degraded");
         assert_text(state_text(play), "hold a.service/a 0 any counted run r1");
         round_of(play);
-        assert_int_equal(plan_pool(keeper_plan(play->keeper), 0, 2 * MIB)->others_pages, 20);
+        assert_int_equal(plan_pool(keeper_look(play->keeper)->plan, 0, 2 * MIB)->others_pages, 20);
         assert_verdict(play, "a", "degraded");
         remove_config(play, "a");
         keeper_reload(play->keeper, false, play->now_usec);

@@ -67,7 +67,7 @@ static void test_host_cannot_be_read(void **state) {
         keeper_release(play->keeper, "a", 0);
         assert_text(run(play), "-");
         assert_int_equal(keeper_pool_changes(play->keeper, play->tree->arena).n, 0);
-        assert_int_equal(keeper_plan(play->keeper)->n_instances, 1);
+        assert_int_equal(keeper_look(play->keeper)->plan->n_instances, 1);
         mend_host(&before);
         assert_int_equal(count(&play->told, "cannot be read: Too many open files; plan and pages "
                                             "stay as they are"),
@@ -106,7 +106,7 @@ static void test_reload_cannot_be_read(void **state) {
         assert_contains(text_string(&play->told),
                         "the host cannot be read; the previous plan stays in effect");
         assert_contains(problems_text(play->tree->arena, &result.problems), "cannot be read");
-        assert_text(grants_text(play->tree->arena, keeper_plan(play->keeper), "a"), "0:100");
+        assert_text(grants_text(play->tree->arena, keeper_look(play->keeper)->plan, "a"), "0:100");
         assert_text(round_of(play), "1:0");
         assert_int_equal(play->pools[0].total, 100);
 }
@@ -127,15 +127,15 @@ static void test_looks_of_reload(void **state) {
                 assert_int_equal(keeper_reload_result(play->keeper).state, KEEPER_RELOAD_REJECTED);
                 assert_int_equal(count(&play->told, "the previous plan stays in effect"), at);
                 assert_int_equal(count(&play->told, "there is no memory"), 0);
-                assert_text(grants_text(arena, keeper_plan(play->keeper), "a"), "0:600");
-                assert_text(grants_text(arena, keeper_plan(play->keeper), "b"), "0:300");
+                assert_text(grants_text(arena, keeper_look(play->keeper)->plan, "a"), "0:600");
+                assert_text(grants_text(arena, keeper_look(play->keeper)->plan, "b"), "0:300");
                 assert_text(round_of(play), "-");
         }
         assert_int_equal(reload_failing(play, 0, false), KEEPER_RELOAD_BEGUN);
         assert_int_equal(keeper_reload_result(play->keeper).state, KEEPER_RELOAD_BEGUN);
         /* What was kept of a was in the way. */
-        assert_text(grants_text(arena, keeper_plan(play->keeper), "a"), "1:600");
-        assert_text(grants_text(arena, keeper_plan(play->keeper), "b"), "0:900");
+        assert_text(grants_text(arena, keeper_look(play->keeper)->plan, "a"), "1:600");
+        assert_text(grants_text(arena, keeper_look(play->keeper)->plan, "b"), "0:900");
         assert_text(run(play), "1:512 1:600");
         assert_int_equal(keeper_reload_result(play->keeper).state, KEEPER_RELOAD_APPLIED);
         assert_text(state_text(play), "a 1:600; b 0:900");
@@ -396,7 +396,7 @@ static void test_undescribed_by_name(void **state) {
         boot(play);
         assert_text(round_of(play), "-");
         assert_verdict(play, "b", "refused");
-        assert_int_equal(keeper_ledger(play->keeper)->holds.n, 1);
+        assert_int_equal(keeper_look(play->keeper)->ledger->holds.n, 1);
         remove_config(play, "20-file");
         boot(play);
         round_of(play);
@@ -418,7 +418,7 @@ static void test_described_beside_unreadable(void **state) {
         boot(play);
         assert_text(round_of(play), "-"); /* nothing is given back until all can be read */
         assert_verdict(play, "a", "ready");
-        assert_int_equal(keeper_ledger(play->keeper)->holds.n, 0);
+        assert_int_equal(keeper_look(play->keeper)->ledger->holds.n, 0);
 }
 
 int main(void) {

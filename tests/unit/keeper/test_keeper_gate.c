@@ -629,7 +629,7 @@ static void test_refusal_of_who_runs_or_is_gone(void **state) {
         assert_contains(problems_of(play), "the last start of a.service was refused: ");
         remove_config(play, "a");
         boot(play);
-        assert_int_equal(keeper_ledger(play->keeper)->refusals.n, 1);
+        assert_int_equal(keeper_look(play->keeper)->ledger->refusals.n, 1);
         assert_null(strstr(problems_of(play), "the last start of"));
 }
 

@@ -62,7 +62,8 @@ static void test_more_important(void **state) {
                 run(play);
                 start_unit(play, "b.service", 0, 0);
                 assert_contains(pass_gate(play, &gate, &n_rounds), row->answer);
-                const LedgerHold *hold = ledger_hold(keeper_ledger(play->keeper), "a.service", "a");
+                const LedgerHold *hold =
+                        ledger_hold(keeper_look(play->keeper)->ledger, "a.service", "a");
 
                 assert_int_equal(ledger_granted_pages(&hold->granted),
                                  row->left ? row->left : 1000);

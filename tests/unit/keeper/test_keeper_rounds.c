@@ -41,7 +41,8 @@ static void test_short_claims_no_more(void **state) {
         assert_int_equal(pool_on_disk(play, 0)->set_pages, 40);
         set_pool(play, 0, 55);
         verify(play);
-        assert_int_equal(ledger_pool(keeper_ledger(play->keeper), 0, 2 * MIB)->found_pages, 15);
+        assert_int_equal(ledger_pool(keeper_look(play->keeper)->ledger, 0, 2 * MIB)->found_pages,
+                         15);
 }
 
 /* A write that brings nothing at all has shown something as well. */
@@ -72,7 +73,7 @@ static void test_look_ahead_knows_no_limits(void **state) {
 
         play->pools[0].most = 40;
         round_of(play);
-        assert_text(grants_text(play->tree->arena, keeper_plan(play->keeper), "a"), "-");
+        assert_text(grants_text(play->tree->arena, keeper_look(play->keeper)->plan, "a"), "-");
         assert_text(grants_text(play->tree->arena,
                                 keeper_look_ahead(play->keeper, play->tree->arena, &falls)->plan,
                                 "a"),
@@ -427,7 +428,7 @@ static uint64_t found_after(Play *play, uint64_t pages, uint64_t written_usec,
         set_pool(play, 1, pages);
         verify(play);
         run(play);
-        return ledger_pool(keeper_ledger(play->keeper), 1, 2 * MIB)->found_pages;
+        return ledger_pool(keeper_look(play->keeper)->ledger, 1, 2 * MIB)->found_pages;
 }
 
 /* As when tuned writes what sysctl has just written. */
@@ -469,7 +470,8 @@ static void test_long_after_with_rounds(void **state) {
         play->now_usec = written + aftermath_usec;
         set_pool(play, 1, 50);
         verify(play);
-        assert_int_equal(ledger_pool(keeper_ledger(play->keeper), 1, 2 * MIB)->found_pages, 50);
+        assert_int_equal(ledger_pool(keeper_look(play->keeper)->ledger, 1, 2 * MIB)->found_pages,
+                         50);
 }
 
 static void test_put_back_long_after(void **state) {

@@ -18,7 +18,7 @@ static char *plan_text(Arena *arena, const Config *config, const KernelLimits *k
         Diags problems = diags_in(arena);
         Text text = text_in(arena);
         Accounts accounts = accounts_read(arena, TEST_SOURCES(arena, {"/etc/group", groups}));
-        const LimitsInput input = {config, plan_simple(arena, config, host), host, &accounts};
+        const HostPlanInput input = {config, plan_simple(arena, config, host), host, &accounts};
 
         host->limits = *kernel;
         LimitsPlan plan = limits_plan_make(arena, &input, &problems);
@@ -86,8 +86,8 @@ static void test_limits_in_base_pages(void **state) {
                 Diags problems = diags_in(*state);
                 Accounts accounts =
                         accounts_read(*state, TEST_SOURCES(*state, {"/etc/group", group_text}));
-                const LimitsInput input = {config, plan_simple(*state, config, host), host,
-                                           &accounts};
+                const HostPlanInput input = {config, plan_simple(*state, config, host), host,
+                                             &accounts};
 
                 host->base_page_bytes = cases[i].base_page_bytes;
                 host->limits = (KernelLimits){UINT64_MAX, cases[i].shmall_pages, 990};
