@@ -66,14 +66,8 @@ static void add_admission_set(Admission *admission, const IdSet *nodes) {
 }
 
 static uint64_t granted_in(const Starter *starter, const IdSet *nodes) {
-        unsigned first = id_set_next(nodes, 0);
-
-        if (id_set_next(nodes, first + 1) < ID_SET_MAX)
-                return ARRAY_SUM(grant, starter->grants, starter->n_grants,
-                                 id_set_has(nodes, grant->node) ? grant->pages : 0);
-        const NodePages *grant = node_pages_find(starter->grants, starter->n_grants, first);
-
-        return grant ? grant->pages : 0;
+        return ARRAY_SUM(grant, starter->grants, starter->n_grants,
+                         id_set_has(nodes, grant->node) ? grant->pages : 0);
 }
 
 /* What a starter takes of a set. Who is not there yet will be asked when he comes: till then he has
@@ -227,7 +221,7 @@ uint64_t promises_lost_pages(const Promises *promises, const char *unit,
 /* What all who are bound to the same nodes have in common. */
 typedef struct BoundSet {
         IdSet nodes;
-        uint64_t needed_pages, only_pages;
+        uint64_t free_pages, needed_pages, only_pages;
 } BoundSet;
 
 typedef VEC(BoundSet) BoundSets;
@@ -241,6 +235,7 @@ static const BoundSet *bound_set(Arena *arena, BoundSets *sets, const Reach *rea
         set = vec_push(arena, sets);
         *set = (BoundSet){
                 .nodes = *nodes,
+                .free_pages = reach_sum_in(reach->promises, reach->free_pages, nodes),
                 .needed_pages = reach_needed(reach, nodes),
                 .only_pages = only_in(reach->promises, nodes),
         };
@@ -248,16 +243,10 @@ static const BoundSet *bound_set(Arena *arena, BoundSets *sets, const Reach *rea
 }
 
 /* PAGES of ROW, which is bound to SET: how many of them others may take, and are not lost already. */
-static uint64_t exposed_pages(const Reach *reach, const BoundSet *set, const Promise *row,
-                              uint64_t pages) {
-        uint64_t free_pages = reach_sum_in(reach->promises, reach->free_pages, &set->nodes);
-        uint64_t lost = MIN(row->pages, sub_floored(set->only_pages, free_pages));
+static uint64_t exposed_pages(const BoundSet *set, const Promise *row, uint64_t pages) {
+        uint64_t lost = MIN(row->pages, sub_floored(set->only_pages, set->free_pages));
 
-        return MIN(sub_floored(set->needed_pages, free_pages), sub_floored(pages, lost));
-}
-
-static bool can_be_exposed(const Promise *row, uint64_t pages) {
-        return row->unit && row->policy.kind == MEMORY_POLICY_BIND && pages > 0;
+        return MIN(sub_floored(set->needed_pages, set->free_pages), sub_floored(pages, lost));
 }
 
 Exposures promises_exposures(Arena *arena, const Promises *promises, const uint64_t *free_pages,
@@ -269,16 +258,15 @@ Exposures promises_exposures(Arena *arena, const Promises *promises, const uint6
         VEC_FOREACH(row, &promises->list) {
                 uint64_t pages = with_coming ? reach_rest(&reach, row) : row->pages;
 
-                if (!can_be_exposed(row, pages))
+                if (!row->unit || row->policy.kind != MEMORY_POLICY_BIND || pages == 0)
                         continue;
                 const BoundSet *set = bound_set(arena, &sets, &reach, &row->policy.nodes);
                 Exposure exposure = {
                         .unit = row->unit,
                         .page_size_bytes = promises->topology->page_sizes[promises->size].bytes,
                         .nodes = set->nodes,
-                        .pages = exposed_pages(&reach, set, row, pages),
-                        .missing_pages = sub_floored(
-                                set->needed_pages, reach_sum_in(promises, free_pages, &set->nodes)),
+                        .pages = exposed_pages(set, row, pages),
+                        .missing_pages = sub_floored(set->needed_pages, set->free_pages),
                 };
 
                 if (exposure.pages == 0)
