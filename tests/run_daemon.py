@@ -1702,7 +1702,7 @@ def test_reading_changes_nothing(host: Host, fixture: str = "busy") -> None:
     time.sleep(0.1)
     before = host.kernel_files()
     state = run_cases.snapshot(host.path("run/hugeplan"))
-    for arguments in (["plan"], ["check"], ["status"], ["explain", "pg"], ["cat-config"],
+    for arguments in (["plan"], ["check"], ["status"], ["explain", "pg"],
                       ["--json=short", "plan"], ["status", "large"], ["report"]):
         host.ctl(*arguments)
     changed = run_cases.compare_trees("reading", before, host.kernel_files())

@@ -24,7 +24,7 @@ function __hugeplanctl_settings
     end
 end
 
-set -l verbs status plan verify metrics log report check cmdline explain size fit suggest import wait learn reload release snapshot cat-config
+set -l verbs status plan verify metrics log report check cmdline explain size fit suggest import wait learn reload release snapshot
 set -l no_verb "not __fish_seen_subcommand_from $verbs"
 
 complete -c hugeplanctl -f
@@ -46,7 +46,6 @@ complete -c hugeplanctl -n $no_verb -a reload -d 'read the configuration anew an
 complete -c hugeplanctl -n $no_verb -a learn -d 'find out what an instance needs, before its database starts'
 complete -c hugeplanctl -n $no_verb -a release -d 'give back the free pages of an instance'
 complete -c hugeplanctl -n $no_verb -a snapshot -d 'what hugeplan uses of this host, as an archive'
-complete -c hugeplanctl -n $no_verb -a cat-config -d 'print the configuration files that count'
 
 complete -c hugeplanctl -n '__fish_seen_subcommand_from status verify log explain fit wait learn release' -a '(__hugeplanctl_instances)'
 complete -c hugeplanctl -n '__fish_seen_subcommand_from check snapshot metrics report' -F
@@ -73,5 +72,5 @@ complete -c hugeplanctl -n '__fish_seen_subcommand_from size' -l page-size -x -a
 complete -c hugeplanctl -n '__fish_seen_subcommand_from size' -l engine-version -x -d 'version of the engine'
 complete -c hugeplanctl -n '__fish_seen_subcommand_from suggest import' -l write -d 'create the files'
 complete -c hugeplanctl -n '__fish_seen_subcommand_from reload' -l force -d 'even if an instance that stands falls'
-complete -c hugeplanctl -n '__fish_seen_subcommand_from plan check cmdline explain fit cat-config' -l draft -r \
+complete -c hugeplanctl -n '__fish_seen_subcommand_from plan check cmdline explain fit' -l draft -r \
     -a '(__fish_complete_directories)' -d 'as if its files were in /etc/hugeplan.d'

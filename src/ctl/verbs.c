@@ -45,7 +45,5 @@ const Verb verbs[] = {
          "What hugeplan uses of all that it reads of this host, as an archive for --root="},
         /* For our own units. */
         {"serve-metrics", "", 0, 0, verb_serve_metrics, NULL},
-        {"cat-config", "", 0, 0, verb_cat_config, "Print the configuration files that count",
-         .takes_draft = true},
 };
 const size_t n_verbs = ARRAY_LEN(verbs);

@@ -23,7 +23,6 @@ typedef struct Verb {
 extern const Verb verbs[];
 extern const size_t n_verbs;
 
-int verb_cat_config(Command *command);
 int verb_check(Command *command);
 int verb_cmdline(Command *command);
 int verb_explain(Command *command);

@@ -1,1 +1,0 @@
---draft=/srv/new cat-config
