@@ -22,7 +22,6 @@ from collections.abc import Iterator
 
 import run_cases
 import run_daemon
-import run_log
 
 try:
     import jsonschema
@@ -151,17 +150,6 @@ def judge_daemon(schemas: Schemas, programs: argparse.Namespace) -> None:
         host.stop(daemon)
 
 
-def judge_log(schemas: Schemas, program: pathlib.Path) -> bool:
-    """False: nothing is here that makes a journal."""
-    remote = run_log.find_remote()
-    with tempfile.TemporaryDirectory(prefix="hugeplan-schema-") as name:
-        root = pathlib.Path(name).resolve()
-        if remote:
-            run_log.make_journal(remote, root, "".join(run_log.ENTRIES))
-            schemas.judge("log", "log", run_log.Host(str(program), root).log("--json")[0])
-    return bool(remote)
-
-
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     for name in ("hugepland", "hugeplanctl", "shim"):
@@ -178,9 +166,8 @@ def main() -> int:
             for answer in answers:
                 schemas.judge(*answer)
     judge_daemon(schemas, programs)
-    has_log = judge_log(schemas, programs.hugeplanctl.resolve())
     schemas.problems += [f"schema/{verb}.json was never used" for verb in schemas.by_verb
-                         if not schemas.n_valid[verb] and not programs.cases and (verb != "log" or has_log)]
+                         if not schemas.n_valid[verb] and not programs.cases]
     print("\n".join(schemas.problems))
     print(", ".join(f"{verb} {n}" for verb, n in sorted(schemas.n_valid.items())))
     return 1 if schemas.problems else 0

@@ -24,7 +24,7 @@ function __hugeplanctl_settings
     end
 end
 
-set -l verbs status plan verify metrics log report check cmdline explain size fit suggest import wait learn reload release snapshot
+set -l verbs status plan verify metrics report check cmdline explain size fit suggest import wait learn reload release snapshot
 set -l no_verb "not __fish_seen_subcommand_from $verbs"
 
 complete -c hugeplanctl -f
@@ -32,7 +32,6 @@ complete -c hugeplanctl -n $no_verb -a status -d 'what is reserved, for whom, an
 complete -c hugeplanctl -n $no_verb -a plan -d 'what would be written; writes nothing'
 complete -c hugeplanctl -n $no_verb -a verify -d 'whether databases use their huge pages, and what is wasted'
 complete -c hugeplanctl -n $no_verb -a metrics -d 'the same for a monitoring system'
-complete -c hugeplanctl -n $no_verb -a log -d 'what happened, in this boot and in earlier ones'
 complete -c hugeplanctl -n $no_verb -a report -d 'all of this as one page for a change ticket'
 complete -c hugeplanctl -n $no_verb -a check -d 'look for what will hurt on this host, or for mistakes in files'
 complete -c hugeplanctl -n $no_verb -a cmdline -d 'what the kernel command line should say for gigantic pages'
@@ -47,7 +46,7 @@ complete -c hugeplanctl -n $no_verb -a learn -d 'find out what an instance needs
 complete -c hugeplanctl -n $no_verb -a release -d 'give back the free pages of an instance'
 complete -c hugeplanctl -n $no_verb -a snapshot -d 'what hugeplan uses of this host, as an archive'
 
-complete -c hugeplanctl -n '__fish_seen_subcommand_from status verify log explain fit wait learn release' -a '(__hugeplanctl_instances)'
+complete -c hugeplanctl -n '__fish_seen_subcommand_from status verify explain fit wait learn release' -a '(__hugeplanctl_instances)'
 complete -c hugeplanctl -n '__fish_seen_subcommand_from check snapshot metrics report' -F
 complete -c hugeplanctl -n '__fish_seen_subcommand_from size' -a '(__hugeplanctl_engines)'
 
@@ -57,9 +56,7 @@ complete -c hugeplanctl -l no-pager -d accepted
 complete -c hugeplanctl -s h -l help -d 'print a short help'
 complete -c hugeplanctl -l version -d 'print the version'
 
-complete -c hugeplanctl -n '__fish_seen_subcommand_from log' -l boot -d 'of one boot: -1 is the one before'
-complete -c hugeplanctl -n '__fish_seen_subcommand_from log' -l since -r -d 'from that time on'
-complete -c hugeplanctl -n '__fish_seen_subcommand_from status verify log' -l output -x -a 'table csv' -d 'columns for scripts'
+complete -c hugeplanctl -n '__fish_seen_subcommand_from status verify' -l output -x -a 'table csv' -d 'columns for scripts'
 complete -c hugeplanctl -n '__fish_seen_subcommand_from report' -l format -x -a 'html markdown' -d 'instead of what the name of the file says'
 complete -c hugeplanctl -n '__fish_seen_subcommand_from status' -l watch -d 'again on every change'
 complete -c hugeplanctl -n '__fish_seen_subcommand_from status' -l nagios -d 'one line, as a plugin of Nagios'

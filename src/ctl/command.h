@@ -34,8 +34,6 @@ typedef struct Command {
         const char *engine_version; /* --engine-version= */
         bool has_timeout;           /* --timeout= */
         uint64_t timeout_usec;
-        const char *boot;      /* --boot=; NULL: any */
-        const char *since;     /* --since=; NULL: ever */
         const char *format;    /* --format=; NULL: by the file's name */
         bool is_all;           /* --all */
         bool is_restart;       /* --restart */

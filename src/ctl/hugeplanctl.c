@@ -29,14 +29,12 @@ static int print_help(Command *command UNUSED, const char *value UNUSED) {
         puts("\n"
              "Options:\n"
              "  --json=pretty|short|off  JSON instead of tables\n"
-             "  --output=table|csv       with status, verify, log: columns that stay as they are, for scripts\n"
+             "  --output=table|csv       with status, verify: columns that stay as they are, for scripts\n"
              "  --root=DIR               a captured host below DIR instead of /\n"
              "  --draft=DIR              as if the files in DIR were in /etc/hugeplan.d\n"
              "  --timeout=TIME           with wait: how long, instead of WaitTimeout=\n"
              "  --all                    with wait: every instance; with status: who uses huge pages, too\n"
              "  --restart                with wait: its database starts again, and its unit runs on\n"
-             "  --boot[=-N]              with log: this boot, or the Nth before it\n"
-             "  --since=TIME             with log: from then on: 2h, yesterday, 2026-12-31, '2026-12-31 03:00'\n"
              "  --format=html|markdown   with report: instead of what the file's name says\n"
              "  --watch                  with status: again on every change\n"
              "  --nagios                 with status: one line, figures and exit codes as a plugin of Nagios has them\n"
@@ -84,11 +82,6 @@ static int take_output(Command *command, const char *value) {
         return 0;
 }
 
-static int take_boot(Command *command, const char *value) {
-        command->boot = value ? value : "0";
-        return 0;
-}
-
 static int take_timeout(Command *command, const char *value) {
         if (parse_duration_usec(value, &command->timeout_usec) < 0) {
                 log_line(LOG_ERR, "--timeout: '%s' is no time span; write one such as 30s", value);
@@ -113,8 +106,6 @@ static const struct {
         {"page-size", required_argument, .text = offsetof(Command, page_size)},
         {"engine-version", required_argument, .text = offsetof(Command, engine_version)},
         {"timeout", required_argument, .take = take_timeout},
-        {"boot", optional_argument, .take = take_boot},
-        {"since", required_argument, .text = offsetof(Command, since)},
         {"format", required_argument, .text = offsetof(Command, format)},
         {"all", no_argument, offsetof(Command, is_all)},
         {"restart", no_argument, offsetof(Command, is_restart)},

@@ -29,7 +29,6 @@ int verb_explain(Command *command);
 int verb_fit(Command *command);
 int verb_import(Command *command);
 int verb_learn(Command *command);
-int verb_log(Command *command);
 int verb_metrics(Command *command);
 int verb_plan(Command *command);
 int verb_release(Command *command);

@@ -2,7 +2,8 @@
 #pragma once
 
 /* History: what happened, each event as one entry of the journal with fields that programs can search. The daemon
- * writes them, `hugeplanctl log` reads them back; both by the same table of fields. systemd.journal-fields(7). */
+ * writes them, `report` and `verify` read those of this boot back; both by the same table of fields.
+ * systemd.journal-fields(7). */
 
 #include "model/topology.h"
 #include "read/source.h"
@@ -56,8 +57,6 @@ typedef struct HistoryEntry {
         /* When it was read: */
         uint64_t at_usec; /* since 1970 */
         const char *at;   /* the same for people */
-        const char *boot; /* 32 hexadecimal digits */
-        HistoryNumber boots_ago;
 } HistoryEntry;
 
 typedef VEC(HistoryEntry) HistoryEntries;
@@ -79,10 +78,10 @@ SourceNames history_to_fields(Arena *arena, const HistoryEntry *entry);
 /* Takes one field, of LENGTH bytes, into ENTRY; what is none of ours, or no number, is passed over. */
 void history_take_field(Arena *arena, HistoryEntry *entry, const char *field, size_t length);
 
-/* Since when INSTANCE has had its pages, and was not let start, by the HISTORY of one boot: since 1970. 0: it was let
+/* Since when INSTANCE has had its pages, and was not let start, by the HISTORY of a boot: since 1970. 0: it was let
  * start, and when it stopped nobody tells; or it is not known. */
 uint64_t history_unused_since(const HistoryEntries *history, const char *instance);
 
-/* Leaves out what repeats the last verdict on an instance, and its reason, in the same boot: a daemon that was
+/* Leaves out what repeats the last verdict on an instance, and its reason: a daemon that was
  * started anew says again how it finds them. */
 void history_fold(HistoryEntries *history);

@@ -67,8 +67,7 @@ void history_fold(HistoryEntries *history) {
                 const HistoryEntry *last = is_verdict(entry) ? last_verdict(history->items, n)
                                                              : NULL;
 
-                if (!last || !text_equals(last->boot, entry->boot) ||
-                    !text_equals(last->event, entry->event) ||
+                if (!last || !text_equals(last->event, entry->event) ||
                     !text_equals(last->kind, entry->kind))
                         n++;
         }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The journal, as far as a program that writes to it is concerned: preloaded into hugepland by run_log.py, it appends
+/* The journal, as far as a program that writes to it is concerned: preloaded into hugepland by run_journal.py, it appends
  * each entry to the file $JOURNAL_EXPORT, in the Journal Export Format, with what journald would add: the time, the
  * boot and the unit. What is sent to its socket is of that format, too. https://systemd.io/JOURNAL_EXPORT_FORMATS */
 #include <dlfcn.h>

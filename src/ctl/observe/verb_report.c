@@ -61,29 +61,6 @@ static bool may_write(Arena *arena, const char *path) {
 
 /* ---- looking ---- */
 
-/* As the kernel has the boot's id, and as the journal has it. */
-static const char *plain_boot_id(Arena *arena, const char *boot_id) {
-        Text text = text_in(arena);
-
-        for (const char *word; (word = text_next_word(arena, &boot_id, "-"));)
-                text_add(&text, word);
-        return text.length == 32 ? text.string : NULL;
-}
-
-static void read_history(Command *command, ReportInput *input) {
-        JournalAnswer *answer = ARENA_NEW(command->arena, JournalAnswer);
-        JournalQuery query = {.boot = plain_boot_id(command->arena, input->topology->boot_id)};
-
-        if (!query.boot)
-                query.boots_ago = HISTORY_NUMBER(0);
-        int r = journal_read(command, &query, answer);
-
-        input->history = &answer->history;
-        input->no_history = answer->n_boots > 0 && !answer->is_boot_known
-                                    ? "the journal has nothing of this boot"
-                                    : journal_why_not(command, r, answer);
-}
-
 /* With the zone, for tickets travel; of a captured host it is not known when it was captured. */
 static const char *moment(const Command *command) {
         time_t now = (time_t) (clock_read_usec(CLOCK_REALTIME) / USEC_PER_SEC);
@@ -103,6 +80,7 @@ static Report *look_at_all(Command *command) {
         ReportInput *input = ARENA_NEW(arena, ReportInput);
         Findings *findings = ARENA_NEW(arena, Findings);
         Proofs *proofs = ARENA_NEW(arena, Proofs);
+        HistoryEntries *history = ARENA_NEW(arena, HistoryEntries);
         const char *host = probe_host_name(command->root, arena);
         const Config *config;
         const Look *look;
@@ -122,10 +100,11 @@ static Report *look_at_all(Command *command) {
                 .topology = look->topology,
                 .ledger = look->ledger,
                 .no_before = look->state,
+                .history = history,
                 .first_look = status->n_instances == 0 ? first_look_now(command, status) : NULL,
                 .tables_bytes = probe_page_tables(command->root, arena),
         };
-        read_history(command, input);
+        input->no_history = journal_read(command, history);
         return report_make(arena, input);
 }
 
@@ -150,7 +129,7 @@ int verb_report(Command *command) {
         Format format;
 
         if (command->json != JSON_OFF) {
-                log_line(LOG_ERR, "report is for people; status, verify, check and log have JSON");
+                log_line(LOG_ERR, "report is for people; status, verify and check have JSON");
                 return EXIT_USAGE;
         }
         if (take_format(command, path, &format) < 0)

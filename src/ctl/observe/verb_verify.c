@@ -214,17 +214,16 @@ Proofs observe(Command *command, const Status *status, const Config *config, con
 
 /* Nothing in the kernel tells since when pages wait for a unit that does not come; the journal does, if it may be read. */
 static void date_waste(Command *command, WasteList *waste) {
-        const JournalQuery this_boot = {.boots_ago = HISTORY_NUMBER(0)};
         uint64_t now_usec = clock_read_usec(CLOCK_REALTIME);
-        JournalAnswer answer = {};
+        HistoryEntries history = {};
 
         if (!VEC_ANY(row, waste, row->kind == WASTE_DISABLED || row->kind == WASTE_NO_UNIT) ||
-            journal_read(command, &this_boot, &answer) < 0)
+            journal_read(command, &history))
                 return;
         VEC_FOREACH(row, waste) {
                 bool is_waiting = row->kind == WASTE_DISABLED || row->kind == WASTE_NO_UNIT;
-                uint64_t since_usec =
-                        is_waiting ? history_unused_since(&answer.history, row->instance) : 0;
+                uint64_t since_usec = is_waiting ? history_unused_since(&history, row->instance)
+                                                 : 0;
 
                 if (since_usec > 0)
                         row->age_usec = sub_floored(now_usec, since_usec);

@@ -242,7 +242,7 @@ void report_add_history(Arena *arena, Document *document, const Report *report) 
                 section_add_paragraph(
                         arena, section,
                         arena_printf(arena,
-                                     "The last %zu of %zu entries; 'hugeplanctl log --boot' "
+                                     "The last %zu of %zu entries; 'journalctl -b -u hugeplan' "
                                      "has all of them.",
                                      n_shown, history->n));
         DocTable *table = section_add_table(arena, section, "What happened in this boot",
