@@ -56,7 +56,8 @@ Kept kept_in(Arena *arena) {
         return (Kept){.arena = arena,
                       .words = index_new(arena),
                       .values = index_new(arena),
-                      .functions = index_new(arena)};
+                      .functions = index_new(arena),
+                      .reads = index_new(arena)};
 }
 
 static void keep_fields(const Reading *reading, const FileKind *kind, const char *at,

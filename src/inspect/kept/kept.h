@@ -14,6 +14,7 @@ typedef struct Kept {
         Arena *arena;
         /* Variables that what stays refers to, in whatever file they are set: their names, and of some the values. */
         Index *words, *values, *functions;
+        Index *reads; /* of words, what engines read of them */
         size_t n_names;
 } Kept;
 

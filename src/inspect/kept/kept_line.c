@@ -158,6 +158,17 @@ static bool is_kept_word(const Line *line, const Word *word) {
                (*word->begin == '/' && strcasestr(word->name, "%i"));
 }
 
+/* engine_reads(), asked once: most words stand in many files, and all engines are gone through for each. */
+static Reads engine_reads_known(Kept *kept, const char *word) {
+        const Reads *known = index_find(kept->reads, word);
+
+        if (!known) {
+                known = arena_memdup(kept->arena, &(Reads){engine_reads(word)}, sizeof(Reads));
+                index_add(kept->reads, arena_strdup(kept->arena, word), known);
+        }
+        return *known;
+}
+
 static Reads reads_of(const Line *line, const Word *word) {
         const Reading *reading = line->reading;
         const char *name = word->name;
@@ -167,7 +178,7 @@ static Reads reads_of(const Line *line, const Word *word) {
                 reads = READS_WORD;
         if (reads == READS_NOT &&
             (strlen(name) > 1 || *word->begin == '-')) /* "-D", but not "u:x" */
-                reads = engine_reads(name);
+                reads = engine_reads_known(reading->kept, name);
         if (reads == READS_NOT && index_find(reading->kept->functions, name))
                 reads = READS_REST;
         if (reads == READS_NOT && ((index_find(reading->kept->values, name) && *word->end == '=') ||
@@ -296,7 +307,8 @@ static const char *keep_word(Line *line, const Word *word) {
         line->is_server = line->is_server || reads == READS_SERVER;
         if (reads == READS_COMMAND)
                 line->n_commands = 2;
-        if (line->is_container && *word->end == ':' && engine_reads(word->name) != READS_NOT &&
+        if (line->is_container && *word->end == ':' &&
+            engine_reads_known(line->reading->kept, word->name) != READS_NOT &&
             strlen(word->name) > 1) /* an image, with its version */
                 reads = READS_VALUE;
         if (*word->end == '$') /* -Xmx$HEAP */
