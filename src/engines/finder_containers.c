@@ -7,24 +7,18 @@
 #include "engines/finder_inside.h"
 #include "model/name_check.h"
 
-#include <fnmatch.h>
 #include <string.h>
 
 static const char suffix[] = ".container";
 
 /* "docker.io/library/postgres:16" -> "docker.io", "library", "postgres", "16". */
 const Engine *find_engine_of_image(const Finder *finder, const char *image) {
-        const char *part, *pattern;
+        const char *part;
 
         while ((part = text_next_word(finder->arena, &image, "/:@")))
-                for (size_t i = 0; i < n_engines; i++) {
-                        const char *patterns = engines[i]->images;
-
-                        while (patterns &&
-                               (pattern = text_next_word(finder->arena, &patterns, " ")))
-                                if (fnmatch(pattern, part, 0) == 0)
-                                        return engines[i];
-                }
+                for (size_t i = 0; i < n_engines; i++)
+                        if (text_fits(engines[i]->images, part))
+                                return engines[i];
         return NULL;
 }
 

@@ -7,7 +7,6 @@
 #include "engines/started.h"
 #include "read/unit_file.h"
 
-#include <fnmatch.h>
 #include <string.h>
 
 static const char service_suffix[] = ".service";
@@ -65,17 +64,15 @@ static const char *starts_server(const Finder *finder, const UnitFile *unit, con
 
 /* A product's unit by its name, whose program is not the server. */
 static void pass_namesake(Finder *finder, const Engine *engine, const UnitFile *unit) {
-        const char *patterns = engine->is_started_by_name ? engine->units : NULL, *pattern;
         const char *start = unit_file_value(unit, "Service", "ExecStart");
         const char *program = start ? text_next_word(finder->arena, &start, " \t") : NULL;
 
-        while (patterns && (pattern = text_next_word(finder->arena, &patterns, " ")))
-                if (fnmatch(pattern, unit->name, 0) == 0)
-                        finder_pass(finder, unit->name,
-                                    program ? arena_printf(finder->arena,
-                                                           "starts %s, which is no database server",
-                                                           text_excerpt(finder->arena, program, 80))
-                                            : "starts nothing itself");
+        if (engine->is_started_by_name && text_fits(engine->units, unit->name))
+                finder_pass(finder, unit->name,
+                            program ? arena_printf(finder->arena,
+                                                   "starts %s, which is no database server",
+                                                   text_excerpt(finder->arena, program, 80))
+                                    : "starts nothing itself");
 }
 
 /* "docker run --rm -v pg:/var/lib/postgresql/data postgres:16": of what stands alone, an image is no option, path or

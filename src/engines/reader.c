@@ -5,8 +5,6 @@
 #include "engines/engine_rows.h"
 #include "engines/parameters.h"
 
-#include <fnmatch.h>
-
 const EngineReader *engine_reader(const Engine *engine) {
         static const EngineReader none = {};
 
@@ -29,17 +27,6 @@ uint64_t engine_sessions(const Engine *engine, const Gathered *gathered) {
         return setting && parse_u64(setting->value, &n) < 0 ? 0 : n;
 }
 
-/* "*mysqld* !*export*" */
-static bool is_program(const char *patterns, const char *name) {
-        CLEANUP(arena_freep) Arena *arena = arena_new();
-        const char *pattern;
-
-        while (patterns && (pattern = text_next_word(arena, &patterns, " ")))
-                if (fnmatch(pattern, name, 0) == 0)
-                        return true;
-        return false;
-}
-
 static Reads reads_of(const Engine *engine, const char *word) {
         const ParameterTable *table = engine_formula(engine)->parameters;
         const EngineReader *reader = engine_reader(engine);
@@ -53,8 +40,8 @@ static Reads reads_of(const Engine *engine, const char *word) {
         if ((engine->servers && text_has_word(engine->servers, base)) ||
             (engine->supervisors && text_has_word(engine->supervisors, base)))
                 return READS_SERVER;
-        return is_program(engine->programs, base) || is_program(engine->images, base) ? READS_WORD
-                                                                                      : READS_NOT;
+        return text_fits(engine->programs, base) || text_fits(engine->images, base) ? READS_WORD
+                                                                                    : READS_NOT;
 }
 
 Reads engine_reads(const char *word) {

@@ -6,28 +6,9 @@
 #include "demand/figures.h"
 #include "model/problem.h"
 
-#include <fnmatch.h>
 #include <string.h>
 
 /* ---- programs ---- */
-
-/* Whether NAME fits one of PATTERNS, and none of those behind "!". */
-static bool is_among(const char *name, const char *patterns) {
-        CLEANUP(arena_freep) Arena *arena = arena_new();
-        bool is_in = false;
-        const char *pattern;
-
-        while ((pattern = text_next_word(arena, &patterns, " "))) {
-                bool is_negated = *pattern == '!';
-
-                if (fnmatch(pattern + is_negated, name, FNM_PATHNAME) != 0)
-                        continue;
-                if (is_negated)
-                        return false;
-                is_in = true;
-        }
-        return is_in;
-}
 
 /* What start others, or may. */
 static const char wrappers[] =
@@ -49,18 +30,17 @@ static Match match_command(Arena *arena, const Engine *engine, const char *comma
         const char *rest = command_line + strspn(command_line, " -@:+!|"), *program = NULL, *word;
 
         while ((word = text_next_word(arena, &rest, " \t'\"();&|$`<>={}"))) {
-                if (is_among(text_base_name(word), engine->programs))
+                if (text_fits(engine->programs, text_base_name(word)))
                         return MATCH_ENGINE;
                 program = program ? program : word;
         }
-        if (!program || is_among(text_base_name(program), wrappers))
+        if (!program || text_fits(wrappers, text_base_name(program)))
                 return MATCH_UNKNOWN;
         *ret_program = program;
         const char *name = text_base_name(program);
-        bool is_of_another = is_among(name, nothing) ||
+        bool is_of_another = text_fits(nothing, name) ||
                              ARRAY_FIND(other, engines, n_engines,
-                                        *other != engine && (*other)->programs &&
-                                                is_among(name, (*other)->programs));
+                                        *other != engine && text_fits((*other)->programs, name));
 
         bool is_distributed = !strchr(program, '/') ||
                               ARRAY_FIND(directory, directories, ARRAY_LEN(directories),
