@@ -46,7 +46,7 @@ static MemoryUses find_uses(Command *command, const Status *status, const Status
 
 static Reason judge_memory(Command *command, const Status *status, const StatusInstance *instance,
                            const char *group) {
-        HostSources sources = host_sources(command->root);
+        HostSources sources = host_sources(command->root, command->arena);
         const char *why;
 
         if (!memory_limits_count_huge_pages(command->arena, &sources.sources))
@@ -87,7 +87,7 @@ static bool may_have_segments(const Root *root, Arena *arena, uint64_t group) {
 
 static Reason judge_right(Command *command, const StatusInstance *instance) {
         Arena *arena = command->arena;
-        HostSources sources = host_sources(command->root);
+        HostSources sources = host_sources(command->root, command->arena);
         const Accounts groups = accounts_read_groups(arena, &sources.sources);
 
         if (account_find_group(arena, &groups, NAME_HUGETLB_GROUP))

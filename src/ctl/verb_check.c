@@ -279,7 +279,7 @@ Findings findings_now(Command *command, const Status *status, const ProofList *p
         Arena *arena = command->arena;
         Check check = {.command = command, .arena = arena, .look = local_load(command)};
         const Look *look = check.look;
-        HostSources sources = host_sources(command->root);
+        HostSources sources = host_sources(command->root, arena);
         Overlay overlay = overlay_over(&sources.sources);
         Diags problems = diags_in(arena);
 

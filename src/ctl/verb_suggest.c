@@ -36,7 +36,7 @@ static void look_elsewhere(const Command *command, RunningProcesses *processes) 
 
 Suggestions suggestions_find(Command *command) {
         Arena *arena = command->arena;
-        HostSources sources = host_sources(command->root);
+        HostSources sources = host_sources(command->root, arena);
         OwnerGatherer owner = gather_as_owner(command->root);
         Overlay overlay = overlay_over(&sources.sources);
         RunningProcesses processes = processes_list(command->root, arena);

@@ -42,7 +42,7 @@ static Config *load_once(const Root *root, Arena *arena, const char *draft) {
         diags_add_all(&config->problems, &unreadable);
         if (mount_is_wanted(config) || ARRAY_FIND(instance, config->instances, config->n_instances,
                                                   instance->user || instance->group)) {
-                HostSources sources = host_sources(root);
+                HostSources sources = host_sources(root, arena);
 
                 trace_accounts(root, arena, &trace);
                 Accounts accounts = accounts_read(arena, &sources.sources);

@@ -90,23 +90,38 @@ static SourceText read_kernel_file(const Sources *sources, Arena *arena, const c
         return count(host, r, string, size);
 }
 
-static int list_directory(const Sources *sources, Arena *arena, const char *path,
-                          SourceNames *ret) {
-        HostSources *host = host_of(sources);
+typedef struct Listed {
+        int error;
+        SourceNames names;
+} Listed;
+
+static const Listed *list_once(HostSources *host, const char *path) {
+        Listed *listed = ARENA_NEW(host->arena, Listed);
         Names names = {};
         size_t bytes = 0;
-        int r = root_list(host->root, arena, path, &names);
 
-        if (r < 0)
-                return r;
+        listed->error = root_list(host->root, host->arena, path, &names);
         VEC_FOREACH(name, &names)
                 bytes += strlen(*name) + 1;
         if (bytes > host->bytes_left)
-                return -E2BIG;
-        host->bytes_left -= bytes;
-        VEC_FOREACH(name, &names)
-                *vec_push(arena, ret) = *name;
-        return 0;
+                listed->error = -E2BIG;
+        else
+                vec_push_all(host->arena, &listed->names, &names);
+        host->bytes_left -= MIN(bytes, host->bytes_left);
+        index_add(host->listed, arena_strdup(host->arena, path), listed);
+        return listed;
+}
+
+static int list_directory(const Sources *sources, Arena *arena UNUSED, const char *path,
+                          SourceNames *ret) {
+        HostSources *host = host_of(sources);
+        const Listed *listed = index_find(host->listed, path);
+
+        if (!listed)
+                listed = list_once(host, path);
+        if (listed->error == 0)
+                *ret = listed->names;
+        return listed->error;
 }
 
 static const char *read_link(const Sources *sources, Arena *arena, const char *path) {
@@ -115,24 +130,25 @@ static const char *read_link(const Sources *sources, Arena *arena, const char *p
         return root_read_link(host_of(sources)->root, arena, path, &target) < 0 ? NULL : target;
 }
 
-HostSources host_sources(const Root *root) {
+HostSources host_sources(const Root *root, Arena *arena) {
         return (HostSources){
                 .sources = {.read = read_file,
                             .read_kernel = read_kernel_file,
                             .list = list_directory,
                             .link = read_link},
                 .root = root,
+                .arena = arena,
+                .listed = index_new(arena),
                 .bytes_left = bytes_in_all_max,
                 .kind = root_is_host(root) && geteuid() == 0 ? SOURCES_OF_ROOT : SOURCES_ANY,
         };
 }
 
 HostSources host_sources_of(const Root *root, Arena *arena, uid_t owner, gid_t group) {
-        HostSources host = host_sources(root);
+        HostSources host = host_sources(root, arena);
 
         host.kind = SOURCES_OF_OWNER;
         host.owner = owner;
         host.group = group;
-        host.arena = arena;
         return host;
 }

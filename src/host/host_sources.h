@@ -22,23 +22,24 @@ typedef enum OpenTo {
 
 OpenTo file_open_to(const struct stat *st, uid_t owner, gid_t group);
 
-/* ROOT must outlive what is returned. Many small files are read, of which strangers may own some:
+/* ROOT and ARENA must outlive what is returned. Many small files are read, of which strangers may own some:
  * nothing waits, each is bounded, and what was read in all, names of directories too, is bounded
- * (-E2BIG from then on). */
+ * (-E2BIG from then on). A directory is read once: later changes of its names are not seen. */
 typedef struct HostSources {
         Sources sources; /* give a pointer to this */
         const Root *root;
+        Arena *arena;
+        Index *listed; /* the directories that were read, by path */
         size_t bytes_left;
         enum { SOURCES_ANY, SOURCES_OF_ROOT, SOURCES_OF_OWNER } kind;
         uid_t owner;
         gid_t group;
         /* Of SOURCES_OF_OWNER: the first file that others than root and the owner may write. */
-        Arena *arena;
         const char *foreign;
 } HostSources;
 
 /* For who reads as himself; as root on the running host, of root's files only. */
-HostSources host_sources(const Root *root);
+HostSources host_sources(const Root *root, Arena *arena);
 
 /* For a process that has become OWNER (inspect/gather.h). What is foreign is read, and remembered. */
 HostSources host_sources_of(const Root *root, Arena *arena, uid_t owner, gid_t group);

@@ -11,7 +11,7 @@ MountUnits mounts_of(const Root *root, Arena *arena, const Config *config,
                      const Topology *topology) {
         if (!mount_is_wanted(config))
                 return (MountUnits){};
-        HostSources sources = host_sources(root);
+        HostSources sources = host_sources(root, arena);
         Accounts accounts = accounts_read(arena, &sources.sources);
         const MountUnitInput input = {config, topology, &accounts};
 

@@ -177,7 +177,7 @@ const char *unit_cgroup_running(const Root *root, Arena *arena, const char *unit
 
 /* RET_GROUP: below the unified hierarchy's mount; NULL, as where systemd's own has our unit, as on a legacy host. */
 static bool is_own(const Root *root, Arena *arena, const char *unit, const char **ret_group) {
-        HostSources sources = host_sources(root);
+        HostSources sources = host_sources(root, arena);
         Process self = {};
         char *text;
 

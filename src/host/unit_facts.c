@@ -54,7 +54,7 @@ unsigned systemd_version(const Root *root, const Config *config) {
 }
 
 Accounts accounts_for_limits(const Root *root, Arena *arena, const Config *config) {
-        HostSources sources = host_sources(root);
+        HostSources sources = host_sources(root, arena);
 
         return config_needs_group(config) ? accounts_read(arena, &sources.sources) : (Accounts){};
 }

@@ -104,7 +104,7 @@ static bool is_of_version(const char *known, const char *said) {
 /* What ENGINE's files leave open of the version, or have of the last start's, its program says: sizes go by it. */
 static void complete_version(const Root *root, Arena *arena, const Errand *errand, Figures *found) {
         const EngineReader *reader = engine_reader(errand->engine);
-        const HostSources sources = host_sources(root);
+        const HostSources sources = host_sources(root, arena);
         Gathered *gathered = arena_memdup(arena, found->items[0].gathered, sizeof(Gathered));
         Question question = {};
         const char *version;
@@ -163,7 +163,7 @@ static void gather_there(const Gatherer *gatherer, Arena *arena, const Engine *e
         Figures found = {};
 
         if (!root_is_host(root)) {
-                HostSources sources = host_sources(root);
+                HostSources sources = host_sources(root, arena);
 
                 figures_gather(arena, engine, target, &sources.sources, page_sizes, n_page_sizes,
                                &found);

@@ -81,7 +81,7 @@ const char *owner_of_path(Arena *arena, const char *path, Person *ret) {
 static const char *find_owner(const Root *root, Arena *arena, const Engine *engine,
                               const EngineTarget *target, Person *ret, bool *ret_is_guess) {
         const char *user = target->user, *wrong = NULL;
-        HostSources sources = host_sources(root);
+        HostSources sources = host_sources(root, arena);
 
         *ret_is_guess = false;
         if (!user && target->unit)

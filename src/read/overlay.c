@@ -43,6 +43,11 @@ static int list_overlaid(const Sources *sources, Arena *arena, const char *path,
         int r = overlay->below->list(overlay->below, arena, path, &below);
         bool is_there = r >= 0;
 
+        if (!VEC_ANY(file, &overlay->files, text_starts_with(file->path, path))) {
+                *ret = below;
+                return r;
+        }
+
         VEC_FOREACH(name, &below) {
                 const OverlayFile *file = find(overlay, arena_printf(arena, "%s/%s", path, *name));
 

@@ -41,7 +41,7 @@ struct Sources {
         SourceText (*read)(const Sources *sources, Arena *arena, const char *path);
         /* That: a file by a path of model/names.h. */
         SourceText (*read_kernel)(const Sources *sources, Arena *arena, const char *path);
-        /* The names in a directory without "." and "..", sorted by strcmp(3); negative errno. */
+        /* The names in a directory without "." and "..", sorted by strcmp(3), not to be changed; negative errno. */
         int (*list)(const Sources *sources, Arena *arena, const char *path, SourceNames *ret);
         /* Where a symbolic link leads, as it stands in the link; NULL: it is none, or not there. */
         const char *(*link)(const Sources *sources, Arena *arena, const char *path);

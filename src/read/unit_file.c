@@ -94,6 +94,18 @@ static const char *template_name(Arena *arena, const char *name) {
         return join_name(arena, &parts);
 }
 
+/* Whether DIRECTORY may have NAME: one that cannot be listed may. Directories are listed once, files and drop-ins
+ * are looked for in each of them. */
+static bool may_have(const Reader *reader, const char *directory, const char *name) {
+        SourceNames names = {};
+        int r = reader->sources->list(reader->sources, reader->arena, directory, &names);
+
+        if (r < 0)
+                return r != -ENOENT && r != -ENOTDIR;
+        return names.n > 0 &&
+               bsearch(&name, names.items, names.n, sizeof(*names.items), text_compare);
+}
+
 /* ---- fragment ---- */
 
 typedef enum Found { FOUND_NOTHING, FOUND_FRAGMENT, FOUND_ALIAS } Found;
@@ -102,6 +114,8 @@ typedef enum Found { FOUND_NOTHING, FOUND_FRAGMENT, FOUND_ALIAS } Found;
  * *UNIT_NAME anew. */
 static Found look_in(Reader *reader, const char *directory, const char *name,
                      const char **unit_name) {
+        if (!may_have(reader, directory, name))
+                return FOUND_NOTHING;
         const char *path = arena_printf(reader->arena, "%s/%s", directory, name);
         const char *target = source_link(reader->sources, reader->arena, path);
         const char *alias = target ? text_base_name(target) : "";
@@ -151,10 +165,11 @@ static Found look_everywhere(Reader *reader, const char **unit_name) {
 
 /* A file replaces all of its name in the directories that come after. */
 static void add_directory(Reader *reader, const char *directory, const char *name) {
-        const char *path = arena_printf(reader->arena, "%s/%s.d", directory, name);
+        const char *dropins = arena_printf(reader->arena, "%s.d", name);
 
-        if (reader->n_directories++ >= DIRECTORIES_MAX)
+        if (reader->n_directories++ >= DIRECTORIES_MAX || !may_have(reader, directory, dropins))
                 return;
+        const char *path = arena_printf(reader->arena, "%s/%s", directory, dropins);
         SourceNames names = source_list(reader->sources, reader->arena, path);
 
         VEC_FOREACH(file, &names)
@@ -435,31 +450,36 @@ static void add_name(Arena *arena, const char *name, const char *pattern, Source
                 *vec_push(arena, names) = name;
 }
 
-/* Adds what the .wants and .requires directories in DIRECTORY name, which has the names FOUND. */
-static void add_wanted(Arena *arena, const Sources *sources, const char *directory,
-                       const SourceNames *found, SourceNames *wanted) {
-        VEC_FOREACH(name, found) {
-                if (!text_ends_with(*name, ".wants") && !text_ends_with(*name, ".requires"))
-                        continue;
-                const SourceNames more =
-                        source_list(sources, arena, arena_printf(arena, "%s/%s", directory, *name));
-
-                vec_push_all(arena, wanted, &more);
-        }
-}
-
-SourceNames unit_file_names(Arena *arena, const Sources *sources, const char *pattern) {
-        SourceNames names = {}, wanted = {};
+SourceNames unit_file_wanted(Arena *arena, const Sources *sources) {
+        SourceNames wanted = {};
 
         ARRAY_FOREACH(directory, directories, ARRAY_LEN(directories)) {
                 const SourceNames found = source_list(sources, arena, *directory);
 
                 VEC_FOREACH(name, &found)
-                        add_name(arena, *name, pattern, &names, NULL);
-                add_wanted(arena, sources, *directory, &found, &wanted);
+                        if (text_ends_with(*name, ".wants") || text_ends_with(*name, ".requires")) {
+                                const SourceNames more = source_list(
+                                        sources, arena,
+                                        arena_printf(arena, "%s/%s", *directory, *name));
+
+                                vec_push_all(arena, &wanted, &more);
+                        }
         }
+        return wanted;
+}
+
+SourceNames unit_file_names(Arena *arena, const Sources *sources, const char *pattern) {
+        SourceNames names = {};
+        const SourceNames wanted = unit_file_wanted(arena, sources);
+
         VEC_FOREACH(name, &wanted)
                 add_name(arena, *name, pattern, &names, NULL);
+        ARRAY_FOREACH(directory, directories, ARRAY_LEN(directories)) {
+                const SourceNames found = source_list(sources, arena, *directory);
+
+                VEC_FOREACH(name, &found)
+                        add_name(arena, *name, pattern, &names, NULL);
+        }
         sort_names(&names);
         return names;
 }
@@ -479,15 +499,4 @@ void unit_file_templates(Arena *arena, const Sources *sources, const char *patte
         }
         sort_names(templates);
         sort_names(instances);
-}
-
-SourceNames unit_file_wanted(Arena *arena, const Sources *sources) {
-        SourceNames wanted = {};
-
-        ARRAY_FOREACH(directory, directories, ARRAY_LEN(directories)) {
-                const SourceNames found = source_list(sources, arena, *directory);
-
-                add_wanted(arena, sources, *directory, &found, &wanted);
-        }
-        return wanted;
 }

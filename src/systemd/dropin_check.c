@@ -66,7 +66,7 @@ char *dropin_key(const Root *root, Arena *arena, const SourceNames *units) {
 }
 
 void dropin_explain(const Root *root, Arena *arena, const Config *config, LoadedUnits *units) {
-        HostSources sources = host_sources(root);
+        HostSources sources = host_sources(root, arena);
 
         VEC_FOREACH(unit, units) {
                 if (!text_equals(unit->load_state, "loaded") || loaded_unit_has_gates(config, unit))

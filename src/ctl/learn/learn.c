@@ -157,7 +157,7 @@ static void ask_all_the_same(const Asking *asking, const Topology *topology, Les
 
 static Lesson find_out(Command *command, const InstanceConfig *instance, const Topology *topology,
                        uint64_t timeout_usec) {
-        HostSources sources = host_sources(command->root);
+        HostSources sources = host_sources(command->root, command->arena);
         const Asking asking = {command, instance, deadline_in(timeout_usec)};
         Lesson lesson = {.instance = instance};
 

@@ -17,7 +17,7 @@
 
 static Import find_import(Command *command, const Look *look) {
         Arena *arena = command->arena;
-        const HostSources sources = host_sources(command->root);
+        const HostSources sources = host_sources(command->root, arena);
         const Suggestions suggestions = suggestions_find(command);
         const ImportInput input = {
                 .config = look->config,

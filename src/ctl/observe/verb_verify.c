@@ -58,7 +58,7 @@ static void read_settings(const Verification *verification, ProofInput *input, S
 }
 
 static UnitStart find_start(const Verification *verification, const char *unit) {
-        HostSources sources = host_sources(verification->command->root);
+        HostSources sources = host_sources(verification->command->root, verification->arena);
         const UnitFile *file = unit_file_read(verification->arena, &sources.sources, unit);
         const SourceNames wanted = unit_file_wanted(verification->arena, &sources.sources);
 

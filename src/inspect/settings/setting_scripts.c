@@ -182,7 +182,7 @@ static void find_in_cron(Finder *finder) {
 /* What nothing starts at boot is not effective. */
 static void add_scripts(const Root *root, SettingSources *entries) {
         CLEANUP(arena_freep) Arena *arena = arena_new();
-        HostSources sources = host_sources(root);
+        HostSources sources = host_sources(root, arena);
         Finder finder = {.arena = arena, .sources = &sources.sources, .entries = entries};
 
         find_in_units(&finder);

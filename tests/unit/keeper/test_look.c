@@ -30,7 +30,7 @@ static void test_figures(void **state) {
         Play *play = *state;
         Arena *arena = play->tree->arena;
         LookInput input = input_of(play, "Engine=mariadb\nNodes=0\nMemory=auto");
-        HostSources sources = host_sources(play->tree->root);
+        HostSources sources = host_sources(play->tree->root, arena);
         const SourcesGatherer gatherer = figures_gatherer(&sources.sources);
         Figures found = {};
 

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* How often the files of a host are looked for. */
+
+#include "host/host_sources.h"
+#include "read/unit_file.h"
+#include "support/testing.h"
+#include "support/tree.h"
+
+#define ETC "/etc/systemd/system/"
+
+static const char *user_of(const Tree *tree, const HostSources *sources, const char *unit) {
+        return unit_file_user(tree->arena, &sources->sources, unit);
+}
+
+/* Directories of units are listed once, and no name is tried in them that was not there then. */
+static void test_listed_once(void **state) {
+        Tree *tree = *state;
+        HostSources first = host_sources(tree->root, tree->arena);
+
+        tree_write(tree, ETC "a.service", "[Service]\nUser=a\n");
+        assert_text(user_of(tree, &first, "a.service"), "a");
+        tree_write(tree, ETC "b.service", "[Service]\nUser=b\n");
+        tree_write(tree, ETC "a.service.d/x.conf", "[Service]\nUser=x\n");
+        assert_text(user_of(tree, &first, "b.service"), NULL);
+        assert_text(user_of(tree, &first, "a.service"), "a");
+        HostSources second = host_sources(tree->root, tree->arena);
+
+        assert_text(user_of(tree, &second, "b.service"), "b");
+        assert_text(user_of(tree, &second, "a.service"), "x");
+}
+
+TEST_FILE(host_sources) {
+        const struct CMUnitTest tests[] = {
+                TREE_TEST(test_listed_once),
+        };
+
+        return RUN_TESTS(tests);
+}
