@@ -89,7 +89,7 @@ bool text_ends_with(const char *string, const char *suffix);
 /* Whether WORD is one of the words of STRING, which whitespace and line ends separate. */
 bool text_has_word(const char *string, const char *word);
 
-/* Whether NAME fits one of the PATTERNS of glob(7), "*mysqld* !*export*", and none behind "!"; of NULL it fits none. */
+/* Whether NAME fits the PATTERNS of glob(7), "*mysqld* !*export*": the last that fits counts. NULL: there are none. */
 bool text_fits(const char *patterns, const char *name);
 
 /* A copy of PATH without slashes at its end, but for that of "/". */

@@ -11,11 +11,8 @@ bool text_fits(const char *patterns, const char *name) {
         while (patterns && (pattern = text_next_word(arena, &patterns, " "))) {
                 bool is_negated = *pattern == '!';
 
-                if (fnmatch(pattern + is_negated, name, FNM_PATHNAME) != 0)
-                        continue;
-                if (is_negated)
-                        return false;
-                is_in = true;
+                if (fnmatch(pattern + is_negated, name, FNM_PATHNAME) == 0)
+                        is_in = !is_negated;
         }
         return is_in;
 }

@@ -145,13 +145,25 @@ static bool find_in_unit(Finder *finder, const UnitFile *unit, bool is_guess) {
 
 /* ---- templates ---- */
 
-/* Instances that nothing enables: those that run. */
-static void add_running(const Finder *finder, SourceNames *names) {
+static void add_instance(const Finder *finder, SourceNames *names, const char *name) {
+        if (!source_names_have(names, name))
+                *vec_push(finder->arena, names) = name;
+}
+
+/* Instances that nothing enables: those that run, or have drop-ins of their own. */
+static void add_instances(const Finder *finder, SourceNames *names) {
+        const SourceNames dropins =
+                unit_file_names(finder->arena, finder->sources, "*@?*.service.d");
+
+        VEC_FOREACH(directory, &dropins)
+                add_instance(finder, names,
+                             arena_strndup(finder->arena, *directory,
+                                           strlen(*directory) - strlen(".d")));
         VEC_FOREACH(process, finder->processes) {
                 const char *service = finder_service(process);
 
-                if (service && strchr(service, '@') && !source_names_have(names, service))
-                        *vec_push(finder->arena, names) = service;
+                if (service && strchr(service, '@'))
+                        add_instance(finder, names, service);
         }
 }
 
@@ -237,13 +249,12 @@ static void find_in_templates(Finder *finder, const SourceNames *templates) {
 }
 
 void find_in_units(Finder *finder) {
-        SourceNames templates = {};
+        const SourceNames templates = unit_file_names(finder->arena, finder->sources, "*@.service");
         SourceNames names = unit_file_names(finder->arena, finder->sources, "*.service");
 
         for (size_t i = 0; i < n_engines; i++)
                 find_services(finder, engines[i]);
-        unit_file_templates(finder->arena, finder->sources, "*.service", &templates, &names);
-        add_running(finder, &names);
+        add_instances(finder, &names);
         /* Our own units are named after the databases that they are for. */
         VEC_KEEP(name, &names, !text_starts_with(*name, "hugeplan-"));
         VEC_FOREACH(name, &names) {

@@ -431,22 +431,13 @@ const char *unit_file_value(const UnitFile *unit, const char *section, const cha
 
 /* ---- which units there are ---- */
 
-static void sort_names(SourceNames *names) {
-        const char *before = NULL;
-
-        vec_sort(names, text_compare);
-        VEC_KEEP(name, names, !text_equals(*name, before) && (before = *name));
-}
-
-/* Puts NAME to the units, or to the templates if it is one, if PATTERN fits it. Either may be NULL. */
-static void add_name(Arena *arena, const char *name, const char *pattern, SourceNames *units,
-                     SourceNames *templates) {
+/* Adds NAME if PATTERN fits it. A template is no unit, unless templates are looked for. */
+static void add_name(Arena *arena, const char *name, const char *pattern, SourceNames *names) {
         if (!unit_file_is_name(name) || fnmatch(pattern, name, FNM_PATHNAME) != 0)
                 return;
         const char *instance = split_name(arena, name).instance;
-        SourceNames *names = instance && !*instance ? templates : units;
 
-        if (names && names->n < NAMES_MAX)
+        if ((!instance || *instance || strstr(pattern, "@.")) && names->n < NAMES_MAX)
                 *vec_push(arena, names) = name;
 }
 
@@ -473,30 +464,16 @@ SourceNames unit_file_names(Arena *arena, const Sources *sources, const char *pa
         const SourceNames wanted = unit_file_wanted(arena, sources);
 
         VEC_FOREACH(name, &wanted)
-                add_name(arena, *name, pattern, &names, NULL);
+                add_name(arena, *name, pattern, &names);
         ARRAY_FOREACH(directory, directories, ARRAY_LEN(directories)) {
                 const SourceNames found = source_list(sources, arena, *directory);
 
                 VEC_FOREACH(name, &found)
-                        add_name(arena, *name, pattern, &names, NULL);
+                        add_name(arena, *name, pattern, &names);
         }
-        sort_names(&names);
+        const char *before = NULL;
+
+        vec_sort(&names, text_compare);
+        VEC_KEEP(name, &names, !text_equals(*name, before) && (before = *name));
         return names;
-}
-
-void unit_file_templates(Arena *arena, const Sources *sources, const char *pattern,
-                         SourceNames *templates, SourceNames *instances) {
-        ARRAY_FOREACH(directory, directories, ARRAY_LEN(directories)) {
-                const SourceNames found = source_list(sources, arena, *directory);
-
-                VEC_FOREACH(name, &found) {
-                        const char *owner = arena_strndup(arena, *name, strlen(*name) - 2);
-
-                        add_name(arena, *name, pattern, NULL, templates);
-                        if (text_ends_with(*name, ".d") && strchr(owner, '@'))
-                                add_name(arena, owner, pattern, instances, NULL);
-                }
-        }
-        sort_names(templates);
-        sort_names(instances);
 }

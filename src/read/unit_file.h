@@ -70,13 +70,9 @@ SourceNames unit_file_start(Arena *arena, const UnitFile *unit, const Sources *s
 const char *unit_word_take(Arena *arena, const char **string, bool *ret_is_bare);
 
 /* The names of units in the search path that PATTERN ("postgresql*.service") fits, sorted, each
- * once. Not templates, but those of their instances that some .wants or .requires directory names. */
+ * once. Templates by a pattern of theirs only ("*@.service"): else those of their instances that some .wants or
+ * .requires directory names. */
 SourceNames unit_file_names(Arena *arena, const Sources *sources, const char *pattern);
-
-/* Adds the templates there that PATTERN fits, and such instances as have drop-ins of their own ("foo@x.service.d");
- * both are sorted, each once. */
-void unit_file_templates(Arena *arena, const Sources *sources, const char *pattern,
-                         SourceNames *templates, SourceNames *instances);
 
 /* The units that others want or require, as .wants and .requires directories name them: they are enabled, or a
  * generator has them started. */

@@ -305,11 +305,12 @@ static void test_templates(void **state) {
                              {USR "db.service", "x"}, {USR "db@a.service", "x"},
                              {ETC "db@b.service.d/x.conf", "x"}, {ETC "db@.service.d/x.conf", "x"},
                              {ETC "db.service.d/x.conf", "x"}, {USR "web@.service", "x"});
-        SourceNames templates = {}, instances = {};
 
-        unit_file_templates(*state, sources, "db*.service", &templates, &instances);
-        assert_text(join(*state, templates), "db@.service");
-        assert_text(join(*state, instances), "db@b.service");
+        assert_text(join(*state, unit_file_names(*state, sources, "db*@.service")), "db@.service");
+        assert_text(join(*state, unit_file_names(*state, sources, "db*@?*.service.d")),
+                    "db@b.service.d");
+        assert_text(join(*state, unit_file_names(*state, sources, "db*.service")),
+                    "db.service|db@a.service");
 }
 
 /* ---- too much ---- */
