@@ -39,33 +39,28 @@ static SourceText read_kernel_overlaid(const Sources *sources, Arena *arena, con
 static int list_overlaid(const Sources *sources, Arena *arena, const char *path, SourceNames *ret) {
         const Overlay *overlay = overlay_of(sources);
         size_t length = strlen(path);
-        SourceNames below = {}, names = {};
-        int r = overlay->below->list(overlay->below, arena, path, &below);
-        bool is_there = r >= 0;
+        SourceNames names = {};
+        int r = overlay->below->list(overlay->below, arena, path, &names);
 
-        if (!VEC_ANY(file, &overlay->files, text_starts_with(file->path, path))) {
-                *ret = below;
-                return r;
-        }
-
-        VEC_FOREACH(name, &below) {
-                const OverlayFile *file = find(overlay, arena_printf(arena, "%s/%s", path, *name));
-
-                if (!file || file->text)
-                        *vec_push(arena, &names) = *name;
-        }
         VEC_FOREACH(file, &overlay->files) {
-                if (!file->text || !text_starts_with(file->path, path) || file->path[length] != '/')
+                if (!text_starts_with(file->path, path) || file->path[length] != '/')
                         continue;
                 /* What leads to it: its own name, or that of the next directory on the way. */
                 const char *rest = file->path + length + 1;
                 const char *name = arena_strndup(arena, rest, strcspn(rest, "/"));
+                SourceNames others = {};
 
-                is_there = true;
-                if (find(overlay, file->path) == file && !source_names_have(&names, name))
-                        *vec_push(arena, &names) = name;
+                r = file->text ? 0 : r;
+                if (find(overlay, file->path) != file || (!file->text && strchr(rest, '/')))
+                        continue;
+                VEC_FOREACH(other, &names)
+                        if (!text_equals(*other, name))
+                                *vec_push(arena, &others) = *other;
+                if (file->text)
+                        *vec_push(arena, &others) = name;
+                names = others;
         }
-        if (!is_there)
+        if (r < 0)
                 return r;
         vec_sort(&names, text_compare);
         *ret = names;
