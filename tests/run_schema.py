@@ -16,6 +16,7 @@ import copy
 import json
 import os
 import pathlib
+import re
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -32,19 +33,28 @@ except ImportError:
 HERE = pathlib.Path(__file__).resolve().parent
 SCHEMAS = HERE.parent / "schema"
 COMMON = "common.json"
-OF_HOSTS = ["status", "status --all", "plan", "verify", "metrics", "check", "cmdline", "suggest", "import", "size",
+OF_HOSTS = ["report", "status", "status --all", "plan", "verify", "metrics", "check", "cmdline", "suggest", "import", "size",
             "snapshot /dev/shm/@", "size generic -c memory=1G", "size mongodb"]
 OF_INSTANCES = ["status", "verify", "explain", "fit", "wait"]
 
 
+def read(verb: str) -> str:
+    return (SCHEMAS / f"{verb}.json").read_text(encoding="utf-8").replace(f'"{COMMON}#', '"#')
+
+
 def load(verb: str) -> jsonschema.Draft202012Validator:
-    """With what is common to all made its own: validators differ in how they find another file."""
-    text = (SCHEMAS / f"{verb}.json").read_text(encoding="utf-8")
-    schema = json.loads(text.replace(f'"{COMMON}#', '"#'))
-    common = json.loads((SCHEMAS / COMMON).read_text(encoding="utf-8"))["$defs"]
+    """With what is common to all, and the answers that stand in it, made its own: validators differ in how they find
+    another file."""
+    others = re.findall(r'"\$ref": "(\w+)\.json"', read(verb))
+    schema = json.loads(re.sub(r'"\$ref": "(\w+)\.json"', r'"$ref": "#/$defs/\1.json"', read(verb)))
     own = schema.setdefault("$defs", {})
-    assert not own.keys() & common.keys(), f"{verb}.json defines what {COMMON} does"
-    own.update(common)
+    for other in [COMMON.removesuffix(".json"), *others]:
+        part = json.loads(read(other))
+        defined = part.pop("$defs", {})
+        assert not own.keys() & defined.keys(), f"{verb}.json defines what {other}.json does"
+        own.update(defined)
+        if other in others:
+            own[f"{other}.json"] = {name: value for name, value in part.items() if name != "$schema"}
     jsonschema.Draft202012Validator.check_schema(schema)
     return jsonschema.Draft202012Validator(schema)
 

@@ -57,7 +57,7 @@ complete -c hugeplanctl -s h -l help -d 'print a short help'
 complete -c hugeplanctl -l version -d 'print the version'
 
 complete -c hugeplanctl -n '__fish_seen_subcommand_from status verify' -l output -x -a 'table csv' -d 'columns for scripts'
-complete -c hugeplanctl -n '__fish_seen_subcommand_from report' -l format -x -a 'html markdown' -d 'instead of what the name of the file says'
+complete -c hugeplanctl -n '__fish_seen_subcommand_from report' -l template -r -F -d 'instead of the installed page'
 complete -c hugeplanctl -n '__fish_seen_subcommand_from status' -l watch -d 'again on every change'
 complete -c hugeplanctl -n '__fish_seen_subcommand_from status' -l nagios -d 'one line, as a plugin of Nagios'
 complete -c hugeplanctl -n '__fish_seen_subcommand_from status' -l all -d 'who uses huge pages, too'

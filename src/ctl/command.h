@@ -34,7 +34,7 @@ typedef struct Command {
         const char *engine_version; /* --engine-version= */
         bool has_timeout;           /* --timeout= */
         uint64_t timeout_usec;
-        const char *format;    /* --format=; NULL: by the file's name */
+        const char *template;  /* --template=; NULL: the installed one */
         bool is_all;           /* --all */
         bool is_restart;       /* --restart */
         bool is_watching;      /* --watch */

@@ -35,7 +35,7 @@ static int print_help(Command *command UNUSED, const char *value UNUSED) {
              "  --timeout=TIME           with wait: how long, instead of WaitTimeout=\n"
              "  --all                    with wait: every instance; with status: who uses huge pages, too\n"
              "  --restart                with wait: its database starts again, and its unit runs on\n"
-             "  --format=html|markdown   with report: instead of what the file's name says\n"
+             "  --template=FILE          with report: instead of the installed page\n"
              "  --watch                  with status: again on every change\n"
              "  --nagios                 with status: one line, figures and exit codes as a plugin of Nagios has them\n"
              "  --write                  with suggest, import: create the files; none is ever replaced\n"
@@ -106,7 +106,7 @@ static const struct {
         {"page-size", required_argument, .text = offsetof(Command, page_size)},
         {"engine-version", required_argument, .text = offsetof(Command, engine_version)},
         {"timeout", required_argument, .take = take_timeout},
-        {"format", required_argument, .text = offsetof(Command, format)},
+        {"template", required_argument, .text = offsetof(Command, template)},
         {"all", no_argument, offsetof(Command, is_all)},
         {"restart", no_argument, offsetof(Command, is_restart)},
         {"watch", no_argument, offsetof(Command, is_watching)},

@@ -12,7 +12,7 @@ const Verb verbs[] = {
         {"metrics", "[FILE]", 0, 1, verb_metrics,
          "The same for a monitoring system: OpenMetrics, as node_exporter's textfile collector takes it"},
         {"report", "[FILE]", 0, 1, verb_report,
-         "All of this as one page for a change ticket: HTML, or Markdown (--format=)"},
+         "All of this as one page of HTML for a change ticket"},
         {"check", "[FILE...]", 0, SIZE_MAX, verb_check,
          "Look for what will hurt on this host, or for mistakes in files", .takes_draft = true},
         {"cmdline", "", 0, 0, verb_cmdline,

@@ -177,7 +177,8 @@ static void add_learned(Text *text, const Lesson *lesson) {
                             lesson->is_exact ? ", exact" : ", an estimate");
 }
 
-const char *render_sizing_source(SizingSource source) {
+/* Whose a figure is. */
+static const char *whose_figure(SizingSource source) {
         static const char *const whose[] = {
                 [SIZING_RULE] = "the rule's", [SIZING_WORD] = "the server's own word",
                 [SIZING_SEEN] = "seen",       [SIZING_LEARNED] = "learned at the last start",
@@ -202,7 +203,7 @@ static void add_figures(Text *text, const Lesson *lesson, const RenderOptions *o
                 text_add_wrapped(text, "\nWhat counts: ", "  ",
                                  arena_printf(text->arena, "%s, %s: %s",
                                               page_counts_format(text->arena, &counts),
-                                              render_sizing_source(sizing->source), off),
+                                              whose_figure(sizing->source), off),
                                  render_width(options));
         }
 }

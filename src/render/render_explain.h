@@ -20,9 +20,6 @@ char *render_explain(Arena *arena, const PlanInstance *planned, const Topology *
                      const Lesson *lesson, const Seen *now, const GeneratedFiles *files,
                      const RenderOptions *options);
 
-/* Whose a figure is: "the rule's", "the server's own word". */
-const char *render_sizing_source(SizingSource source);
-
 /* A derivation alone, as `size` prints it. */
 char *render_sizing(Arena *arena, const Sizing *sizing, const RenderOptions *options);
 

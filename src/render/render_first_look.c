@@ -5,6 +5,20 @@
 #include "base/size.h"
 #include "engines/reader.h"
 
+/* What is said of one database. */
+typedef struct FirstLookRow {
+        const char *needs;           /* "2.1G" */
+        const char *memory;          /* "1.9G small" */
+        const char *tables;          /* page tables now: "4.4M" */
+        const char *tables_at_worst; /* "4.1G (1,000 sessions)" */
+} FirstLookRow;
+
+/* The next command, and what it does. */
+typedef struct FirstLookNext {
+        const char *command; /* NULL: there is none */
+        const char *what;
+} FirstLookNext;
+
 /* How the processes of a unit have mapped their memory. */
 typedef struct UnitMemory {
         bool is_running;
@@ -67,7 +81,8 @@ static const char *tables_at_worst(Arena *arena, const FirstLook *look,
                             format_count(arena, suggestion->sessions));
 }
 
-FirstLookRow first_look_row(Arena *arena, const FirstLook *look, const Suggestion *suggestion) {
+static FirstLookRow first_look_row(Arena *arena, const FirstLook *look,
+                                   const Suggestion *suggestion) {
         const UnitMemory memory = memory_of(look, suggestion->unit);
 
         return (FirstLookRow){
@@ -79,7 +94,7 @@ FirstLookRow first_look_row(Arena *arena, const FirstLook *look, const Suggestio
         };
 }
 
-FirstLookNext first_look_next(const FirstLook *look) {
+static FirstLookNext first_look_next(const FirstLook *look) {
         if (look->set_pages->n > 0)
                 return (FirstLookNext){"hugeplanctl import",
                                        "what it would write for all this; --write creates it"};
@@ -162,10 +177,12 @@ static json_t *database_to_json(const FirstLook *look, const Suggestion *suggest
                 now = json_pack("{so so so}", "smallBytes", count_to_json(memory.small_bytes),
                                 "hugeBytes", count_to_json(memory.huge_bytes), "pageTableBytes",
                                 count_to_json(memory.tables_bytes));
-        return json_pack("{ss ss ss? so so so so}", "title", suggestion->title, "engine",
+        return json_pack("{ss ss ss? so so so so so}", "title", suggestion->title, "engine",
                          suggestion->engine->name, "unit", suggestion->unit, "neededBytes",
                          known(needed_bytes(look, suggestion)), "sessionsMax",
-                         known(suggestion->sessions), "worstPageTableBytes",
+                         known(suggestion->sessions), "sessionPageTableBytes",
+                         known(has_one_table(suggestion) ? 0 : tables_of_session(look, suggestion)),
+                         "worstPageTableBytes",
                          known(mul_saturated(tables_of_session(look, suggestion),
                                              has_one_table(suggestion) ? 1 : suggestion->sessions)),
                          "now", now);

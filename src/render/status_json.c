@@ -40,7 +40,7 @@ json_t *status_instance_to_json(const StatusInstance *instance) {
 }
 
 json_t *problem_to_json(const Diag *problem) {
-        return json_pack("{ss ss ss? so ss? ss ss?}", "id", problem->id, "severity",
+        return json_pack("{ss? ss ss? so ss? ss ss?}", "id", problem->id, "severity",
                          severity_name(problem->severity), "file", problem->file, "line",
                          problem->line > 0 ? count_to_json(problem->line) : json_null(), "key",
                          problem->key, "text", problem->text, "remedy", problem->remedy);

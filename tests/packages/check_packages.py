@@ -44,6 +44,7 @@ FILES = {
     "/usr/share/fish/vendor_completions.d/hugeplanctl.fish",
     *(f"/usr/share/hugeplan/monitoring/{name}"
       for name in ("hugeplan-dashboard.json", "hugeplan.rules.yml")),
+    "/usr/share/hugeplan/report.html",
     *(f"/usr/share/hugeplan/schema/{path.name}" for path in (ROOT / "schema").glob("*.json")),
     "/usr/share/man/man1/hugeplanctl.1",
     "/usr/share/man/man5/hugeplan.d.5",

@@ -6,7 +6,7 @@
 #include "ctl/verbs.h"
 #include "host/probe.h"
 #include "model/exit_code.h"
-#include "render/report/render_report.h"
+#include "render/render_report.h"
 #include "runtime/clock.h"
 #include "runtime/log.h"
 
@@ -17,29 +17,6 @@
 #include <unistd.h>
 
 /* ---- what is asked for ---- */
-
-typedef enum Format { FORMAT_HTML, FORMAT_MARKDOWN } Format;
-
-/* By --format=, else by the file's name; a terminal is for reading. */
-static int take_format(const Command *command, const char *path, Format *ret) {
-        static const char *const names[] = {
-                [FORMAT_HTML] = "html",
-                [FORMAT_MARKDOWN] = "markdown",
-        };
-
-        if (!command->format) {
-                bool is_markdown = path ? text_ends_with(path, ".md") ||
-                                                   text_ends_with(path, ".markdown")
-                                        : isatty(STDOUT_FILENO);
-
-                *ret = is_markdown ? FORMAT_MARKDOWN : FORMAT_HTML;
-                return 0;
-        }
-        if (TEXT_TO_ENUM(names, command->format, ret) == 0)
-                return 0;
-        log_line(LOG_ERR, "--format: '%s' is not one of html, markdown", command->format);
-        return -EINVAL;
-}
 
 /* A device, a link, a directory is not replaced: root would have a page in the place of /dev/stdout. Nor is a
  * directory made that is probably misspelt. */
@@ -110,38 +87,74 @@ static Report *look_at_all(Command *command) {
 
 /* ---- telling ---- */
 
-/* Where the user is, whatever host is looked at, as a snapshot is. In one go: nobody finds half a page. */
-static int write_page(const Command *command, const char *path, const char *text) {
-        CLEANUP(root_freep) Root *host = NULL;
-        Command here = *command;
-        int r = root_open("/", &host);
+/* The installed template, or the user's, is a file of this host, whatever host is looked at. Returns NULL after a
+ * sentence on standard error if there is none. */
+static const char *make_page(const Command *here, const json_t *report) {
+        enum { TEMPLATE_BYTES_MAX = 1024 * 1024 };
+        const char *path = absolute_path(here, here->template ? here->template : REPORT_TEMPLATE);
+        char *template;
+        int r = root_read_file(here->root, here->arena, path, TEMPLATE_BYTES_MAX, &template, NULL);
+        const char *page = r < 0 ? NULL : report_to_page(here->arena, template, report);
 
-        here.root = host;
-        if (r == 0)
-                r = root_write_file(host, absolute_path(&here, path), text, 0644);
+        if (r < 0)
+                log_line(LOG_ERR,
+                         "%s cannot be read: %s; install hugeplan again, name another template by "
+                         "--template=, or take --json",
+                         path, strerror(-r));
+        else if (!page)
+                log_line(LOG_ERR,
+                         "%s is no template: it has no <script type=\"application/json\" "
+                         "id=\"report\">",
+                         path);
+        return page;
+}
+
+/* Where the user is, whatever host is looked at, as a snapshot is. In one go: nobody finds half a page. */
+static int write_page(const Command *here, const char *path, const char *page) {
+        int r = root_write_file(here->root, absolute_path(here, path), page, 0644);
+
         if (r < 0)
                 log_line(LOG_ERR, "%s cannot be written: %s", path, strerror(-r));
         return r < 0 ? EXIT_FAILED : EXIT_DONE;
 }
 
+static int print_page(const Command *command, const char *path, const json_t *report) {
+        CLEANUP(root_freep) Root *host = NULL;
+        Command here = *command;
+        int r = root_open("/", &host);
+
+        if (r < 0) {
+                log_line(LOG_ERR, "/ cannot be opened: %s", strerror(-r));
+                return EXIT_FAILED;
+        }
+        here.root = host;
+        const char *page = make_page(&here, report);
+
+        if (!page)
+                return EXIT_FAILED;
+        if (path)
+                return write_page(&here, path, page);
+        return fputs(page, stdout) < 0 ? EXIT_FAILED : EXIT_DONE;
+}
+
 int verb_report(Command *command) {
         const char *path = command->n_arguments == 1 ? command->arguments[0] : NULL;
-        Format format;
 
-        if (command->json != JSON_OFF) {
-                log_line(LOG_ERR, "report is for people; status, verify and check have JSON");
+        if (path && command->json != JSON_OFF) {
+                log_line(LOG_ERR, "--json goes to standard output; name no file");
                 return EXIT_USAGE;
         }
-        if (take_format(command, path, &format) < 0)
-                return EXIT_USAGE;
         if (path && !may_write(command->arena, path))
                 return EXIT_FAILED;
         command->n_arguments = 0; /* it names no instance */
-        const Document *document = render_report(command->arena, look_at_all(command));
-        const char *text = format == FORMAT_HTML ? document_to_html(command->arena, document)
-                                                 : document_to_markdown(command->arena, document);
+        json_t *report = report_to_json(command->arena, look_at_all(command));
 
-        if (path)
-                return write_page(command, path, text);
-        return fputs(text, stdout) < 0 ? EXIT_FAILED : EXIT_DONE;
+        if (command->json != JSON_OFF) {
+                print_json(command, report);
+                return EXIT_DONE;
+        }
+        int code = print_page(command, path, report);
+
+        json_decref(report);
+        return code;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Reports: the verdict in one sentence, findings once each, before and after. */
+/* Reports: the verdict in one sentence, findings once each, what is not known. */
 
-#include "check/report/report.h"
+#include "check/report.h"
 #include "support/testing.h"
 
 typedef struct Scene {
@@ -41,13 +41,6 @@ static Scene *scene_new(Arena *arena) {
                 .history = &scene->history,
         };
         return scene;
-}
-
-static void add_pool(Scene *scene, uint64_t found, const StatusPool *now) {
-        scene->status.pools = arena_memdup(scene->arena, now, sizeof(*now));
-        scene->status.n_pools = 1;
-        *vec_push(scene->arena, &scene->ledger->pools) = (LedgerPool){
-                .node = now->node, .page_size_bytes = now->page_size_bytes, .found_pages = found};
 }
 
 static Proof *add_instance(Scene *scene, const char *name, Verdict verdict, Outcome outcome) {
@@ -108,9 +101,6 @@ static void test_verdicts(void **state) {
         add_instance(scene, "c", VERDICT_REFUSED, OUTCOME_NOT_STARTED);
         report = report_make(*state, &scene->input);
         assert_contains(report->sentence, "1 of 3 instances may not start (c); ");
-        /* Those that are not fine first, then by name. */
-        assert_text(report->instances.items[0].status->name, "a");
-        assert_text(report->instances.items[2].status->name, "c");
 }
 
 /* Status, proofs and check may say the same; many may have one cause. */
@@ -135,65 +125,22 @@ static void test_findings_once(void **state) {
         assert_text(report->findings.items[2].diag.text, "db5 cannot be judged: something else");
 }
 
-static void test_before_and_after(void **state) {
+/* A ledger that could not be read tells nothing, which is not that nothing was there. */
+static void test_left_out(void **state) {
         Scene *scene = scene_new(*state);
 
-        add_pool(scene, 100,
-                 &(StatusPool){.page_size_bytes = 2 * MIB,
-                               .total_pages = 600,
-                               .free_pages = 500,
-                               .owned_pages = 450,
-                               .foreign_pages = 150});
-        const Report *report = report_make(*state, &scene->input);
-
-        assert_int_equal(report->pools.items[0].before_pages.value, 100);
-        assert_int_equal(report->nodes.items[0].before_bytes, 200 * MIB);
-        assert_int_equal(report->nodes.items[0].instances_bytes, 900 * MIB);
-        assert_int_equal(report->nodes.items[0].others_bytes, 300 * MIB);
-        assert_int_equal(report->used_bytes, 200 * MIB);
-        /* A ledger that could not be read tells nothing, which is not that nothing was there. */
         scene->input.no_before = "it cannot be read";
         scene->input.no_history = "there is no journal";
         scene->input.host = scene->input.when = NULL;
-        report = report_make(*state, &scene->input);
-        assert_false(report->pools.items[0].before_pages.is_known);
+        const Report *report = report_make(*state, &scene->input);
+
         assert_int_equal(report->left_out.n, 4);
         assert_text(report->left_out.items[2], "What there was before: it cannot be read");
 }
 
-/* Servers with threads have one page table for all; a server on small pages saves nothing. */
-static void test_savings(void **state) {
-        Scene *scene = scene_new(*state);
-        static const struct {
-                Outcome outcome;
-                uint64_t bytes, small, worst;
-        } rows[] = {{OUTCOME_IN_USE, 10, 100, 1000},
-                    {OUTCOME_IDLE, 5, 50, 0},
-                    {OUTCOME_FELL_BACK, 90, 100, 500},
-                    {OUTCOME_IN_USE, 0, 7, 7}};
-
-        ARRAY_FOREACH(row, rows, ARRAY_LEN(rows)) {
-                Proof *proof = add_instance(scene, "a", VERDICT_READY, row->outcome);
-                ServerLook *look = arena_memdup(*state, proof->look, sizeof(*look));
-
-                look->page_table_bytes = row->bytes;
-                proof->look = look;
-                proof->small_tables_bytes = row->small;
-                proof->worst_tables_bytes = row->worst;
-        }
-        const ReportTables *tables = &report_make(*state, &scene->input)->tables;
-
-        assert_int_equal(tables->n, 3);
-        assert_int_equal(tables->bytes, 105);
-        assert_int_equal(tables->small_bytes, 250);
-        assert_int_equal(tables->worst_bytes, 1550);
-        assert_int_equal(tables->saved_bytes, 135);
-}
-
 TEST_FILE(report) {
         const struct CMUnitTest tests[] = {TEST(test_all_is_well), TEST(test_verdicts),
-                                           TEST(test_findings_once), TEST(test_before_and_after),
-                                           TEST(test_savings)};
+                                           TEST(test_findings_once), TEST(test_left_out)};
 
         return RUN_TESTS(tests);
 }

@@ -1,7 +1,21 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The findings of all looks as one list, and the verdict in one sentence. */
+#include "check/report.h"
+
 #include "base/text.h"
-#include "check/report/report.h"
+
+enum { NAMES_MAX = 3, MISSING_MAX = 8 };
+
+/* "orders", "orders, sales", "a, b, c and 7 more". */
+static char *some_of(Arena *arena, const SourceNames *names) {
+        size_t n_shown = names->n > NAMES_MAX + 1 ? NAMES_MAX : names->n;
+        Text text = text_in(arena);
+
+        for (size_t i = 0; i < n_shown; i++)
+                text_add_item(&text, names->items[i]);
+        if (n_shown < names->n)
+                text_printf(&text, " and %zu more", names->n - n_shown);
+        return arena_strdup(arena, text_string(&text));
+}
 
 /* ---- findings ---- */
 
@@ -43,14 +57,14 @@ static void add_proof(Arena *arena, const Proofs *proofs, size_t i, Diags *probl
                 diags_tell(problems,
                            (Diag){.severity = is_unknown ? SEVERITY_WARNING : SEVERITY_ERROR,
                                   .remedy = proof.remedy},
-                           "%s %s: %s", report_names(arena, &names),
+                           "%s %s: %s", some_of(arena, &names),
                            is_unknown ? "cannot be judged" : "fell back to small pages", proof.why);
         if (names.n != 1)
                 proof.why = NULL;
         proof_add_problems(&proof, SEVERITY_ERROR, problems);
 }
 
-void report_add_findings(Arena *arena, Report *report) {
+static void add_findings(Arena *arena, Report *report) {
         const ReportInput *input = report->input;
         Diags problems = diags_in(arena);
         Report all = {};
@@ -130,7 +144,7 @@ static void say_who_starts(Text *text, const Counts *counts, size_t n) {
                             counts->barred.n > 0 ? "may not start"
                             : names->n == 1      ? "starts without all of its pages"
                                                  : "start without all of their pages",
-                            report_names(text->arena, names));
+                            some_of(text->arena, names));
         else if (n == 1)
                 text_printf(text, "The instance may start%s", pages);
         else
@@ -149,11 +163,11 @@ static void say_who_errs(Text *text, const Counts *counts) {
                             wrong->n == 1 ? "%zu does not use its own" : "%zu do not use theirs",
                             wrong->n);
         if (wrong->n > 0)
-                text_printf(text, " as planned (%s)", report_names(text->arena, wrong));
+                text_printf(text, " as planned (%s)", some_of(text->arena, wrong));
         if (unknown->n > 0 && !is_one)
                 text_printf(text, "%s%zu ", wrong->n > 0 ? " and " : "", unknown->n);
         if (unknown->n > 0)
-                text_printf(text, "cannot be judged (%s)", report_names(text->arena, unknown));
+                text_printf(text, "cannot be judged (%s)", some_of(text->arena, unknown));
 }
 
 static void say_who_runs(Text *text, const Counts *counts) {
@@ -193,7 +207,7 @@ static void say_first_look(Text *text, const FirstLook *look) {
                         format_page_count_and_size(text->arena, set->pages, set->page_size_bytes));
 }
 
-void report_judge(Arena *arena, Report *report) {
+static void judge_all(Arena *arena, Report *report) {
         const ReportInput *input = report->input;
         const Counts counts = count(arena, report);
         Text text = text_in(arena);
@@ -213,4 +227,50 @@ void report_judge(Arena *arena, Report *report) {
                             counts.n_hurting == 1 ? "finding hurts" : "findings hurt");
         text_add(&text, ".");
         report->sentence = text.string;
+}
+
+/* ---- what is not known ---- */
+
+static void leave_out(Arena *arena, Report *report, const char *what, const char *why) {
+        *vec_push(arena, &report->left_out) = arena_printf(arena, "%s: %s", what, why);
+}
+
+static void add_left_out(Arena *arena, Report *report) {
+        const ReportInput *input = report->input;
+        size_t n_missing = 0;
+
+        if (!input->host)
+                leave_out(arena, report, "The host's name", "it cannot be read");
+        if (!input->when)
+                leave_out(arena, report, "Date and time",
+                          "this is a captured host, which does not tell when it was captured");
+        if (input->no_before)
+                leave_out(arena, report, "What there was before", input->no_before);
+        if (input->no_history)
+                leave_out(arena, report, "History", input->no_history);
+        VEC_FOREACH(proof, &input->proofs->list) {
+                /* Of those that cannot be judged it is among the findings. */
+                if (proof->outcome == OUTCOME_UNKNOWN)
+                        continue;
+                VEC_FOREACH(missing, &proof->look->missing)
+                        if (n_missing++ < MISSING_MAX)
+                                leave_out(arena, report, proof->instance->name, *missing);
+        }
+        if (n_missing > MISSING_MAX)
+                leave_out(arena, report, "More of this kind",
+                          arena_printf(arena,
+                                       "%zu; 'hugeplanctl verify NAME' has all of an instance",
+                                       n_missing - MISSING_MAX));
+}
+
+Report *report_make(Arena *arena, const ReportInput *input) {
+        Report *report = ARENA_NEW(arena, Report);
+
+        report->input = input;
+        report->wasted_bytes = VEC_SUM(row, &input->proofs->waste,
+                                       mul_saturated(row->pages, row->page_size_bytes));
+        add_findings(arena, report);
+        judge_all(arena, report);
+        add_left_out(arena, report);
+        return report;
 }

@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "render/render_report.h"
+
+#include "base/json.h"
+#include "base/memory.h"
+#include "base/text.h"
+#include "render/render_first_look.h"
+#include "render/render_verify.h"
+#include "render/status_json.h"
+
+/* ---- JSON ---- */
+
+static json_t *text_to_json(Arena *arena, const char *text) {
+        return text ? json_string(text_printable(arena, text)) : json_null();
+}
+
+static json_t *history_number_to_json(HistoryNumber number) {
+        return number.is_known ? count_to_json(number.value) : json_null();
+}
+
+static json_t *entry_to_json(const HistoryEntry *entry) {
+        const HistoryFigures *figures = &entry->figures;
+
+        return json_pack("{so ss so ss ss? ss? so so so so so so ss? ss? ss? so}", "atUSec",
+                         count_to_json(entry->at_usec), "at", entry->at, "priority",
+                         history_number_to_json(entry->level), "event", entry->event, "kind",
+                         entry->kind, "text", entry->text, "instances",
+                         VEC_TO_JSON(name, &entry->instances, json_string(*name)), "node",
+                         history_number_to_json(figures->node), "pageSizeBytes",
+                         history_number_to_json(figures->page_size_bytes), "pagesBefore",
+                         history_number_to_json(figures->pages_before), "pages",
+                         history_number_to_json(figures->pages), "pagesWanted",
+                         history_number_to_json(figures->pages_wanted), "by", entry->by, "unit",
+                         entry->unit, "file", entry->file, "line",
+                         history_number_to_json(entry->line));
+}
+
+static json_t *finding_to_json(const ReportFinding *finding) {
+        json_t *json = problem_to_json(&finding->diag);
+
+        json_object_set_new(json, "hurts", json_boolean(finding->hurts));
+        return json;
+}
+
+/* What was in the pools when hugeplan first looked in this boot, or what others have added since. */
+static json_t *before_to_json(const ReportInput *input) {
+        json_t *before = json_array();
+
+        ARRAY_FOREACH(pool, input->status->pools, input->status->n_pools) {
+                const LedgerPool *known =
+                        ledger_pool(input->ledger, pool->node, pool->page_size_bytes);
+
+                if (known)
+                        json_array_append_new(
+                                before,
+                                json_pack("{si so so}", "node", (int) pool->node, "pageSizeBytes",
+                                          count_to_json(pool->page_size_bytes), "pages",
+                                          count_to_json(known->found_pages)));
+        }
+        return before;
+}
+
+static json_t *nodes_to_json(const Topology *topology) {
+        json_t *nodes = json_array();
+
+        ARRAY_FOREACH(node, topology->nodes, topology->n_nodes)
+                if (node->has_memory)
+                        json_array_append_new(nodes, json_pack("{si so}", "node", (int) node->id,
+                                                               "memoryBytes",
+                                                               count_to_json(node->memory_bytes)));
+        return nodes;
+}
+
+/* ---- where sizes come from ---- */
+
+/* How the size came about, for the page size that the instance was planned with; NULL: not known. */
+static const Sizing *sizing_of(const ReportInput *input, const StatusInstance *instance) {
+        const PlanInstance *planned = plan_find(input->plan, instance->name);
+        const DemandOption *option =
+                planned ? ARRAY_FIND(each, planned->demand->options, planned->demand->n_options,
+                                     each->page_size_bytes == instance->page_size_bytes)
+                        : NULL;
+
+        return option ? &option->sizing : NULL;
+}
+
+/* The database's own setting on which its size rests most. */
+static json_t *setting_to_json(Arena *arena, const ReportInput *input,
+                               const InstanceConfig *config) {
+        const char *name = config->engine->memory_setting;
+        const Figure *figure =
+                name ? VEC_FIND(each, input->figures,
+                                text_equals(each->instance, config->name) && each->gathered)
+                     : NULL;
+        const Setting *setting = figure ? settings_find(&figure->gathered->settings, name) : NULL;
+
+        if (!setting)
+                return json_null();
+        return json_pack("{so so so}", "name", text_to_json(arena, setting->name), "value",
+                         text_to_json(arena, setting->value), "origin",
+                         text_to_json(arena, setting->origin));
+}
+
+static json_t *size_to_json(Arena *arena, const ReportInput *input, const StatusInstance *instance,
+                            const InstanceConfig *config) {
+        bool is_valid = !config->refusal && config->engine->reserves;
+        bool is_auto = is_valid && config->memory_kind == MEMORY_AUTO;
+        const Sizing *sizing = is_valid ? sizing_of(input, instance) : NULL;
+        const char *key = config->pages.n > 0         ? "Pages"
+                          : config->n_node_memory > 0 ? "NodeMemory"
+                                                      : "Memory";
+        const ConfigOrigin *origin = is_valid ? config_find_origin(config, key) : NULL;
+
+        return json_pack("{ss ss? ss sb ss? so so so ss? so so}", "instance", instance->name,
+                         "engine", config->engine ? config->engine->title : instance->engine,
+                         "state",
+                         config->refusal ? "broken"
+                         : is_valid      ? "valid"
+                                         : "no-pages",
+                         "auto", is_auto, "key", origin ? key : NULL, "value",
+                         text_to_json(arena, origin ? origin->value : NULL), "file",
+                         text_to_json(arena, origin ? origin->file : NULL), "line",
+                         origin ? count_to_json(origin->line) : json_null(), "source",
+                         sizing ? sizing_source_name(sizing->source) : NULL, "exact",
+                         sizing ? json_boolean(sizing->is_exact) : json_null(), "setting",
+                         is_auto ? setting_to_json(arena, input, config) : json_null());
+}
+
+static json_t *sizes_to_json(Arena *arena, const ReportInput *input) {
+        json_t *sizes = json_array();
+
+        ARRAY_FOREACH(instance, input->status->instances, input->status->n_instances) {
+                const InstanceConfig *config = config_find(input->config, instance->name);
+
+                if (config)
+                        json_array_append_new(sizes, size_to_json(arena, input, instance, config));
+        }
+        return sizes;
+}
+
+/* ---- all of it ---- */
+
+json_t *report_to_json(Arena *arena, const Report *report) {
+        static const char *const verdicts[] = {
+                [REPORT_NOT_PLANNED] = "not-planned",
+                [REPORT_AS_PLANNED] = "as-planned",
+                [REPORT_ATTENTION] = "attention",
+                [REPORT_NOT_AS_PLANNED] = "not-as-planned",
+        };
+        const ReportInput *input = report->input;
+        json_t *status = status_to_json(input->status);
+
+        if (input->first_look)
+                json_object_set_new(status, "firstLook",
+                                    first_look_to_json(arena, input->first_look));
+        return json_pack(
+                "{so ss? so so so ss ss so so so so so so so}", "host",
+                text_to_json(arena, input->host), "at", input->when, "kernel",
+                text_to_json(arena, input->topology->kernel_release), "nodes",
+                nodes_to_json(input->topology), "pageTableBytes",
+                input->tables_bytes > 0 ? count_to_json(input->tables_bytes) : json_null(),
+                "verdict", verdicts[report->verdict], "sentence", report->sentence, "findings",
+                VEC_TO_JSON(finding, &report->findings, finding_to_json(finding)), "before",
+                input->no_before ? json_null() : before_to_json(input), "sizes",
+                sizes_to_json(arena, input), "history",
+                input->no_history ? json_null()
+                                  : VEC_TO_JSON(entry, input->history, entry_to_json(entry)),
+                "leftOut", VEC_TO_JSON(sentence, &report->left_out, json_string(*sentence)),
+                "status", status, "verify", proofs_to_json(input->proofs));
+}
+
+/* ---- the page ---- */
+
+/* Within a script element HTML knows no escapes, and "</script" or "<!--" means something in any text. JSON has them
+ * for all characters: its texts are the only place where these can stand. */
+static void add_for_script(Text *page, const char *json) {
+        for (size_t n; *json; json += n) {
+                n = strcspn(json, "<>&");
+                text_add_n(page, json, n);
+                if (json[n])
+                        text_printf(page, "\\u%04x", (unsigned) json[n++]);
+        }
+}
+
+char *report_to_page(Arena *arena, const char *template, const json_t *json) {
+        static const char begin[] = "<script type=\"application/json\" id=\"report\">";
+        char *before = strstr(template, begin),
+             *after = before ? strstr(before, "</script>") : NULL;
+        char *dump = json_dumps(json, JSON_PRESERVE_ORDER | JSON_COMPACT | JSON_ENSURE_ASCII);
+        Text page = text_in(arena);
+
+        if (after && dump) {
+                text_add_n(&page, template, (size_t) (before - template) + strlen(begin));
+                add_for_script(&page, dump);
+                text_add(&page, after);
+        }
+        memory_free(dump);
+        return page.string;
+}

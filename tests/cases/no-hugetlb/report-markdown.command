@@ -1,1 +1,0 @@
-report --format=markdown

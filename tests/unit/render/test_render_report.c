@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* The page of a report: nothing that a text of the JSON holds ends the element that it stands in.
+ * tests/run_report.py runs the script of whole pages. */
+
+#include "render/render_report.h"
+#include "support/testing.h"
+
+#define BEGIN "<p>before</p><script type=\"application/json\" id=\"report\">"
+#define END   "</script><script>1</script>"
+
+/* What stands in the element, after it was found to be whole. */
+static char *data_of(Arena *arena, const json_t *json) {
+        const char *page = report_to_page(arena, BEGIN "null" END, json);
+        size_t length;
+
+        assert_non_null(page);
+        length = strlen(page) - strlen(BEGIN) - strlen(END);
+        assert_memory_equal(page, BEGIN, strlen(BEGIN));
+        assert_text(page + strlen(BEGIN) + length, END);
+        return arena_strndup(arena, page + strlen(BEGIN), length);
+}
+
+static void check_text(Arena *arena, const char *text, size_t length) {
+        json_t *json = json_pack("{so}", "text", json_stringn_nocheck(text, length));
+        const char *data = data_of(arena, json);
+        json_t *again = json_loads(data, JSON_ALLOW_NUL, NULL);
+
+        assert_null(strpbrk(data, "<>&"));
+        for (const char *at = data; *at; at++)
+                assert_true(*at >= ' ' && *at <= 0x7F);
+        assert_true(json_equal(json, again));
+        json_decref(again);
+        json_decref(json);
+}
+
+static void test_hostile_texts(void **state) {
+        static const char *const texts[] = {
+                "</script>",           "</SCRIPT ><script>alert(1)</script>",
+                "<!--<script>",        "-->",
+                "]]>&lt;/script&gt;&", "\"}</script>",
+                "\\u003c/script>",     "\\",
+                "\u2028\u2029\u202e",  "\U0001F4A9 ä",
+                "\x01\x1f\x7f\n",
+        };
+
+        for (size_t i = 0; i < ARRAY_LEN(texts); i++)
+                check_text(*state, texts[i], strlen(texts[i]));
+        check_text(*state, "a\0</script>", 11);
+}
+
+/* Texts of pieces that mean something to HTML or to JSON, in any order. */
+static void test_random_texts(void **state) {
+        static const char *const pieces[] = {"<",  "</", "script", ">", "!--", "--", "&",
+                                             "\\", "\"", "\\u",    "/", "\n",  "ä",  " "};
+        unsigned seed = 4711;
+
+        for (size_t i = 0; i < 2000; i++) {
+                Text text = text_in(*state);
+
+                for (size_t n = 1 + (size_t) rand_r(&seed) % 12; n > 0; n--)
+                        text_add(&text, pieces[(size_t) rand_r(&seed) % ARRAY_LEN(pieces)]);
+                check_text(*state, text.string, text.length);
+        }
+}
+
+static void test_no_template(void **state) {
+        json_t *json = json_object();
+
+        assert_null(report_to_page(*state, "", json));
+        assert_null(report_to_page(*state, "<script id=\"report\"></script>", json));
+        assert_null(report_to_page(*state, BEGIN "null", json));
+        assert_null(report_to_page(*state, BEGIN "null" END, NULL));
+        json_decref(json);
+}
+
+TEST_FILE(render_report) {
+        const struct CMUnitTest tests[] = {TEST(test_hostile_texts), TEST(test_random_texts),
+                                           TEST(test_no_template)};
+
+        return RUN_TESTS(tests);
+}
