@@ -37,8 +37,7 @@ static Reads reads_of(const Engine *engine, const char *word) {
                 return reads;
         if (table && parameters_have(table, dot ? dot + 1 : word))
                 return READS_VALUE;
-        if ((engine->servers && text_has_word(engine->servers, base)) ||
-            (engine->supervisors && text_has_word(engine->supervisors, base)))
+        if (text_fits(engine->servers, base) || text_fits(engine->supervisors, base))
                 return READS_SERVER;
         return text_fits(engine->programs, base) || text_fits(engine->images, base) ? READS_WORD
                                                                                     : READS_NOT;
@@ -53,13 +52,8 @@ Reads engine_reads(const char *word) {
 }
 
 bool engines_read_whole(const char *base_name) {
-        for (size_t i = 0; i < n_engines; i++) {
-                const char *files = engine_reader(engines[i])->whole_files;
-
-                if (files && text_has_word(files, base_name))
-                        return true;
-        }
-        return false;
+        return ARRAY_ANY(engine, engines, n_engines,
+                         text_fits(engine_reader(*engine)->whole_files, base_name));
 }
 
 void engines_read_pieces(Arena *arena, const SourceText *file, Pieces *ret) {
