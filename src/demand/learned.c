@@ -2,7 +2,6 @@
 #include "demand/learned.h"
 
 #include "base/size.h"
-#include "base/text.h"
 #include "demand/bound.h"
 
 /* The preference is worth a line of its own where the version has another than its engine in general. */

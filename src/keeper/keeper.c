@@ -337,8 +337,7 @@ bool keeper_is_held_back(const Keeper *keeper) {
 
 /* ---- changes by hand ---- */
 
-/* Notes what the pools hold, for keeper_pool_changes(). */
-static void note_before(Keeper *keeper) {
+ReadFault keeper_note_before(Keeper *keeper) {
         Arena *arena = arena_new();
         LookInput input = keeper_look_input(keeper);
 
@@ -347,6 +346,7 @@ static void note_before(Keeper *keeper) {
         keeper->before = look->fault.error == 0 ? look->topology : NULL;
         arena_free(keeper->before_arena);
         keeper->before_arena = arena;
+        return look->fault;
 }
 
 PoolChanges keeper_pool_changes(const Keeper *keeper, Arena *arena) {
@@ -356,7 +356,7 @@ PoolChanges keeper_pool_changes(const Keeper *keeper, Arena *arena) {
 }
 
 void keeper_release(Keeper *keeper, const char *instance, uint64_t now_usec) {
-        note_before(keeper);
+        keeper_note_before(keeper);
         ledger_release(keeper->look_arena, keeper->look->ledger, instance);
         keeper_begin(keeper, KEEPER_FRESH, now_usec);
 }

@@ -30,7 +30,6 @@ typedef struct Reload {
         Look *look;
         const Ledger *ledger; /* as it was then */
         const Status *status;
-        const Topology *topology;
         HostWrites undo; /* sets back what was set besides the pools; `before`: what it was set to */
         Diags problems;
 } Reload;
@@ -222,6 +221,9 @@ void keeper_undo_host(Keeper *keeper);
 
 /* Where instances have pages of the default size, keeps systemd-sysctl from moving them. */
 void keeper_guard_pool(const Keeper *keeper);
+
+/* Notes what the pools hold, for keeper_pool_changes(). */
+ReadFault keeper_note_before(Keeper *keeper);
 
 /* The end of a round, for a reload under way; true: another round has begun. */
 bool keeper_reload_continue(Keeper *keeper, uint64_t now_usec);

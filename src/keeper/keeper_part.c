@@ -7,12 +7,10 @@
  * where it had started without; then it is read what it has mapped, and that stays its own. Where it can have no
  * limit (Isolate=no, no controller) nothing is taken: nobody could keep it from what somebody else counts on. */
 #include "base/size.h"
-#include "base/text.h"
 #include "host/cgroup_limit.h"
 #include "host/host_use.h"
 #include "host/unit_cgroup.h"
 #include "keeper/keeper_inside.h"
-#include "units/hugetlb_limit.h"
 
 /* Whether OTHER is more important than PLANNED, and short of pages of these nodes. */
 static bool is_short_before(const PlanInstance *other, const PlanInstance *planned,

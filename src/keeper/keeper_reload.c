@@ -8,7 +8,6 @@
 
 #include "base/text.h"
 #include "host/config_load.h"
-#include "host/probe.h"
 #include "keeper/keeper_inside.h"
 #include "model/problem.h"
 #include "status/falls.h"
@@ -115,15 +114,12 @@ Look *keeper_look_ahead(const Keeper *keeper, Arena *arena, Diags *falls) {
 }
 
 /* Notes what is so before. */
-static void note_before(Keeper *keeper, ReadFault *ret_fault) {
-        LookInput input = keeper_look_input(keeper);
+static ReadFault note_before(Keeper *keeper) {
         Reload *reload = &keeper->reload;
-        const Look *now = look_at_host(reload->arena, &input);
 
         reload->status = keeper_judge(keeper, reload->arena, false);
         reload->ledger = ledger_copy(reload->arena, keeper->look->ledger);
-        reload->topology = now->topology;
-        *ret_fault = now->fault;
+        return keeper_note_before(keeper);
 }
 
 /* What is kept may take memory that the new plan needs: then it is not. False: the host cannot be read. */
@@ -223,11 +219,9 @@ KeeperReload keeper_reload(Keeper *keeper, bool is_forced, uint64_t now_usec) {
                 arena_free(asked.arena);
                 return reject_unread(keeper, &keeper->fault);
         }
-        ReadFault fault;
         CLEANUP(arena_freep) Arena *scratch = arena_new();
         Diags falls = diags_in(reload->arena);
-
-        note_before(keeper, &fault);
+        ReadFault fault = note_before(keeper);
         const Look *ahead = try_in_mind(keeper, scratch, &asked, reload->status, &falls);
 
         if (fault.error == 0)
@@ -288,9 +282,8 @@ KeeperReloadResult keeper_reload_result(const Keeper *keeper) {
         const Reload *reload = &keeper->reload;
         KeeperReloadResult result = {.state = reload->state, .problems = reload->problems};
 
-        if (reload->topology)
-                result.pools = pool_changes_between(reload->arena, reload->topology,
-                                                    keeper->look->topology);
+        if (reload->status)
+                result.pools = keeper_pool_changes(keeper, reload->arena);
         VEC_FOREACH(undo, &reload->undo)
                 *vec_push(reload->arena, &result.writes) = (HostWrite){
                         .path = undo->path, .value = undo->before, .before = undo->value};

@@ -8,7 +8,3 @@ HostPlan host_plan_make(Arena *arena, const HostPlanInput *input, Diags *problem
                 .limits = limits_plan_make(arena, input, problems),
         };
 }
-
-size_t host_plan_count(const HostPlan *plan) {
-        return plan->thp.writes.n + plan->limits.writes.n;
-}

@@ -18,4 +18,6 @@ HostPlan host_plan_make(Arena *arena, const HostPlanInput *input, Diags *problem
 char *host_write_format(Arena *arena, const HostWrite *write);
 
 /* How many files are to be written. */
-size_t host_plan_count(const HostPlan *plan);
+static inline size_t host_plan_count(const HostPlan *plan) {
+        return plan->thp.writes.n + plan->limits.writes.n;
+}

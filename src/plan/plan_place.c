@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "base/size.h"
-#include "base/text.h"
 #include "plan/planner.h"
 
 /* ---- what a unit that runs keeps ---- */

@@ -117,10 +117,6 @@ void ledger_restore(Arena *arena, Ledger *ledger, uint64_t page_size_bytes, uint
                 *vec_push(arena, &ledger->restored) = (LedgerRestored){page_size_bytes, pages};
 }
 
-void ledger_forget_restored(Ledger *ledger) {
-        ledger->restored.n = 0;
-}
-
 /* Of what is there beyond what we have set, up to *MISSED pages were taken from other nodes. */
 static void observe_pool(Arena *arena, Ledger *ledger, unsigned node, const Pool *pool,
                          uint64_t *missed) {

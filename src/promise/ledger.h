@@ -110,7 +110,9 @@ uint64_t ledger_observe(Arena *arena, Ledger *ledger, const Topology *topology, 
 
 /* Notes that PAGES taken by others are put back, and that this is long ago. */
 void ledger_restore(Arena *arena, Ledger *ledger, uint64_t page_size_bytes, uint64_t pages);
-void ledger_forget_restored(Ledger *ledger);
+static inline void ledger_forget_restored(Ledger *ledger) {
+        ledger->restored.n = 0;
+}
 
 /* NULL where the ledger knows no such pool or instance. */
 LedgerPool *ledger_pool(const Ledger *ledger, unsigned node, uint64_t page_size_bytes);
