@@ -340,7 +340,7 @@ def check_order(data: dict[str, Any]) -> list[str]:
 
 
 def check_history(data: dict[str, Any]) -> list[str]:
-    entry = {"atUSec": 0, "at": "then", "priority": 4, "event": "drift", "kind": None, "text": "t", "by": None, "unit": None,
+    entry = {"atUSec": 0, "at": "then", "priority": 4, "event": "drift", "kind": None, "text": "t", "unit": None,
              "instances": ["a", "b", "c", "d", "e"], "node": None, "pageSizeBytes": None, "pagesBefore": None,
              "pages": None, "pagesWanted": None, "file": None, "line": None}
     data["history"] = [{**entry, "text": f"event {i}"} for i in range(30)]

@@ -13,7 +13,6 @@
 #include "daemon/journal.h"
 #include "host/probe.h"
 #include "host/unit_cgroup.h"
-#include "inspect/setting_sources.h"
 #include "model/names.h"
 #include "model/problem.h"
 #include "runtime/clock.h"
@@ -44,36 +43,7 @@ static const uint64_t slow_usec = 600 * USEC_PER_SEC;
 static const uint64_t repair_pause_min_usec = USEC_PER_SEC;
 static const uint64_t repair_pause_max_usec = 300 * USEC_PER_SEC;
 
-/* ---- looking again ---- */
-
-/* Who has done it, as far as a file of the host explains it; else NULL. The kernel command line acts
- * before anybody watches, and is not read here, nor are scripts. */
-static const SettingSource *suspect(const Watch *watch, Arena *arena, const KeeperEvent *event) {
-        const Drift *drift = event->drift;
-        const SettingSources *setting_sources =
-                setting_sources_find_with(watch->root, arena, event->topology, NULL, NULL);
-        char *shown = NULL;
-
-        if (drift->kind == DRIFT_HOST &&
-            root_read_attribute(watch->root, arena, drift->path, &shown) < 0)
-                return NULL;
-        return drift->kind == DRIFT_HOST
-                       ? setting_source_for_path(setting_sources, drift->path, shown)
-                       : setting_source_for_pool(setting_sources, event->topology, drift->node,
-                                                 drift->page_size_bytes);
-}
-
-/* What there is to say of it besides its text, for fields. */
-static HistoryFigures drift_figures(const Drift *drift) {
-        if (drift->kind == DRIFT_HOST)
-                return (HistoryFigures){};
-        return (HistoryFigures){
-                .node = HISTORY_NUMBER(drift->node),
-                .page_size_bytes = HISTORY_NUMBER(drift->page_size_bytes),
-                .pages_before = HISTORY_NUMBER(drift->expected_pages),
-                .pages = HISTORY_NUMBER(drift->found_pages),
-        };
-}
+/* ---- what is told ---- */
 
 /* Who has pages in the pool that FIGURES are of, or, where that came out short, would have. */
 static SourceNames instances_of(const Watch *watch, Arena *arena, HistoryEvent what,
@@ -98,18 +68,6 @@ static SourceNames instances_of(const Watch *watch, Arena *arena, HistoryEvent w
         return names;
 }
 
-static void add_drift(const Watch *watch, Arena *arena, const KeeperEvent *event,
-                      HistoryEntry *entry) {
-        const SettingSource *setting_source = suspect(watch, arena, event);
-
-        if (setting_source)
-                entry->by = setting_source_format(arena, setting_source);
-        entry->text = arena_printf(arena, "drift: %s%s%s", event->text,
-                                   entry->by ? "; likely because of " : "",
-                                   entry->by ? entry->by : "");
-        entry->figures = drift_figures(event->drift);
-}
-
 void watch_tell(void *userdata, const KeeperEvent *event) {
         CLEANUP(arena_freep) Arena *arena = arena_new();
         const Watch *watch = userdata;
@@ -125,13 +83,13 @@ void watch_tell(void *userdata, const KeeperEvent *event) {
                 log_line(event->level, "%s", event->text);
                 return;
         }
-        if (event->drift)
-                add_drift(watch, arena, event, &entry);
         entry.instances = instances_of(watch, arena, event->what, &entry.figures);
         if (event->instance)
                 *vec_push(arena, &entry.instances) = event->instance;
         journal_entry(&entry);
 }
+
+/* ---- looking again ---- */
 
 static void arm_settle(Watch *watch, uint64_t delay_usec);
 static void arm_units(Watch *watch, uint64_t delay_usec);

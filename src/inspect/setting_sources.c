@@ -46,7 +46,7 @@ static void add_file(Finder *finder, SettingSourceSource source, const char *pat
             0)
                 return;
         file.text = text;
-        setting_sources_add_plain(finder->setting_sources, &file);
+        setting_sources_add_file(finder->setting_sources, &file);
 }
 
 /* ---- sysctl.d, tmpfiles.d ---- */
@@ -133,7 +133,7 @@ static void add_profile(Finder *finder, const char *name, unsigned depth) {
 
         VEC_FOREACH(include, &includes)
                 add_profile(finder, *include, depth + 1);
-        setting_sources_add_plain(finder->setting_sources, &file);
+        setting_sources_add_file(finder->setting_sources, &file);
 }
 
 static void find_in_profiles(Finder *finder, const char *path) {
@@ -147,9 +147,19 @@ static void find_in_profiles(Finder *finder, const char *path) {
 
 /* ---- all ---- */
 
-SettingSources *setting_sources_find_with(const Root *root, Arena *arena, const Topology *topology,
-                                          AddSettingSources *add_first,
-                                          AddSettingSources *add_more) {
+static void find_in_command_line(Finder *finder) {
+        SettingSourceFile line = {.source = SETTING_SOURCE_KERNEL_COMMAND_LINE,
+                                  .path = PATH_CMDLINE};
+        char *text;
+
+        if (root_read_attribute(finder->root, finder->arena, PATH_CMDLINE, &text) < 0)
+                return;
+        line.text = text;
+        line.size = strlen(text);
+        setting_sources_add_file(finder->setting_sources, &line);
+}
+
+SettingSources *setting_sources_find(const Root *root, Arena *arena, const Topology *topology) {
         CLEANUP(arena_freep) Arena *search_arena = arena_new();
         Finder finder = {
                 .root = root,
@@ -157,16 +167,14 @@ SettingSources *setting_sources_find_with(const Root *root, Arena *arena, const 
                 .setting_sources = setting_sources_new(arena, topology),
         };
 
-        if (add_first)
-                add_first(root, finder.setting_sources);
+        find_in_command_line(&finder);
         find_in_sysctl(&finder);
         list_files(&finder, NAME_TMPFILES_DIR);
         VEC_FOREACH(candidate, &finder.candidates)
                 add_file(&finder, SETTING_SOURCE_TMPFILES, candidate->path);
         find_in_profiles(&finder, PATH_TUNED_PROFILE);
         find_in_profiles(&finder, PATH_TUNED_POST_PROFILE);
-        if (add_more)
-                add_more(root, finder.setting_sources);
+        setting_scripts_add(root, finder.setting_sources);
         setting_sources_finish(finder.setting_sources);
         return finder.setting_sources;
 }

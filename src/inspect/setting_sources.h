@@ -9,13 +9,8 @@
 #include "host/root.h"
 #include "read/setting_source.h"
 
-typedef void AddSettingSources(const Root *root, SettingSources *entries);
-
 /* Never fails. Our own guard is no setting_source. TOPOLOGY must outlive the result. */
 SettingSources *setting_sources_find(const Root *root, Arena *arena, const Topology *topology);
 
-/* The same without the kernel command line and without commands; ADD_FIRST and ADD_MORE (NULL: nothing) add before and
- * behind all others. */
-SettingSources *setting_sources_find_with(const Root *root, Arena *arena, const Topology *topology,
-                                          AddSettingSources *add_first,
-                                          AddSettingSources *add_more);
+/* Of it, the commands that are run at boot. */
+void setting_scripts_add(const Root *root, SettingSources *entries);

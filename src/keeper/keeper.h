@@ -30,8 +30,6 @@ typedef struct KeeperEvent {
         const char *instance; /* NULL: of none */
         const char *text;
         HistoryFigures figures;
-        const Drift *drift;       /* a drift, which has no text yet; else NULL */
-        const Topology *topology; /* as the drift was seen */
 } KeeperEvent;
 
 typedef void (*KeeperListener)(void *userdata, const KeeperEvent *event);

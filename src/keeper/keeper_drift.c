@@ -6,30 +6,50 @@
 
 #include <syslog.h>
 
+/* What there is to say of it besides its text, for fields. */
+static HistoryFigures drift_figures(const Drift *drift) {
+        if (drift->kind == DRIFT_HOST)
+                return (HistoryFigures){};
+        return (HistoryFigures){
+                .node = HISTORY_NUMBER(drift->node),
+                .page_size_bytes = HISTORY_NUMBER(drift->page_size_bytes),
+                .pages_before = HISTORY_NUMBER(drift->expected_pages),
+                .pages = HISTORY_NUMBER(drift->found_pages),
+        };
+}
+
+static void tell_drift(Keeper *keeper, const Drift *drift, const char *text) {
+        CLEANUP(arena_freep) Arena *arena = arena_new();
+        const KeeperEvent event = {
+                .level = drift_wants_repair(drift) ? LOG_WARNING : LOG_NOTICE,
+                .what = HISTORY_DRIFT,
+                .id = problem_id(PROBLEM_DRIFT),
+                .text = arena_printf(arena, "drift: %s%s", text,
+                                     drift->kind == DRIFT_POOL_LOWERED || drift->kind == DRIFT_HOST
+                                             ? "; 'hugeplanctl check' lists what may set it"
+                                             : ""),
+                .figures = drift_figures(drift),
+        };
+
+        keeper->listener(keeper->userdata, &event);
+}
+
 /* What is told is told once, for as long as it is so. IS_QUIET: only what was told already is known. How many there are
  * to repair. */
-static size_t tell_drifts(Keeper *keeper, const Drifts *drifts, const Topology *now,
-                          bool is_quiet) {
+static size_t tell_drifts(Keeper *keeper, const Drifts *drifts, bool is_quiet) {
         Arena *arena = arena_new();
         SourceNames told = {};
         size_t n_repairable = 0;
 
         VEC_FOREACH(drift, drifts) {
                 const char *text = drift_format(arena, drift);
-                int level = drift_wants_repair(drift) ? LOG_WARNING : LOG_NOTICE;
                 bool is_new = !source_names_have(&keeper->told, text);
 
                 n_repairable += drift_wants_repair(drift);
                 if (is_new && is_quiet)
                         continue;
                 if (is_new && keeper->has_settled)
-                        keeper->listener(keeper->userdata,
-                                         &(KeeperEvent){.level = level,
-                                                        .what = HISTORY_DRIFT,
-                                                        .id = problem_id(PROBLEM_DRIFT),
-                                                        .text = text,
-                                                        .drift = drift,
-                                                        .topology = now});
+                        tell_drift(keeper, drift, text);
                 *vec_push(arena, &told) = text;
         }
         arena_free(keeper->told_arena);
@@ -56,7 +76,7 @@ size_t keeper_note_drift(Keeper *keeper, const Look *look) {
         bool is_new_plan = keeper->reload.stage == RELOAD_TRYING;
         Drifts drifts = drift_find(scratch, keeper->look->plan, keeper->look->ledger,
                                    look->topology, is_new_plan ? &nothing : &look->host);
-        size_t n = tell_drifts(keeper, &drifts, look->topology, false) + (look->moved_pages > 0);
+        size_t n = tell_drifts(keeper, &drifts, false) + (look->moved_pages > 0);
 
         VEC_FOREACH(drift, &drifts) {
                 bool is_lost = drift->kind == DRIFT_POOL_LOWERED || drift->kind == DRIFT_NODE_GONE;
@@ -87,5 +107,5 @@ void keeper_forget_drift(Keeper *keeper) {
         const Drifts left =
                 drift_find(scratch, look->plan, look->ledger, look->topology, &look->host);
 
-        tell_drifts(keeper, &left, look->topology, true);
+        tell_drifts(keeper, &left, true);
 }

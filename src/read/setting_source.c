@@ -204,9 +204,9 @@ static void take_tuned(SettingSearch *search, const char *key, const char *value
         else if (is_vm && text_equals(key, "transparent_hugepage.defrag"))
                 setting_source_add_entry(search, SETTING_SOURCE_THP_OTHER, key, value,
                                          PATH_THP "/defrag");
-        else if (search->entries->take_line && text_equals(search->plugin, "bootloader") &&
+        else if (text_equals(search->plugin, "bootloader") &&
                  text_starts_with(key, "cmdline")) /* cmdline_x=+transparent_hugepage=never */
-                search->entries->take_line(search, value + strspn(value, "+- "));
+                setting_source_take_kernel_line(search, value + strspn(value, "+- "));
 }
 
 /* Takes "key=value" of a line; false when it is none. */
@@ -307,20 +307,37 @@ SourceNames setting_source_tuned_includes(Arena *arena, const char *text, size_t
 
 /* ---- files ---- */
 
-void setting_sources_add_plain(SettingSources *entries, const SettingSourceFile *file) {
+static void search_lines(SettingSearch *search,
+                         void (*search_line)(SettingSearch *search, char *line)) {
+        SourceLines lines = file_lines(search->file->text, search->file->size);
+
+        for (char *line; (line = source_line(search->arena, &lines));) {
+                search->line = lines.number;
+                search_line(search, line);
+        }
+}
+
+void setting_sources_add_file(SettingSources *entries, const SettingSourceFile *file) {
         CLEANUP(arena_freep) Arena *arena = arena_new();
-        SourceLines lines = file_lines(file->text, file->size);
         SettingSearch search = {
                 .arena = arena, .entries = entries, .file = file, .n_before = entries->list.n};
 
-        if (file->source == SETTING_SOURCE_TUNED)
+        switch (file->source) {
+        case SETTING_SOURCE_KERNEL_COMMAND_LINE:
+                setting_source_take_kernel_line(&search,
+                                                arena_strndup(arena, file->text, file->size));
+                break;
+        case SETTING_SOURCE_SYSCTL:
+                search_lines(&search, search_sysctl_line);
+                break;
+        case SETTING_SOURCE_TMPFILES:
+                search_lines(&search, search_tmpfiles_line);
+                break;
+        case SETTING_SOURCE_TUNED:
                 search_tuned(&search);
-        else
-                for (char *line; (line = source_line(arena, &lines));) {
-                        search.line = lines.number;
-                        if (file->source == SETTING_SOURCE_SYSCTL)
-                                search_sysctl_line(&search, line);
-                        else
-                                search_tmpfiles_line(&search, line);
-                }
+                break;
+        case SETTING_SOURCE_SCRIPT:
+                setting_source_search_script(&search);
+                break;
+        }
 }

@@ -74,15 +74,6 @@ SettingSources *setting_sources_new(Arena *arena, const Topology *topology);
  * is bounded, whatever the files hold. */
 void setting_sources_add_file(SettingSources *entries, const SettingSourceFile *file);
 
-/* The same for a FILE that is neither a script nor the kernel command line. */
-void setting_sources_add_plain(SettingSources *entries, const SettingSourceFile *file);
-
-/* From now on what FILEs hand to the kernel at boot is looked at, too. */
-void setting_sources_take_lines(SettingSources *entries);
-
-/* The same for the kernel command line. */
-void setting_sources_add_command_line(SettingSources *entries, const SettingSourceFile *file);
-
 /* To be called once, when all files were added: settles which entries are effective. */
 void setting_sources_finish(SettingSources *entries);
 
@@ -119,8 +110,3 @@ const char *setting_source_source_name(SettingSourceSource source);
 
 /* The names of the profiles that a tuned profile includes, in their order. */
 SourceNames setting_source_tuned_includes(Arena *arena, const char *text, size_t size);
-
-/* The text of our own sysctl.d file: it comes last, and setting the sum that the pools hold already
- * changes nothing (measured), so that systemd-sysctl no longer redistributes pages whenever it is
- * started again. */
-char *setting_source_guard_text(Arena *arena, uint64_t pages);

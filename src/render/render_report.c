@@ -21,7 +21,7 @@ static json_t *history_number_to_json(HistoryNumber number) {
 static json_t *entry_to_json(const HistoryEntry *entry) {
         const HistoryFigures *figures = &entry->figures;
 
-        return json_pack("{so ss so ss ss? ss? so so so so so so ss? ss? ss? so}", "atUSec",
+        return json_pack("{so ss so ss ss? ss? so so so so so so ss? ss? so}", "atUSec",
                          count_to_json(entry->at_usec), "at", entry->at, "priority",
                          history_number_to_json(entry->level), "event", entry->event, "kind",
                          entry->kind, "text", entry->text, "instances",
@@ -30,9 +30,8 @@ static json_t *entry_to_json(const HistoryEntry *entry) {
                          history_number_to_json(figures->page_size_bytes), "pagesBefore",
                          history_number_to_json(figures->pages_before), "pages",
                          history_number_to_json(figures->pages), "pagesWanted",
-                         history_number_to_json(figures->pages_wanted), "by", entry->by, "unit",
-                         entry->unit, "file", entry->file, "line",
-                         history_number_to_json(entry->line));
+                         history_number_to_json(figures->pages_wanted), "unit", entry->unit, "file",
+                         entry->file, "line", history_number_to_json(entry->line));
 }
 
 static json_t *finding_to_json(const ReportFinding *finding) {

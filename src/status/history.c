@@ -39,7 +39,6 @@ const HistoryField history_fields[] = {
         NUMBER_FIELD("PRIORITY", level),
         TEXT_FIELD("HUGEPLAN_EVENT", event),
         TEXT_FIELD("HUGEPLAN_KIND", kind),
-        TEXT_FIELD("HUGEPLAN_BY", by),
         NUMBER_FIELD("HUGEPLAN_NODE", figures.node),
         NUMBER_FIELD("HUGEPLAN_PAGE_SIZE", figures.page_size_bytes),
         NUMBER_FIELD("HUGEPLAN_PAGES_BEFORE", figures.pages_before),

@@ -49,7 +49,6 @@ typedef struct HistoryEntry {
         const char *kind; /* of the reason or problem; NULL: none */
         const char *text;
         const char *unit; /* of the database */
-        const char *by;   /* who has likely done it */
         const char *file; /* of the configuration, */
         HistoryNumber line;
         SourceNames instances; /* whom it concerns; none: the host */

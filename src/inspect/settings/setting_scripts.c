@@ -180,7 +180,7 @@ static void find_in_cron(Finder *finder) {
 }
 
 /* What nothing starts at boot is not effective. */
-static void add_scripts(const Root *root, SettingSources *entries) {
+void setting_scripts_add(const Root *root, SettingSources *entries) {
         CLEANUP(arena_freep) Arena *arena = arena_new();
         HostSources sources = host_sources(root, arena);
         Finder finder = {.arena = arena, .sources = &sources.sources, .entries = entries};
@@ -188,22 +188,4 @@ static void add_scripts(const Root *root, SettingSources *entries) {
         find_in_units(&finder);
         find_in_rc_local(&finder);
         find_in_cron(&finder);
-}
-
-static void add_command_line(const Root *root, SettingSources *entries) {
-        CLEANUP(arena_freep) Arena *arena = arena_new();
-        SettingSourceFile line = {.source = SETTING_SOURCE_KERNEL_COMMAND_LINE,
-                                  .path = PATH_CMDLINE};
-        char *text;
-
-        setting_sources_take_lines(entries);
-        if (root_read_attribute(root, arena, PATH_CMDLINE, &text) < 0)
-                return;
-        line.text = text;
-        line.size = strlen(text);
-        setting_sources_add_command_line(entries, &line);
-}
-
-SettingSources *setting_sources_find(const Root *root, Arena *arena, const Topology *topology) {
-        return setting_sources_find_with(root, arena, topology, add_command_line, add_scripts);
 }

@@ -12,15 +12,11 @@ typedef struct Target {
         SettingSourceKind what;
 } Target;
 
-typedef struct SettingSearch SettingSearch;
-
 struct SettingSources {
         Arena *arena;
         const Topology *topology;
         VEC(Target) targets;
         SettingSourceList list;
-        /* Reads what is handed to the kernel at boot; NULL: whoever asks looks for what has happened since. */
-        void (*take_line)(const SettingSearch *search, const char *line);
 };
 
 bool setting_source_is_pattern(const char *string);
@@ -29,7 +25,7 @@ bool setting_source_is_pattern(const char *string);
 bool setting_source_sets_path(const char *setting, const char *path);
 
 /* The search of one file; ARENA lives as long as that. */
-struct SettingSearch {
+typedef struct SettingSearch {
         Arena *arena;
         SettingSources *entries;
         const SettingSourceFile *file;
@@ -39,7 +35,7 @@ struct SettingSearch {
         const char *plugin;  /* what the section is for */
         bool is_off;         /* the section says enabled=no */
         bool is_appending;   /* the line says w+ */
-};
+} SettingSearch;
 
 void setting_source_add_entry(const SettingSearch *search, SettingSourceKind what, const char *key,
                               const char *value, const char *path);
@@ -53,3 +49,9 @@ void setting_source_add_sysctl(const SettingSearch *search, const char *key, con
 
 /* KEY as part of a path. */
 char *setting_source_normalize_key(Arena *arena, const char *key);
+
+/* Takes what LINE, a kernel command line or a part of one, sets. */
+void setting_source_take_kernel_line(const SettingSearch *search, const char *line);
+
+/* Takes what the file, a script, sets. */
+void setting_source_search_script(SettingSearch *search);

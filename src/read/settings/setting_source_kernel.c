@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The kernel command line, which only those look at who look at the host as a whole: it acts before anybody watches. */
+/* What the kernel command line sets. */
 #include "base/text.h"
 #include "model/names.h"
 #include "read/kernel_line.h"
@@ -28,7 +28,7 @@ static void take_kernel_argument(const SettingSearch *search, const KernelArgume
         }
 }
 
-static void take_command_line(const SettingSearch *search, const char *value) {
+void setting_source_take_kernel_line(const SettingSearch *search, const char *value) {
         const KernelLine *line = kernel_line_read(search->arena, value, search->file->path,
                                                   search->entries->topology);
 
@@ -51,16 +51,4 @@ static void take_command_line(const SettingSearch *search, const char *value) {
                                          page_size_path(search->arena, nodes,
                                                         pages->page_size_bytes, "nr_hugepages"));
         }
-}
-
-void setting_sources_take_lines(SettingSources *entries) {
-        entries->take_line = take_command_line;
-}
-
-void setting_sources_add_command_line(SettingSources *entries, const SettingSourceFile *file) {
-        CLEANUP(arena_freep) Arena *arena = arena_new();
-        const SettingSearch search = {
-                .arena = arena, .entries = entries, .file = file, .n_before = entries->list.n};
-
-        take_command_line(&search, arena_strndup(arena, file->text, file->size));
 }

@@ -240,19 +240,3 @@ char *setting_source_format(Arena *arena, const SettingSource *entry) {
 
         return entry->line > 0 ? source_origin(arena, text, entry->line) : text;
 }
-
-/* ---- the guard ---- */
-
-char *setting_source_guard_text(Arena *arena, uint64_t pages) {
-        return arena_printf(arena,
-                            "# Written by hugepland and kept true by it; see hugepland(8).\n"
-                            "# hugeplan has reserved huge pages node by node. systemd-sysctl "
-                            "applies all of\n"
-                            "# sysctl.d again whenever a package asks for it; another figure here "
-                            "would then\n"
-                            "# take pages from some nodes and give them to others. This file is "
-                            "read last and\n"
-                            "# repeats what all nodes hold together, which changes nothing.\n"
-                            "vm.nr_hugepages = %" PRIu64 "\n",
-                            pages);
-}

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-
-/* What scripts set. On its own, for with it comes the reader of scripts. */
+/* What scripts set. */
 
 #include "base/size.h"
 #include "base/text.h"
@@ -49,7 +48,7 @@ static void take_hugeadm(const SettingSearch *search, const char *key, const cha
                                    PATH_HUGETLB_SHM_GROUP);
 }
 
-static void search_script(SettingSearch *search) {
+void setting_source_search_script(SettingSearch *search) {
         const SettingSourceFile *file = search->file;
         const ScriptDeeds deeds = script_deeds_read(
                 search->arena, &(SourceText){.text = file->text, .size = file->size},
@@ -68,17 +67,4 @@ static void search_script(SettingSearch *search) {
                         setting_source_add_entry(search, SETTING_SOURCE_UNCLEAR, "script",
                                                  deed->key, "");
         }
-}
-
-void setting_sources_add_file(SettingSources *entries, const SettingSourceFile *file) {
-        CLEANUP(arena_freep) Arena *arena = arena_new();
-        SettingSearch search = {.arena = arena, .entries = entries, .file = file};
-
-        setting_sources_take_lines(entries);
-        if (file->source == SETTING_SOURCE_SCRIPT)
-                search_script(&search);
-        else if (file->source == SETTING_SOURCE_KERNEL_COMMAND_LINE)
-                setting_sources_add_command_line(entries, file);
-        else
-                setting_sources_add_plain(entries, file);
 }

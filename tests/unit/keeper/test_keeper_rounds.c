@@ -285,7 +285,9 @@ static void test_drift_that_stays_is_told_once(void **state) {
                 tree_write(play->tree, PATH_THP "/enabled", always);
                 run(play);
         }
-        assert_text(text_string(&play->told), PATH_THP "/enabled is no longer 'never'\n");
+        assert_text(text_string(&play->told),
+                    "drift: " PATH_THP
+                    "/enabled is no longer 'never'; 'hugeplanctl check' lists what may set it\n");
 }
 
 static void test_split(void **state) {

@@ -5,10 +5,10 @@
 #include "support/play.h"
 #include "support/testing.h"
 
+#include "apply/guard.h"
 #include "base/size.h"
 #include "model/names.h"
 #include "model/problem.h"
-#include "read/setting_source.h"
 #include "state/boot_guard_file.h"
 
 #include <signal.h>
@@ -85,8 +85,7 @@ static void test_guard_of_pool(void **state) {
 
         assert_null(tree_read(play->tree, PATH_SYSCTL_GUARD));
         round_of(play);
-        assert_text(tree_read(play->tree, PATH_SYSCTL_GUARD),
-                    setting_source_guard_text(play->tree->arena, 1));
+        assert_text(tree_read(play->tree, PATH_SYSCTL_GUARD), guard_text(play->tree->arena, 1));
         /* What is as it should be is not written again. */
         stat(tree_path(play->tree, PATH_SYSCTL_GUARD), &before);
         round_of(play);
@@ -95,8 +94,7 @@ static void test_guard_of_pool(void **state) {
         write_config(play, "a", "Pages=30\nNodes=0");
         keeper_reload(play->keeper, false, 0);
         run(play);
-        assert_text(tree_read(play->tree, PATH_SYSCTL_GUARD),
-                    setting_source_guard_text(play->tree->arena, 30));
+        assert_text(tree_read(play->tree, PATH_SYSCTL_GUARD), guard_text(play->tree->arena, 30));
         remove_config(play, "a");
         keeper_reload(play->keeper, false, 0);
         run(play);

@@ -3,6 +3,7 @@
 /* Who else sets what hugeplan manages: the syntax of four formats, which entry is effective, and
  * which one is named for what the kernel shows. */
 
+#include "apply/guard.h"
 #include "base/size.h"
 #include "check/conflict.h"
 #include "read/setting_source.h"
@@ -608,7 +609,7 @@ static void test_values(void **state) {
 }
 
 static void test_guard(void **state) {
-        const char *text = setting_source_guard_text(*state, 1081);
+        const char *text = guard_text(*state, 1081);
 
         /* What we write is what systemd-sysctl reads. */
         assert_text(list_text(*state, setting_sources_in(*state, SETTING_SOURCE_SYSCTL, text)),
