@@ -149,9 +149,10 @@ static Reason fill_automatic(const Context *context, const InstanceConfig *confi
 /* ---- a size that was given ---- */
 
 const char *demand_add_version(Arena *arena, const InstanceConfig *config, Settings *settings) {
-        const EngineUnits *units = engine_units(config->engine);
-        const char *version = config->unit && units->version ? units->version(arena, config->unit)
-                                                             : NULL;
+        const EngineFormula *formula = engine_formula(config->engine);
+        const char *version = config->unit && formula->unit_version
+                                      ? formula->unit_version(arena, config->unit)
+                                      : NULL;
 
         if (!version || settings_find(settings, "server_version"))
                 return NULL;

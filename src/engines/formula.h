@@ -59,6 +59,8 @@ typedef struct EngineFormula {
         const char *(*size)(Arena *arena, const Settings *settings, uint64_t page_size_bytes,
                             Sizing *ret);
         const ParameterTable *parameters; /* the settings that it reads; NULL: none */
+        /* The version that the unit of this name is for: "postgresql@16-main.service" -> "16". NULL: for any. */
+        const char *(*unit_version)(Arena *arena, const char *unit);
 } EngineFormula;
 
 typedef VEC(const char *) SettingNames;

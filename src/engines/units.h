@@ -28,8 +28,6 @@ typedef struct EngineUnits {
          * is not known. HAS_DISKS: its data's file systems are mounted by now. */
         const char *(*find_absent)(Arena *arena, const EngineTarget *target, const Sources *sources,
                                    bool has_disks);
-        /* The version that the unit of this name is for: "postgresql@16-main.service" -> "16". NULL: for any. */
-        const char *(*version)(Arena *arena, const char *unit);
 } EngineUnits;
 
 /* Never NULL. */

@@ -434,6 +434,32 @@ static const char *caveat(Arena *arena, const ParameterValue *v, const Preloads 
                             ask);
 }
 
+/* ---- its version ---- */
+
+bool postgresql_is_version(const char *text) {
+        size_t length = strlen(text);
+
+        return length > 0 && length <= 5 && strspn(text, "0123456789.") == length && *text != '.';
+}
+
+const char *postgresql_version_in(Arena *arena, const char *text) {
+        static const char suffix[] = ".service";
+        bool is_behind_name = false;
+        const char *word;
+
+        if (text && text_ends_with(text, suffix))
+                text = arena_strndup(arena, text, strlen(text) - strlen(suffix));
+        while (text && (word = text_next_word(arena, &text, "/-@"))) {
+                if (is_behind_name && postgresql_is_version(word))
+                        return word;
+                is_behind_name = text_equals(word, "postgresql") || text_equals(word, "pgsql") ||
+                                 text_equals(word, "postgres");
+        }
+        return NULL;
+}
+
+/* ---- all ---- */
+
 static const char *size_postgresql(Arena *arena, const Settings *settings, uint64_t page_size_bytes,
                                    Sizing *ret) {
         ParameterValue v[ARRAY_LEN(parameters)];
@@ -459,4 +485,5 @@ static const char *size_postgresql(Arena *arena, const Settings *settings, uint6
         return NULL;
 }
 
-const EngineFormula formula_postgresql = {size_postgresql, &postgresql_parameters};
+const EngineFormula formula_postgresql = {size_postgresql, &postgresql_parameters,
+                                          postgresql_version_in};

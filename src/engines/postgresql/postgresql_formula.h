@@ -16,3 +16,10 @@ bool postgresql_is_more(const char *name, const char *value, const char *other);
 
 /* As shared_buffers is written: "128GB", or a number of blocks. */
 int postgresql_parse_blocks(const char *value, uint64_t *ret_bytes);
+
+/* "16", "9.6". */
+bool postgresql_is_version(const char *text);
+
+/* The version in the name of a unit or in a path, a number behind the product's name: "/var/lib/pgsql/16/data",
+ * "postgresql-16.service". NULL: there is none. */
+const char *postgresql_version_in(Arena *arena, const char *text);

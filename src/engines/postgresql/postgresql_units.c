@@ -55,29 +55,6 @@ const char *postgresql_start_directory(Arena *arena, const EngineTarget *target,
         return found ? text_without_slashes(arena, found) : NULL;
 }
 
-/* ---- its version ---- */
-
-bool postgresql_is_version(const char *text) {
-        size_t length = strlen(text);
-
-        return length > 0 && length <= 5 && strspn(text, "0123456789.") == length && *text != '.';
-}
-
-const char *postgresql_version_in(Arena *arena, const char *text) {
-        bool is_behind_name = false;
-        const char *word;
-
-        if (text && text_ends_with(text, service_suffix))
-                text = arena_strndup(arena, text, strlen(text) - strlen(service_suffix));
-        while (text && (word = text_next_word(arena, &text, "/-@"))) {
-                if (is_behind_name && postgresql_is_version(word))
-                        return word;
-                is_behind_name = text_equals(word, "postgresql") || text_equals(word, "pgsql") ||
-                                 text_equals(word, "postgres");
-        }
-        return NULL;
-}
-
 /* ---- which exist ---- */
 
 static void add_postgresql(Arena *arena, const Sources *sources, SourceNames *units) {
@@ -146,5 +123,4 @@ static const char *find_absent_postgresql(Arena *arena, const EngineTarget *targ
 const EngineUnits units_postgresql = {
         .add = add_postgresql,
         .find_absent = find_absent_postgresql,
-        .version = postgresql_version_in,
 };

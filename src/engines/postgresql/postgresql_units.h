@@ -21,10 +21,3 @@ const char *postgresql_start_read(Arena *arena, const EngineTarget *target, cons
 const char *postgresql_start_directory(Arena *arena, const EngineTarget *target,
                                        const Sources *sources, const PostgresqlStart *start,
                                        const char *otherwise);
-
-/* "16", "9.6". */
-bool postgresql_is_version(const char *text);
-
-/* The version in the name of a unit or in a path, a number behind the product's name: "/var/lib/pgsql/16/data",
- * "postgresql-16.service". NULL: there is none. */
-const char *postgresql_version_in(Arena *arena, const char *text);
