@@ -7,7 +7,7 @@
 #include "ctl/daemon_call.h"
 #include "host/host_sources.h"
 #include "host/probe.h"
-#include "host/unit_cgroup.h"
+#include "inspect/unit_processes.h"
 #include "model/names.h"
 #include "plan/limits.h"
 #include "units/memory_limit.h"

@@ -24,6 +24,7 @@
 #include "runtime/log.h"
 #include "systemd/dropin_check.h"
 #include "units/unit_match.h"
+#include "units/unit_search.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -123,18 +124,18 @@ static LoadedUnits list_units(const Check *check) {
 
                 if (unit && !is_listed)
                         *vec_push(check->arena, &units) =
-                                loaded_unit_of_files(check->arena, unit->name, unit->file);
+                                unit_search_loaded(check->arena, unit->name, unit->file);
         }
         return units;
 }
 
 /* Whether they are there, and start what they are named for. */
 static void add_matches(const Check *check, Diags *problems) {
+        const UnitSearch search = unit_search(check->sources);
         const UnitMatchInput match = {
                 .config = check->look->config,
                 .plan = check->look->plan,
-                .sources = check->sources,
-                .has_disks = true,
+                .search = &search,
                 .is_asked = true,
         };
         LoadedUnits units = list_units(check);
@@ -145,8 +146,7 @@ static void add_matches(const Check *check, Diags *problems) {
         vec_push_all(check->arena, &names, &more);
         if (VEC_ANY(name, &names, text_ends_with(*name, ".service")))
                 VEC_FOREACH(unit, &units)
-                        loaded_unit_judge_state(check->look->config, check->sources, unit,
-                                                problems);
+                        loaded_unit_judge_state(check->look->config, &search, unit, problems);
         unit_match_judge(check->arena, &match, &units, problems);
 }
 

@@ -205,13 +205,11 @@ void units_judge(const Units *units, Arena *arena, const Config *files, Diags *p
                         config->instances[config->n_instances++] = *instance;
         }
         const Accounts accounts = accounts_for_limits(units->root, arena, config);
-        HostSources sources = host_sources(units->root, arena);
         const LoadedUnitInput input = {
                 .config = config,
                 .plan = keeper_look(units->keeper)->plan,
                 .topology = keeper_look(units->keeper)->topology,
                 .accounts = &accounts,
-                .sources = &sources.sources,
         };
 
         loaded_units_judge(&input, &units->loaded, problems);

@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "engines/finder_inside.h"
 #include "engines/started.h"
+#include "model/name_check.h"
 #include "read/unit_file.h"
 
 #include <string.h>
@@ -199,8 +200,8 @@ static bool find_by_path(Finder *finder, const char *template, const char *path)
                 const char *unit_name =
                         instance_of(finder, template,
                                     arena_strndup(arena, *name + strlen(prefix), length - around));
-                const UnitFile *unit = unit_file_is_name(unit_name) ? find_unit(finder, unit_name)
-                                                                    : NULL;
+                const UnitFile *unit = name_is_unit(unit_name) ? find_unit(finder, unit_name)
+                                                               : NULL;
 
                 is_any = (unit && find_in_unit(finder, unit, true)) || is_any;
         }

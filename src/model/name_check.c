@@ -5,6 +5,8 @@
 
 #include <string.h>
 
+enum { UNIT_BYTES_MAX = 255 }; /* UNIT_NAME_MAX */
+
 static bool is_name_character(char c, const char *others) {
         return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') ||
                strchr(others, c);
@@ -17,10 +19,15 @@ static bool is_made_of(const char *name, const char *others) {
         return true;
 }
 
+bool name_is_unit(const char *name) {
+        return strlen(name) <= UNIT_BYTES_MAX && is_made_of(name, ":_.\\@-") && *name != '.' &&
+               *name != '@' && strrchr(name, '.');
+}
+
 const char *name_check_unit(const char *unit) {
         const char *at = strchr(unit, '@');
 
-        if (strlen(unit) > 255)
+        if (strlen(unit) > UNIT_BYTES_MAX)
                 return "the unit's name is longer than 255 bytes";
         if (!is_made_of(unit, ":_.\\@-"))
                 return "the unit's name has characters that unit names cannot have";

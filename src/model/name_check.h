@@ -3,6 +3,11 @@
 
 /* Names that others have to take from us, or we from them: NULL when one is fine, else what is wrong. */
 
+#include <stdbool.h>
+
+/* A unit of any kind, by systemd.unit(5); it may be a template. */
+bool name_is_unit(const char *name);
+
 /* A unit name that can be written into file names and unit files without quoting: letters, digits
  * and ":_.\@-", at most 255 bytes, ".service", no template without an instance. systemd.unit(5). */
 const char *name_check_unit(const char *unit);

@@ -4,8 +4,8 @@
 
 #include "base/size.h"
 #include "base/text.h"
+#include "model/name_check.h"
 #include "read/process.h"
-#include "read/unit_file.h"
 
 #include <string.h>
 
@@ -20,7 +20,7 @@ char *process_unit_of_group(Arena *arena, const char *path, size_t *ret_length) 
         /* systemd puts a "_" before names that the kernel's own files could have. */
         if (name && *name == '_')
                 name++;
-        if (!name || !unit_file_is_name(name) ||
+        if (!name || !name_is_unit(name) ||
             !(text_ends_with(name, ".service") || text_ends_with(name, ".scope")))
                 return NULL;
         *ret_length = (size_t) (rest - path);

@@ -3,13 +3,13 @@
 
 #include "base/size.h"
 #include "base/text.h"
+#include "model/name_check.h"
 
 #include <fnmatch.h>
 
 /* Packagers and administrators write unit files, and containers and captured hosts bring theirs:
  * what is beyond these is not there. */
 enum {
-        NAME_BYTES_MAX = 255, /* UNIT_NAME_MAX */
         ALIAS_DEPTH = 8,
         DIRECTORIES_MAX = 4096, /* looked into for drop-ins */
         DROPINS_MAX = 512,
@@ -49,16 +49,6 @@ typedef struct Reader {
 } Reader;
 
 /* ---- names ---- */
-
-bool unit_file_is_name(const char *name) {
-        static const char letters[] =
-                "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
-                ":_.\\@-";
-        size_t length = strlen(name);
-
-        return length <= NAME_BYTES_MAX && strspn(name, letters) == length && *name != '.' &&
-               *name != '@' && strrchr(name, '.');
-}
 
 /* "postgresql@15-main.service" -> "postgresql", "15-main", ".service". */
 typedef struct NameParts {
@@ -122,7 +112,7 @@ static Found look_in(Reader *reader, const char *directory, const char *name,
         UnitFile *unit = reader->unit;
 
         /* Links to a unit of the search path are aliases; others link a unit file that is elsewhere. */
-        if (unit_file_is_name(alias) &&
+        if (name_is_unit(alias) &&
             (alias == target ||
              text_ends_with(arena_strdup_to(reader->arena, target, alias), "/systemd/system/"))) {
                 NameParts parts = split_name(reader->arena, alias);
@@ -360,7 +350,7 @@ UnitFile *unit_file_read(Arena *arena, const Sources *sources, const char *name)
         Reader reader = {.arena = arena, .sources = sources, .unit = unit};
 
         unit->name = arena_strdup(arena, name);
-        if (!unit_file_is_name(name))
+        if (!name_is_unit(name))
                 return unit;
         const char *found_name = unit->name;
         Found found;
@@ -433,7 +423,7 @@ const char *unit_file_value(const UnitFile *unit, const char *section, const cha
 
 /* Adds NAME if PATTERN fits it. A template is no unit, unless templates are looked for. */
 static void add_name(Arena *arena, const char *name, const char *pattern, SourceNames *names) {
-        if (!unit_file_is_name(name) || fnmatch(pattern, name, FNM_PATHNAME) != 0)
+        if (!name_is_unit(name) || fnmatch(pattern, name, FNM_PATHNAME) != 0)
                 return;
         const char *instance = split_name(arena, name).instance;
 

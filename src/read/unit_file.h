@@ -26,9 +26,6 @@ typedef struct UnitFile {
         VEC(UnitAssignment) assignments; /* in the order of reading */
 } UnitFile;
 
-/* Letters, digits and ":_.\@-", at most 255 bytes, with a type; may be a template. */
-bool unit_file_is_name(const char *name);
-
 /* Reads the unit NAME. Never fails: what cannot be read is not there, nor are lines that are not
  * UTF-8 or longer than 64 KiB. A masked unit has no assignments. */
 UnitFile *unit_file_read(Arena *arena, const Sources *sources, const char *name);

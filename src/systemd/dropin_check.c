@@ -2,7 +2,6 @@
 #include "systemd/dropin_check.h"
 
 #include "base/text.h"
-#include "host/host_sources.h"
 #include "model/names.h"
 #include "model/problem.h"
 
@@ -65,14 +64,33 @@ char *dropin_key(const Root *root, Arena *arena, const SourceNames *units) {
         return key.string;
 }
 
-void dropin_explain(const Root *root, Arena *arena, const Config *config, LoadedUnits *units) {
-        HostSources sources = host_sources(root, arena);
+static void find_reset(const Root *root, Arena *arena, LoadedUnit *unit) {
+        static const char key[] = "ExecStartPre";
 
+        VEC_FOREACH(path, &unit->dropins) {
+                char *text, *line;
+                size_t size;
+
+                if (root_read_file(root, arena, *path, SOURCE_BYTES_MAX, &text, &size) < 0)
+                        continue;
+                SourceLines lines = source_lines(&(SourceText){.text = text, .size = size});
+
+                while ((line = source_line(arena, &lines))) {
+                        line = text_strip(arena, line);
+                        if (!text_starts_with(line, key) ||
+                            !text_equals(text_strip(arena, line + strlen(key)), "="))
+                                continue;
+                        unit->reset_file = *path;
+                        unit->reset_line = lines.number;
+                }
+        }
+}
+
+void dropin_explain(const Root *root, Arena *arena, const Config *config, LoadedUnits *units) {
         VEC_FOREACH(unit, units) {
                 if (!text_equals(unit->load_state, "loaded") || loaded_unit_has_gates(config, unit))
                         continue;
-                unit->reset =
-                        loaded_unit_find_reset(unit_file_read(arena, &sources.sources, unit->name));
+                find_reset(root, arena, unit);
                 unit->override = find_override(root, arena, unit->name);
         }
 }

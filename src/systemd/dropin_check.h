@@ -17,5 +17,5 @@ void dropin_check(const Root *root, const Dropins *dropins, Diags *problems);
  * mostly when files of these units do. */
 char *dropin_key(const Root *root, Arena *arena, const SourceNames *units);
 
-/* Finds out, in ARENA, who took the gates off those units that have none: `reset` and `override`. */
+/* Finds out, in ARENA, who took the gates off those units that have none: `reset_file` and `override`. */
 void dropin_explain(const Root *root, Arena *arena, const Config *config, LoadedUnits *units);

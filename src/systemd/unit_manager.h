@@ -52,7 +52,7 @@ UnitQuery *unit_query_free(UnitQuery *query); /* takes NULL; returns NULL */
 void unit_query_freep(UnitQuery **query);
 
 /* Waits for the answers, in the order of the names: LIMIT_USEC at most (-ETIMEDOUT). Another negative
- * errno where systemd hangs up, or answers what makes no sense. `reset` and `override` are not known to
+ * errno where systemd hangs up, or answers what makes no sense. `reset_file` and `override` are not known to
  * it. */
 int unit_query_wait(UnitQuery *query, uint64_t limit_usec, LoadedUnits *ret);
 

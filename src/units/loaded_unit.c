@@ -69,14 +69,13 @@ static void add_missing(Arena *arena, const LoadedUnit *unit, const char *dropin
         VEC_FOREACH(path, &unit->dropins) {
                 if (is_later) {
                         text_add_item(&later, text_printable(arena, *path));
-                        is_reset = is_reset ||
-                                   (unit->reset && text_equals(unit->reset->file, *path));
+                        is_reset = is_reset || text_equals(unit->reset_file, *path);
                 }
                 is_later = is_later || text_equals(*path, dropin);
         }
         if (is_reset) {
-                diag.file = text_printable(arena, unit->reset->file);
-                diag.line = unit->reset->line;
+                diag.file = text_printable(arena, unit->reset_file);
+                diag.line = unit->reset_line;
                 diag.key = "ExecStartPre";
                 diag.text = arena_printf(arena, "%s: this line throws its gate away", what);
                 diag.remedy =
@@ -118,7 +117,7 @@ void loaded_unit_judge_gates(const Config *config, const LoadedUnit *unit, Diags
                             NULL);
 }
 
-/* ---- from files ---- */
+/* ---- a start ---- */
 
 bool loaded_unit_starts_by(const LoadedUnit *unit, uint64_t pid) {
         if (!text_equals(unit->active_state, "activating"))
@@ -129,39 +128,6 @@ bool loaded_unit_starts_by(const LoadedUnit *unit, uint64_t pid) {
                 return false;
         return pid == unit->control_pid || pid == unit->main_pid ||
                (unit->control_pid != 0 && unit->main_pid == 0);
-}
-
-const UnitAssignment *loaded_unit_find_reset(const UnitFile *file) {
-        const UnitAssignment *last = NULL;
-
-        VEC_FOREACH(assignment, &file->assignments)
-                if (text_equals(assignment->section, "Service") &&
-                    text_equals(assignment->key, "ExecStartPre") && !*assignment->value)
-                        last = assignment;
-        return last;
-}
-
-/* A drop-in that assigns nothing does not count. */
-LoadedUnit loaded_unit_of_files(Arena *arena, const char *name, const UnitFile *file) {
-        LoadedUnit unit = {
-                .name = name,
-                .load_state = !file->fragment_path ? "not-found"
-                              : file->is_masked    ? "masked"
-                                                   : "loaded",
-                .reset = loaded_unit_find_reset(file),
-        };
-        UnitAssignments pre_starts = unit_file_list(arena, file, "Service", "ExecStartPre");
-        UnitAssignments starts = unit_file_list(arena, file, "Service", "ExecStart");
-
-        VEC_FOREACH(assignment, &pre_starts)
-                *vec_push(arena, &unit.pre_starts) = (*assignment)->value;
-        VEC_FOREACH(assignment, &starts)
-                *vec_push(arena, &unit.starts) = (*assignment)->value;
-        VEC_FOREACH(assignment, &file->assignments)
-                if (!text_equals(assignment->file, file->fragment_path) &&
-                    !source_names_have(&unit.dropins, assignment->file))
-                        *vec_push(arena, &unit.dropins) = assignment->file;
-        return unit;
 }
 
 /* ---- what an instance needs of its unit ---- */
@@ -275,7 +241,7 @@ static void judge_order(const Need *need, Diags *problems) {
 
 /* ---- units ---- */
 
-static Diag not_loaded(Arena *arena, const Config *config, const Sources *sources,
+static Diag not_loaded(Arena *arena, const Config *config, const UnitSearch *search,
                        const LoadedUnit *unit, const InstanceConfig *instance) {
         Diag diag = config_diag(instance, SEVERITY_WARNING, PROBLEM_UNIT_NOT_LOADED, "Unit", NULL,
                                 NULL);
@@ -284,8 +250,9 @@ static Diag not_loaded(Arena *arena, const Config *config, const Sources *source
                 diag.text = arena_printf(arena,
                                          "systemd knows no %s: nobody waits for the pages of %s",
                                          unit->name, instance->name);
-                const char *nearest = sources ? unit_match_nearest(arena, config, sources, instance)
-                                              : NULL;
+                const char *nearest =
+                        search ? search->find_nearest(arena, search->sources, config, instance)
+                               : NULL;
 
                 diag.remedy =
                         nearest ? arena_printf(
@@ -312,7 +279,7 @@ static Diag not_loaded(Arena *arena, const Config *config, const Sources *source
         return diag;
 }
 
-void loaded_unit_judge_state(const Config *config, const Sources *sources, const LoadedUnit *unit,
+void loaded_unit_judge_state(const Config *config, const UnitSearch *search, const LoadedUnit *unit,
                              Diags *problems) {
         CLEANUP(arena_freep) Arena *arena = arena_new();
 
@@ -320,7 +287,7 @@ void loaded_unit_judge_state(const Config *config, const Sources *sources, const
                 return;
         ARRAY_FOREACH(instance, config->instances, config->n_instances)
                 if (text_equals(instance->unit, unit->name)) {
-                        const Diag diag = not_loaded(arena, config, sources, unit, instance);
+                        const Diag diag = not_loaded(arena, config, search, unit, instance);
 
                         diags_add(problems, &diag);
                 }
@@ -328,12 +295,11 @@ void loaded_unit_judge_state(const Config *config, const Sources *sources, const
 
 void loaded_units_judge(const LoadedUnitInput *input, const LoadedUnits *units, Diags *problems) {
         CLEANUP(arena_freep) Arena *arena = arena_new();
-        const UnitMatchInput match = {
-                .config = input->config, .plan = input->plan, .sources = input->sources};
+        const UnitMatchInput match = {.config = input->config, .plan = input->plan};
 
         VEC_FOREACH(unit, units) {
                 if (!text_equals(unit->load_state, "loaded")) {
-                        loaded_unit_judge_state(input->config, input->sources, unit, problems);
+                        loaded_unit_judge_state(input->config, NULL, unit, problems);
                         continue;
                 }
                 if (unit->is_outdated)
@@ -358,6 +324,5 @@ void loaded_units_judge(const LoadedUnitInput *input, const LoadedUnits *units, 
                         judge_right(&need, problems);
                 }
         }
-        if (input->sources)
-                unit_match_judge(arena, &match, units, problems);
+        unit_match_judge(arena, &match, units, problems);
 }

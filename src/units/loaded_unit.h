@@ -11,7 +11,6 @@
 #include "model/memory_policy.h"
 #include "plan/plan.h"
 #include "read/accounts.h"
-#include "read/unit_file.h"
 
 typedef struct LoadedUnit {
         const char *name;       /* as the configuration has it: an alias, perhaps */
@@ -29,16 +28,18 @@ typedef struct LoadedUnit {
         const char *user, *group; /* "": not set */
         SourceNames groups;       /* SupplementaryGroups= */
         /* Of its present run; known where that was asked for. */
-        const char *active_state;    /* "active", "activating", ... */
-        const char *sub_state;       /* of that: "start-pre", "start", "auto-restart", ... */
-        uint32_t control_pid;        /* of the command that runs for it now; 0: none */
-        uint32_t main_pid;           /* 0: none */
-        uint32_t uid;                /* of User=, once that runs; UINT32_MAX: none, which is root */
-        const char *run;             /* the invocation's id, in hexadecimal; "": it does not run */
-        const char *control_group;   /* below the hierarchy's mount: "/system.slice/x.service" */
-        MemoryPolicy policy;         /* with which its processes are started */
-        const UnitAssignment *reset; /* see loaded_unit_find_reset() */
-        const char *override;        /* an administrator's file of our drop-in's name; NULL: none */
+        const char *active_state;  /* "active", "activating", ... */
+        const char *sub_state;     /* of that: "start-pre", "start", "auto-restart", ... */
+        uint32_t control_pid;      /* of the command that runs for it now; 0: none */
+        uint32_t main_pid;         /* 0: none */
+        uint32_t uid;              /* of User=, once that runs; UINT32_MAX: none, which is root */
+        const char *run;           /* the invocation's id, in hexadecimal; "": it does not run */
+        const char *control_group; /* below the hierarchy's mount: "/system.slice/x.service" */
+        MemoryPolicy policy;       /* with which its processes are started */
+        const char *override;      /* an administrator's file of our drop-in's name; NULL: none */
+        /* The last ExecStartPre= of a drop-in without a value, which throws away what stands before it; NULL: none. */
+        const char *reset_file;
+        unsigned reset_line;
 } LoadedUnit;
 
 typedef VEC(LoadedUnit) LoadedUnits;
@@ -49,13 +50,6 @@ typedef VEC(LoadedUnit) LoadedUnits;
  * is to become the database, unless there is no main process yet that systemd knows (Type=forking). A unit
  * that is about to be started again, or being stopped, does not start. */
 bool loaded_unit_starts_by(const LoadedUnit *unit, uint64_t pid);
-
-/* The last ExecStartPre= without a value, which throws away what stands before it; NULL: none. */
-const UnitAssignment *loaded_unit_find_reset(const UnitFile *file);
-
-/* What the files of the unit NAME come to, where the manager is not asked: no more than what its
- * gates depend on, and what it starts. */
-LoadedUnit loaded_unit_of_files(Arena *arena, const char *name, const UnitFile *file);
 
 /* Whether each instance of CONFIG that names this unit has a gate in it: an ExecStartPre= that runs
  * `hugeplanctl wait` for it, ours or one written by hand. */
@@ -70,12 +64,23 @@ typedef struct LoadedUnitInput {
         const Plan *plan;
         const Topology *topology;
         const Accounts *accounts;
-        const Sources *sources; /* the host's files; NULL: it is not known what exists there */
 } LoadedUnitInput;
 
+/* A look through the host's files (units/unit_search.h). */
+typedef struct UnitSearch {
+        const Sources *sources;
+        /* Why the server that the instance's unit starts does not exist; NULL: it does, or that is not known. */
+        const char *(*find_absent)(Arena *arena, const Sources *sources,
+                                   const InstanceConfig *instance);
+        /* The unit of an existing server of the instance's engine whose name is the nearest to its own, and which
+         * no instance names; NULL: there is none. */
+        const char *(*find_nearest)(Arena *arena, const Sources *sources, const Config *config,
+                                    const InstanceConfig *instance);
+} UnitSearch;
+
 /* Adds that the unit cannot be loaded, for each instance that names it; nothing for one that is. With
- * SOURCES, the unit that may have been meant. */
-void loaded_unit_judge_state(const Config *config, const Sources *sources, const LoadedUnit *unit,
+ * SEARCH, the unit that may have been meant. */
+void loaded_unit_judge_state(const Config *config, const UnitSearch *search, const LoadedUnit *unit,
                              Diags *problems);
 
 /* The same for all units, with whatever else their instances cannot live with. */

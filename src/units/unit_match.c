@@ -3,7 +3,6 @@
 
 #include "base/size.h"
 #include "base/text.h"
-#include "demand/figures.h"
 #include "model/problem.h"
 
 #include <string.h>
@@ -70,60 +69,10 @@ static Match match_unit(Arena *arena, const Engine *engine, const SourceNames *c
         return is_another ? MATCH_ANOTHER : MATCH_UNKNOWN;
 }
 
-/* ---- the nearest ---- */
-
-enum { SLIP_MAX = 3 }; /* letters */
-
-/* Whether UNIT starts a server of ENGINE that exists. */
-static bool is_server(Arena *arena, const Sources *sources, const Engine *engine,
-                      const char *unit) {
-        const UnitFile *file = unit_file_read(arena, sources, unit);
-        UnitAssignments starts = unit_file_list(arena, file, "Service", "ExecStart");
-        const EngineUnits *units = engine_units(engine);
-        const EngineTarget target = {.unit = unit};
-        SourceNames lines = {};
+bool unit_match_is_server(Arena *arena, const Engine *engine, const SourceNames *command_lines) {
         const char *program;
 
-        VEC_FOREACH(assignment, &starts)
-                *vec_push(arena, &lines) = (*assignment)->value;
-        if (!engine->programs)
-                return file->fragment_path && !file->is_masked;
-        return !file->is_masked && match_unit(arena, engine, &lines, &program) == MATCH_ENGINE &&
-               (!units->find_absent || !units->find_absent(arena, &target, sources, false));
-}
-
-const char *unit_match_nearest(Arena *arena, const Config *config, const Sources *sources,
-                               const InstanceConfig *instance) {
-        const Engine *engine = instance->engine;
-        const char *patterns = engine->units ? engine->units : "*.service", *pattern;
-        const char *nearest = NULL;
-        SourceNames names = {};
-        /* Of a program that may be any, only a slip of the pen is a hint. */
-        size_t least = engine->programs ? SIZE_MAX : SLIP_MAX + 1;
-
-        if (engine_units(engine)->add)
-                engine_units(engine)->add(arena, sources, &names);
-        while ((pattern = text_next_word(arena, &patterns, " "))) {
-                SourceNames found = unit_file_names(arena, sources, pattern);
-
-                VEC_FOREACH(name, &found)
-                        *vec_push(arena, &names) = *name;
-        }
-        VEC_FOREACH(name, &names) {
-                size_t distance = text_distance(instance->unit, *name);
-
-                /* Made of names of directories and groups, which may hold anything. */
-                if (!text_equals(text_printable(arena, *name), *name))
-                        continue;
-                if (distance >= least ||
-                    ARRAY_FIND(other, config->instances, config->n_instances,
-                               text_equals(other->unit, *name)) ||
-                    !is_server(arena, sources, engine, *name))
-                        continue;
-                nearest = *name;
-                least = distance;
-        }
-        return nearest;
+        return match_unit(arena, engine, command_lines, &program) == MATCH_ENGINE;
 }
 
 /* ---- one instance ---- */
@@ -144,20 +93,19 @@ static void add_problem(const Matcher *matcher, const InstanceConfig *instance, 
 static void judge_instance(const Matcher *matcher, const InstanceConfig *instance,
                            const LoadedUnit *unit) {
         const Engine *engine = instance->engine;
-        const EngineUnits *units = engine_units(engine);
-        const EngineTarget target = figures_target(instance, NULL);
+        const UnitSearch *search = matcher->input->search;
         const char *program = NULL, *fault = NULL;
 
         if (match_unit(matcher->arena, engine, &unit->starts, &program) == MATCH_ANOTHER)
                 fault = arena_printf(matcher->arena, "%s starts %s, which is no %s", unit->name,
                                      program, engine->title);
-        else if (units->find_absent)
-                fault = units->find_absent(matcher->arena, &target, matcher->input->sources,
-                                           matcher->input->has_disks);
+        else if (search)
+                fault = search->find_absent(matcher->arena, search->sources, instance);
         if (!fault)
                 return;
-        const char *nearest = unit_match_nearest(matcher->arena, matcher->input->config,
-                                                 matcher->input->sources, instance);
+        const char *nearest = search ? search->find_nearest(matcher->arena, search->sources,
+                                                            matcher->input->config, instance)
+                                     : NULL;
 
         add_problem(
                 matcher, instance, SEVERITY_WARNING, PROBLEM_UNIT_WRONG,

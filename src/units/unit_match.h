@@ -12,21 +12,17 @@
 typedef struct UnitMatchInput {
         const Config *config;
         const Plan *plan;
-        const Sources *sources; /* the host's files */
-        /* The disks of the databases are mounted by now: a directory that is missing says something. */
-        bool has_disks;
+        const UnitSearch *search; /* NULL: the host's files are not looked through */
         /* Also what is told to who asks, though it may be meant: two instances that share a unit. */
         bool is_asked;
 } UnitMatchInput;
 
-/* Adds unit-wrong for instances whose unit, which is loaded, starts something else or a server that does
- * not exist; with the nearest unit of a server that does. Adds unit-shared for units that several
+/* Adds unit-wrong for instances whose unit, which is loaded, starts something else or, with a search, a server
+ * that does not exist; with the nearest unit of a server that does. Adds unit-shared for units that several
  * instances name: a warning, or a notice where page size, engine or files of the database tell them
  * apart. */
 void unit_match_judge(Arena *arena, const UnitMatchInput *input, const LoadedUnits *units,
                       Diags *problems);
 
-/* The unit of an existing server of the instance's engine whose name is the nearest to its own, and which
- * no instance names; NULL: there is none. */
-const char *unit_match_nearest(Arena *arena, const Config *config, const Sources *sources,
-                               const InstanceConfig *instance);
+/* Whether COMMAND_LINES, those of a unit, start a server of ENGINE. */
+bool unit_match_is_server(Arena *arena, const Engine *engine, const SourceNames *command_lines);

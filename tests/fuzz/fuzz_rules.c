@@ -16,6 +16,7 @@
 #include "support/sources.h"
 #include "support/testing.h"
 #include "units/unit_match.h"
+#include "units/unit_search.h"
 
 enum { HOSTS = 6 };
 
@@ -150,11 +151,11 @@ static const SettingSources *make_setting_sources(Arena *arena, const Sources *s
 
 static void judge_units(Arena *arena, const Sources *sources, const Config *config,
                         const Plan *plan, const HostFacts *facts, Diags *problems) {
+        const UnitSearch search = unit_search(sources);
         const UnitMatchInput input = {
                 .config = config,
                 .plan = plan,
-                .sources = sources,
-                .has_disks = true,
+                .search = &search,
                 .is_asked = true,
         };
         LoadedUnits units = {};
@@ -162,10 +163,10 @@ static void judge_units(Arena *arena, const Sources *sources, const Config *conf
         for (size_t i = 0; i < facts->n_instances; i++)
                 if (facts->instances[i].unit)
                         *vec_push(arena, &units) =
-                                loaded_unit_of_files(arena, facts->instances[i].unit->name,
-                                                     facts->instances[i].unit->file);
+                                unit_search_loaded(arena, facts->instances[i].unit->name,
+                                                   facts->instances[i].unit->file);
         VEC_FOREACH(unit, &units)
-                loaded_unit_judge_state(config, sources, unit, problems);
+                loaded_unit_judge_state(config, &search, unit, problems);
         unit_match_judge(arena, &input, &units, problems);
 }
 

@@ -3,9 +3,9 @@
 
 #include "base/size.h"
 #include "base/text.h"
-#include "host/unit_cgroup.h"
 #include "inspect/pages/page_charge.h"
 #include "inspect/process_files.h"
+#include "inspect/unit_processes.h"
 #include "model/names.h"
 
 #include <string.h>

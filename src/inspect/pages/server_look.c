@@ -2,9 +2,9 @@
 #include "inspect/pages/server_look.h"
 
 #include "base/text.h"
-#include "host/unit_cgroup.h"
 #include "inspect/pages/page_charge.h"
 #include "inspect/process_files.h"
+#include "inspect/unit_processes.h"
 #include "model/names.h"
 #include "runtime/deadline.h"
 #include "units/hugetlb_limit.h"

@@ -3,8 +3,8 @@
 
 #include "base/size.h"
 #include "base/text.h"
-#include "host/unit_cgroup.h"
 #include "inspect/process_files.h"
+#include "inspect/unit_processes.h"
 
 #include <string.h>
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 #include "host/cgroup_limit.h"
-#include "host/unit_cgroup.h"
 #include "inspect/pages/page_users.h"
+#include "inspect/unit_processes.h"
 #include "support/testing.h"
 #include "support/tree.h"
 

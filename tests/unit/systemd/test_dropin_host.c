@@ -104,10 +104,20 @@ static void test_explain(void **state) {
         tree_write(tree, "/usr/lib/systemd/system/x@.service", "[Service]\nExecStart=/bin/x\n");
         tree_write(tree, GENERATED, dropins_of(tree, instance).items[0].text);
         tree_write(tree, ETC "x@.service.d/zz.conf", "[Service]\nExecStartPre=\n");
+        tree_write(tree, ETC "x@.service.d/05-early.conf", "[Service]\nExecStartPre=\n");
+        *vec_push(tree->arena, &unit.dropins) = ETC "x@.service.d/05-early.conf";
+        *vec_push(tree->arena, &unit.dropins) = GENERATED;
+        explain(tree, &unit);
+        assert_text(unit.reset_file, ETC "x@.service.d/05-early.conf");
+        *vec_push(tree->arena, &unit.dropins) = ETC "x@.service.d/zz.conf";
         explain(tree, &unit);
         assert_null(unit.override);
-        assert_text(unit.reset->file, ETC "x@.service.d/zz.conf");
-        assert_int_equal(unit.reset->line, 2);
+        assert_text(unit.reset_file, ETC "x@.service.d/zz.conf");
+        assert_int_equal(unit.reset_line, 2);
+        tree_write(tree, ETC "x@.service.d/zz.conf",
+                   "[Service]\n#ExecStartPre=\n ExecStartPre =  \nExecStartPre=/bin/true\n");
+        explain(tree, &unit);
+        assert_int_equal(unit.reset_line, 3);
 
         tree_link(tree, "/dev/null", ETC "x@.service.d/10-hugeplan.conf");
         explain(tree, &unit);
@@ -116,7 +126,7 @@ static void test_explain(void **state) {
         *vec_push(tree->arena, &gated.pre_starts) = gate;
         explain(tree, &gated); /* nothing to explain */
         assert_null(gated.override);
-        assert_null(gated.reset);
+        assert_null(gated.reset_file);
 }
 
 TEST_FILE(dropin_host) {

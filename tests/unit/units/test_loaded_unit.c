@@ -3,9 +3,10 @@
 /* What systemd has in effect of a unit, and whether its instances can live with that. */
 
 #include "model/problem.h"
+#include "read/unit_file.h"
 #include "support/sources.h"
 #include "support/testing.h"
-#include "units/loaded_unit.h"
+#include "units/unit_search.h"
 
 #define OURS  "/run/systemd/generator/x.service.d/10-hugeplan.conf"
 #define LATER "/etc/systemd/system/x.service.d/zz.conf"
@@ -97,20 +98,19 @@ static void test_gates(void **state) {
 }
 
 static void test_reset(void **state) {
-        const UnitAssignment reset = {.file = LATER, .line = 3};
         LoadedUnit unit = healthy(*state);
 
         unit.pre_starts = (SourceNames){};
         unit.dropins = names(*state, OURS "|" LATER);
-        unit.reset = &reset;
+        unit.reset_file = LATER;
+        unit.reset_line = 3;
         assert_text(judge(*state, postgresql, &unit),
                     LATER ":3: ExecStartPre: x.service starts without asking for the pages of a: "
                           "this line throws its gate away; write the gate again below it "
                           "(hugeplan.d(5), THE GATE), or take the line out; then run 'systemctl "
                           "daemon-reload'");
         /* The files say nothing of that, or have something else by now. */
-        unit.reset = &(UnitAssignment){.file = "/etc/systemd/system/x.service.d/05-early.conf",
-                                       .line = 3};
+        unit.reset_file = "/etc/systemd/system/x.service.d/05-early.conf";
         assert_text(judge(*state, postgresql, &unit),
                     OURS ": x.service starts without asking for the pages of a: its gate is read, "
                          "but not in effect after " LATER
@@ -268,44 +268,18 @@ static void test_memory_lock(void **state) {
                 "x.service is loaded without the group hugetlb");
 }
 
-/* What it starts is known from systemd, what exists from the host's files. */
-static void test_match(void **state) {
-        const Config *config = config_make(*state, "a.conf",
-                                           "[Instance]\nEngine=postgresql\n"
-                                           "Unit=postgresql@15-man.service\nMemory=1G\n",
-                                           NULL);
-        const Sources *sources =
-                TEST_SOURCES(*state, {"/etc/postgresql/15/main/postgresql.conf", ""},
-                             {"/lib/systemd/system/postgresql@.service",
-                              "[Service]\nExecStart=-/usr/bin/pg_ctlcluster %i start\n"});
-        const Topology *host = host_make(*state, "sizes 2M\nnode 0 total=64G free=60G\n");
-        LoadedUnits units = {};
-        LoadedUnit *unit = vec_push(*state, &units);
-        LoadedUnitInput input = {
-                .config = config,
-                .plan = plan_simple(*state, config, host),
-                .topology = host,
-                .accounts = &(Accounts){},
-        };
+/* What it starts is known from systemd, too. */
+static void test_starts(void **state) {
+        LoadedUnit unit = healthy(*state);
+        const char *text = "[Instance]\nEngine=postgresql\nMemory=1G\nUnit=x.service\n";
 
-        *unit = healthy(*state);
-        unit->name = "postgresql@15-man.service";
-        *vec_push(*state, &unit->starts) = "/usr/bin/pg_ctlcluster 15-man start";
-        Diags problems = diags_in(*state);
-
-        loaded_units_judge(&input, &units, &problems);
-        assert_int_equal(problems.list.n, 0);
-        input.sources = sources;
-        loaded_units_judge(&input, &units, &problems);
-        assert_int_equal(problems.list.n, 1);
-        assert_text(problems.list.items[0].id, "unit-wrong");
-        assert_contains(problems_text(*state, &problems),
-                        "did you mean postgresql@15-main.service?");
-        unit->starts.items[0] = "/bin/true";
-        problems = diags_in(*state);
-        loaded_units_judge(&input, &units, &problems);
-        assert_contains(problems_text(*state, &problems),
-                        "starts /bin/true, which is no PostgreSQL");
+        *vec_push(*state, &unit.starts) = "/usr/bin/pg_ctlcluster 15-main start";
+        assert_text(judge(*state, text, &unit), "");
+        unit.starts.items[0] = "/bin/true";
+        assert_text(judge(*state, text, &unit),
+                    "/etc/hugeplan.d/a.conf:4: Unit: x.service starts /bin/true, which is no "
+                    "PostgreSQL: nobody waits for the pages of a; name the unit that starts it; "
+                    "then run 'systemctl daemon-reload' and 'hugeplanctl reload'");
 }
 
 static void test_order(void **state) {
@@ -335,7 +309,7 @@ static void test_of_files(void **state) {
         for (size_t n = 2; n <= ARRAY_LEN(files); n++) {
                 const UnitFile *file =
                         unit_file_read(*state, test_sources(*state, files, n), "x.service");
-                LoadedUnit unit = loaded_unit_of_files(*state, "x.service", file);
+                LoadedUnit unit = unit_search_loaded(*state, "x.service", file);
                 Diags problems = diags_in(*state);
 
                 assert_text(unit.load_state, "loaded");
@@ -344,11 +318,11 @@ static void test_of_files(void **state) {
                 assert_int_equal(problems.list.n, n == ARRAY_LEN(files));
                 if (problems.list.n > 0)
                         assert_contains(problems_text(*state, &problems),
-                                        LATER ":3: ExecStartPre: ");
+                                        "its gate is read, but not in effect after " LATER);
         }
         const UnitFile *none = unit_file_read(*state, test_sources(*state, files, 0), "x.service");
 
-        assert_text(loaded_unit_of_files(*state, "x.service", none).load_state, "not-found");
+        assert_text(unit_search_loaded(*state, "x.service", none).load_state, "not-found");
 }
 
 /* Who starts a unit, by its states and by who calls: 10 is its control process, 20 its main one. */
@@ -400,7 +374,7 @@ TEST_FILE(loaded_unit) {
                 TEST(test_healthy),     TEST(test_gates),       TEST(test_reset),
                 TEST(test_shared_unit), TEST(test_masked_gate), TEST(test_dropin_is_missing),
                 TEST(test_states),      TEST(test_nodes),       TEST(test_group),
-                TEST(test_memory_lock), TEST(test_match),       TEST(test_order),
+                TEST(test_memory_lock), TEST(test_starts),      TEST(test_order),
                 TEST(test_of_files),    TEST(test_starts_by),
         };
 

@@ -5,6 +5,7 @@
 #include "support/sources.h"
 #include "support/testing.h"
 #include "units/unit_match.h"
+#include "units/unit_search.h"
 
 #define DEBIAN_PG                                                                                  \
         {                                                                                          \
@@ -45,7 +46,7 @@ static LoadedUnits load(Arena *arena, const Config *config, const Sources *sourc
                 const char *name = config->instances[i].unit;
 
                 if (name)
-                        *vec_push(arena, &units) = loaded_unit_of_files(
+                        *vec_push(arena, &units) = unit_search_loaded(
                                 arena, name, unit_file_read(arena, sources, name));
         }
         return units;
@@ -63,6 +64,7 @@ static const char *judge(Arena *arena, const Case *c, bool is_asked) {
         const Config *config = config_make(arena, "20-db.conf", c->config, "30-other.conf",
                                            c->other ? c->other : "", NULL);
         const Sources *sources = sources_of(arena, c);
+        const UnitSearch search = unit_search(sources);
         LoadedUnits units = load(arena, config, sources);
         Diags problems = diags_in(arena);
 
@@ -71,13 +73,12 @@ static const char *judge(Arena *arena, const Case *c, bool is_asked) {
                 .config = config,
                 .plan = plan_simple(arena, config,
                                     host_make(arena, "sizes 1G 2M\nnode 0 total=64G free=62G\n")),
-                .sources = sources,
-                .has_disks = is_asked,
+                .search = is_asked ? &search : NULL,
                 .is_asked = is_asked,
         };
 
         VEC_FOREACH(unit, &units)
-                loaded_unit_judge_state(config, sources, unit, &problems);
+                loaded_unit_judge_state(config, input.search, unit, &problems);
         unit_match_judge(arena, &input, &units, &problems);
         return problems.list.n > 0 ? problems_text(arena, &problems) : NULL;
 }
@@ -255,7 +256,7 @@ static void test_cases(void **state) {
         }
 }
 
-/* Who looks by himself, early in boot perhaps, says less. */
+/* The daemon goes by what systemd says, and reads none of the host's files for it. */
 static void test_not_asked(void **state) {
         const Case no_disk = {
                 PG("p.service"),
@@ -265,13 +266,22 @@ static void test_not_asked(void **state) {
                             .files = {MARIA}};
         const Case together = {MDB("mariadb.service"), MDB("mariadb.service"), .files = {MARIA}};
         const Case wrong = {PG("postgresql@15-man.service"), .files = {DEBIAN_PG, CLUSTER("main")}};
+        const Case another = {PG("postgresql.service"), .files = {DEBIAN_PG_ALL}};
+        const Case unknown = {MDB("maria.service"), .files = {MARIA}};
 
         assert_non_null(judge(*state, &no_disk, true));
         assert_null(judge(*state, &no_disk, false));
         assert_non_null(judge(*state, &apart, true));
         assert_null(judge(*state, &apart, false));
         assert_contains(judge(*state, &together, false), "so does db");
-        assert_contains(judge(*state, &wrong, false), "did you mean postgresql@15-main.service");
+        assert_contains(judge(*state, &wrong, true), "did you mean postgresql@15-main.service");
+        assert_null(judge(*state, &wrong, false));
+        assert_contains(judge(*state, &another, false),
+                        "starts /bin/true, which is no PostgreSQL: nobody waits for the pages of "
+                        "db; name the unit that starts it");
+        assert_contains(judge(*state, &unknown, false),
+                        "systemd knows no maria.service: nobody waits for the pages of db; name "
+                        "the unit that there is");
 }
 
 static void test_silenced(void **state) {
@@ -284,7 +294,6 @@ static void test_silenced(void **state) {
                 .config = config,
                 .plan = plan_simple(*state, config,
                                     host_make(*state, "sizes 2M\nnode 0 total=64G free=62G\n")),
-                .sources = sources,
         };
         Diags problems = diags_in(*state);
 
@@ -300,7 +309,6 @@ static void test_refused(void **state) {
         const Config *config = config_make(*state, "20-a.conf",
                                            "[Instance]\nUnit=x.service\nPages=z\n", "30-b.conf",
                                            ANY("x.service"), NULL);
-        const Sources *sources = TEST_SOURCES(*state, MARIA);
         const LoadedUnits units = {};
         Diags problems = diags_in(*state);
 
@@ -308,8 +316,7 @@ static void test_refused(void **state) {
                          &(UnitMatchInput){.config = config,
                                            .plan = plan_simple(*state, config,
                                                                host_make(*state, "sizes 2M\nnode 0 "
-                                                                                 "total=64G\n")),
-                                           .sources = sources},
+                                                                                 "total=64G\n"))},
                          &units, &problems);
         assert_int_equal(problems.list.n, 0);
 }

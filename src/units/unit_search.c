@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "units/unit_search.h"
+
+#include "base/text.h"
+#include "demand/figures.h"
+#include "units/unit_match.h"
+
+/* A drop-in that assigns nothing does not count. */
+LoadedUnit unit_search_loaded(Arena *arena, const char *name, const UnitFile *file) {
+        LoadedUnit unit = {
+                .name = name,
+                .load_state = !file->fragment_path ? "not-found"
+                              : file->is_masked    ? "masked"
+                                                   : "loaded",
+        };
+        UnitAssignments pre_starts = unit_file_list(arena, file, "Service", "ExecStartPre");
+        UnitAssignments starts = unit_file_list(arena, file, "Service", "ExecStart");
+
+        VEC_FOREACH(assignment, &pre_starts)
+                *vec_push(arena, &unit.pre_starts) = (*assignment)->value;
+        VEC_FOREACH(assignment, &starts)
+                *vec_push(arena, &unit.starts) = (*assignment)->value;
+        VEC_FOREACH(assignment, &file->assignments)
+                if (!text_equals(assignment->file, file->fragment_path) &&
+                    !source_names_have(&unit.dropins, assignment->file))
+                        *vec_push(arena, &unit.dropins) = assignment->file;
+        return unit;
+}
+
+/* ---- servers ---- */
+
+enum { SLIP_MAX = 3 }; /* letters */
+
+/* Whether UNIT starts a server of ENGINE that exists. */
+static bool is_server(Arena *arena, const Sources *sources, const Engine *engine,
+                      const char *unit) {
+        const UnitFile *file = unit_file_read(arena, sources, unit);
+        UnitAssignments starts = unit_file_list(arena, file, "Service", "ExecStart");
+        const EngineUnits *units = engine_units(engine);
+        const EngineTarget target = {.unit = unit};
+        SourceNames lines = {};
+
+        VEC_FOREACH(assignment, &starts)
+                *vec_push(arena, &lines) = (*assignment)->value;
+        if (!engine->programs)
+                return file->fragment_path && !file->is_masked;
+        return !file->is_masked && unit_match_is_server(arena, engine, &lines) &&
+               (!units->find_absent || !units->find_absent(arena, &target, sources, false));
+}
+
+static const char *find_nearest(Arena *arena, const Sources *sources, const Config *config,
+                                const InstanceConfig *instance) {
+        const Engine *engine = instance->engine;
+        const char *patterns = engine->units ? engine->units : "*.service", *pattern;
+        const char *nearest = NULL;
+        SourceNames names = {};
+        /* Of a program that may be any, only a slip of the pen is a hint. */
+        size_t least = engine->programs ? SIZE_MAX : SLIP_MAX + 1;
+
+        if (engine_units(engine)->add)
+                engine_units(engine)->add(arena, sources, &names);
+        while ((pattern = text_next_word(arena, &patterns, " "))) {
+                SourceNames found = unit_file_names(arena, sources, pattern);
+
+                VEC_FOREACH(name, &found)
+                        *vec_push(arena, &names) = *name;
+        }
+        VEC_FOREACH(name, &names) {
+                size_t distance = text_distance(instance->unit, *name);
+
+                /* Made of names of directories and groups, which may hold anything. */
+                if (!text_equals(text_printable(arena, *name), *name))
+                        continue;
+                if (distance >= least ||
+                    ARRAY_FIND(other, config->instances, config->n_instances,
+                               text_equals(other->unit, *name)) ||
+                    !is_server(arena, sources, engine, *name))
+                        continue;
+                nearest = *name;
+                least = distance;
+        }
+        return nearest;
+}
+
+static const char *find_absent(Arena *arena, const Sources *sources,
+                               const InstanceConfig *instance) {
+        const EngineUnits *units = engine_units(instance->engine);
+        const EngineTarget target = figures_target(instance, NULL);
+
+        return units->find_absent ? units->find_absent(arena, &target, sources, true) : NULL;
+}
+
+UnitSearch unit_search(const Sources *sources) {
+        return (UnitSearch){sources, find_absent, find_nearest};
+}
