@@ -85,11 +85,10 @@ static void on_patience(void *userdata) {
 
 /* From now on LEARNED counts for the client's instance, and is kept, or it is said why not (Client.unkept). A client
  * waits for the disk only by hand, or where the reload that follows brings what its database prefers. */
-static void adopt(Client *client, const Learned *learned) {
+static void adopt(Client *client, const Config *files, const Learned *learned) {
         Manager *manager = client->manager;
         const char *name = client->instance;
         Arena *arena = client->arena;
-        const Config *files = manager_files(manager);
         const InstanceConfig *described = config_find(files, name);
         const InstanceConfig *known = config_find(keeper_config(manager->keeper), name);
         Learned kept = *learned;
@@ -127,11 +126,12 @@ static void adopt(Client *client, const Learned *learned) {
 }
 
 /* Who says nothing of a size that is learned has what stands in the file, where that is another than is in force. */
-static void adopt_kept(const Client *client, const InstanceConfig *known) {
+static void adopt_kept(const Client *client, const Config *files) {
         Manager *manager = client->manager;
-        const InstanceConfig *described = config_find(manager_files(manager), known->name);
+        const InstanceConfig *known = config_find(keeper_config(manager->keeper), client->instance);
+        const InstanceConfig *described = config_find(files, client->instance);
 
-        if (!described || described->refusal || described->memory_kind != MEMORY_AUTO ||
+        if (!known || !described || described->refusal || described->memory_kind != MEMORY_AUTO ||
             learned_is_kept(described, &known->learned))
                 return;
         const PageCounts pages = learned_pages(client->arena, described, &described->learned);
@@ -168,8 +168,8 @@ void belief_take(Client *client, const LoadedUnit *unit) {
         Belief *belief = find_or_add(manager, client->instance);
         Learned learned;
 
-        if (known && !known->refusal && known->memory_kind == MEMORY_AUTO && !client->learned)
-                adopt_kept(client, known);
+        client->is_believed = known && !known->refusal && known->memory_kind == MEMORY_AUTO &&
+                              !client->learned;
         if (!client->learned || !known)
                 return;
         if (!instance_is_learning(known) ||
@@ -188,10 +188,27 @@ void belief_take(Client *client, const LoadedUnit *unit) {
                 belief_ignore(client, why);
                 return;
         }
-        client->may_try = true;
-        adopt(client, &learned);
-        if (client->unkept)
-                log_line(LOG_WARNING, "%s: not kept: %s", client->instance, client->unkept);
+        client->may_try = client->is_believed = true;
+        client->believed = arena_memdup(client->arena, &learned, sizeof(learned));
+}
+
+void beliefs_adopt(Manager *manager) {
+        const Config *files = NULL;
+
+        for (Client *client = manager->clients; client; client = client->next) {
+                if (!client->is_believed)
+                        continue;
+                files = files ? files : manager_files(manager);
+                client->is_believed = false;
+                if (client->believed)
+                        adopt(client, files, client->believed);
+                else
+                        adopt_kept(client, files);
+                if (client->unkept)
+                        log_line(LOG_WARNING, "%s: not kept: %s", client->instance, client->unkept);
+        }
+        if (files && keeper_is_working(manager->keeper))
+                manager_work(manager);
 }
 
 /* ---- Learn ---- */
@@ -200,7 +217,8 @@ void belief_learn(VarlinkCall *call, json_t *parameters, void *userdata) {
         CLEANUP(arena_freep) Arena *arena = arena_new();
         Manager *manager = userdata;
         const char *name = json_string_value(json_object_get(parameters, "instance"));
-        const InstanceConfig *described = config_find(manager_files(manager), name);
+        const Config *files = manager_files(manager);
+        const InstanceConfig *described = config_find(files, name);
         Learned learned;
 
         /* What a reload is about to bring is known of its files. */
@@ -222,7 +240,7 @@ void belief_learn(VarlinkCall *call, json_t *parameters, void *userdata) {
         Client *client = client_new(manager, call, name);
 
         client->kind = CLIENT_LEARN;
-        adopt(client, &learned);
+        adopt(client, files, &learned);
         client_make_due(client);
         if (keeper_is_working(manager->keeper))
                 manager_work(manager);

@@ -10,9 +10,12 @@
 #include "units/loaded_unit.h"
 
 /* CLIENT is a gate, and UNIT, where it starts or runs, what systemd says of it (NULL: of its group there is no more than
- * that it starts): what CLIENT has said counts from now on, or is told to be ignored. Begins a round where that takes
- * one, which the caller has to go on with (manager_work()). */
+ * that it starts): what CLIENT has said counts from beliefs_adopt() on, or is told to be ignored. */
 void belief_take(Client *client, const LoadedUnit *unit);
+
+/* What clients were believed since the last time counts from now on, and a round is run where that takes one, so that
+ * clients may be gone then. It is kept, by the files of the configuration, at which one look is for all of them. */
+void beliefs_adopt(Manager *manager);
 
 /* Somebody has said it who does not start. */
 void belief_ignore(const Client *client, const char *why);

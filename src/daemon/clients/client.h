@@ -22,12 +22,14 @@ struct Client {
         } kind;
         const char *instance; /* of a gate, a release or what was learned */
         Gate gate;
-        bool may_try;     /* a round may be run for this gate */
-        bool is_restart;  /* its database starts again, and its unit need not */
-        json_t *learned;  /* what a gate says that its database takes; NULL: nothing */
-        const char *unit; /* of which systemd is asked; NULL: who calls is not in it */
-        UnitQuery *query; /* under way */
-        bool is_queued;   /* it follows when the one for the same unit is answered */
+        bool may_try;            /* a round may be run for this gate */
+        bool is_restart;         /* its database starts again, and its unit need not */
+        json_t *learned;         /* what a gate says that its database takes; NULL: nothing */
+        bool is_believed;        /* that is yet to count (belief.h): */
+        const Learned *believed; /* NULL: what stands in the instance's file */
+        const char *unit;        /* of which systemd is asked; NULL: who calls is not in it */
+        UnitQuery *query;        /* under way */
+        bool is_queued;          /* it follows when the one for the same unit is answered */
         bool is_riding; /* it was there before that was sent, so that its answer is for this one, too */
         bool is_due;      /* it is tried, or told, together with all others who have come by then */
         bool is_answered; /* a gate, whose answer goes out when what was noted for it is on disk: */

@@ -214,6 +214,7 @@ static bool notify_gates(Manager *manager, ManagerNews news, bool *ret_wants_rou
         GateView view = {};
         bool is_any_starting = false, is_any_answered = false;
 
+        beliefs_adopt(manager);
         if (news != MANAGER_DUE)
                 units_follow_host(&manager->units);
         if (news == MANAGER_REREAD)

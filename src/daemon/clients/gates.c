@@ -161,12 +161,6 @@ static void take_run(Client *client, const LoadedUnit *unit) {
 
 static void begin_query(Client *client);
 
-/* A round may have been begun for what was found out. Clients may be gone after that. */
-static void go_on(Manager *manager) {
-        if (keeper_is_working(manager->keeper))
-                manager_work(manager);
-}
-
 static bool is_queued_for(const Client *client, const char *unit) {
         return client->is_queued && text_equals(client->unit, unit);
 }
@@ -221,7 +215,6 @@ static void on_run(void *userdata, int error, const LoadedUnits *units) {
         client->query = unit_query_free(client->query);
         client_make_due(client);
         go_on_asking(manager, unit, error);
-        go_on(manager);
 }
 
 static void begin_query(Client *client) {
@@ -260,7 +253,6 @@ static void ask_who_starts(Client *client, const char *unit) {
                         belief_take(client, NULL);
                 }
                 client_make_due(client);
-                go_on(manager);
         } else if (other) {
                 client->is_queued = true;
         } else {
