@@ -41,28 +41,6 @@ void render_colored(Text *text, const RenderOptions *options, const char *color,
                 text_add(text, string);
 }
 
-char *render_size(Arena *arena, uint64_t pages, uint64_t page_size_bytes) {
-        return pages == 0 ? arena_strdup(arena, "-")
-                          : format_size(arena, mul_saturated(pages, page_size_bytes));
-}
-
-char *render_nodes(Arena *arena, const NodePages *nodes, size_t n) {
-        Text text = text_in(arena);
-
-        for (size_t i = 0; i < n; i++)
-                text_printf(&text, "%s%u:%s", i > 0 ? " " : "", nodes[i].node,
-                            format_count(arena, nodes[i].pages));
-        return arena_strdup(arena, n > 0 ? text_string(&text) : "-");
-}
-
-char *render_granted(Arena *arena, uint64_t granted, uint64_t wanted) {
-        if (wanted == 0)
-                return arena_strdup(arena, "-");
-        return granted == wanted ? format_count(arena, granted)
-                                 : arena_printf(arena, "%s of %s", format_count(arena, granted),
-                                                format_count(arena, wanted));
-}
-
 void render_add_instance(Table *table, Arena *arena, Verdict verdict, const char *name,
                          uint64_t granted, uint64_t wanted, uint64_t page_size_bytes) {
         table_add_colored(table, verdict_name(verdict), looks[verdict].color);
@@ -138,23 +116,4 @@ char *render_cover(Arena *arena, const Exposure *cover) {
                             : cover->taker_pages > 0 ? "no process of an unknown unit"
                                                      : "nobody",
                             cover->taker ? "none" : "any", cover->unit);
-}
-
-char *render_verdict(Arena *arena, const StatusInstance *instance) {
-        Text text = text_in(arena);
-
-        text_printf(&text, "%s: %s", instance->name, verdict_name(instance->verdict));
-        if (instance->pages_wanted > 0 && !instance->reason.text)
-                text_printf(&text, ": %s pages of %s (%s)",
-                            render_granted(arena, instance->pages_granted, instance->pages_wanted),
-                            format_page_size(arena, instance->page_size_bytes),
-                            render_size(arena, instance->pages_wanted, instance->page_size_bytes));
-        if (instance->n_nodes > 0 && !instance->reason.text)
-                text_printf(&text, " on nodes %s",
-                            render_nodes(arena, instance->nodes, instance->n_nodes));
-        if (instance->reason.text)
-                text_printf(&text, ": %s", instance->reason.text);
-        if (instance->reason.remedy)
-                text_printf(&text, "; %s", instance->reason.remedy);
-        return text.string;
 }
