@@ -28,20 +28,13 @@ PROGRAMS = {
     "hugeplan-generator": Program({"base", "model", "read", "engines", "config", "demand", "plan", "units", "host",
                                    "generator"}, 6640, ("traits",)),
     "hugepland": Program({"base", "model", "read", "engines", "config", "demand", "promise", "escalation", "plan", "status",
-                          "units", "render", "runtime", "host", "state", "apply", "inspect", "systemd", "keeper", "ipc", "daemon"}, 29103,
-                         ("traits", "formula", "units")),
+                          "units", "render", "runtime", "host", "state", "apply", "systemd", "keeper", "ipc", "daemon"}, 26167,
+                         ("traits", "formula")),
 }
 MEMBER = re.compile(r"(\S+?\.a\.p/|\S+?\.p/)(\S+?\.c\.o)")
 PART = re.compile(r"_(traits|formula|units|reader|finder|rules)\.c$")
-# What stands beside the parts belongs to the reader, but for these.
-BESIDE = {
-    "mysql_command.c": "units",
-    "mysql_files.c": "units",
-    "oracle_units.c": "reader",
-    "postgresql_command.c": "units",
-    "postgresql_segment.c": "formula",
-    "postgresql_value.c": "units",
-}
+# What stands beside the parts belongs to the reader, but for this.
+BESIDE = {"postgresql_segment.c": "formula"}
 
 
 def engine_part(name: str) -> str:
