@@ -26,8 +26,9 @@ static const struct {
                                      "systemd-tmpfiles applies it at every boot, after hugeplan"},
         [SETTING_SOURCE_TUNED] = {PROBLEM_CONFLICT_TUNED,
                                   "tuned applies it whenever it starts, after hugeplan"},
-        [SETTING_SOURCE_SCRIPT] = {PROBLEM_CONFLICT_SCRIPT,
-                                   "the command is run at every boot, before hugeplan or after"},
+        [SETTING_SOURCE_SYSFS] = {PROBLEM_CONFLICT_SCRIPT,
+                                  "sysfsutils applies it at every boot, before hugeplan or after"},
+        [SETTING_SOURCE_SCRIPT] = {PROBLEM_CONFLICT_SCRIPT, NULL},
 };
 
 static const struct {
@@ -61,6 +62,7 @@ static const struct {
         [SETTING_SOURCE_THP_SIZE] = {NULL, "undoes what the plan set", NULL},
         [SETTING_SOURCE_THP_OTHER] = {NULL, NULL, NULL},
         [SETTING_SOURCE_UNCLEAR] = {NULL, NULL, NULL},
+        [SETTING_SOURCE_UNCLEAR_THP] = {NULL, NULL, NULL},
 };
 
 /* ---- which ---- */
@@ -82,6 +84,13 @@ static bool sets_group(const SettingSource *entry, uint64_t gid) {
         CLEANUP(arena_freep) Arena *arena = arena_new();
 
         return gid > 0 && setting_source_explains(entry, arena_printf(arena, "%" PRIu64, gid));
+}
+
+/* The kernel refuses the value; what tuned makes of a variable may be a number. */
+static bool is_refused(const SettingSource *entry) {
+        return entry->what <= SETTING_SOURCE_NODE_POOL && entry->source != SETTING_SOURCE_TUNED &&
+               entry->source != SETTING_SOURCE_KERNEL_COMMAND_LINE &&
+               !setting_source_is_number(entry);
 }
 
 static bool is_conflict(const Conflict *conflict) {
@@ -109,6 +118,10 @@ static bool is_conflict(const Conflict *conflict) {
                 return !conflict->input->config->host.keep_shared_memory_limits &&
                        kernel_number_parse(entry->value, &limit, NULL) == 0 &&
                        limit < needed_limit(conflict);
+        case SETTING_SOURCE_UNCLEAR:
+                return is_reserving(conflict->input->plan);
+        case SETTING_SOURCE_UNCLEAR_THP:
+                return policy != THP_KEEP && policy != THP_AUTO;
         case SETTING_SOURCE_THP:
         case SETTING_SOURCE_THP_SIZE:
                 /* Of one size, what gives no more than the plan does no harm. */
@@ -155,12 +168,8 @@ const char *conflict_place_remedy(Arena *arena, const SettingSource *entry) {
 
         if (entry->source == SETTING_SOURCE_KERNEL_COMMAND_LINE)
                 return "take it off the kernel command line";
-        if (entry->source == SETTING_SOURCE_SCRIPT)
-                return entry->section ? arena_printf(arena,
-                                                     "delete the command, or, where the unit does "
-                                                     "nothing else, 'systemctl disable %s'",
-                                                     entry->section)
-                                      : "delete the command";
+        if (entry->what >= SETTING_SOURCE_UNCLEAR)
+                return "see what it does: a command that writes to the pools has to go";
         /* A file that a package owns comes back with the next update. */
         if (!slash ||
             !(text_starts_with(entry->file, "/usr/lib/") || text_starts_with(entry->file, "/lib/")))
@@ -191,9 +200,7 @@ void conflicts_add(Arena *arena, const ConflictInput *input, Diags *problems) {
         VEC_FOREACH(entry, setting_sources_list(input->setting_sources)) {
                 const Conflict conflict = {arena, input, entry};
 
-                /* A script that nothing runs overrules nobody. */
-                if (!is_conflict(&conflict) ||
-                    (entry->source == SETTING_SOURCE_SCRIPT && !entry->is_effective))
+                if (!is_conflict(&conflict))
                         continue;
                 Diag diag = {.severity = SEVERITY_WARNING,
                              .id = problem_id(sources[entry->source].problem),
@@ -202,6 +209,21 @@ void conflicts_add(Arena *arena, const ConflictInput *input, Diags *problems) {
                              .key = entry->key,
                              .remedy = remedy_of(&conflict)};
 
+                if (is_refused(entry)) {
+                        diag.severity = SEVERITY_NOTICE;
+                        diags_tell(problems, diag,
+                                   "the kernel refuses '%s', which is no number: it has no effect",
+                                   entry->value);
+                        continue;
+                }
+                if (entry->what >= SETTING_SOURCE_UNCLEAR) {
+                        diag.severity = SEVERITY_NOTICE;
+                        diags_tell(problems, diag, "mentions %s, and %s; what it sets is not read",
+                                   entry->what == SETTING_SOURCE_UNCLEAR ? "huge pages"
+                                                                         : "transparent huge pages",
+                                   entry->section);
+                        continue;
+                }
                 if (entry->is_effective) {
                         diags_tell(problems, diag, "%s; %s, and %s", does_text(&conflict),
                                    sources[entry->source].acts, kind_texts[entry->what].harm);

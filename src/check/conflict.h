@@ -18,7 +18,7 @@ typedef struct ConflictInput {
 } ConflictInput;
 
 /* Adds one problem for each entry that stands against the plan: a warning, or a notice where another
- * entry overrules it as things are. Nothing where there are no instances, and nothing for entries
+ * entry overrules it as things are, or a line only mentions huge pages. Nothing where there are no instances, and nothing for entries
  * that do no harm: the transparent huge page policy that the plan has too, shared-memory limits
  * that suffice, the group that the plan sets too, hugepages= on the kernel command line (those pages
  * count as served). Ids:

@@ -174,7 +174,7 @@ SettingSources *setting_sources_find(const Root *root, Arena *arena, const Topol
                 add_file(&finder, SETTING_SOURCE_TMPFILES, candidate->path);
         find_in_profiles(&finder, PATH_TUNED_PROFILE);
         find_in_profiles(&finder, PATH_TUNED_POST_PROFILE);
-        setting_scripts_add(root, finder.setting_sources);
+        setting_places_add(root, finder.setting_sources);
         setting_sources_finish(finder.setting_sources);
         return finder.setting_sources;
 }

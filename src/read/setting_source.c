@@ -99,7 +99,7 @@ void setting_source_add_entry(const SettingSearch *search, SettingSourceKind wha
                 .value = value ? text_excerpt(arena, value, SHOWN_MAX) : NULL,
                 .file = text_excerpt(arena, search->file->path, SHOWN_MAX),
                 .line = search->line,
-                .is_effective = !search->file->is_dormant,
+                .is_effective = true,
                 .is_appending = search->is_appending,
                 .path = arena_strdup(arena, path),
                 .section = arena_strdup(arena, search->section),
@@ -180,6 +180,21 @@ static void search_tmpfiles_line(SettingSearch *search, char *line) {
         search->is_appending = *type == 'w' && strchr(type, '+');
         setting_source_add(search, path, value, path);
         search->is_appending = false;
+}
+
+/* ---- sysfs.conf ---- */
+
+/* "kernel/mm/hugepages/hugepages-2048kB/nr_hugepages = 512" */
+static void search_sysfs_line(SettingSearch *search, char *line) {
+        char *text = text_strip(search->arena, line), *value = strchr(text, '=');
+
+        if (!value || *text == '#')
+                return;
+        *value++ = '\0';
+        const char *path =
+                arena_printf(search->arena, PATH_SYS "/%s", text_strip(search->arena, text));
+
+        setting_source_add(search, path, text_strip(search->arena, value), path);
 }
 
 /* ---- tuned ---- */
@@ -335,9 +350,14 @@ void setting_sources_add_file(SettingSources *entries, const SettingSourceFile *
                 break;
         case SETTING_SOURCE_TUNED:
                 search_tuned(&search);
+                setting_source_search_mentions(&search);
+                break;
+        case SETTING_SOURCE_SYSFS:
+                search_lines(&search, search_sysfs_line);
+                setting_source_search_mentions(&search);
                 break;
         case SETTING_SOURCE_SCRIPT:
-                setting_source_search_script(&search);
+                setting_source_search_mentions(&search);
                 break;
         }
 }

@@ -7,10 +7,11 @@
  * wins; a key named by itself is out of every glob; "-key" alone takes it out), tmpfiles.d(5) with
  * src/tmpfiles/tmpfiles.c (the first line of a path wins), tuned-profiles(7) with tuned's
  * profiles/loader.py and merger.py (later profiles win option by option), the kernel's
- * Documentation/admin-guide/kernel-parameters.txt, hugeadm(8), and read/script/script_deeds.h. */
+ * Documentation/admin-guide/kernel-parameters.txt, sysfs.conf(5). What no format says is a mention: a line, and who
+ * runs it (read/settings/setting_source_mention.c). */
 
 #include "read/kernel_line.h"
-#include "read/script/script_deeds.h"
+#include "read/source.h"
 
 typedef enum SettingSourceKind {
         SETTING_SOURCE_NR_HUGEPAGES,            /* the pool of the default size, over all nodes */
@@ -21,10 +22,11 @@ typedef enum SettingSourceKind {
         SETTING_SOURCE_HUGETLB_SHM_GROUP,
         SETTING_SOURCE_SHMMAX,
         SETTING_SOURCE_SHMALL,
-        SETTING_SOURCE_THP,       /* transparent_hugepage/enabled */
-        SETTING_SOURCE_THP_SIZE,  /* transparent_hugepage/hugepages-*kB/enabled */
-        SETTING_SOURCE_THP_OTHER, /* defrag, shmem_enabled, khugepaged/... */
-        SETTING_SOURCE_UNCLEAR, /* a command of a script that has to do with huge pages: the value */
+        SETTING_SOURCE_THP,         /* transparent_hugepage/enabled */
+        SETTING_SOURCE_THP_SIZE,    /* transparent_hugepage/hugepages-*kB/enabled */
+        SETTING_SOURCE_THP_OTHER,   /* defrag, shmem_enabled, khugepaged/... */
+        SETTING_SOURCE_UNCLEAR,     /* a line that mentions pools, by the word that is the key */
+        SETTING_SOURCE_UNCLEAR_THP, /* a line that mentions transparent huge pages, likewise */
 } SettingSourceKind;
 
 /* Who reads the entry, in the order in which they act in a boot. */
@@ -33,7 +35,8 @@ typedef enum SettingSourceSource {
         SETTING_SOURCE_SYSCTL,
         SETTING_SOURCE_TMPFILES,
         SETTING_SOURCE_TUNED,
-        SETTING_SOURCE_SCRIPT, /* commands of units, rc.local, cron's @reboot, and scripts that these run */
+        SETTING_SOURCE_SYSFS,  /* sysfs.conf */
+        SETTING_SOURCE_SCRIPT, /* whatever else is run or applied at boot */
 } SettingSourceSource;
 
 typedef struct SettingSource {
@@ -46,7 +49,7 @@ typedef struct SettingSource {
         bool is_effective;   /* false: another entry that the same program reads overrules it */
         bool is_appending;   /* "w+" of tmpfiles.d: is written besides other lines for its path */
         const char *path;    /* the file below /proc or /sys that it sets; may be a pattern */
-        const char *section; /* of a tuned profile; of a script the unit that runs it; else NULL */
+        const char *section; /* of a tuned profile; of a mention who runs it; else NULL */
 } SettingSource;
 
 typedef VEC(SettingSource) SettingSourceList;
@@ -60,10 +63,8 @@ typedef struct SettingSourceFile {
         const char *text; /* may hold NULs and anything else */
         size_t size;
         /* Of a script: */
-        unsigned line;              /* the number of its first line; 0: 1 */
-        const char *unit;           /* that runs it; NULL: none */
-        const Variables *variables; /* its environment; may be NULL */
-        bool is_dormant;            /* nothing runs it at boot: it overrules nobody */
+        const char *runs; /* "a.service runs it" */
+        bool is_unit;     /* of a unit only what it runs counts */
 } SettingSourceFile;
 
 /* None yet. TOPOLOGY says which pools there are to be set; it must outlive the setting_sources. */
@@ -95,6 +96,9 @@ const SettingSource *setting_source_for_path(const SettingSources *entries, cons
 const SettingSource *setting_source_for_pool(const SettingSources *entries, const Topology *now,
                                              unsigned node, uint64_t page_size_bytes);
 
+/* Whether the value of an entry that sets a pool is a number; the kernel refuses others. */
+bool setting_source_is_number(const SettingSource *entry);
+
 /* How many pages the entry asks of a pool: of NODE, or of all nodes together. False: of none, or the value is no
  * number. */
 bool setting_source_node_pages(const SettingSource *entry, unsigned node, uint64_t page_size_bytes,
@@ -105,8 +109,15 @@ bool setting_source_host_pages(const SettingSource *entry, const Topology *topol
 /* "vm.nr_hugepages=20 in /etc/sysctl.d/99-db.conf:3" */
 char *setting_source_format(Arena *arena, const SettingSource *entry);
 
-/* "sysctl", "tmpfiles", "tuned", "command-line", "script". */
+/* "sysctl", "tmpfiles", "tuned", "command-line", "sysfs", "script". */
 const char *setting_source_source_name(SettingSourceSource source);
+
+/* Whether WORD, of letters and such as files are named with, mentions what sets pools or transparent huge pages. */
+bool setting_source_is_mention(const char *word);
+
+/* The next such word of a line from *AT on, which is moved behind it, without what stands before a program ("-", "+",
+ * "!") and without the name of a variable before a path. NULL: there is no more. */
+const char *setting_source_take_word(Arena *arena, const char **at);
 
 /* The names of the profiles that a tuned profile includes, in their order. */
 SourceNames setting_source_tuned_includes(Arena *arena, const char *text, size_t size);

@@ -147,6 +147,8 @@ static void add_set_pages(Text *text, const FirstLook *look) {
                 VEC_FOREACH(source, &set->sources)
                         text_printf(text, "  %s\n",
                                     text_printable(arena, setting_source_format(arena, *source)));
+                if (set->is_unexplained)
+                        text_add(text, "  " SET_PAGES_UNEXPLAINED "\n");
         }
 }
 

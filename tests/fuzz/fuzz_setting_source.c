@@ -37,7 +37,7 @@ static Topology *make_topology(Arena *arena) {
 static void check_setting_source(Arena *arena, const SettingSources *setting_sources,
                                  const SettingSource *setting_source) {
         require(setting_source->value && setting_source->path &&
-                setting_source->what <= SETTING_SOURCE_UNCLEAR);
+                setting_source->what <= SETTING_SOURCE_UNCLEAR_THP);
         require_printable(setting_source_format(arena, setting_source));
         const SettingSource *named = setting_source_for_path(setting_sources, setting_source->path,
                                                              setting_source->value);

@@ -131,6 +131,8 @@ static void add_rest(const Maker *maker, const SetPages *set, uint64_t rest) {
         VEC_FOREACH(source, &set->sources)
                 text_printf(&text, "#   %s\n",
                             text_printable(arena, setting_source_format(arena, *source)));
+        if (set->is_unexplained)
+                text_add(&text, "#   " SET_PAGES_UNEXPLAINED "\n");
         add_users(maker, &text, set->page_size_bytes);
         text_add(
                 &text,
@@ -151,7 +153,9 @@ static void add_rest(const Maker *maker, const SetPages *set, uint64_t rest) {
 
 /* Beyond what is known, and no less than others have of it now; of both, what is not described as theirs yet. */
 static uint64_t rest_of(const ImportInput *input, const ImportPages *pages) {
-        uint64_t others = others_pages(input, pages->page_size_bytes);
+        /* What is in use by nobody who is known may be an instance's own, as segments are: it is of what stands. */
+        bool may_be_ours = pages->is_unexplained && input->config->n_instances > 0;
+        uint64_t others = may_be_ours ? 0 : others_pages(input, pages->page_size_bytes);
         uint64_t loose = ARRAY_SUM(instance, input->plan->instances, input->plan->n_instances,
                                    instance->page_size_bytes == pages->page_size_bytes &&
                                                    !instance->demand->config->unit
@@ -162,8 +166,9 @@ static uint64_t rest_of(const ImportInput *input, const ImportPages *pages) {
 }
 
 static void add_pages(const Maker *maker) {
+        const ImportInput *input = maker->input;
         const SetPagesList list =
-                set_pages_find(maker->arena, maker->input->setting_sources, maker->input->topology);
+                set_pages_find(maker->arena, input->setting_sources, input->topology, input->plan);
 
         VEC_FOREACH(set, &list) {
                 ImportPages *pages = vec_push(maker->arena, &maker->import->pages);
@@ -171,10 +176,11 @@ static void add_pages(const Maker *maker) {
                 *pages = (ImportPages){
                         .page_size_bytes = set->page_size_bytes,
                         .set_pages = set->pages,
-                        .known_pages = known_pages(maker->input, set->page_size_bytes),
+                        .is_unexplained = set->is_unexplained,
+                        .known_pages = known_pages(input, set->page_size_bytes),
                 };
                 if (set->pages > 0)
-                        pages->rest_pages = rest_of(maker->input, pages);
+                        pages->rest_pages = rest_of(input, pages);
                 if (pages->rest_pages > 0)
                         add_rest(maker, set, pages->rest_pages);
         }
@@ -218,8 +224,6 @@ static void add_databases(const Maker *maker) {
 /* What becomes of an entry; NULL: it is nothing to talk about. */
 static const char *advise(const Maker *maker, const SettingSource *entry, ImportAction *ret) {
         *ret = IMPORT_KEEP;
-        if (entry->source == SETTING_SOURCE_SCRIPT && !entry->is_effective)
-                return "nothing that was seen runs it at boot";
         switch (entry->what) {
         case SETTING_SOURCE_NR_HUGEPAGES:
         case SETTING_SOURCE_NR_HUGEPAGES_MEMPOLICY:
@@ -228,6 +232,12 @@ static const char *advise(const Maker *maker, const SettingSource *entry, Import
                 if (entry->source == SETTING_SOURCE_KERNEL_COMMAND_LINE &&
                     !text_starts_with(entry->key, "sysctl"))
                         return "what the kernel reserves at boot counts for the plan";
+                if (!setting_source_is_number(entry)) {
+                        *ret = IMPORT_LOOK;
+                        return entry->source == SETTING_SOURCE_TUNED
+                                       ? "tuned makes the number; what comes of it is not read"
+                                       : "the kernel refuses what is no number: it has no effect";
+                }
                 *ret = IMPORT_REMOVE;
                 return conflict_place_remedy(maker->arena, entry);
         case SETTING_SOURCE_NR_OVERCOMMIT_HUGEPAGES:
@@ -242,7 +252,7 @@ static const char *advise(const Maker *maker, const SettingSource *entry, Import
                                : NULL;
         case SETTING_SOURCE_UNCLEAR:
                 *ret = IMPORT_LOOK;
-                return "only a shell could tell what it sets: check whether it writes to the pools";
+                return arena_printf(maker->arena, "%s; what it sets is not read", entry->section);
         default:
                 return NULL;
         }
@@ -268,7 +278,7 @@ static void add_lines(const Maker *maker) {
                         add_line(maker,
                                  (ImportLine){action, entry->file, entry->line,
                                               entry->what == SETTING_SOURCE_UNCLEAR
-                                                      ? entry->value
+                                                      ? entry->key
                                                       : arena_printf(arena, "%s=%s", entry->key,
                                                                      entry->value),
                                               advice});

@@ -47,6 +47,7 @@ typedef struct ImportLine {
 typedef struct ImportPages {
         uint64_t page_size_bytes;
         uint64_t set_pages;
+        bool is_unexplained;  /* so many stand, and nothing that was read sets as many */
         uint64_t known_pages; /* what instances and databases that were found need */
         uint64_t rest_pages; /* reserved for others: what is set beyond that, or what they use now, if that is more */
 } ImportPages;

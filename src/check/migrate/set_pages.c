@@ -7,7 +7,7 @@
 
 /* Whether the entry may only raise what is there: whatever acts first, this is reached. */
 static bool only_raises(const SettingSource *entry) {
-        return entry->source == SETTING_SOURCE_TUNED || entry->source == SETTING_SOURCE_SCRIPT ||
+        return entry->source == SETTING_SOURCE_TUNED || entry->source == SETTING_SOURCE_SYSFS ||
                text_equals(entry->file, PATH_SYSCTL_CONF); /* systemd-sysctl does not read it */
 }
 
@@ -46,7 +46,30 @@ static bool take_entry(SetPages *set, const SettingSource *entry, const Topology
         return is_taken;
 }
 
-SetPagesList set_pages_find(Arena *arena, const SettingSources *entries, const Topology *topology) {
+/* Pages of a node that are there, and that hugeplan did not add. */
+static uint64_t standing_pages(const Topology *topology, const Plan *plan, unsigned node,
+                               uint64_t page_size_bytes) {
+        const Pool *pool = topology_pool(topology, node, page_size_bytes);
+        const PlanPool *planned = plan ? plan_pool(plan, node, page_size_bytes) : NULL;
+
+        return planned ? planned->found_pages : pool ? pool_persistent_pages(pool) : 0;
+}
+
+static void take_standing(SetPages *set, const Topology *topology, const Plan *plan) {
+        uint64_t pages = ARRAY_SUM(node, topology->nodes, topology->n_nodes,
+                                   standing_pages(topology, plan, node->id, set->page_size_bytes));
+
+        if (pages <= sum_of(set, topology))
+                return;
+        for (size_t i = 0; i < topology->n_nodes; i++)
+                set->node_pages[i] =
+                        standing_pages(topology, plan, topology->nodes[i].id, set->page_size_bytes);
+        set->is_by_node = topology->n_nodes > 1;
+        set->is_unexplained = true;
+}
+
+SetPagesList set_pages_find(Arena *arena, const SettingSources *entries, const Topology *topology,
+                            const Plan *plan) {
         SetPagesList list = {};
 
         ARRAY_FOREACH(size, topology->page_sizes, topology->n_page_sizes) {
@@ -59,8 +82,9 @@ SetPagesList set_pages_find(Arena *arena, const SettingSources *entries, const T
                 VEC_FOREACH(entry, setting_sources_list(entries))
                         if (entry->is_effective && take_entry(&set, entry, topology))
                                 *vec_push(arena, &set.sources) = entry;
+                take_standing(&set, topology, plan);
                 set.pages = sum_of(&set, topology);
-                if (set.sources.n > 0)
+                if (set.pages > 0 || set.sources.n > 0)
                         *vec_push(arena, &list) = set;
         }
         return list;

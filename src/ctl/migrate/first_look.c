@@ -16,10 +16,11 @@ const FirstLook *first_look_now(Command *command, const Status *status) {
         /* Files that the daemon has not read yet: the next step is in the status. */
         if (status->problems.list.n > 0 && read_config(command)->n_instances > 0)
                 return NULL;
-        const Topology *topology = probe_topology(command->root, arena);
+        const Look *now = local_load(command);
+        const Topology *topology = now->topology;
 
         *set_pages = set_pages_find(arena, setting_sources_find(command->root, arena, topology),
-                                    topology);
+                                    topology, now->plan);
         *suggestions = suggestions_find(command);
         *look = (FirstLook){
                 .suggestions = suggestions,

@@ -68,8 +68,9 @@ static void print_pages(Command *command, const Import *import) {
         Arena *arena = command->arena;
 
         VEC_FOREACH(pages, &import->pages)
-                printf("# %s set today; %s for instances and databases found; %s for others.\n",
+                printf("# %s %s; %s for instances and databases found; %s for others.\n",
                        format_page_count(arena, pages->set_pages, pages->page_size_bytes),
+                       pages->is_unexplained ? "stand" : "set today",
                        format_count(arena, pages->known_pages),
                        format_count(arena, pages->rest_pages));
 }
@@ -107,8 +108,8 @@ static void print_import(Command *command, const Topology *topology, const Impor
                              ? "There is nothing to write."
                              : "Read them, then: hugeplanctl plan; systemctl daemon-reload; hugeplanctl reload");
         else if (is_empty && import->lines.n == 0)
-                puts("Nothing sets huge pages on this host, and no databases were found that hugeplan knows.");
-        else if (!is_empty)
+                puts("Nothing that was looked at sets huge pages, and no databases were found that hugeplan knows.");
+        if (!is_empty && !command->is_writing)
                 printf("# 'hugeplanctl import --write' creates %s, and changes nothing else.\n",
                        import->files.n == 1 ? "this file" : "these files");
 }

@@ -56,7 +56,7 @@ Kept kept_in(Arena *arena) {
         return (Kept){.arena = arena,
                       .words = index_new(arena),
                       .values = index_new(arena),
-                      .functions = index_new(arena),
+                      .paths = index_new(arena),
                       .reads = index_new(arena)};
 }
 
@@ -221,6 +221,9 @@ void kept_tree(Arena *arena, const RecordedTree *tree) {
         Kept kept = kept_in(arena);
         size_t n_names = SIZE_MAX;
 
+        VEC_FOREACH(entry, tree)
+                if (entry->kind == RECORDED_FILE)
+                        index_add(kept.paths, entry->path, entry);
         for (int i = 0; i < PASSES_MAX && kept.n_names != n_names; i++) {
                 CLEANUP(arena_freep) Arena *scratch = arena_new();
                 const RecordedTree first = {

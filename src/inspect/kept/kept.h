@@ -13,7 +13,8 @@
 typedef struct Kept {
         Arena *arena;
         /* Variables that what stays refers to, in whatever file they are set: their names, and of some the values. */
-        Index *words, *values, *functions;
+        Index *words, *values;
+        Index *paths; /* of files that were read: who names them is understood */
         Index *reads; /* of words, what engines read of them */
         size_t n_names;
 } Kept;

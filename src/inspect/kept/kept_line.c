@@ -5,6 +5,7 @@
 #include "engines/reader.h"
 #include "model/names.h"
 #include "read/kernel_line.h"
+#include "read/setting_source.h"
 
 #include <ctype.h>
 #include <fnmatch.h>
@@ -23,20 +24,17 @@ static const struct {
          "ServiceName"},
         {"*/systemd/*", READS_COMMAND, "ExecStart ExecStartPre ExecStartPost"},
         {"*/systemd/*", READS_WORD, "Unit Service Slice Login Container Description Environment"},
-        {"*/cron*", READS_COMMAND, "reboot"},
         {"*/nsswitch.conf", READS_REST, "passwd group"},
         {"*/tuned/*", READS_REST, "type enabled replace include"},
         {"*/tuned/*", READS_WORD, "main sysctl sysfs vm bootloader"},
         {"/proc/*/status", READS_REST,
          "Name PPid Uid VmPeak VmSize VmRSS VmPTE RssShmem HugetlbPages THP_enabled Mems_allowed "
          "Mems_allowed_list"},
-        {"*", READS_SERVER, "hugeadm"},
-        {"*", READS_NEXT, "pool-pages-min pool-pages-max set-shm-group"},
         {"*", READS_PATH, ". source"},
         /* What begins a command, and what goes around commands. */
         {"*", READS_WORD,
          "if then else elif fi case esac for in while until do done function export local readonly "
-         "declare exec nohup command test true false echo tee read sysctl thp-always thp-madvise thp-never sudo numactl taskset nice "
+         "declare exec nohup command test true false sudo numactl taskset nice "
          "ionice chrt prlimit setpriv env stdbuf runuser su gosu chpst sh bash dash ksh zsh docker "
          "podman nerdctl"},
 };
@@ -110,13 +108,13 @@ static void add_variables(Kept *kept, Index *names, const char *from, const char
 }
 
 static bool is_about(const char *word) {
-        static const char *const parts[] = {"huge",   "shmmax", "shmall",
-                                            "vm.nr_", "vm/nr_", "EXPECTED_PAGES"};
+        static const char *const parts[] = {"huge", "shmmax", "shmall", "vm.nr_", "vm/nr_"};
 
-        return ARRAY_ANY(part, parts, ARRAY_LEN(parts), strstr(word, *part) != NULL);
+        return setting_source_is_mention(word) ||
+               ARRAY_ANY(part, parts, ARRAY_LEN(parts), strstr(word, *part) != NULL);
 }
 
-/* What is said of transparent huge pages, and behind hugeadm. */
+/* What is said of transparent huge pages. */
 static bool is_state(const char *word) {
         return TEXT_IS_ANY(word, "always", "never", "madvise", "defer", "advise", "within_size",
                            "inherit", "DEFAULT", "on", "off", "yes", "no", "true", "false");
@@ -179,8 +177,6 @@ static Reads reads_of(const Line *line, const Word *word) {
         if (reads == READS_NOT &&
             (strlen(name) > 1 || *word->begin == '-')) /* "-D", but not "u:x" */
                 reads = engine_reads_known(reading->kept, name);
-        if (reads == READS_NOT && index_find(reading->kept->functions, name))
-                reads = READS_REST;
         if (reads == READS_NOT && ((index_find(reading->kept->values, name) && *word->end == '=') ||
                                    (is_about(name) && word->end[strspn(word->end, " \t")] == '=')))
                 reads = READS_VALUE;
@@ -294,7 +290,8 @@ static const char *keep_word(Line *line, const Word *word) {
                 kept_keep(line->reading, word->begin, to);
                 return to;
         }
-        if (reads == READS_NOT && is_command && *path == '/')
+        if (reads == READS_NOT && *path == '/' &&
+            (is_command || index_find(line->reading->kept->paths, word->name)))
                 reads = READS_WORD;
         if (reads == READS_NOT && word->begin > line->begin &&
             (word->begin[-1] == '$' || word->begin[-1] == '{'))
@@ -332,7 +329,6 @@ static const char *find_comment(const Line *line) {
         return line->end;
 }
 
-/* What a function that sets what hugeplan sets is called with, counts; so do variables there. */
 static void begin_command(Line *line, const char *at) {
         const Reading *reading = line->reading;
         Kept *kept = reading->kept;
@@ -343,22 +339,8 @@ static void begin_command(Line *line, const char *at) {
         const char *command = arena_strdup_to(reading->scratch, at, line->command_end);
 
         line->is_about = is_about(command);
-        line->is_writing = line->is_about && (strstr(command, "echo ") ||
-                                              fnmatch("*/tmpfiles.d/*", reading->path, 0) == 0);
-        add_variables(kept, line->is_about ? kept->values : kept->words, at, line->command_end);
-        if (line->is_about && reading->function)
-                add_name(kept, kept->functions, reading->function,
-                         reading->function + strlen(reading->function));
-}
-
-/* "name() {" */
-static void take_function(Reading *reading, const Line *line) {
-        const char *at = line->begin;
-
-        while (at < line->end && (isalnum((unsigned char) *at) || *at == '_'))
-                at++;
-        if (at > line->begin && text_starts_with(at, "()"))
-                reading->function = arena_strdup_to(reading->scratch, line->begin, at);
+        line->is_writing = line->is_about && fnmatch("*/tmpfiles.d/*", reading->path, 0) == 0;
+        add_variables(kept, kept->words, at, line->command_end);
 }
 
 void kept_line(Reading *reading, const char *begin, const char *end) {
@@ -370,12 +352,9 @@ void kept_line(Reading *reading, const char *begin, const char *end) {
         Word word;
 
         line.end = find_comment(&line);
-        take_function(reading, &line);
         for (const char *at = begin; take_word(&line, at, &word);) {
                 if (word.begin >= line.command_end)
                         begin_command(&line, word.begin);
                 at = keep_word(&line, &word);
         }
-        if (end > begin && end[-1] == '}')
-                reading->function = NULL;
 }

@@ -14,7 +14,6 @@ typedef struct Reading {
         unsigned rows; /* kept_rows() */
         const char *bytes;
         char *out;
-        const char *function; /* of a script, in which the lines are; NULL: none */
 } Reading;
 
 static inline void kept_keep(const Reading *reading, const char *from, const char *to) {

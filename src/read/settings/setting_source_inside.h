@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-/* For the files that the entries are made of: setting_source.c and setting_source_script.c find them,
+/* For the files that the entries are made of: setting_source.c and setting_source_mention.c find them,
  * setting_source_match.c says which is effective and which is to be named. */
 
 #include "read/setting_source.h"
@@ -53,5 +53,5 @@ char *setting_source_normalize_key(Arena *arena, const char *key);
 /* Takes what LINE, a kernel command line or a part of one, sets. */
 void setting_source_take_kernel_line(const SettingSearch *search, const char *line);
 
-/* Takes what the file, a script, sets. */
-void setting_source_search_script(SettingSearch *search);
+/* Adds the lines of the file that mention huge pages, and of which nothing was read. */
+void setting_source_search_mentions(SettingSearch *search);

@@ -17,6 +17,7 @@ static const char *const source_names[] = {
         [SETTING_SOURCE_SYSCTL] = "sysctl",
         [SETTING_SOURCE_TMPFILES] = "tmpfiles",
         [SETTING_SOURCE_TUNED] = "tuned",
+        [SETTING_SOURCE_SYSFS] = "sysfs",
         [SETTING_SOURCE_SCRIPT] = "script",
 };
 
@@ -65,6 +66,7 @@ static int settle(const SettingSource *earlier, const SettingSource *later) {
         bool is_same_path = text_equals(earlier->path, later->path);
 
         if (earlier->source != later->source || earlier->what != later->what ||
+            later->what >= SETTING_SOURCE_UNCLEAR ||
             (!is_same_path && !(1U << later->what & single_kinds)))
                 return 0;
         switch (later->source) {
@@ -85,8 +87,6 @@ static int settle(const SettingSource *earlier, const SettingSource *later) {
                 return is_same_path && !later->is_appending ? -1 : 1;
         case SETTING_SOURCE_TUNED:
                 return text_equals(earlier->section, later->section) ? 1 : 0;
-        case SETTING_SOURCE_SCRIPT: /* one may stand in a branch that is not taken */
-                return 0;
         default:
                 return 1;
         }
@@ -194,6 +194,12 @@ static bool parse_pages(const SettingSource *entry, const char *value, uint64_t 
                        : parse_plain(value, ret);
 }
 
+bool setting_source_is_number(const SettingSource *entry) {
+        uint64_t pages;
+
+        return parse_pages(entry, entry->value, &pages);
+}
+
 bool setting_source_node_pages(const SettingSource *entry, unsigned node, uint64_t page_size_bytes,
                                uint64_t *ret) {
         CLEANUP(arena_freep) Arena *arena = arena_new();
@@ -236,7 +242,9 @@ const SettingSource *setting_source_for_pool(const SettingSources *entries, cons
 }
 
 char *setting_source_format(Arena *arena, const SettingSource *entry) {
-        char *text = arena_printf(arena, "%s=%s in %s", entry->key, entry->value, entry->file);
+        bool has_value = entry->what < SETTING_SOURCE_UNCLEAR;
+        char *text = arena_printf(arena, "%s%s%s in %s", entry->key, has_value ? "=" : "",
+                                  entry->value, entry->file);
 
         return entry->line > 0 ? source_origin(arena, text, entry->line) : text;
 }

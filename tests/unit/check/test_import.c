@@ -30,7 +30,7 @@ static SettingSources *sources_of(Arena *arena, const Topology *topology, const 
 static char *pages_text(Arena *arena, const Entry *settings, size_t n) {
         const Topology *topology = host_make(arena, host);
         const SetPagesList list =
-                set_pages_find(arena, sources_of(arena, topology, settings, n), topology);
+                set_pages_find(arena, sources_of(arena, topology, settings, n), topology, NULL);
         Text text = text_in(arena);
 
         VEC_FOREACH(set, &list)
@@ -47,6 +47,7 @@ static char *pages_text(Arena *arena, const Entry *settings, size_t n) {
 #define SYSCTL SETTING_SOURCE_SYSCTL, "/etc/sysctl.d/a.conf"
 #define TMP    SETTING_SOURCE_TMPFILES, "/etc/tmpfiles.d/a.conf"
 #define TUNED  SETTING_SOURCE_TUNED, "/etc/tuned/a/tuned.conf"
+#define SYSFS  SETTING_SOURCE_SYSFS, "/etc/sysfs.conf"
 #define SCRIPT SETTING_SOURCE_SCRIPT, "/etc/rc.local"
 #define NODE_1 "/sys/devices/system/node/node1/hugepages/hugepages-2048kB/nr_hugepages"
 
@@ -65,15 +66,41 @@ static void test_order(void **state) {
         assert_text(PAGES({SYSCTL, "vm.nr_hugepages=100"},
                           {TUNED, "[sysctl]\nvm.nr_hugepages=60\n[sysfs]\n" NODE_1 "=20"}),
                     "2M 0:50 1:50 by node\n");
-        assert_text(
-                PAGES({SYSCTL, "vm.nr_hugepages=100"},
-                      {SCRIPT,
-                       "echo 0 > /proc/sys/vm/nr_hugepages\nhugeadm --pool-pages-min 2M:300\n"}),
-                "2M 0:150 1:150\n");
+        assert_text(PAGES({SYSCTL, "vm.nr_hugepages=100"},
+                          {SYSFS, "kernel/mm/hugepages/hugepages-2048kB/nr_hugepages=300"}),
+                    "2M 0:150 1:150\n");
+        /* What is not read says no number. */
+        assert_text(PAGES({SCRIPT, "echo 300 > /proc/sys/vm/nr_hugepages"}), "");
         assert_text(PAGES({SYSCTL, "vm.nr_hugepages=100"},
                           {SETTING_SOURCE_SYSCTL, "/etc/sysctl.conf", "vm.nr_hugepages=60"}),
                     "2M 0:50 1:50\n");
         assert_text(PAGES({SYSCTL, "vm.hugetlb_shm_group=5\nvm.nr_hugepages=many"}), "");
+}
+
+/* What stands is what is set, where that is more; but not what hugeplan has reserved itself. */
+static void test_standing(void **state) {
+        Arena *arena = *state;
+        const Topology *topology = host_make(
+                arena,
+                "sizes 2M\nnode 0 total=64G free=60G 2M=70\nnode 1 total=64G free=60G 2M=50\n");
+        const Entry less = {SYSCTL, "vm.nr_hugepages=119"}, more = {SYSCTL, "vm.nr_hugepages=120"};
+        SetPagesList list =
+                set_pages_find(arena, sources_of(arena, topology, &less, 1), topology, NULL);
+        PlanPool ours = {.node = 0, .page_size_bytes = 2 * MIB, .found_pages = 69};
+        const Plan plan = {.pools = &ours, .n_pools = 1};
+
+        assert_int_equal(list.items[0].pages, 120);
+        assert_int_equal(list.items[0].node_pages[0], 70);
+        assert_true(list.items[0].is_unexplained);
+        list = set_pages_find(arena, sources_of(arena, topology, &more, 1), topology, NULL);
+        assert_int_equal(list.items[0].pages, 120);
+        assert_int_equal(list.items[0].node_pages[0], 60);
+        assert_false(list.items[0].is_unexplained);
+        list = set_pages_find(arena, sources_of(arena, topology, &less, 1), topology, &plan);
+        assert_int_equal(list.items[0].node_pages[0], 60);
+        assert_false(list.items[0].is_unexplained);
+        list = set_pages_find(arena, sources_of(arena, topology, NULL, 0), topology, NULL);
+        assert_int_equal(list.items[0].pages, 120);
 }
 
 /* An instance that has some, a database that was found, and the rest by the nodes' shares. */
@@ -138,7 +165,7 @@ static void test_rest(void **state) {
 }
 
 TEST_FILE(import) {
-        const struct CMUnitTest tests[] = {TEST(test_order), TEST(test_rest)};
+        const struct CMUnitTest tests[] = {TEST(test_order), TEST(test_standing), TEST(test_rest)};
 
         return RUN_TESTS(tests);
 }

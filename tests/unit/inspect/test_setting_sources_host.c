@@ -160,36 +160,38 @@ static void test_units(void **state) {
 
         tree_mkdir(tree, "/etc/systemd/system/sysinit.target.wants");
         write_unit(tree, "/etc/systemd/system/a.service",
-                   "ExecStartPre=-/usr/bin/hugeadm --pool-pages-min 2M:1\n"
-                   "ExecStart=/bin/sh -c 'echo 2 > /proc/sys/vm/nr_hugepages'",
+                   "# ExecStart=hugeadm\nExecStartPre=-/usr/bin/hugeadm --pool-pages-min 2M:1\n"
+                   "ExecStart=/bin/sh -c 'x; \\\n  echo 2 > /proc/sys/vm/nr_hugepages'",
                    true);
         /* OpenShift's: the script takes its figures from the unit. */
         write_unit(tree, "/etc/systemd/system/b.service",
-                   "Environment=N=7 SIZE=7\nEnvironment=N=3\n"
-                   "EnvironmentFile=/etc/default/pages\nExecStart=/usr/local/bin/b.sh",
-                   true);
-        tree_write(tree, "/etc/default/pages", "SIZE=1048576\n");
+                   "EnvironmentFile=-/etc/default/b\nExecStart=/usr/local/bin/b.sh", false);
+        tree_write(tree, "/etc/default/b", "NR_HUGEPAGES=7\n");
         tree_write(tree, "/usr/local/bin/b.sh",
-                   "#!/bin/bash\n"
-                   "file=\"/sys/kernel/mm/hugepages/hugepages-${SIZE}kB/nr_hugepages\"\n"
-                   "while [ \"$(cat \"${file}\")\" -ne \"${N}\" ]; do\n"
-                   "  echo \"${N}\" >\"${file}\"\ndone\n");
-        write_unit(tree, "/etc/systemd/system/c.service", "ExecStart=sysctl -w vm.nr_hugepages=4",
-                   false);
-        /* Of packages only what mentions huge pages is looked into. */
+                   "#!/bin/bash\n. /usr/local/lib/b.inc\n"
+                   "file=\"/sys/kernel/mm/hugepages/hugepages-${SIZE}kB/nr_hugepages\"\n");
+        tree_write(tree, "/usr/local/lib/b.inc", "/opt/c\n");
+        tree_write(tree, "/opt/c", "#!/bin/sh\n/opt/c /usr/local/bin/b.sh nr_hugepages\n");
+        /* What is a script of the distribution's own looks like one. */
         write_unit(tree, "/usr/lib/systemd/system/d.service",
-                   "ExecStart=/usr/lib/hugetlb-reserve-pages.sh", true);
-        write_unit(tree, "/usr/lib/systemd/system/e.service", "ExecStart=/usr/lib/e.sh", true);
-        tree_write(tree, "/usr/lib/hugetlb-reserve-pages.sh",
-                   "#!/bin/sh\necho 5 > /proc/sys/vm/nr_hugepages\n");
-        tree_write(tree, "/usr/lib/e.sh", "#!/bin/sh\necho 6 > /proc/sys/vm/nr_hugepages\n");
+                   "Slice=hugepages.slice\nExecStart=/usr/lib/systemd/d.sh", true);
+        write_unit(tree, "/usr/lib/systemd/system/e@.service", "ExecStart=/usr/bin/e", true);
+        tree_write(tree, "/usr/lib/systemd/d.sh", "#!/bin/sh\nhugeadm\n");
+        tree_write(tree, "/usr/bin/e", "#!/bin/sh\nhugeadm\n");
+        /* Drop-ins of what is somebody else's, and what is masked or replaced. */
+        tree_write(tree, "/run/systemd/system/e@1.service.d/f.conf",
+                   "[Service]\nExecStartPre=+virsh allocpages 2M 5\n");
+        write_unit(tree, "/usr/lib/systemd/system/a.service", "ExecStart=hugeadm", false);
+        write_unit(tree, "/usr/lib/systemd/system/g.service", "ExecStart=hugeadm", false);
+        tree_link(tree, "/dev/null", "/etc/systemd/system/g.service");
         assert_text(find_text(tree),
-                    "hugeadm --pool-pages-min=1 in /etc/systemd/system/a.service:3\n"
-                    "/proc/sys/vm/nr_hugepages=2 in /etc/systemd/system/a.service:4\n"
-                    "/sys/kernel/mm/hugepages/hugepages-1048576kB/nr_hugepages=3 in "
-                    "/usr/local/bin/b.sh:4\n"
-                    "!vm.nr_hugepages=4 in /etc/systemd/system/c.service:3\n"
-                    "/proc/sys/vm/nr_hugepages=5 in /usr/lib/hugetlb-reserve-pages.sh:2\n");
+                    "/usr/bin/hugeadm in /etc/systemd/system/a.service:4\n"
+                    "/proc/sys/vm/nr_hugepages in /etc/systemd/system/a.service:6\n"
+                    "NR_HUGEPAGES in /etc/default/b:1\n"
+                    "/sys/kernel/mm/hugepages/hugepages- in /usr/local/bin/b.sh:3\n"
+                    "nr_hugepages in /opt/c:2\n"
+                    "hugeadm in /usr/lib/systemd/d.sh:2\n"
+                    "allocpages in /run/systemd/system/e@1.service.d/f.conf:2\n");
 }
 
 static void test_rc_local_and_cron(void **state) {
@@ -198,17 +200,18 @@ static void test_rc_local_and_cron(void **state) {
         tree_write(tree, "/etc/rc.d/rc.local", "#!/bin/sh\nhugeadm --pool-pages-min 2M:1\n");
         tree_link(tree, "rc.d/rc.local", "/etc/rc.local");
         tree_write(tree, "/etc/crontab",
-                   "SHELL=/bin/sh\n0 1 * * * root sysctl vm.nr_hugepages=9\n"
+                   "SHELL=/bin/sh\n*/5 1 * * * root sysctl vm.nr_hugepages=9\n"
                    "@reboot root sysctl vm.nr_hugepages=2\n");
         tree_write(tree, "/etc/cron.d/pages", "@reboot root /opt/pages.sh >/dev/null 2>&1\n");
         tree_write(tree, "/opt/pages.sh", "#!/bin/sh\necho 3 > /proc/sys/vm/nr_hugepages\n");
         tree_write(tree, "/var/spool/cron/crontabs/root",
                    "@reboot echo 4 > /proc/sys/vm/nr_hugepages\n");
         assert_text(find_text(tree),
-                    "hugeadm --pool-pages-min=1 in /etc/rc.d/rc.local:2\n"
-                    "vm.nr_hugepages=2 in /etc/crontab:3\n"
-                    "/proc/sys/vm/nr_hugepages=3 in /opt/pages.sh:2\n"
-                    "/proc/sys/vm/nr_hugepages=4 in /var/spool/cron/crontabs/root:1\n");
+                    "hugeadm in /etc/rc.d/rc.local:2\n"
+                    "vm.nr_hugepages in /etc/crontab:2\n"
+                    "vm.nr_hugepages in /etc/crontab:3\n"
+                    "/proc/sys/vm/nr_hugepages in /opt/pages.sh:2\n"
+                    "/proc/sys/vm/nr_hugepages in /var/spool/cron/crontabs/root:1\n");
 }
 
 static void test_tuned(void **state) {

@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* Looks through the places of a host that run or apply something at boot, and the scripts that these run, for lines
+ * that mention huge pages. Only files of root are read on the running host (host/host_sources.h). */
+
+#include "inspect/setting_sources.h"
+
+#include "base/index.h"
+#include "base/text.h"
+#include "host/host_sources.h"
+#include "model/names.h"
+
+#include <fnmatch.h>
+#include <string.h>
+
+enum {
+        FILES_MAX = 8192,
+        DEPTH_MAX = 4, /* scripts that scripts run */
+};
+
+typedef struct Place {
+        const char *title;
+        const char *
+                files; /* patterns; relative ones are below each prefix, and the first of a name counts */
+        const char *runs;  /* who does, to be read behind the line; NULL: the unit */
+        bool has_commands; /* the scripts that they run are looked at, too */
+} Place;
+
+static const Place places[] = {
+        {"boot loaders",
+         "/etc/default/grub /etc/default/grub.d/*.cfg /boot/grub/grubenv /boot/grub2/grubenv "
+         "/boot/loader/entries/*.conf /boot/efi/loader/entries/*.conf /efi/loader/entries/*.conf "
+         "/etc/kernel/cmdline /usr/lib/kernel/cmdline /etc/kernel/cmdline.d/*.conf "
+         "/etc/cmdline.d/*.conf",
+         "the kernel gets it from the next boot on", false},
+        {"modprobe.d", "modprobe.d/*.conf", "modprobe applies it", true},
+        {"udev's rules", "udev/rules.d/*.rules", "udev applies it", true},
+        {"sysfs.conf", "/etc/sysfs.conf /etc/sysfs.d/*.conf", "sysfsutils applies it", false},
+        {"units with their drop-ins",
+         "systemd/system/*.service systemd/system/*.socket systemd/system/*.d/*.conf", NULL, true},
+        {"rc.local", "/etc/rc.local /etc/rc.d/rc.local /etc/rc.d/boot.local /etc/local.d/*.start",
+         "it is run at boot", true},
+        {"init.d", "/etc/init.d/* /etc/rc.d/init.d/*", "init runs it where it is enabled", true},
+        {"cron",
+         "/etc/crontab /etc/anacrontab /etc/cron.d/* /etc/cron.hourly/* /etc/cron.daily/* "
+         "/etc/cron.weekly/* /etc/cron.monthly/* /var/spool/cron/* /var/spool/cron/crontabs/* "
+         "/var/spool/cron/tabs/*",
+         "cron runs it", true},
+        {"cloud-init",
+         "/etc/cloud/cloud.cfg /etc/cloud/cloud.cfg.d/* /var/lib/cloud/scripts/*/* "
+         "/var/lib/cloud/instance/*.txt /var/lib/cloud/instance/scripts/*",
+         "cloud-init runs it", true},
+        {"hooks of the network",
+         "/etc/network/interfaces /etc/network/interfaces.d/* /etc/network/if-*.d/* "
+         "/etc/NetworkManager/dispatcher.d/* /etc/networkd-dispatcher/*/*",
+         "it is run with the network", true},
+        {"scripts of tuned",
+         "/etc/tuned/*/*.sh /etc/tuned/profiles/*/*.sh /etc/tuned/*-variables.conf "
+         "/usr/lib/tuned/*/*.sh /usr/lib/tuned/profiles/*/*.sh",
+         "tuned reads it where its profile is active", true},
+        {"hooks of libvirt", "/etc/libvirt/hooks/*", "libvirt runs it", true},
+        {"/etc/dpdk", "/etc/dpdk/*", "DPDK's service reads it", true},
+};
+
+static const char *const prefixes[] = {"/etc/", "/run/", "/usr/local/lib/", "/usr/lib/", "/lib/"};
+
+typedef struct Search {
+        Arena *arena;
+        const Sources *sources;
+        SettingSources *entries;
+        Index *seen; /* files that were looked at */
+        size_t n_files;
+} Search;
+
+/* How a file is read, and who runs it. */
+typedef struct Reader {
+        SettingSourceSource source;
+        const char *runs;
+        bool is_unit, has_commands;
+        unsigned depth;
+} Reader;
+
+static void look_at(Search *search, const Reader *reader, const char *path, const char *begin);
+
+/* ---- scripts ---- */
+
+/* Of the distribution's programs only those are opened whose name looks like one that sets huge pages. */
+static bool may_be_script(const char *path) {
+        static const char *const kernels[] = {"/dev/", PATH_PROC "/", PATH_SYS "/"};
+        static const char *const programs[] = {"/usr/bin/", "/usr/sbin/",        "/bin/",
+                                               "/sbin/",    "/usr/lib/systemd/", "/lib/systemd/"};
+        bool is_program =
+                ARRAY_ANY(each, programs, ARRAY_LEN(programs), text_starts_with(path, *each));
+
+        return !ARRAY_ANY(each, kernels, ARRAY_LEN(kernels), text_starts_with(path, *each)) &&
+               (!is_program || text_ends_with(path, ".sh") || setting_source_is_mention(path));
+}
+
+/* What a line runs or reads, as far as it names a path. */
+static void follow(Search *search, const Reader *reader, const char *line) {
+        const Reader inner = {SETTING_SOURCE_SCRIPT, reader->runs, false, true, reader->depth + 1};
+        bool is_read = text_starts_with(line, ". ") || text_starts_with(line, "source ") ||
+                       text_starts_with(line, "EnvironmentFile=");
+
+        for (const char *path; (path = setting_source_take_word(search->arena, &line));)
+                if (*path == '/' && may_be_script(path))
+                        look_at(search, &inner, path,
+                                is_read || text_ends_with(path, ".sh") ? "" : "#!");
+}
+
+/* ---- files ---- */
+
+/* Looks at a text that begins with BEGIN. */
+static void look_at(Search *search, const Reader *reader, const char *path, const char *begin) {
+        CLEANUP(arena_freep) Arena *arena = arena_new();
+        const char *target = source_link(search->sources, arena, path);
+
+        if (target) /* of two names the one that the file has itself */
+                path = source_relative(search->arena, path, target);
+        if (reader->depth > DEPTH_MAX || search->n_files >= FILES_MAX ||
+            index_find(search->seen, path))
+                return;
+        const SourceText text = source_read(search->sources, arena, path);
+        SourceLines lines = source_lines(&text);
+
+        if (!text.text || memchr(text.text, '\0', text.size) || !text_starts_with(text.text, begin))
+                return;
+        index_add(search->seen, path, path);
+        search->n_files++;
+        setting_sources_add_file(search->entries, &(SettingSourceFile){.source = reader->source,
+                                                                       .path = path,
+                                                                       .text = text.text,
+                                                                       .size = text.size,
+                                                                       .runs = reader->runs,
+                                                                       .is_unit = reader->is_unit});
+        for (char *line; reader->has_commands && (line = source_line(arena, &lines));) {
+                line = text_strip(arena, line);
+                if (*line != '#' && *line != ';')
+                        follow(search, reader, line);
+        }
+}
+
+/* "/etc/systemd/system/a.service.d/b.conf": a.service */
+static const char *unit_of(Arena *arena, const char *path) {
+        const char *directory = text_base_name(arena_strdup_to(arena, path, strrchr(path, '/')));
+
+        return text_ends_with(directory, ".d")
+                       ? arena_strndup(arena, directory, strlen(directory) - strlen(".d"))
+                       : text_base_name(path);
+}
+
+static void look_in(Search *search, const Place *place, const char *path) {
+        bool is_sysfs = text_starts_with(path, "/etc/sysfs.");
+        const Reader reader = {
+                .source = is_sysfs ? SETTING_SOURCE_SYSFS : SETTING_SOURCE_SCRIPT,
+                .runs = place->runs ? place->runs
+                                    : arena_printf(search->arena, "%s runs it",
+                                                   unit_of(search->arena, path)),
+                .is_unit = !place->runs,
+                .has_commands = place->has_commands,
+        };
+
+        look_at(search, &reader, path, "");
+}
+
+/* Looks at the files that PATTERN means, without those whose name behind the first PREFIX bytes is among NAMES. */
+static void expand(Search *search, const Place *place, const char *pattern, size_t prefix,
+                   Index *names) {
+        const char *star = strchr(pattern, '*');
+
+        if (!star) {
+                if (!index_find(names, pattern + prefix))
+                        look_in(search, place, pattern);
+                index_add(names, pattern + prefix, pattern);
+                return;
+        }
+        const char *end = star + strcspn(star, "/"), *begin = star;
+
+        while (begin[-1] != '/')
+                begin--;
+        const char *directory = arena_strdup_to(search->arena, pattern, begin - 1);
+        const char *component = arena_strdup_to(search->arena, begin, end);
+        const SourceNames found = source_list(search->sources, search->arena, directory);
+
+        VEC_FOREACH(name, &found)
+                if (fnmatch(component, *name, FNM_PERIOD) == 0)
+                        expand(search, place,
+                               arena_printf(search->arena, "%s/%s%s", directory, *name, end),
+                               prefix, names);
+}
+
+static void look_in_place(Search *search, const Place *place) {
+        bool is_merged = source_link(search->sources, search->arena, "/lib") != NULL;
+        const char *rest = place->files, *pattern;
+
+        while ((pattern = text_next_word(search->arena, &rest, " "))) {
+                Index *names = index_new(search->arena);
+
+                if (*pattern == '/')
+                        expand(search, place, pattern, 0, names);
+                else
+                        ARRAY_FOREACH(prefix, prefixes, ARRAY_LEN(prefixes) - is_merged)
+                                expand(search, place,
+                                       arena_printf(search->arena, "%s%s", *prefix, pattern),
+                                       strlen(*prefix), names);
+        }
+}
+
+void setting_places_add(const Root *root, SettingSources *entries) {
+        CLEANUP(arena_freep) Arena *arena = arena_new();
+        HostSources sources = host_sources(root);
+        Search search = {.arena = arena,
+                         .sources = &sources.sources,
+                         .entries = entries,
+                         .seen = index_new(arena)};
+
+        ARRAY_FOREACH(place, places, ARRAY_LEN(places))
+                look_in_place(&search, place);
+}
+
+const char *setting_places_titles(Arena *arena) {
+        Text text = text_in(arena);
+
+        text_add(&text, "the kernel command line, sysctl.d, tmpfiles.d, active profiles of tuned");
+        ARRAY_FOREACH(place, places, ARRAY_LEN(places))
+                text_add_item(&text, place->title);
+        return text_string(&text);
+}
