@@ -248,7 +248,7 @@ def play_verb(bench: Bench, kinds: list[Fault], share: int, *verb: str) -> int:
 
 READING = [*system_faults(FILES, errno.EIO, errno.EMFILE, errno.EINTR),
            *system_faults("write", errno.EIO, errno.ENOSPC), *system_faults(PARTIAL, SHORT)]
-ALONE = [("plan",), ("--json=short", "plan"), ("check",), ("status",), ("wait", "--all"), ("suggest",), ("cmdline",),
+ALONE = [("plan",), ("--json=short", "plan"), ("check",), ("status",), ("wait", "--all"), ("import",), ("cmdline",),
          ("--json=short", "report")]
 
 

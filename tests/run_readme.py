@@ -80,9 +80,9 @@ def test_reload(host: Host, fixture: str = "unequal-nodes") -> None:
 def test_first_look(host: Host, fixture: str = "one-node") -> None:
     """On the host of a case that has more: each line is among those."""
     words = {" ".join(line.split())
-             for case in ("import-sysctl/status", "suggest/suggest")
+             for case in ("import-sysctl/status", "suggest/import")
              for line in (HERE / "cases" / f"{case}.expected").read_text(encoding="utf-8").splitlines()}
-    for command in "hugeplanctl", "hugeplanctl suggest":
+    for command in "hugeplanctl", "hugeplanctl import":
         for line in answers(command)[0].splitlines():
             check(" ".join(line.split()) in words, f"{command}: {line}")
 

@@ -33,7 +33,7 @@ except ImportError:
 HERE = pathlib.Path(__file__).resolve().parent
 SCHEMAS = HERE.parent / "schema"
 COMMON = "common.json"
-OF_HOSTS = ["report", "status", "status --all", "plan", "verify", "metrics", "check", "cmdline", "suggest", "import", "size",
+OF_HOSTS = ["report", "status", "status --all", "plan", "verify", "metrics", "check", "cmdline", "import", "size",
             "snapshot /dev/shm/@", "size generic -c memory=1G", "size mongodb"]
 OF_INSTANCES = ["status", "verify", "explain", "fit", "wait"]
 

@@ -127,7 +127,7 @@ def test_everybody_notices_silence(host: Host, fixture: str = "one-node") -> Non
     daemon = host.start()
     with stopped(daemon):
         for arguments, code in ((["status"], 0), (["status", "pg"], 0), (["plan"], 0),
-                                (["explain", "pg"], 0), (["check"], None), (["suggest"], None),
+                                (["explain", "pg"], 0), (["check"], None), (["import"], None),
                                 (["status", "--watch"], 1), (["reload"], 1),
                                 (["release", "pg"], 1)):
             done, seconds = timed(lambda: host.ctl(*arguments))

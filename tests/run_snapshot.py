@@ -32,7 +32,7 @@ from run_daemon import replace
 
 WRAPPER = shlex.split(os.environ.get("MESON_EXE_WRAPPER", ""))
 CHANGES = 3
-LOOKS = ["status", "plan", "verify", "check", "cmdline", "suggest", "import", "report"]
+LOOKS = ["status", "plan", "verify", "check", "cmdline", "import", "report"]
 
 
 def run(program: pathlib.Path, root: pathlib.Path, *arguments: str) -> str:
@@ -159,7 +159,7 @@ def check_words(program: pathlib.Path, plain: pathlib.Path, case: pathlib.Path) 
             files = [str(file.relative_to(copy)) for file in copy.rglob("*") if file.is_file() and not file.is_symlink()
                      and any(one.encode() in file.read_bytes() for one in found)]
             problems.append(f"{case.name}: {len(found)} of {len(word.made)} words are kept (seed {SEED}): {found[:3]} in {files}\n")
-        for look in ("check", "suggest", "import"):
+        for look in ("check", "import"):
             problems += run_cases.compare(f"{case.name}, planted: {look}", run(plain, root, look), run(plain, copy, look))
     return problems
 
@@ -262,7 +262,7 @@ def check_secrets(program: pathlib.Path) -> list[str]:
         if SECRET.encode() in (directory / "snapshot.tar").read_bytes():
             problems.append("the archive has a secret\n")
         # What was left out was needed by nobody, but for what has the secret in it itself.
-        for look in ("plan", "suggest", "import"):
+        for look in ("plan", "import"):
             problems += run_cases.compare(f"secrets: {look}", run(program, root, look), run(program, copy, look))
     return problems
 

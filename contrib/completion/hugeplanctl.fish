@@ -24,7 +24,7 @@ function __hugeplanctl_settings
     end
 end
 
-set -l verbs status plan verify metrics report check cmdline explain size fit suggest import wait learn reload release snapshot
+set -l verbs status plan verify metrics report check cmdline explain size fit import wait learn reload release snapshot
 set -l no_verb "not __fish_seen_subcommand_from $verbs"
 
 complete -c hugeplanctl -f
@@ -37,8 +37,7 @@ complete -c hugeplanctl -n $no_verb -a check -d 'look for what will hurt on this
 complete -c hugeplanctl -n $no_verb -a cmdline -d 'what the kernel command line should say for gigantic pages'
 complete -c hugeplanctl -n $no_verb -a explain -d 'how the size of an instance comes about'
 complete -c hugeplanctl -n $no_verb -a size -d 'what-if: pages for given settings'
-complete -c hugeplanctl -n $no_verb -a suggest -d 'drop-ins for the databases found on this host'
-complete -c hugeplanctl -n $no_verb -a import -d 'the same, with what sysctl.d, tuned, hugeadm and others set today'
+complete -c hugeplanctl -n $no_verb -a import -d 'drop-ins for the databases found and for what others set today'
 complete -c hugeplanctl -n $no_verb -a fit -d 'the largest shared_buffers or SGA for the pages at hand'
 complete -c hugeplanctl -n $no_verb -a wait -d 'wait until an instance has its pages'
 complete -c hugeplanctl -n $no_verb -a reload -d 'read the configuration anew and apply the difference'
@@ -67,7 +66,7 @@ complete -c hugeplanctl -n '__fish_seen_subcommand_from wait' -l restart -d 'its
 complete -c hugeplanctl -n '__fish_seen_subcommand_from size' -s c -x -a '(__hugeplanctl_settings)' -d 'a setting of the engine'
 complete -c hugeplanctl -n '__fish_seen_subcommand_from size' -l page-size -x -a '2M 1G' -d 'instead of the default'
 complete -c hugeplanctl -n '__fish_seen_subcommand_from size' -l engine-version -x -d 'version of the engine'
-complete -c hugeplanctl -n '__fish_seen_subcommand_from suggest import' -l write -d 'create the files'
+complete -c hugeplanctl -n '__fish_seen_subcommand_from import' -l write -d 'create the files'
 complete -c hugeplanctl -n '__fish_seen_subcommand_from reload' -l force -d 'even if an instance that stands falls'
 complete -c hugeplanctl -n '__fish_seen_subcommand_from plan check cmdline explain fit' -l draft -r \
     -a '(__fish_complete_directories)' -d 'as if its files were in /etc/hugeplan.d'

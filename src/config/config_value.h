@@ -2,7 +2,7 @@
 #pragma once
 
 /* Values and comments of drop-ins below /etc/hugeplan.d: the one form in which all that write them do (what was
- * learned and seen, suggest, import), and that config_file.c reads.
+ * learned and seen, import), and that config_file.c reads.
  *
  * A value stands as it is, or between double quotes, where \" and \\ stand for these two. */
 

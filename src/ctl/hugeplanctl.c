@@ -38,7 +38,7 @@ static int print_help(Command *command UNUSED, const char *value UNUSED) {
              "  --template=FILE          with report: instead of the installed page\n"
              "  --watch                  with status: again on every change\n"
              "  --nagios                 with status: one line, figures and exit codes as a plugin of Nagios has them\n"
-             "  --write                  with suggest, import: create the files; none is ever replaced\n"
+             "  --write                  with import: create the files; none is ever replaced\n"
              "  --force                  with reload: even if an instance that stands falls\n"
              "  -c NAME=VALUE            with size: a setting of the engine (repeatable)\n"
              "  --page-size=SIZE         with size: instead of the host's default\n"

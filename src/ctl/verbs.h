@@ -38,7 +38,6 @@ int verb_serve_metrics(Command *command);
 int verb_size(Command *command);
 int verb_snapshot(Command *command);
 int verb_status(Command *command);
-int verb_suggest(Command *command);
 int verb_verify(Command *command);
 int verb_wait(Command *command);
 
@@ -58,7 +57,7 @@ void add_outcomes(Command *command, Status *status);
 Findings findings_now(Command *command, const Status *status, const ProofList *proofs,
                       const Look **ret_look);
 
-/* The databases of this host, as `suggest` has them. */
+/* The databases of this host, as `import` has them. */
 Suggestions suggestions_find(Command *command);
 
 /* What there is on a host of which nothing is described yet; NULL where that has begun. */

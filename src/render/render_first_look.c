@@ -95,12 +95,9 @@ static FirstLookRow first_look_row(Arena *arena, const FirstLook *look,
 }
 
 static FirstLookNext first_look_next(const FirstLook *look) {
-        if (look->set_pages->n > 0)
+        if (look->set_pages->n > 0 || VEC_ANY(suggestion, look->suggestions, suggestion->path))
                 return (FirstLookNext){"hugeplanctl import",
                                        "what it would write for all this; --write creates it"};
-        if (VEC_ANY(suggestion, look->suggestions, suggestion->path))
-                return (FirstLookNext){"hugeplanctl suggest",
-                                       "what it would write for these; --write creates it"};
         return (FirstLookNext){NULL, "describe an instance in /etc/hugeplan.d; see hugeplan.d(5)"};
 }
 

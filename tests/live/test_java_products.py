@@ -6,7 +6,7 @@ usage: HUGEPLAN_LIVE=1 test_java_products.py HUGEPLANCTL [CACHE]
 
 Their classes come from Maven Central, into the cache of tests/sizes/measure.py; 140 MiB are too much for the tests of
 every day. Tomcat's archive has its own scripts. Those of Kafka and Cassandra are not to be had so: they are written
-here, with the same variables, files and order. Each server listens on the loopback alone. `hugeplanctl suggest` finds it
+here, with the same variables, files and order. Each server listens on the loopback alone. `hugeplanctl import` finds it
 by its unit, and by its process where the unit does not tell, with the same figure; with so many pages it has all of its
 memory huge, and takes hardly fewer. With just those that it took it has them again; with one page fewer some of it is
 small. Needs what test_live.py needs, and Java 17 or later. Else it says so and skips (77).
@@ -337,10 +337,10 @@ def captured_root() -> Iterator[pathlib.Path]:
 
 
 def suggestion(hugeplanctl: str, product: Product) -> dict:
-    done = subprocess.run([hugeplanctl, f"--root={product.root}", "--json=short", "suggest"], text=True,
+    done = subprocess.run([hugeplanctl, f"--root={product.root}", "--json=short", "import"], text=True,
                           capture_output=True, timeout=PATIENCE)
     check(done.returncode == 0, done.stderr)
-    found = next((one for one in json.loads(done.stdout)["suggestions"] if one["unit"] == product.unit), None)
+    found = next((one for one in json.loads(done.stdout)["databases"] if one["unit"] == product.unit), None)
     check(found is not None and found["path"], f"it is not proposed: {done.stdout}")
     return found
 

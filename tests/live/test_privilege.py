@@ -87,7 +87,7 @@ class PrivilegeTest(unittest.TestCase):
             comm = pathlib.Path(f"/proc/{process.pid}/comm")
             while comm.read_text() != "postgres\n":
                 time.sleep(0.01)
-            done = self.ctl("suggest")
+            done = self.ctl("import")
             self.assertEqual(done.returncode, 0, done.stderr)
             self.assertIn("PostgreSQL", done.stdout)
             return done.stdout

@@ -309,7 +309,7 @@ static void add_login_limits(const Maker *maker) {
 }
 
 Import import_make(Arena *arena, const ImportInput *input) {
-        Import import = {};
+        Import import = {.suggestions = input->suggestions};
         const Maker maker = {arena, input, &import};
 
         add_databases(&maker);

@@ -56,6 +56,7 @@ typedef struct Import {
         VEC(ImportFile) files; /* the databases that were found, then the rest by page size */
         VEC(ImportLine) lines;
         VEC(ImportPages) pages;
+        const Suggestions *suggestions; /* the databases that were found */
 } Import;
 
 Import import_make(Arena *arena, const ImportInput *input);

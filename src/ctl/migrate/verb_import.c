@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* `import`: what other programs set today, as drop-ins; and which of their lines are to go. */
+/* `import`: the databases that were found and what other programs set today, as drop-ins; and which lines are to go. */
 #include "base/json.h"
 #include "base/text.h"
 #include "check/migrate/import.h"
@@ -14,17 +14,20 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 static Import find_import(Command *command, const Look *look) {
         Arena *arena = command->arena;
         const HostSources sources = host_sources(command->root, arena);
-        const Suggestions suggestions = suggestions_find(command);
+        Suggestions *suggestions = ARENA_NEW(arena, Suggestions);
+
+        *suggestions = suggestions_find(command);
         const ImportInput input = {
                 .config = look->config,
                 .plan = look->plan,
                 .topology = look->topology,
                 .setting_sources = setting_sources_find(command->root, arena, look->topology),
-                .suggestions = &suggestions,
+                .suggestions = suggestions,
                 .facts = host_facts_read(arena, &sources.sources, look->config, look->topology,
                                          &(Figures){}),
                 .page_users = page_users_find(command->root, arena, look->topology),
@@ -91,6 +94,54 @@ static void print_lines(Command *command, const Import *import, ImportAction act
         }
 }
 
+static void print_wrapped(const Command *command, const char *first, const char *indent,
+                          const char *paragraph) {
+        Text text = text_in(command->arena);
+
+        text_add_wrapped(&text, first, indent, paragraph,
+                         command->render.width > 0 ? command->render.width : 100);
+        fputs(text_string(&text), stdout);
+}
+
+static void print_unproposed(const Command *command, const Suggestion *suggestion) {
+        Arena *arena = command->arena;
+        const char *first = arena_printf(arena, "# %s (%s): ", suggestion->title,
+                                         suggestion->unit ? suggestion->unit : suggestion->found);
+
+        if (suggestion->described) {
+                printf("%sdescribed by %s\n", first, suggestion->described);
+                return;
+        }
+        Text why = text_in(arena);
+
+        text_printf(&why, "not proposed: %s", suggestion->why_not);
+        if (suggestion->peak_bytes > 0)
+                text_printf(&why, " (its process had at most %s mapped so far)",
+                            format_size(arena, suggestion->peak_bytes));
+        print_wrapped(command, first, "#     ", why.string);
+}
+
+/* Who misses a database sees whether it was looked where it is. */
+static void print_places(const Command *command, const Suggestions *suggestions) {
+        Arena *arena = command->arena;
+        Text places = text_in(arena);
+
+        VEC_FOREACH(place, &suggestions->places)
+                text_add_item(&places, arena_printf(arena, "%s (%zu)", place->title, place->n));
+        print_wrapped(command, "# Databases were looked for at: ", "#   ", text_string(&places));
+        if (suggestions->passed_over.n > 0)
+                puts("# Passed over:");
+        VEC_FOREACH(passed, &suggestions->passed_over)
+                print_wrapped(command, "#   ", "#     ",
+                              arena_printf(arena, "%s: %s", text_printable(arena, passed->name),
+                                           passed->why));
+        print_wrapped(command, "# Lines that set huge pages were looked for in: ", "#   ",
+                      arena_printf(arena, "%s. Not in: programs that are no scripts, containers.",
+                                   setting_places_titles(arena)));
+        if (root_is_host(command->root) && geteuid() != 0)
+                puts("# As root more would have been seen.");
+}
+
 static void print_import(Command *command, const Topology *topology, const Import *import) {
         bool is_empty = import->files.n == 0;
 
@@ -103,15 +154,26 @@ static void print_import(Command *command, const Topology *topology, const Impor
                     "# To be removed, once 'hugeplanctl status' says ready:\n");
         print_lines(command, import, IMPORT_LOOK, "# To be looked at:\n");
         print_lines(command, import, IMPORT_KEEP, "# What may stay:\n");
+        VEC_FOREACH(suggestion, import->suggestions)
+                if (!suggestion->path)
+                        print_unproposed(command, suggestion);
+        print_places(command, import->suggestions);
         if (command->is_writing)
                 puts(is_empty
                              ? "There is nothing to write."
                              : "Read them, then: hugeplanctl plan; systemctl daemon-reload; hugeplanctl reload");
         else if (is_empty && import->lines.n == 0)
-                puts("Nothing that was looked at sets huge pages, and no databases were found that hugeplan knows.");
+                puts("# Nothing that was looked at sets huge pages, and no databases were found that hugeplan knows.");
         if (!is_empty && !command->is_writing)
                 printf("# 'hugeplanctl import --write' creates %s, and changes nothing else.\n",
                        import->files.n == 1 ? "this file" : "these files");
+}
+
+static json_t *database_to_json(const Suggestion *database) {
+        return json_pack("{ss ss ss ss? ss? ss? ss? so}", "title", database->title, "found",
+                         database->found, "engine", database->engine->name, "unit", database->unit,
+                         "path", database->path, "describedBy", database->described, "reason",
+                         database->why_not, "pages", count_to_json(database->pages));
 }
 
 static json_t *import_to_json(const Import *import) {
@@ -129,7 +191,15 @@ static json_t *import_to_json(const Import *import) {
                                               "line", (int) line->line, "text", line->text,
                                               "advice", line->advice));
 
-        return json_pack("{so so so}", "files", files, "pages", pages, "lines", lines);
+        return json_pack(
+                "{so so so so so so}", "files", files, "pages", pages, "lines", lines, "databases",
+                VEC_TO_JSON(each, import->suggestions, database_to_json(each)), "lookedAt",
+                VEC_TO_JSON(
+                        place, &import->suggestions->places,
+                        json_pack("{ss sI}", "place", place->title, "n", (json_int_t) place->n)),
+                "passedOver",
+                VEC_TO_JSON(passed, &import->suggestions->passed_over,
+                            json_pack("{ss ss}", "name", passed->name, "reason", passed->why)));
 }
 
 int verb_import(Command *command) {

@@ -30,7 +30,7 @@ static void look(const Command *command, int (*run)(Command *command), const cha
 
 static void look_at_all(const Command *command) {
         static int (*const host_looks[])(Command * command) = {
-                verb_status, verb_plan, verb_cmdline, verb_suggest, verb_import, verb_report,
+                verb_status, verb_plan, verb_cmdline, verb_import, verb_report,
         };
         CLEANUP(arena_freep) Arena *arena = arena_new();
         Command config_command = *command;

@@ -208,7 +208,7 @@ static void look_in_place(Search *search, const Place *place) {
 
 void setting_places_add(const Root *root, SettingSources *entries) {
         CLEANUP(arena_freep) Arena *arena = arena_new();
-        HostSources sources = host_sources(root);
+        HostSources sources = host_sources(root, arena);
         Search search = {.arena = arena,
                          .sources = &sources.sources,
                          .entries = entries,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""What Debian's packages bring is found, described as `suggest --write` has it, and started with its pages:
+"""What Debian's packages bring is found, described as `import --write` has it, and started with its pages:
 PostgreSQL by its cluster, MariaDB by its unit, Tomcat by the scripts that its unit starts; and an instance of
 MariaDB's template that nothing but its running tells of."""
 
@@ -31,7 +31,7 @@ UNITS = (POSTGRESQL, "mariadb.service", "tomcat10.service", SECOND)
 
 
 def suggestions() -> dict[str, dict]:
-    return {one["unit"]: one for one in hugeplan("suggest")["suggestions"]}
+    return {one["unit"]: one for one in hugeplan("import")["databases"]}
 
 
 def start_second() -> None:
@@ -76,7 +76,7 @@ def check_server(name: str, pages: int) -> None:
 def found() -> None:
     start_second()
     refuse_computed()
-    told = hugeplan("suggest")
+    told = hugeplan("import")
     places = {one["place"]: one["n"] for one in told["lookedAt"]}
     check(places["units"] > 100 and places["processes"] >= 5, "it is told where was looked", places)
     names = [one["name"] for one in told["passedOver"]]
@@ -84,7 +84,7 @@ def found() -> None:
     by_unit = suggestions()
     for name in UNITS:
         check(name in by_unit and by_unit[name]["path"], f"{name} is proposed", by_unit.get(name))
-    done = sh("hugeplanctl suggest --write")
+    done = sh("hugeplanctl import --write")
     check(done.returncode == 0, "the files are written", said(done))
     sh("systemctl daemon-reload")
     reload()
