@@ -168,8 +168,10 @@ const char *conflict_place_remedy(Arena *arena, const SettingSource *entry) {
 
         if (entry->source == SETTING_SOURCE_KERNEL_COMMAND_LINE)
                 return "take it off the kernel command line";
-        if (entry->what >= SETTING_SOURCE_UNCLEAR)
+        if (entry->what == SETTING_SOURCE_UNCLEAR)
                 return "see what it does: a command that writes to the pools has to go";
+        if (entry->what == SETTING_SOURCE_UNCLEAR_THP)
+                return "see what it does: a command that sets another policy than the plan has to go";
         /* A file that a package owns comes back with the next update. */
         if (!slash ||
             !(text_starts_with(entry->file, "/usr/lib/") || text_starts_with(entry->file, "/lib/")))

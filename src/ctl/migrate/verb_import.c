@@ -163,7 +163,10 @@ static void print_import(Command *command, const Topology *topology, const Impor
                              ? "There is nothing to write."
                              : "Read them, then: hugeplanctl plan; systemctl daemon-reload; hugeplanctl reload");
         else if (is_empty && import->lines.n == 0)
-                puts("# Nothing that was looked at sets huge pages, and no databases were found that hugeplan knows.");
+                printf("# Nothing that was looked at sets pools of huge pages%s.\n",
+                       import->suggestions->n > 0
+                               ? ""
+                               : ", and no databases were found that hugeplan knows");
         if (!is_empty && !command->is_writing)
                 printf("# 'hugeplanctl import --write' creates %s, and changes nothing else.\n",
                        import->files.n == 1 ? "this file" : "these files");
