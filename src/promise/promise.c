@@ -340,6 +340,20 @@ static void estimate_uncounted(Maker *maker) {
         maker->promises->others_promised_pages += maker->promised_left;
 }
 
+/* An estimate says who may have mapped the pages, not who has. As many as all uncounted units lack together, each of
+ * them may lack. */
+static void bound_owed(Maker *maker) {
+        uint64_t lacking_pages = 0;
+
+        VEC_FOREACH(row, &maker->promises->list)
+                if (row->unit && !row->is_counted)
+                        lacking_pages = add_saturated(lacking_pages, row->owed_pages);
+        VEC_FOREACH(row, &maker->promises->list)
+                row->owed_most_pages = row->unit && !row->is_counted
+                                               ? MIN(row->owed_most_pages, lacking_pages)
+                                               : row->owed_pages;
+}
+
 Promises promises_make(Arena *arena, const Topology *topology, size_t size,
                        const LedgerHolds *holds, const HostUse *use, const Ledger *ledger) {
         Promises promises = {
@@ -386,7 +400,10 @@ Promises promises_make(Arena *arena, const Topology *topology, size_t size,
                                 add_mount(&maker, mount);
                         }
         promises.unknown_pages = maker.unknown_left;
+        VEC_FOREACH(row, &promises.list)
+                row->owed_most_pages = budget_of(row);
         estimate_uncounted(&maker);
+        bound_owed(&maker);
         promises.others_used = maker.used_left;
         /* Counts that do not belong together make pages of units look like others'. */
         for (size_t i = 0; use && use->is_moving && i < topology->n_nodes; i++)

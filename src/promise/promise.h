@@ -38,8 +38,10 @@ typedef struct Promise {
         uint64_t pages;        /* promised: mapped, or earmarked, and not touched yet */
         uint64_t likely_pages; /* likely promised, for nobody counts; among the unknown ones too */
         uint64_t owed_pages;   /* granted to a unit that runs, and not even mapped: it may yet be */
-        bool is_counted;       /* by the hugetlb controller, from its start on */
-        uint64_t *used;        /* in use; an estimate where nobody counts */
+        /* The same at most: where nothing counts, the pages that several units lack may all be this one's. */
+        uint64_t owed_most_pages;
+        bool is_counted; /* by the hugetlb controller, from its start on */
+        uint64_t *used;  /* in use; an estimate where nobody counts */
         uint64_t used_pages;
         uint64_t granted_pages;
 } Promise;

@@ -22,8 +22,9 @@ uint64_t reach_sum_in(const Promises *promises, const uint64_t *pages, const IdS
 }
 
 uint64_t reach_rest(const Reach *reach, const Promise *row) {
-        return add_saturated(row->pages, add_saturated(row->owed_pages,
-                                                       reach->is_start ? row->likely_pages : 0));
+        return add_saturated(row->pages, reach->is_start
+                                                 ? add_saturated(row->owed_pages, row->likely_pages)
+                                                 : row->owed_most_pages);
 }
 
 uint64_t reach_unknown(const Reach *reach) {

@@ -275,6 +275,21 @@ static void estimate_used(NaivePromises *promises, const LedgerHolds *holds, con
                                 claim_granted(promises, &promises->rows[r], hold, ledger);
 }
 
+static uint64_t lacks(const NaivePromises *promises, const NaiveRow *row) {
+        return sub_floored(row->granted, sum_used(promises, row) + row->promised + row->likely);
+}
+
+/* Whoever of the uncounted has what, all that they lack may be one's. */
+static void bound_owed(NaivePromises *promises, const uint64_t *at_most) {
+        uint64_t all = 0;
+
+        for (size_t r = 0; r < promises->n_rows; r++)
+                all += promises->rows[r].is_counted ? 0 : promises->rows[r].owed;
+        for (size_t r = 0; r < promises->n_rows; r++)
+                if (promises->rows[r].unit && !promises->rows[r].is_counted)
+                        promises->rows[r].owed = MIN(at_most[r], all);
+}
+
 NaivePromises naive_promises(const Topology *topology, size_t size, const LedgerHolds *holds,
                              const HostUse *use, const Ledger *ledger) {
         NaivePromises promises = {
@@ -282,6 +297,7 @@ NaivePromises naive_promises(const Topology *topology, size_t size, const Ledger
                 .size = size,
                 .unknown = topology->page_sizes[size].reserved_pages,
         };
+        uint64_t at_most[NAIVE_ROWS_MAX] = {0};
 
         for (size_t i = 0; i < topology->n_nodes; i++) {
                 const Pool *pool = &topology->nodes[i].pools[size];
@@ -289,6 +305,8 @@ NaivePromises naive_promises(const Topology *topology, size_t size, const Ledger
                 promises.others_used[i] = pool->total_pages - pool->free_pages;
         }
         add_rows(&promises, holds, use);
+        for (size_t r = 0; r < promises.n_rows; r++)
+                at_most[r] = lacks(&promises, &promises.rows[r]);
         estimate_used(&promises, holds, ledger);
         promises.others_promised = promises.left_promised;
         for (size_t r = 0; r < promises.n_rows; r++) {
@@ -304,6 +322,7 @@ NaivePromises naive_promises(const Topology *topology, size_t size, const Ledger
                 promises.shared -= more;
         }
         promises.others_promised += promises.shared;
+        bound_owed(&promises, at_most);
         return promises;
 }
 

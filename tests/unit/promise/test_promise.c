@@ -48,7 +48,7 @@ static char *pages_text(Arena *arena, const Promises *promises, const uint64_t *
         return arena_strdup(arena, text.length > 0 ? text_string(&text) : "-");
 }
 
-/* One row to a line: "a.service any, used 0:3, promised 2, likely 0, owed 5", then what is others'. */
+/* One row to a line: "a.service any, used 0:3, promised 2, likely 0, owed 5 to 8", then what is others'. */
 static char *promises_text(Arena *arena, const Promises *promises) {
         Text text = text_in(arena);
 
@@ -58,10 +58,12 @@ static char *promises_text(Arena *arena, const Promises *promises) {
                 else
                         text_printf(&text, "%s %s", row->unit, policy_text(arena, &row->policy));
                 text_printf(&text,
-                            ", used %s, promised %" PRIu64 ", likely %" PRIu64 ", owed %" PRIu64
-                            "\n",
+                            ", used %s, promised %" PRIu64 ", likely %" PRIu64 ", owed %" PRIu64,
                             pages_text(arena, promises, row->used), row->pages, row->likely_pages,
                             row->owed_pages);
+                if (row->owed_most_pages != row->owed_pages)
+                        text_printf(&text, " to %" PRIu64, row->owed_most_pages);
+                text_add(&text, "\n");
         }
         text_printf(&text, "others: used %s, unknown %" PRIu64 ", theirs %" PRIu64,
                     pages_text(arena, promises, promises->others_used), promises->unknown_pages,
@@ -204,6 +206,14 @@ static void test_estimates_of_several(void **state) {
                         "a.service any, used 0:10 1:30, promised 0, likely 10, owed 0\n"
                         "b.service any, used 0:50, promised 0, likely 0, owed 0\n"
                         "others: used -, unknown 50, theirs 40");
+        /* The pages of node 0 may be b's, and a's still to come. */
+        assert_promises(state,
+                        "hold a.service a 2M=0:60 bind=0\n"
+                        "hold b.service b 2M=1:90\n"
+                        "unit a.service\nunit b.service\n",
+                        "a.service bind=0, used 0:60, promised 0, likely 0, owed 0 to 10\n"
+                        "b.service any, used 1:30, promised 0, likely 50, owed 10\n"
+                        "others: used -, unknown 50, theirs 0");
         /* What is counted is not estimated again, whoever comes first. */
         assert_promises(state,
                         "hold a.service a 2M=0:50\n"
@@ -221,7 +231,7 @@ static void test_likely_promises(void **state) {
                            "hold b.service b 2M=0:15 counted\n"
                            "hold c.service c 2M=0:30\n"
                            "unit a.service\nunit b.service 2M=15\nunit c.service\n",
-                           "a.service any, used -, promised 0, likely 30, owed 0\n"
+                           "a.service any, used -, promised 0, likely 30, owed 0 to 25\n"
                            "b.service any, used -, promised 15, likely 0, owed 0\n"
                            "c.service any, used -, promised 0, likely 5, owed 25\n"
                            "others: used -, unknown 35, theirs 0");
