@@ -26,7 +26,7 @@ class Program:
 
 PROGRAMS = {
     "hugeplan-generator": Program({"base", "model", "read", "engines", "config", "demand", "plan", "units", "host",
-                                   "generator"}, 6640, ("traits",)),
+                                   "generator"}, 6071, ("traits",)),
     "hugepland": Program({"base", "model", "read", "engines", "config", "demand", "promise", "escalation", "plan", "status",
                           "units", "render", "runtime", "host", "state", "apply", "systemd", "keeper", "ipc", "daemon"}, 26185,
                          ("traits", "formula")),
