@@ -23,8 +23,11 @@ for device in /sys/block/nvme*; do
     fi
 done
 [ -n "$payload" ] || fail "no payload"
-tar --extract --keep-directory-symlink --no-overwrite-dir --file "$payload" --directory / ||
-    fail "cannot unpack the payload"
+unpack() {
+    tar --extract --keep-directory-symlink --no-overwrite-dir --file "$payload" --directory /
+}
+# Where the disk is full, the blocks of files that are replaced come back with the journal's next commit.
+unpack || { sync && unpack; } || fail "cannot unpack the payload"
 sh /vm/prepare || fail "cannot prepare the boot"
 
 mount -o remount,ro /dev/root / || fail "the root file system stays writable"
