@@ -26,6 +26,18 @@ const PlanInstance *keeper_find_short_before(const Plan *plan, const PlanInstanc
                           is_short_before(other, planned, &planned->demand->nodes));
 }
 
+/* What a node misses of KeepFree=, once the plan has given back what it no longer wants there. */
+static uint64_t shortage_bytes(const Look *look, const HostConfig *host, const Node *node) {
+        uint64_t bytes = plan_node_shortage_bytes(host, node);
+
+        ARRAY_FOREACH(pool, look->plan->pools, look->plan->n_pools)
+                if (pool->node == node->id)
+                        bytes = sub_floored(
+                                bytes, mul_saturated(sub_floored(pool->from_pages, pool->to_pages),
+                                                     pool->page_size_bytes));
+        return bytes;
+}
+
 /* What others miss of the nodes where HOLD has its pages. */
 static uint64_t missing_bytes(const Look *look, const HostConfig *host, const PlanInstance *planned,
                               const LedgerHold *hold) {
@@ -37,7 +49,7 @@ static uint64_t missing_bytes(const Look *look, const HostConfig *host, const Pl
 
                 id_set_add(&nodes, grant->node);
                 if (node)
-                        bytes = add_saturated(bytes, plan_node_shortage_bytes(host, node));
+                        bytes = add_saturated(bytes, shortage_bytes(look, host, node));
         }
         ARRAY_FOREACH(other, look->plan->instances, look->plan->n_instances)
                 if (is_short_before(other, planned, &nodes))

@@ -23,8 +23,19 @@ static uint64_t *free_then(const Planner *planner, size_t k) {
         return pages;
 }
 
+/* Pages that were to be given back stay: that takes no memory. A start gets none that KeepFree= misses. */
+static uint64_t keepable_pages(const Planner *planner, const PlanPool *pool, bool is_start) {
+        const Node *node = topology_node(planner_topology(planner), pool->node);
+        uint64_t missing_bytes = is_start ? plan_node_shortage_bytes(planner->input->host, node)
+                                          : 0;
+
+        return sub_floored(plan_pool_present_pages(pool),
+                           pool->to_pages + div_round_up(missing_bytes, pool->page_size_bytes));
+}
+
 /* More free pages on NODES, from what is there first; false: none are wanted, or to be had. */
-static bool raise_in(Planner *planner, size_t k, const IdSet *nodes, uint64_t pages) {
+static bool raise_in(Planner *planner, size_t k, const IdSet *nodes, uint64_t pages,
+                     bool is_start) {
         uint64_t bytes = planner_topology(planner)->page_sizes[k].bytes, left = pages;
 
         ID_SET_FOREACH(node, nodes) {
@@ -32,9 +43,7 @@ static bool raise_in(Planner *planner, size_t k, const IdSet *nodes, uint64_t pa
 
                 if (!pool)
                         continue;
-                /* Pages that were to be given back stay: that takes no memory. */
-                uint64_t kept =
-                        MIN(left, sub_floored(plan_pool_present_pages(pool), pool->to_pages));
+                uint64_t kept = MIN(left, keepable_pages(planner, pool, is_start));
 
                 pool->to_pages += kept;
                 pool->cover_pages += kept;
@@ -124,7 +133,7 @@ PlanStarters plan_find_starters(Arena *arena, const PlanInput *input, const Plan
 static bool cover_starters(Planner *planner, size_t k, const PlanStarters *found) {
         for (size_t i = 0; i < found->n; i++)
                 if (!can_wait(planner, &found->starters[i]) &&
-                    raise_in(planner, k, &found->lacks[i].nodes, found->lacks[i].pages))
+                    raise_in(planner, k, &found->lacks[i].nodes, found->lacks[i].pages, true))
                         return true;
         return false;
 }
@@ -140,8 +149,9 @@ static bool cover_units(Planner *planner, size_t k) {
                 promises_exposures(planner->arena, promises, free_then(planner, k), true);
 
         return VEC_ANY(exposure, &exposures,
-                       exposure->pages > nobodys && raise_in(planner, k, &exposure->nodes,
-                                                             exposure->missing_pages - nobodys));
+                       exposure->pages > nobodys &&
+                               raise_in(planner, k, &exposure->nodes,
+                                        exposure->missing_pages - nobodys, false));
 }
 
 static void add_covers(Planner *planner, size_t k, const PlanStarters *found) {
