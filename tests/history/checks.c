@@ -334,6 +334,13 @@ static void check_lost(History *history, const Status *status) {
         }
 }
 
+void check_between_gates(History *history) {
+        CLEANUP(arena_freep) Arena *arena = arena_new();
+
+        if (!history->broken)
+                check_lost(history, keeper_judge(history->keeper, arena, false));
+}
+
 static void check_pools_said(History *history, const Status *status) {
         for (size_t i = 0; i < status->n_pools; i++) {
                 const StatusPool *said = &status->pools[i];

@@ -518,6 +518,8 @@ static bool begin_again(History *history, const StartGate *starts, Gate *gates, 
         bool was_edited = history->is_edited;
 
         daemon_kill(history);
+        history->is_settled = false; /* units start */
+        check_between_gates(history);
         for (size_t i = 0; i < n; i++)
                 if (!is_done[i]) {
                         told[i].answer = GATE_WAIT;

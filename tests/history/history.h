@@ -264,6 +264,9 @@ bool is_all_known(const History *history);
 /* After somebody has done something while hugeplan is at work: only that nobody was hurt. */
 void check_between(History *history, Actor actor);
 
+/* After a daemon has begun anew while units wait at their gates: to it they seem to run. */
+void check_between_gates(History *history);
+
 /* After somebody has done something. */
 void check_after(History *history, Actor actor);
 
