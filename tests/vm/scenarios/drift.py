@@ -126,10 +126,11 @@ def healed(what: str, is_well: Callable[[], bool], found: Callable[[], object]) 
 def told() -> None:
     logged = [entry["MESSAGE"] for entry in journal("--unit=hugeplan.service")]
     drifts = [text for text in logged if text.startswith("drift: ")]
-    lowered = [text for text in drifts if re.search(r"node \d has \d+ pages of 2M", text)]
+    counts = [(text, re.search(r"node \d has (\d+) pages of 2M instead of (\d+)", text)) for text in drifts]
+    lowered = [text for text, count in counts if count and int(count[1]) < int(count[2])]
     check(lowered, "the log names the drift", logged)
     check(all("hugeplanctl check" in text for text in lowered), "and where to look who did it", lowered)
-    found = output("hugeplanctl check")
+    found = sh("hugeplanctl check").stdout
     for place in (f"{WRECKER}:2", f"{TUNED}:2"):
         check(place in found, f"which names {place}", found)
     check(any("transparent_hugepage" in one for one in drifts), "THP's drift, too", logged)
