@@ -165,7 +165,9 @@ def surplus_is_not_added() -> None:
     check_equal(surplus, SQUATTED - 5, "node 0 has surplus pages: lowered while they are in use")
     planned("sixth", 120, 1)
     check_equal(pools()[1], 120, "growing node 1 gives exactly what is planned")
-    check_equal(pool(0, "surplus_hugepages"), surplus, "and leaves node 0 alone")
+    # The count of the whole host is straightened first, which makes the surplus pages in use persistent.
+    check_equal(pools()[0], SQUATTED, "and leaves node 0 what it has")
+    check(pool(0, "surplus_hugepages") in (0, surplus), "of one kind or the other", surplus)
     check_equal(instance("sixth")["verdict"], "ready", "sixth is ready")
 
 
