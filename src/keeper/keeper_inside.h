@@ -165,9 +165,9 @@ Status *keeper_judge_seen(const Keeper *keeper, Arena *arena, const Look *seen);
  * keeper->fault says whether that look could be made. */
 bool keeper_take_parts(Keeper *keeper);
 
-/* Keeps UNIT to COUNT from now on; false: it cannot be kept to that. */
-bool keeper_limit_unit(const Keeper *keeper, Arena *arena, const char *unit,
-                       const PageCount *count);
+/* Keeps the control group GROUP of a unit to COUNT from now on; false: it cannot be kept to that. */
+bool keeper_limit_group(const Keeper *keeper, Arena *arena, const char *group,
+                        const PageCount *count);
 
 /* Who is more important than PLANNED, which has a part, and short; NULL: nobody. */
 const PlanInstance *keeper_find_short_before(const Plan *plan, const PlanInstance *planned);

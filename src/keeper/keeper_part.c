@@ -78,13 +78,12 @@ static const UnitCharge *charge_of(const Look *look, const LedgerHold *hold) {
         return unit ? unit_use_charge(unit, hold->granted.page_size_bytes) : NULL;
 }
 
-bool keeper_limit_unit(const Keeper *keeper, Arena *arena, const char *unit,
-                       const PageCount *count) {
-        const char *group = unit_cgroup_find(keeper->root, arena, unit);
+bool keeper_limit_group(const Keeper *keeper, Arena *arena, const char *group,
+                        const PageCount *count) {
         PageCounts limits = {};
 
         *vec_push(arena, &limits) = *count;
-        return group && cgroup_limit_set(keeper->root, arena, group, &limits).kind == REASON_NONE;
+        return cgroup_limit_set(keeper->root, arena, group, &limits).kind == REASON_NONE;
 }
 
 static bool take_part(Keeper *keeper, const PlanInstance *planned) {
@@ -99,10 +98,11 @@ static bool take_part(Keeper *keeper, const PlanInstance *planned) {
                 div_round_up(missing_bytes(look, &keeper->asked.config->host, planned, hold),
                              hold->granted.page_size_bytes);
         uint64_t left = MAX(charge->reserved_pages, sub_floored(granted, missing));
+        const char *group =
+                missing > 0 ? unit_cgroup_find(keeper->root, keeper->look_arena, hold->unit) : NULL;
 
-        if (left == granted ||
-            !keeper_limit_unit(keeper, keeper->look_arena, hold->unit,
-                               &(PageCount){hold->granted.page_size_bytes, left}))
+        if (!group || !keeper_limit_group(keeper, keeper->look_arena, group,
+                                          &(PageCount){hold->granted.page_size_bytes, left}))
                 return false;
         host_use_read_unit(keeper->root, keeper->look_arena, look->use, look->topology, hold->unit);
         charge = charge_of(look, hold);

@@ -119,7 +119,7 @@ static void lower_limit(const Keeper *keeper, Arena *arena, const char *unit,
                           &bytes) < 0 ||
             !hugetlb_limit_is_limit(bytes) || bytes / count->page_size_bytes <= count->pages)
                 return;
-        keeper_limit_unit(keeper, arena, unit, count);
+        keeper_limit_group(keeper, arena, group, count);
 }
 
 /* What INSTANCE's unit was let start with settles at what it has mapped, where it will map no more than was SEEN just now;
