@@ -305,9 +305,25 @@ static void keep_likely(Maker *maker) {
 
 /* ---- whoever it is ---- */
 
+/* An estimate says who may have mapped the pages, not who has. As many as all uncounted units lack together, each of
+ * them may lack. */
+static void bound_owed(Maker *maker) {
+        uint64_t lacking_pages = 0;
+
+        VEC_FOREACH(row, &maker->promises->list)
+                if (row->unit && !row->is_counted)
+                        lacking_pages = add_saturated(lacking_pages, row->owed_pages);
+        VEC_FOREACH(row, &maker->promises->list)
+                row->owed_most_pages = row->unit && !row->is_counted
+                                               ? MIN(row->owed_most_pages, lacking_pages)
+                                               : row->owed_pages;
+}
+
 /* All of the first kind first: nobody's estimate is to take what is more likely another's. */
 static void estimate_uncounted(Maker *maker) {
         maker->promised_left = maker->unknown_left;
+        VEC_FOREACH(row, &maker->promises->list)
+                row->owed_most_pages = budget_of(row);
         leave_all(maker);
         keep_likely(maker);
         for (int pass = 0; pass < 2; pass++)
@@ -338,20 +354,7 @@ static void estimate_uncounted(Maker *maker) {
                 maker->promised_left -= more;
         }
         maker->promises->others_promised_pages += maker->promised_left;
-}
-
-/* An estimate says who may have mapped the pages, not who has. As many as all uncounted units lack together, each of
- * them may lack. */
-static void bound_owed(Maker *maker) {
-        uint64_t lacking_pages = 0;
-
-        VEC_FOREACH(row, &maker->promises->list)
-                if (row->unit && !row->is_counted)
-                        lacking_pages = add_saturated(lacking_pages, row->owed_pages);
-        VEC_FOREACH(row, &maker->promises->list)
-                row->owed_most_pages = row->unit && !row->is_counted
-                                               ? MIN(row->owed_most_pages, lacking_pages)
-                                               : row->owed_pages;
+        bound_owed(maker);
 }
 
 Promises promises_make(Arena *arena, const Topology *topology, size_t size,
@@ -400,10 +403,7 @@ Promises promises_make(Arena *arena, const Topology *topology, size_t size,
                                 add_mount(&maker, mount);
                         }
         promises.unknown_pages = maker.unknown_left;
-        VEC_FOREACH(row, &promises.list)
-                row->owed_most_pages = budget_of(row);
         estimate_uncounted(&maker);
-        bound_owed(&maker);
         promises.others_used = maker.used_left;
         /* Counts that do not belong together make pages of units look like others'. */
         for (size_t i = 0; use && use->is_moving && i < topology->n_nodes; i++)
