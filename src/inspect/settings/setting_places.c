@@ -24,6 +24,7 @@ typedef struct Place {
                 files; /* patterns; relative ones are below each prefix, and the first of a name counts */
         const char *runs;  /* who does, to be read behind the line; NULL: the unit */
         bool has_commands; /* the scripts that they run are looked at, too */
+        bool is_sysfs;     /* values are read by the format of sysfs.conf(5) */
 } Place;
 
 static const Place places[] = {
@@ -35,7 +36,8 @@ static const Place places[] = {
          "the kernel gets it from the next boot on", false},
         {"modprobe.d", "modprobe.d/*.conf", "modprobe applies it", true},
         {"udev's rules", "udev/rules.d/*.rules", "udev applies it", true},
-        {"sysfs.conf", "/etc/sysfs.conf /etc/sysfs.d/*.conf", "sysfsutils applies it", false},
+        {"sysfs.conf", "/etc/sysfs.conf /etc/sysfs.d/*.conf", "sysfsutils applies it", false,
+         .is_sysfs = true},
         {"units with their drop-ins",
          "systemd/system/*.service systemd/system/*.socket systemd/system/*.d/*.conf", NULL, true},
         {"rc.local", "/etc/rc.local /etc/rc.d/rc.local /etc/rc.d/boot.local /etc/local.d/*.start",
@@ -150,9 +152,8 @@ static const char *unit_of(Arena *arena, const char *path) {
 }
 
 static void look_in(Search *search, const Place *place, const char *path) {
-        bool is_sysfs = text_starts_with(path, "/etc/sysfs.");
         const Reader reader = {
-                .source = is_sysfs ? SETTING_SOURCE_SYSFS : SETTING_SOURCE_SCRIPT,
+                .source = place->is_sysfs ? SETTING_SOURCE_SYSFS : SETTING_SOURCE_SCRIPT,
                 .runs = place->runs ? place->runs
                                     : arena_printf(search->arena, "%s runs it",
                                                    unit_of(search->arena, path)),
