@@ -23,12 +23,18 @@ for device in /sys/block/nvme*; do
     fi
 done
 [ -n "$payload" ] || fail "no payload"
-unpack() {
-    tar --extract --keep-directory-symlink --no-overwrite-dir --file "$payload" --directory /
-}
-# Where the disk is full, the blocks of files that are replaced come back with the journal's next commit.
-unpack || { sync && unpack; } || fail "cannot unpack the payload"
+# A scenario that keeps its disk full does so with /filler, which makes room for the payload and takes it back. What
+# is freed can be used again once the file system's journal has committed it.
+if [ -e /filler ]; then
+    truncate --size=-1M /filler && sync || fail "cannot make room for the payload"
+fi
+tar --extract --keep-directory-symlink --no-overwrite-dir --file "$payload" --directory / ||
+    fail "cannot unpack the payload"
 sh /vm/prepare || fail "cannot prepare the boot"
+if [ -e /filler ]; then
+    dd if=/dev/zero bs=4k oflag=append conv=notrunc of=/filler 2>/dev/null
+    sync
+fi
 
 mount -o remount,ro /dev/root / || fail "the root file system stays writable"
 umount /sys /proc
