@@ -24,7 +24,7 @@ typedef VEC(const char *) SourceNames;
 /* A variable of an environment, or of a script. */
 typedef struct Variable {
         const char *name;
-        const char *value;  /* of a script it may be unknown, in part too (read/script/shell.h) */
+        const char *value;  /* of a script it may be unknown, in part too (read/shell_words.h) */
         const char *origin; /* "FILE:LINE" of the last assignment; NULL: not kept */
 } Variable;
 

@@ -274,7 +274,8 @@ static void read_scripts(Search *search) {
         while (paths && (word = text_next_word(search->arena, &paths, " "))) {
                 const char *path = below_script(search, word);
 
-                path = path ? jvm_script_expand(&search->script, path) : "";
+                path = path ? shell_take_word(search->arena, &path, " ", &search->script.variables)
+                            : "";
                 if (source_names_have(&names, text_base_name(path)) || *path != '/' ||
                     !is_there(search, path))
                         continue;
@@ -428,11 +429,11 @@ static const char *add_product(Search *search) {
 
         search->directory = find_directory(search);
         if (product->directory_variable && search->directory)
-                jvm_script_set(&search->script, product->directory_variable, search->directory,
-                               NULL);
+                jvm_script_set(&search->script,
+                               &(Variable){product->directory_variable, search->directory, NULL});
         if (product->before) {
                 add_variable(search, product->before);
-                jvm_script_set(&search->script, product->before, "", NULL);
+                jvm_script_set(&search->script, &(Variable){product->before, "", NULL});
         }
         const char *wrong = add_product_files(search);
 
@@ -508,7 +509,9 @@ static const char *gather_jvm(Arena *arena, const EngineTarget *target, const So
                 .ret = ret,
         };
 
-        search.script = (JvmScript){.arena = arena, .sources = sources, .unit = search.unit};
+        search.script = (JvmScript){.arena = arena, .sources = sources};
+        if (search.unit)
+                search.script.variables = unit_file_variables(arena, search.unit, sources);
         ret->problems = diags_in(arena);
         ret->user = target->user ? target->user : unit_file_value(search.unit, "Service", "User");
         if (search.unit) {

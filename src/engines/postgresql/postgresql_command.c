@@ -2,6 +2,7 @@
 #include "engines/postgresql/postgresql_command.h"
 
 #include "base/text.h"
+#include "read/shell_words.h"
 
 #include <string.h>
 
@@ -81,33 +82,13 @@ static const char *add_options(const Reading *reading, const char *const *words,
         return NULL;
 }
 
-/* ---- words as a shell takes them apart ---- */
-
-static const char *take_shell_word(Arena *arena, const char **string) {
-        Text word = text_in(arena);
-        const char *at = *string + strspn(*string, " \t\n");
-        char quote = '\0';
-
-        if (!*at)
-                return NULL;
-        for (; *at && (quote || !strchr(" \t\n", *at)); at++) {
-                if (*at == '\\' && at[1] && (!quote || (quote == '"' && strchr("\"\\$`", at[1]))))
-                        text_add_n(&word, ++at, 1);
-                else if (quote ? *at == quote : *at == '"' || *at == '\'')
-                        quote = quote ? '\0' : *at;
-                else
-                        text_add_n(&word, at, 1);
-        }
-        *string = at;
-        return text_string(&word);
-}
-
 static const char *add_line(const Reading *reading, const char *line) {
+        static const char whitespace[] = " \t\n";
         SourceNames words = {};
-        const char *word;
 
-        while (words.n < WORDS_MAX && (word = take_shell_word(reading->arena, &line)))
-                *vec_push(reading->arena, &words) = word;
+        while (words.n < WORDS_MAX && *(line += strspn(line, whitespace)))
+                *vec_push(reading->arena, &words) =
+                        shell_take_word(reading->arena, &line, whitespace, NULL);
         return add_options(reading, words.items, words.n);
 }
 

@@ -3,6 +3,7 @@
 /* What shell scripts set, as far as that is plain. */
 
 #include "engines/jvm/jvm_script.h"
+#include "read/unit_file.h"
 #include "support/sources.h"
 #include "support/testing.h"
 
@@ -14,9 +15,10 @@ static JvmScript read(Arena *arena, const char *text) {
                  "[Service]\nEnvironment=HOME_OF=/opt/app GIVEN=1g\n"},
         };
         const Sources *sources = test_sources(arena, files, ARRAY_LEN(files));
+        const UnitFile *unit = unit_file_read(arena, sources, "app.service");
         JvmScript script = {.arena = arena,
                             .sources = sources,
-                            .unit = unit_file_read(arena, sources, "app.service")};
+                            .variables = unit_file_variables(arena, unit, sources)};
 
         assert_int_equal(jvm_script_read(&script, "/s.sh"), 0);
         return script;
@@ -43,22 +45,23 @@ static void test_assignments(void **state) {
                  "from-file"},
                 {". /none\nX=1\n", "1"},
                 /* What is set where nothing was. */
-                {"if [ -z \"$X\" ]; then\n  X=1\n  X=2\nelse\n  X=3\nfi\n", "2"},
-                {"if [ \"x$GIVEN\" = \"x\" ]; then\n  X=1\nelse\n  X=3\nfi\n", "3"},
-                {"if [ -z \"$GIVEN\" ]\nthen\nX=1\nfi\n", ""},
+                {"if [ -z \"$X\" ]; then\n  X=1\n  X=2\nfi\n", "2"},
+                {"X=1\nif [ \"x$X\" = \"x\" ]\nthen\n  X=3\nfi\n", "1"},
                 {"if [ -z \"$X\" ]; then X=1; fi\nY=2\n", ""},
-                {"if [ -z \"$NONE\" ]; then\n if [ -f /x ]; then\n  :\n fi\n X=1\nfi\n", "1"},
+                {"if [ -z \"$X\" ]; then\n if [ -f /x ]; then\n  :\n fi\n X=1\nfi\n", "1"},
                 /* What only a shell knows. */
                 {"if [ -f /x ]; then\n  X=\"1 $GIVEN\"\nfi\n", "!1 "},
                 {"if [ ! -z \"$X\" ]; then\nX=1\nfi\n", "!1"},
                 {"if [ -z \"$X\" -a -f /x ]; then\nX=1\nfi\n", "!1"},
                 {"if [ -z \"$X\" ]; then\n:\nelif true; then\nX=1\nfi\n", "!1"},
+                {"if [ -z \"$X\" ]; then\n  X=1\nelse\n  X=3\nfi\n", "!31"},
+                {"if [ -z \"$NONE\" ]; then\n  X=1\nfi\n", "!1"},
                 {"case $1 in\n a)\n X=1 ;;\nesac\n", "!1"},
                 {"f() {\n X=1\n}\n", "!1"},
                 {"f()\n{\n X=1\n}\nX=2\n", "!12"},
                 {"for a in b; do\nX=1\ndone\nX=2\n", "!12"},
                 {"fi\ndone\n}\nelse\nX=1\n", "1"},
-                {"X=\"never closed\n", "never closed"},
+                {"X=\"never closed\n", "never closed\n"},
         };
 
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
