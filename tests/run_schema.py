@@ -34,8 +34,9 @@ HERE = pathlib.Path(__file__).resolve().parent
 SCHEMAS = HERE.parent / "schema"
 COMMON = "common.json"
 OF_HOSTS = ["report", "status", "status --all", "plan", "verify", "metrics", "check", "cmdline", "import", "size",
-            "snapshot /dev/shm/@", "size generic -c memory=1G", "size mongodb"]
-OF_INSTANCES = ["status", "verify", "explain", "fit", "wait"]
+            "snapshot /dev/shm/@", "size generic -c memory=1G", "size mongodb",
+            "size postgresql --pages=1000", "size mongodb --memory=8G"]
+OF_INSTANCES = ["status", "verify", "explain", "size", "wait"]
 
 
 def read(verb: str) -> str:

@@ -24,7 +24,7 @@ function __hugeplanctl_settings
     end
 end
 
-set -l verbs status plan verify metrics report check cmdline explain size fit import wait learn reload release snapshot
+set -l verbs status plan verify metrics report check cmdline explain size import wait learn reload release snapshot
 set -l no_verb "not __fish_seen_subcommand_from $verbs"
 
 complete -c hugeplanctl -f
@@ -36,16 +36,15 @@ complete -c hugeplanctl -n $no_verb -a report -d 'all of this as one page for a 
 complete -c hugeplanctl -n $no_verb -a check -d 'look for what will hurt on this host, or for mistakes in files'
 complete -c hugeplanctl -n $no_verb -a cmdline -d 'what the kernel command line should say for gigantic pages'
 complete -c hugeplanctl -n $no_verb -a explain -d 'how the size of an instance comes about'
-complete -c hugeplanctl -n $no_verb -a size -d 'what-if: pages for given settings'
+complete -c hugeplanctl -n $no_verb -a size -d 'pages for given settings, or the largest buffers for pages at hand'
 complete -c hugeplanctl -n $no_verb -a import -d 'drop-ins for the databases found and for what others set today'
-complete -c hugeplanctl -n $no_verb -a fit -d 'the largest shared_buffers or SGA for the pages at hand'
 complete -c hugeplanctl -n $no_verb -a wait -d 'wait until an instance has its pages'
 complete -c hugeplanctl -n $no_verb -a reload -d 'read the configuration anew and apply the difference'
 complete -c hugeplanctl -n $no_verb -a learn -d 'find out what an instance needs, before its database starts'
 complete -c hugeplanctl -n $no_verb -a release -d 'give back the free pages of an instance'
 complete -c hugeplanctl -n $no_verb -a snapshot -d 'what hugeplan uses of this host, as an archive'
 
-complete -c hugeplanctl -n '__fish_seen_subcommand_from status verify explain fit wait learn release' -a '(__hugeplanctl_instances)'
+complete -c hugeplanctl -n '__fish_seen_subcommand_from status verify explain size wait learn release' -a '(__hugeplanctl_instances)'
 complete -c hugeplanctl -n '__fish_seen_subcommand_from check snapshot metrics report' -F
 complete -c hugeplanctl -n '__fish_seen_subcommand_from size' -a '(__hugeplanctl_engines)'
 
@@ -66,7 +65,9 @@ complete -c hugeplanctl -n '__fish_seen_subcommand_from wait' -l restart -d 'its
 complete -c hugeplanctl -n '__fish_seen_subcommand_from size' -s c -x -a '(__hugeplanctl_settings)' -d 'a setting of the engine'
 complete -c hugeplanctl -n '__fish_seen_subcommand_from size' -l page-size -x -a '2M 1G' -d 'instead of the default'
 complete -c hugeplanctl -n '__fish_seen_subcommand_from size' -l engine-version -x -d 'version of the engine'
+complete -c hugeplanctl -n '__fish_seen_subcommand_from size' -l pages -x -d 'what so many pages hold'
+complete -c hugeplanctl -n '__fish_seen_subcommand_from size' -l memory -x -d 'what pages of so much memory hold'
 complete -c hugeplanctl -n '__fish_seen_subcommand_from import' -l write -d 'create the files'
 complete -c hugeplanctl -n '__fish_seen_subcommand_from reload' -l force -d 'even if an instance that stands falls'
-complete -c hugeplanctl -n '__fish_seen_subcommand_from plan check cmdline explain fit' -l draft -r \
+complete -c hugeplanctl -n '__fish_seen_subcommand_from plan check cmdline explain size' -l draft -r \
     -a '(__fish_complete_directories)' -d 'as if its files were in /etc/hugeplan.d'

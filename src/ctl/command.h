@@ -32,6 +32,7 @@ typedef struct Command {
         VEC(const char *) settings; /* -c NAME=VALUE */
         const char *page_size;      /* --page-size= */
         const char *engine_version; /* --engine-version= */
+        const char *pages, *memory; /* --pages=, --memory= */
         bool has_timeout;           /* --timeout= */
         uint64_t timeout_usec;
         const char *template;  /* --template=; NULL: the installed one */

@@ -43,6 +43,7 @@ static int print_help(Command *command UNUSED, const char *value UNUSED) {
              "  -c NAME=VALUE            with size: a setting of the engine (repeatable)\n"
              "  --page-size=SIZE         with size: instead of the host's default\n"
              "  --engine-version=V       with size: the engine's version\n"
+             "  --pages=N, --memory=SIZE with size: the largest buffers or heap that so much holds\n"
              "  --no-pager               accepted; nothing is ever paged\n"
              "  --help, --version\n"
              "\n"
@@ -105,6 +106,8 @@ static const struct {
         {"no-pager", no_argument},
         {"page-size", required_argument, .text = offsetof(Command, page_size)},
         {"engine-version", required_argument, .text = offsetof(Command, engine_version)},
+        {"pages", required_argument, .text = offsetof(Command, pages)},
+        {"memory", required_argument, .text = offsetof(Command, memory)},
         {"timeout", required_argument, .take = take_timeout},
         {"template", required_argument, .text = offsetof(Command, template)},
         {"all", no_argument, offsetof(Command, is_all)},

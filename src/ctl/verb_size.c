@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* `size`: what if a database had these settings? */
+/* `size`: the pages that a database with these settings needs; and the other way round, how large its main setting may
+ * be so that a number of pages holds it. */
 #include "base/json.h"
 #include "base/table.h"
 #include "base/text.h"
 #include "ctl/verbs.h"
+#include "demand/learned.h"
 #include "host/probe.h"
+#include "inspect/gather.h"
 #include "model/exit_code.h"
+#include "plan/fit.h"
 #include "render/render_explain.h"
 #include "runtime/log.h"
 
@@ -100,33 +104,197 @@ static void print_engines(Command *command) {
         json_decref(json);
 }
 
-int verb_size(Command *command) {
-        const char *name = command->n_arguments > 0 ? command->arguments[0] : NULL;
-        const Engine *engine = name ? engine_find(name) : NULL;
-        Settings settings = {};
-        Sizing sizing;
+/* ---- the other way round ---- */
+
+/* What a setting is looked for: the settings that stay as they are, and whose they are. */
+typedef struct Goal {
+        Command *command;
+        const Engine *engine;
+        const InstanceConfig *instance; /* NULL: of none */
+        Settings settings;
         uint64_t page_size_bytes;
+} Goal;
 
-        if (!name) {
-                print_engines(command);
-                return EXIT_DONE;
-        }
-        if (!engine) {
-                log_line(LOG_ERR, "%s; 'hugeplanctl size' lists those there are",
-                         engine_refuse(command->arena, name));
-                return EXIT_USAGE;
-        }
-        const Topology *topology = probe_topology(command->root, command->arena);
+/* A number of pages, and what fits into them. */
+typedef struct Room {
+        const char *what;
+        const char *id; /* in JSON */
+        uint64_t pages;
+        Fit fit;
+        const char *wrong;
+} Room;
 
-        settings_add_cpus(command->arena, &settings, topology->n_cpus);
-        settings_add_base_page(command->arena, &settings, topology->base_page_bytes);
-        if (size_page_size(command, topology, &page_size_bytes) < 0 ||
-            size_settings(command, &settings) < 0)
+/* By --pages= or --memory=; *RET is 0 without both. */
+static int asked_pages(const Command *command, uint64_t page_size_bytes, uint64_t *ret) {
+        const char *pages = command->pages, *memory = command->memory;
+        uint64_t bytes = 0;
+
+        *ret = 0;
+        if (!pages && !memory)
+                return 0;
+        if (pages && !memory && parse_u64(pages, ret) == 0 && *ret > 0)
+                return 0;
+        if (memory && !pages && parse_size_bytes(memory, &bytes) == 0 && bytes >= page_size_bytes) {
+                *ret = bytes / page_size_bytes;
+                return 0;
+        }
+        log_line(
+                LOG_ERR,
+                "write either --pages=NUMBER or --memory=SIZE, as --memory=64G, for a page at least");
+        return -EINVAL;
+}
+
+/* The database's own settings as far as its files can be read. */
+static Settings read_settings(Command *command, const InstanceConfig *config,
+                              const char **ret_why_not) {
+        OwnerGatherer owner = gather_as_owner(command->root);
+        EngineTarget target = figures_target(config, NULL);
+        Figures figures = {};
+
+        if (!config->engine->has_auto) {
+                *ret_why_not = arena_printf(command->arena, "%s's files are not read",
+                                            config->engine->title);
+                return (Settings){};
+        }
+        owner.gatherer.gather(&owner.gatherer, command->arena, config->engine, &target, NULL, 0,
+                              &figures);
+        *ret_why_not = figures.items[0].wrong;
+        return *ret_why_not ? (Settings){} : figures.items[0].gathered->settings;
+}
+
+static uint64_t pages_possible(Command *command, const Look *look, uint64_t page_size_bytes) {
+        const PlanInput input = {
+                .host = &look->config->host,
+                .demand = demand_compute(command->arena, look->config, look->topology,
+                                         &look->figures),
+                .topology = look->topology,
+                .ledger = look->ledger,
+                .use = look->use,
+        };
+
+        return fit_pages(command->arena, &input, command->arguments[0], page_size_bytes);
+}
+
+static void print_rooms(const Goal *goal, const Room *rooms, size_t n) {
+        Command *command = goal->command;
+        Arena *arena = command->arena;
+        const char *setting = goal->engine->memory_setting;
+        Table *table = table_new(arena, arena_printf(arena, ">PAGES|OF|>%s|WITH", setting));
+        Text text = text_in(arena);
+
+        if (command->json != JSON_OFF) {
+                json_t *list = ARRAY_TO_JSON(
+                        room, rooms, n,
+                        json_pack("{ss so ss? so ss?}", "room", room->id, "pages",
+                                  count_to_json(room->pages), "value", room->fit.value, "bytes",
+                                  count_to_json(room->fit.value_bytes), "reason", room->wrong));
+
+                print_json(command,
+                           json_pack("{ss? ss ss? so so}", "name",
+                                     goal->instance ? goal->instance->name : NULL, "engine",
+                                     goal->engine->name, "setting", setting, "pageSizeBytes",
+                                     count_to_json(goal->page_size_bytes), "fits", list));
+                return;
+        }
+        ARRAY_FOREACH(room, rooms, n) {
+                table_add(table, format_count(arena, room->pages));
+                table_add(table, format_page_size(arena, goal->page_size_bytes));
+                table_add(table, room->wrong ? "-" : room->fit.value);
+                table_add(table, room->what);
+        }
+        table_print(table, &text, "", command->render.is_colored);
+        fputs(text.string, stdout);
+}
+
+/* What the server itself, or what was seen of it, makes of PAGES that the rule asks for. */
+static uint64_t pages_by_rule(const Goal *goal, uint64_t pages) {
+        return goal->instance ? learned_by_rule(goal->instance, goal->page_size_bytes, pages)
+                              : pages;
+}
+
+/* Whose the figures of ROOM are. */
+static void say_how_exact(const Goal *goal, const Room *room) {
+        enum { PART = 1 << 20 };
+        Arena *arena = goal->command->arena;
+        uint64_t part = pages_by_rule(goal, PART);
+        const Sizing *sizing = &room->fit.sizing;
+
+        if (!sizing->is_exact && sizing->caveat)
+                log_line(LOG_NOTICE, "by the rule: %s", sizing->caveat);
+        if (part < PART)
+                log_line(
+                        LOG_NOTICE,
+                        "%s was found to take %s for each 100 pages of the rule, which is allowed for",
+                        goal->instance->name,
+                        format_count(arena, div_round_up((uint64_t) PART * 100, part)));
+}
+
+/* WHY_NOT: why the other settings are not the database's own; NULL: they are, or they were given. */
+static int solve(const Goal *goal, Room *rooms, size_t n, const char *why_not) {
+        const Engine *engine = goal->engine;
+
+        ARRAY_FOREACH(room, rooms, n)
+                room->wrong = fit_setting(goal->command->arena, engine, engine_formula(engine),
+                                          &goal->settings, goal->page_size_bytes,
+                                          pages_by_rule(goal, room->pages), &room->fit);
+        const Room *fitting = ARRAY_FIND(room, rooms, n, !room->wrong);
+
+        if (goal->command->json != JSON_OFF || fitting)
+                print_rooms(goal, rooms, n);
+        if (!fitting) {
+                log_line(LOG_ERR, "%s: %s", goal->command->arguments[0], rooms[n - 1].wrong);
+                return EXIT_FAILED;
+        }
+        if (why_not)
+                log_line(LOG_NOTICE, "all other settings are taken at their defaults: %s", why_not);
+        say_how_exact(goal, fitting);
+        return EXIT_DONE;
+}
+
+/* For the pages it has and could have, or for those that are asked for. */
+static int size_of_instance(Command *command) {
+        const char *name = command->arguments[0], *why_not;
+        const Look *look = local_load(command);
+        const PlanInstance *planned = plan_find(look->plan, name);
+        const InstanceConfig *config = planned->demand->config;
+        Goal goal = {.command = command, .engine = config->engine, .instance = config};
+        uint64_t asked;
+
+        if (config->refusal) {
+                log_line(LOG_ERR, "%s: %s", name, diag_format(command->arena, config->refusal));
+                return EXIT_FAILED;
+        }
+        goal.page_size_bytes = planned->page_size_bytes > 0 ? planned->page_size_bytes
+                               : config->page_sizes[0] > 0
+                                       ? config->page_sizes[0]
+                                       : look->topology->default_page_size_bytes;
+        if (goal.page_size_bytes == 0) {
+                log_line(LOG_ERR, "%s: this kernel has no huge pages", name);
+                return EXIT_FAILED;
+        }
+        if (asked_pages(command, goal.page_size_bytes, &asked) < 0)
                 return EXIT_USAGE;
-        if (!engine->reserves)
-                return size_of_nothing(command, engine, page_size_bytes);
-        const char *wrong =
-                engine_size(engine, command->arena, &settings, page_size_bytes, &sizing);
+        goal.settings = read_settings(command, config, &why_not);
+        settings_add_cpus(command->arena, &goal.settings, look->topology->n_cpus);
+        settings_add_base_page(command->arena, &goal.settings, look->topology->base_page_bytes);
+        demand_add_version(command->arena, config, &goal.settings);
+        Room rooms[] = {
+                {"the pages it has", "granted", planned->pages_granted},
+                {"the most that this host could give it now", "possible",
+                 asked > 0 ? 0 : pages_possible(command, look, goal.page_size_bytes)},
+        };
+
+        if (asked > 0)
+                rooms[0] = (Room){"the pages asked for", "asked", asked};
+        return solve(&goal, rooms, asked > 0 ? 1 : ARRAY_LEN(rooms), why_not);
+}
+
+/* ---- of an engine ---- */
+
+static int size_of_settings(Command *command, const Engine *engine, const Settings *settings,
+                            uint64_t page_size_bytes) {
+        Sizing sizing;
+        const char *wrong = engine_size(engine, command->arena, settings, page_size_bytes, &sizing);
 
         if (wrong) {
                 log_line(LOG_ERR, "%s", wrong);
@@ -141,4 +309,50 @@ int verb_size(Command *command) {
                 fputs(render_sizing(command->arena, &sizing, &command->render), stdout);
         }
         return EXIT_DONE;
+}
+
+static int size_of_engine(Command *command, const Engine *engine) {
+        const Topology *topology = probe_topology(command->root, command->arena);
+        Goal goal = {.command = command, .engine = engine};
+        uint64_t asked;
+
+        settings_add_cpus(command->arena, &goal.settings, topology->n_cpus);
+        settings_add_base_page(command->arena, &goal.settings, topology->base_page_bytes);
+        if (size_page_size(command, topology, &goal.page_size_bytes) < 0 ||
+            size_settings(command, &goal.settings) < 0 ||
+            asked_pages(command, goal.page_size_bytes, &asked) < 0)
+                return EXIT_USAGE;
+        Room room = {"the pages asked for", "asked", asked};
+
+        return asked > 0 ? solve(&goal, &room, 1, NULL)
+               : !engine->reserves
+                       ? size_of_nothing(command, engine, goal.page_size_bytes)
+                       : size_of_settings(command, engine, &goal.settings, goal.page_size_bytes);
+}
+
+/* Many instances are called as their engine is: what is asked of settings is asked of that. */
+static bool is_of_instance(Command *command, const Engine *engine) {
+        bool has_settings = command->settings.n > 0 || command->engine_version ||
+                            command->page_size;
+        const InstanceConfig *instance =
+                has_settings ? NULL : config_find(read_config(command), command->arguments[0]);
+
+        return instance && (!engine || (!instance->refusal && instance->engine->memory_setting));
+}
+
+int verb_size(Command *command) {
+        const char *name = command->n_arguments > 0 ? command->arguments[0] : NULL;
+        const Engine *engine = name ? engine_find(name) : NULL;
+
+        if (!name) {
+                print_engines(command);
+                return EXIT_DONE;
+        }
+        if (is_of_instance(command, engine))
+                return size_of_instance(command);
+        if (engine)
+                return size_of_engine(command, engine);
+        log_line(LOG_ERR, "%s, and no instance of that name; 'hugeplanctl size' lists the engines",
+                 engine_refuse(command->arena, name));
+        return EXIT_USAGE;
 }

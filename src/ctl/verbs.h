@@ -26,7 +26,6 @@ extern const size_t n_verbs;
 int verb_check(Command *command);
 int verb_cmdline(Command *command);
 int verb_explain(Command *command);
-int verb_fit(Command *command);
 int verb_import(Command *command);
 int verb_learn(Command *command);
 int verb_metrics(Command *command);

@@ -42,7 +42,7 @@ static void look_at_all(const Command *command) {
                 look(command, host_looks[i], NULL);
         ARRAY_FOREACH(instance, config->instances, config->n_instances) {
                 look(command, verb_explain, instance->name);
-                look(command, verb_fit, instance->name);
+                look(command, verb_size, instance->name);
         }
 }
 

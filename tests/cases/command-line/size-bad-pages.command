@@ -1,0 +1,1 @@
+size oracle --pages=1,000

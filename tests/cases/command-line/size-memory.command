@@ -1,0 +1,1 @@
+size postgresql --memory=64G -c max_connections=500

@@ -1,0 +1,1 @@
+--json=short size mysql --pages=1000 --page-size=1G

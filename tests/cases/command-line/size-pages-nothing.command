@@ -1,0 +1,1 @@
+size mongodb --pages=4

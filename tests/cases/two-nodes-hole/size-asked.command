@@ -1,0 +1,1 @@
+size pg-main --memory=1G
