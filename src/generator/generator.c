@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* hugeplan-generator: makes each database unit wait for its own reservation, and mounts of huge pages
- * for those that take them so; says as whom our units ask a database how much it needs, and which one they look at.
+ * for those that take them so.
  *
  * systemd.generator(7): runs before any unit is loaded, beside the other generators, with nothing
  * but the root file system. systemd does not act on its exit code, and since 254 a crash takes the other
@@ -130,7 +130,7 @@ static const char *find_wanted_daemon(Arena *arena, const Root *root, const Conf
 typedef struct Wanted {
         const Config *config;
         const char *daemon; /* NULL: a boot does without it */
-        Dropins dropins;    /* of units that wait, and of our own */
+        Dropins dropins;    /* of units that wait */
         MountUnits mounts;
         Diags obstacles; /* to other mounts */
         ReadFault fault; /* of what was read for it; error 0: none */
@@ -213,8 +213,7 @@ static const char usage[] =
         "hugeplan-generator [--root=DIR] NORMAL-DIR [EARLY-DIR LATE-DIR]\n"
         "\n"
         "Writes UNIT.d/" NAME_DROPIN " into NORMAL-DIR for every unit named in /etc/hugeplan.d,\n"
-        "so that the unit waits for its own huge pages, a mount unit for every Mount=, and as whom\n"
-        "a database with Memory=auto is asked.\n"
+        "so that the unit waits for its own huge pages, and a mount unit for every Mount=.\n"
         "Called by systemd; see hugepland(8).";
 
 int main(int argc, char **argv) {
