@@ -212,9 +212,8 @@ def _existing_directory(text: str) -> Path:
 def _package_directory(text: str) -> Path:
     path = _existing_directory(text)
     for age in PACKAGE_AGES:
-        for kind, pattern in PACKAGE_FILES.items():
-            if not package_file(path, age, kind):
-                raise argparse.ArgumentTypeError(f"{text}/{age} does not hold one {pattern}")
+        if not package_file(path, age, "deb"):
+            raise argparse.ArgumentTypeError(f"{text}/{age} does not hold one {PACKAGE_FILES['deb']}")
     return path
 
 
