@@ -52,11 +52,20 @@ typedef struct ImportPages {
         uint64_t rest_pages; /* reserved for others: what is set beyond that, or what they use now, if that is more */
 } ImportPages;
 
+/* More than the host's nodes can give together. */
+typedef struct ImportExcess {
+        uint64_t wanted_bytes;     /* of all instances, proposed ones included; 0: they fit */
+        uint64_t most_bytes;       /* the memory of all nodes less KeepFree= */
+        const Suggestion *largest; /* of the proposed databases; NULL: none has a size */
+        uint64_t largest_pages;    /* of the default size, that the others would leave it */
+} ImportExcess;
+
 typedef struct Import {
         VEC(ImportFile) files; /* the databases that were found, then the rest by page size */
         VEC(ImportLine) lines;
         VEC(ImportPages) pages;
         const Suggestions *suggestions; /* the databases that were found */
+        ImportExcess excess;
 } Import;
 
 Import import_make(Arena *arena, const ImportInput *input);

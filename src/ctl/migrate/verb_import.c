@@ -78,6 +78,25 @@ static void print_pages(Command *command, const Import *import) {
                        format_count(arena, pages->rest_pages));
 }
 
+/* Before anything is written: what the plan would refuse. */
+static void print_excess(Command *command, const ImportExcess *excess) {
+        Arena *arena = command->arena;
+
+        if (excess->wanted_bytes == 0)
+                return;
+        printf("# This does not fit: instances and proposals come to %s, and beside KeepFree= this host has %s.\n",
+               format_size(arena, excess->wanted_bytes), format_size(arena, excess->most_bytes));
+        if (!excess->largest)
+                puts("# Take away what nobody needs: each file of this kind says what it is for.");
+        else if (excess->largest_pages == 0)
+                printf("# The others alone leave nothing for %s.\n", excess->largest->title);
+        else
+                printf("# The others leave %s pages for %s. The largest settings for so many:\n"
+                       "#   hugeplanctl size %s --pages=%" PRIu64 "\n",
+                       format_count(arena, excess->largest_pages), excess->largest->title,
+                       excess->largest->engine->name, excess->largest_pages);
+}
+
 static void print_lines(Command *command, const Import *import, ImportAction action,
                         const char *title) {
         bool is_first = true;
@@ -149,6 +168,7 @@ static void print_import(Command *command, const Topology *topology, const Impor
                 if (!command->is_writing)
                         printf("# ---- %s ----\n%s\n", file->path, file->text);
         print_pages(command, import);
+        print_excess(command, &import->excess);
         print_thp(command, topology, import);
         print_lines(command, import, IMPORT_REMOVE,
                     "# To be removed, once 'hugeplanctl status' says ready:\n");
@@ -195,7 +215,13 @@ static json_t *import_to_json(const Import *import) {
                                               "advice", line->advice));
 
         return json_pack(
-                "{so so so so so so}", "files", files, "pages", pages, "lines", lines, "databases",
+                "{so so so so so so so}", "files", files, "pages", pages, "tooLarge",
+                import->excess.wanted_bytes == 0
+                        ? json_null()
+                        : json_pack("{so so}", "wantedBytes",
+                                    count_to_json(import->excess.wanted_bytes), "mostBytes",
+                                    count_to_json(import->excess.most_bytes)),
+                "lines", lines, "databases",
                 VEC_TO_JSON(each, import->suggestions, database_to_json(each)), "lookedAt",
                 VEC_TO_JSON(
                         place, &import->suggestions->places,
