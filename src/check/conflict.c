@@ -3,6 +3,8 @@
 
 #include "base/size.h"
 #include "base/text.h"
+#include "config/instance_limits.h"
+#include "model/names.h"
 #include "model/problem.h"
 #include "plan/limits.h"
 
@@ -36,12 +38,9 @@ static const struct {
         const char *harm;
         const char *instead;
 } kind_texts[] = {
-        [SETTING_SOURCE_NR_HUGEPAGES] = {"sets the huge page pool of the whole host",
-                                         "takes pages from nodes the plan gave them to",
-                                         "hugeplan reserves per node"},
-        [SETTING_SOURCE_NR_HUGEPAGES_MEMPOLICY] = {"sets the huge page pool of the whole host",
-                                                   "takes pages from nodes the plan gave them to",
-                                                   "hugeplan reserves per node"},
+        [SETTING_SOURCE_NR_HUGEPAGES... SETTING_SOURCE_NR_HUGEPAGES_MEMPOLICY] =
+                {"sets the huge page pool of the whole host",
+                 "takes pages from nodes the plan gave them to", "hugeplan reserves per node"},
         [SETTING_SOURCE_SIZE_POOL] = {"sets the pool of a page size for the whole host",
                                       "takes pages from nodes the plan gave them to",
                                       "hugeplan reserves per node"},
@@ -54,16 +53,99 @@ static const struct {
         [SETTING_SOURCE_HUGETLB_SHM_GROUP] = {"sets the one group that may use SysV huge pages",
                                               "shuts out instances of other groups",
                                               "hugeplan sets the group"},
-        [SETTING_SOURCE_SHMMAX] = {NULL, "keeps the database from attaching its memory",
-                                   "hugeplan raises it where it has to"},
-        [SETTING_SOURCE_SHMALL] = {NULL, "keeps the database from attaching its memory",
-                                   "hugeplan raises it where it has to"},
-        [SETTING_SOURCE_THP] = {NULL, "undoes what the plan set", NULL},
-        [SETTING_SOURCE_THP_SIZE] = {NULL, "undoes what the plan set", NULL},
-        [SETTING_SOURCE_THP_OTHER] = {NULL, NULL, NULL},
-        [SETTING_SOURCE_UNCLEAR] = {NULL, NULL, NULL},
-        [SETTING_SOURCE_UNCLEAR_THP] = {NULL, NULL, NULL},
+        [SETTING_SOURCE_SHMMAX...
+                SETTING_SOURCE_SHMALL] = {NULL, "keeps the database from attaching its memory",
+                                          "hugeplan raises it where it has to"},
+        [SETTING_SOURCE_THP... SETTING_SOURCE_THP_SIZE] = {NULL, "undoes what the plan set", NULL},
+        [SETTING_SOURCE_THP_OTHER... SETTING_SOURCE_UNCLEAR_THP] = {},
 };
+
+/* ---- the group that may have System V segments ---- */
+
+/* The gid that vm.hugetlb_shm_group is to be; 0: not known. */
+static uint64_t own_group(const ConflictInput *input) {
+        CLEANUP(arena_freep) Arena *arena = arena_new();
+        const Account *own =
+                input->accounts ? account_find_group(arena, input->accounts, NAME_HUGETLB_GROUP)
+                                : NULL;
+
+        return own ? own->id : 0;
+}
+
+/* The group that the plan replaces, and that is let in by it no more; 0: none. */
+static uint64_t replaced_group(const ConflictInput *input) {
+        uint64_t own = own_group(input), now = input->topology->limits.shm_group;
+
+        return own > 0 && config_needs_group(input->config) && now != UINT64_MAX && now != own ? now
+                                                                                               : 0;
+}
+
+/* As a login has it: without what a unit adds. */
+static bool is_member(Arena *arena, const Accounts *accounts, const char *name, uint64_t gid) {
+        const Account *user = account_find_user(arena, accounts, name);
+
+        if (user && user->group_id == gid)
+                return true;
+        return VEC_ANY(group, &accounts->groups,
+                       group->id == gid &&
+                               account_has_member(arena, group, user ? user->name : name));
+}
+
+/* "oracle,db2", each once: owners of instances that need the group, have the old one and not ours. */
+static const char *find_losers(Arena *arena, const ConflictInput *input, const char *separator) {
+        uint64_t replaced = replaced_group(input), own = own_group(input);
+        Text names = text_in(arena);
+        SourceNames known = {};
+
+        for (size_t i = 0; i < input->facts->n_instances; i++) {
+                const char *name = input->facts->instances[i].owner.name;
+
+                if (!name || source_names_have(&known, name) ||
+                    !instance_needs_group(&input->config->instances[i]) ||
+                    !is_member(arena, input->accounts, name, replaced) ||
+                    is_member(arena, input->accounts, name, own))
+                        continue;
+                text_printf(&names, "%s%s", known.n > 0 ? separator : "", name);
+                *vec_push(arena, &known) = name;
+        }
+        return names.string;
+}
+
+static void judge_group(Arena *arena, const ConflictInput *input, Diags *problems) {
+        uint64_t replaced = replaced_group(input);
+
+        if (replaced == 0)
+                return;
+        const char *losers = find_losers(arena, input, ", "),
+                   *rest = find_losers(arena, input, " ");
+        Text remedy = text_in(arena);
+        const SettingSource *source =
+                setting_source_for_path(input->setting_sources, PATH_HUGETLB_SHM_GROUP,
+                                        arena_printf(arena, "%" PRIu64, replaced));
+
+        for (const char *name; rest && (name = text_next_word(arena, &rest, " "));)
+                text_printf(&remedy, "usermod -aG " NAME_HUGETLB_GROUP " %s; ", name);
+        if (!losers)
+                text_add(&remedy, "make its members members of '" NAME_HUGETLB_GROUP
+                                  "', or describe their database to hugeplan; ");
+        text_add(&remedy, source ? "and delete the line, or it comes back"
+                                 : "and whatever sets it must no longer do so");
+        diags_tell(
+                problems,
+                (Diag){.severity = losers ? SEVERITY_ERROR : SEVERITY_WARNING,
+                       .id = problem_id(PROBLEM_SHM_GROUP_REPLACED),
+                       .file = source ? source->file : PATH_HUGETLB_SHM_GROUP,
+                       .line = source ? source->line : 0,
+                       .key = source ? source->key : NULL,
+                       .remedy = remedy.string},
+                "vm.hugetlb_shm_group can name but one group: it is %s, and will be '" NAME_HUGETLB_GROUP
+                "'%s%s%s",
+                limits_group_name(arena, input->accounts, replaced),
+                losers ? ", to which the units are added. "
+                       : "; who was let in by it gets no huge pages any more",
+                losers ? losers : "",
+                losers ? " then has no huge pages for a database started by hand (ORA-27125)" : "");
+}
 
 /* ---- which ---- */
 
@@ -111,8 +193,8 @@ static bool is_conflict(const Conflict *conflict) {
                 return is_reserving(conflict->input->plan) && !setting_source_explains(entry, "0");
         case SETTING_SOURCE_HUGETLB_SHM_GROUP:
                 return limits_sysv_bytes(conflict->input->plan, false) > 0 &&
-                       !sets_group(entry, conflict->input->own_group) &&
-                       !sets_group(entry, conflict->input->replaced_group);
+                       !sets_group(entry, own_group(conflict->input)) &&
+                       !sets_group(entry, replaced_group(conflict->input));
         case SETTING_SOURCE_SHMMAX:
         case SETTING_SOURCE_SHMALL:
                 return !conflict->input->config->host.keep_shared_memory_limits &&
@@ -235,4 +317,5 @@ void conflicts_add(Arena *arena, const ConflictInput *input, Diags *problems) {
                 diags_tell(problems, diag, "%s, though another line overrules it as things are",
                            does_text(&conflict));
         }
+        judge_group(arena, input, problems);
 }

@@ -3,7 +3,6 @@
  * hugeplan-rules(7), as it will be once the plan is applied; with files only these. Changes nothing. */
 #include "base/text.h"
 #include "check/host_after.h"
-#include "check/shm_group.h"
 #include "config/config_parse.h"
 #include "ctl/observe/observe.h"
 #include "ctl/verbs.h"
@@ -190,26 +189,17 @@ static void add_units(const Check *check, Diags *problems) {
 
 /* What other programs set against the plan. */
 static void add_others(const Check *check, Diags *problems) {
-        const Account *own = account_find_group(check->arena, &check->accounts, NAME_HUGETLB_GROUP);
-        const ShmGroupInput group = {
-                .config = check->look->config,
-                .topology = check->look->topology,
-                .facts = check->facts,
-                .accounts = &check->accounts,
-                .setting_sources = check->setting_sources,
-        };
         const ConflictInput input = {
                 .config = check->look->config,
                 .topology = check->look->topology,
                 .plan = check->look->plan,
                 .thp = &check->look->host.thp,
                 .setting_sources = check->setting_sources,
-                .own_group = own ? own->id : 0,
-                .replaced_group = shm_group_replaced(&group),
+                .facts = check->facts,
+                .accounts = &check->accounts,
         };
 
         conflicts_add(check->arena, &input, problems);
-        shm_group_judge(check->arena, &group, problems);
 }
 
 /* A reload cures it, so it is no more than worth knowing; of mistakes these very files tell. */
@@ -233,7 +223,7 @@ static void read_facts(Check *check, Diags *problems) {
 
         check->accounts = accounts_for_limits(command->root, arena, config);
         check->figures = derive_figures(check->command, check->look);
-        /* What the plan leaves unsolved; of the group that it replaces check/shm_group.h tells. */
+        /* What the plan leaves unsolved; of the group that it replaces check/conflict.h tells. */
         VEC_FOREACH(problem, &check->look->host_problems.list)
                 if (!text_equals(problem->id, problem_id(PROBLEM_SHM_GROUP_REPLACED)))
                         diags_add(problems, problem);

@@ -8,8 +8,8 @@
  * they are in order, and they can be shown as text and as JSON. */
 
 #include "base/text.h"
+#include "check/conflict.h"
 #include "check/host_after.h"
-#include "check/shm_group.h"
 #include "fuzz/fuzz.h"
 #include "render/render_findings.h"
 #include "support/gatherer.h"
@@ -189,13 +189,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         if (alert.text)
                 host_facts_add_alert(arena, facts, "DB", "/alert", &alert);
         judge_units(arena, sources, config, plan, facts, &problems);
-        shm_group_judge(arena,
-                        &(ShmGroupInput){.config = config,
-                                         .topology = topology,
-                                         .facts = facts,
-                                         .accounts = &accounts,
-                                         .setting_sources = setting_sources},
-                        &problems);
+        conflicts_add(arena,
+                      &(ConflictInput){.config = config,
+                                       .topology = topology,
+                                       .plan = plan,
+                                       .thp = &thp,
+                                       .facts = facts,
+                                       .accounts = &accounts,
+                                       .setting_sources = setting_sources},
+                      &problems);
         const RuleInput input = {
                 .config = config,
                 .topology = topology,

@@ -3,7 +3,6 @@
 /* The one group that may have System V huge pages: who is told when the plan takes another one's place. */
 
 #include "check/conflict.h"
-#include "check/shm_group.h"
 #include "support/sources.h"
 #include "support/testing.h"
 
@@ -19,7 +18,7 @@ typedef struct Case {
         const char *expected; /* the problems; NULL: none */
 } Case;
 
-/* What `check` says of the group, both of its places together. */
+/* What `check` says of the group. */
 static const char *judge(Arena *arena, const Case *c) {
         const Sources *sources =
                 TEST_SOURCES(arena, {"/etc/passwd", passwd}, {"/etc/group", c->groups},
@@ -38,27 +37,18 @@ static const char *judge(Arena *arena, const Case *c) {
                                                               strlen(c->sysctl)});
         setting_sources_finish(setting_sources);
         topology->limits.shm_group = c->now;
-        const ShmGroupInput input = {
-                .config = config,
-                .topology = topology,
-                .facts = host_facts_read(arena, sources, config, topology, &figures),
-                .accounts = &accounts,
-                .setting_sources = setting_sources,
-        };
         const ThpPlan thp = {.policy = THP_KEEP};
-        const Account *own = account_find_group(arena, &accounts, "hugetlb");
         const ConflictInput conflict = {
                 .config = config,
                 .topology = topology,
                 .plan = plan_simple(arena, config, topology),
                 .thp = &thp,
                 .setting_sources = setting_sources,
-                .own_group = own ? own->id : 0,
-                .replaced_group = shm_group_replaced(&input),
+                .facts = host_facts_read(arena, sources, config, topology, &figures),
+                .accounts = &accounts,
         };
 
         conflicts_add(arena, &conflict, &problems);
-        shm_group_judge(arena, &input, &problems);
         assert_true(problems.list.n <= 1);
         if (problems.list.n == 0)
                 return NULL;
