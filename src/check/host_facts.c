@@ -3,7 +3,6 @@
 
 #include "base/size.h"
 #include "base/text.h"
-#include "check/group_traps.h"
 #include "model/names.h"
 #include "read/accounts.h"
 #include "read/process.h"
@@ -220,6 +219,57 @@ static void read_instances(Facts *facts, const Config *config) {
         }
 }
 
+/* ---- control groups that are traps ---- */
+
+/* kubepods.slice/kubepods-burstable.slice/kubepods-burstable-podUID.slice/cri-containerd-ID.scope, in a slice */
+enum { TRAP_DEPTH_MAX = 6 };
+
+/* Of a group's files each name has a dot; of the groups below, those that systemd has made end so, and
+ * others' have none, but those of LXC. */
+static bool is_group(const char *name) {
+        static const char *const suffixes[] = {".slice", ".scope", ".service"};
+
+        return !strchr(name, '.') || text_starts_with(name, "lxc.") ||
+               ARRAY_ANY(suffix, suffixes, ARRAY_LEN(suffixes), text_ends_with(name, *suffix));
+}
+
+static bool read_limit(const Facts *facts, const char *file, uint64_t *ret_bytes) {
+        return read_number(facts, file, ret_bytes) && hugetlb_limit_is_limit(*ret_bytes);
+}
+
+static void find_trap(Facts *facts, const char *group) {
+        Arena *arena = facts->arena;
+
+        ARRAY_FOREACH(size, facts->topology->page_sizes, facts->topology->n_page_sizes) {
+                GroupLimit limit = {
+                        .file = arena_printf(arena, "%s/hugetlb.%s.max", group,
+                                             hugetlb_limit_size_name(arena, size->bytes)),
+                        .page_size_bytes = size->bytes,
+                };
+                uint64_t reserved;
+
+                if (read_limit(facts, limit.file, &limit.bytes) &&
+                    !(read_limit(facts, hugetlb_limit_path(arena, group, size->bytes), &reserved) &&
+                      reserved <= limit.bytes))
+                        *vec_push(arena, &facts->ret->group_traps) = limit;
+        }
+}
+
+/* In the groups below DIRECTORY. */
+static void find_traps(Facts *facts, const char *directory, unsigned depth) {
+        SourceNames names = source_list(facts->sources, facts->arena, directory);
+
+        VEC_FOREACH(name, &names) {
+                if (!is_group(*name))
+                        continue;
+                const char *group = arena_printf(facts->arena, "%s/%s", directory, *name);
+
+                find_trap(facts, group);
+                if (depth < TRAP_DEPTH_MAX)
+                        find_traps(facts, group, depth + 1);
+        }
+}
+
 /* ---- logins ---- */
 
 typedef void (*TakeLine)(Facts *facts, const char *line, FactOrigin origin);
@@ -368,8 +418,7 @@ HostFacts *host_facts_read(Arena *arena, const Sources *sources, const Config *c
                         facts.ret->has_hugetlb_limits = text_has_word(controllers, "hugetlb");
                 }
         if (facts.ret->has_hugetlb_limits)
-                facts.ret->group_traps =
-                        group_traps_find(arena, sources, facts.ret->hierarchy, topology);
+                find_traps(&facts, facts.ret->hierarchy, 1);
         read_instances(&facts, config);
         read_lines(&facts, PATH_BOOT_UNCOUNTED, take_uncounted);
         read_lines(&facts, PATH_LIMITS, take_login_limit);

@@ -89,8 +89,14 @@ typedef struct HostFacts {
         size_t n_instances;
         const char *hierarchy;   /* where the unified hierarchy of control groups is mounted */
         bool has_hugetlb_limits; /* it has the hugetlb controller */
-        GroupLimits group_traps; /* check/group_traps.h */
-        bool counts_huge_pages;  /* cgroup2 is mounted with memory_hugetlb_accounting */
+        /* Groups that are traps: their limit of huge pages counts when a page is touched (hugetlb.SIZE.max), and
+         * nothing limits what is reserved (hugetlb.SIZE.rsvd.max). A program in such a group is promised all the pages
+         * that the host has free, and is killed by SIGBUS when it touches them. That is what became of PostgreSQL in
+         * containers, initdb included, once a host had huge pages: container runtimes (runc before 1.1.10) set the
+         * first file only. Sources: hugetlb in Documentation/admin-guide/cgroup-v2.rst; the OCI runtime
+         * specification, "Huge page limits". */
+        GroupLimits group_traps;
+        bool counts_huge_pages; /* cgroup2 is mounted with memory_hugetlb_accounting */
         bool has_shmmax, has_shmall, has_shm_group;
         uint64_t shmmax_bytes;
         uint64_t shmall_pages; /* of the base page size */

@@ -5,8 +5,8 @@
  * night. What `status`, `verify` and `check` say and what the journal has, taken together; pure, and nothing in it is
  * guessed: what is not known is left out, with the reason in LEFT_OUT. */
 
-#include "check/first_look.h"
 #include "check/rules.h"
+#include "check/suggest.h"
 #include "promise/ledger.h"
 #include "status/history.h"
 #include "status/waste.h"

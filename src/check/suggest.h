@@ -6,6 +6,7 @@
  * now. A drop-in says with Memory=auto what can be found out anew at each start; how large that is
  * today stands beside it as a comment. */
 
+#include "check/migrate/set_pages.h"
 #include "demand/figures.h"
 #include "engines/finder.h"
 
@@ -42,6 +43,15 @@ typedef struct Suggestions {
         PassedOvers
                 passed_over; /* what is no database, or none that could be made use of, though it seemed so */
 } Suggestions;
+
+/* What there is on a host of which nothing is described yet: databases, what their memory is mapped by, what that
+ * costs in page tables, and who sets huge pages. */
+typedef struct FirstLook {
+        const Suggestions *suggestions;
+        const SetPagesList *set_pages;
+        const Topology *topology;
+        uint64_t tables_bytes; /* page tables of the whole host; 0: not known */
+} FirstLook;
 
 /* Everything that was found, each database once, by engine. */
 Suggestions suggest(Arena *arena, const SuggestInput *input);

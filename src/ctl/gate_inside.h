@@ -11,3 +11,7 @@
  * degraded with Shortage=degrade. STATUS tells of the other instances, which may run in the same
  * slice; NULL: the daemon is asked, where that matters. */
 void gate_judge_inside(Command *command, const Status *status, StatusInstance *instance);
+
+/* Says in the log of who starts INSTANCE, whose size is given (Memory=, Pages=), that this is too little: by the
+ * server's own word before this start, or by what its unit had mapped with these settings. */
+void gate_warn_of_size(Command *command, const StatusInstance *instance);

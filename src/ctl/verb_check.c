@@ -10,7 +10,6 @@
 #include "host/host_sources.h"
 #include "host/mounts.h"
 #include "host/unit_facts.h"
-#include "inspect/alert_logs.h"
 #include "inspect/gather.h"
 #include "inspect/oracle_files.h"
 #include "inspect/pages/page_users.h"

@@ -7,7 +7,6 @@
  * or be replaced, it does so only to let the database start. */
 #include "base/text.h"
 #include "ctl/gate_inside.h"
-#include "ctl/gate_size.h"
 #include "ctl/learn/learn.h"
 #include "ctl/observe/progress.h"
 #include "ctl/verbs.h"
@@ -15,7 +14,7 @@
 #include "host/mounts.h"
 #include "host/probe.h"
 #include "inspect/pages/page_users.h"
-#include "inspect/unit_processes.h"
+#include "inspect/process_files.h"
 #include "ipc/manager_interface.h"
 #include "model/exit_code.h"
 #include "model/problem.h"

@@ -4,8 +4,8 @@
 /* The verbs of hugeplanctl: one row and one function each. */
 
 #include "check/boot/kernel_args.h"
-#include "check/first_look.h"
 #include "check/rules.h"
+#include "check/suggest.h"
 #include "ctl/command.h"
 #include "ctl/daemon_call.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-#include "check/first_look.h"
+#include "check/suggest.h"
 #include "render/render.h"
 
 /* As tables and sentences, with the next command at the end. */

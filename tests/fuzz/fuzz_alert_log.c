@@ -8,7 +8,7 @@
 #include "base/size.h"
 #include "check/host_facts.h"
 #include "fuzz/fuzz.h"
-#include "inspect/alert_logs.h"
+#include "inspect/oracle_files.h"
 
 static void check_alert(Arena *arena, const OracleAlert *alert) {
         json_t *json = alert_to_json(arena, alert);

@@ -13,7 +13,6 @@
 #include "engines/oracle/oracle_instances.h"
 #include "engines/version.h"
 #include "fuzz/fuzz.h"
-#include "inspect/alert_logs.h"
 #include "inspect/oracle_files.h"
 #include "render/render_explain.h"
 #include "support/sources.h"

@@ -4,6 +4,7 @@
 #include "base/text.h"
 #include "ctl/daemon_call.h"
 #include "ctl/learn/look.h"
+#include "ctl/verbs.h"
 #include "demand/figures.h"
 #include "demand/learned_json.h"
 #include "engines/version.h"
@@ -13,8 +14,9 @@
 #include "inspect/ask.h"
 #include "inspect/gather.h"
 #include "inspect/owner.h"
-#include "inspect/unit_processes.h"
+#include "inspect/process_files.h"
 #include "ipc/manager_interface.h"
+#include "model/exit_code.h"
 #include "runtime/deadline.h"
 #include "runtime/log.h"
 #include "runtime/service.h"
@@ -339,7 +341,9 @@ static bool look_while_it_runs(Command *command, const char *name) {
         return look_keep(command, instance, &now);
 }
 
-bool learn_now(Command *command, const char *name, uint64_t timeout_usec) {
+/* Finds out, has the reservation grown and it kept, all of it within TIMEOUT_USEC or so. Says what matters in the
+ * log. False: there was something to be found out, and the next boot does not know it, or there is nothing. */
+static bool learn_now(Command *command, const char *name, uint64_t timeout_usec) {
         uint64_t deadline_usec = deadline_in(timeout_usec);
         const InstanceConfig *instance = find_learning(command, name);
         bool is_known = instance != NULL;
@@ -359,6 +363,25 @@ bool learn_now(Command *command, const char *name, uint64_t timeout_usec) {
                         "while its unit runs",
                         name);
         return is_known;
+}
+
+/* Keeps what is found out and tells the daemon, for administrators. Before a start its gate does the same. */
+int verb_learn(Command *command) {
+        const char *name = command->arguments[0];
+        const Config *config = read_config(command);
+
+        if (is_switched_off(command))
+                return EXIT_DONE;
+        if (!config_find(config, name))
+                return fail_no_instance(command, name, config);
+        if (root_is_host(command->root) && geteuid() != 0) {
+                log_line(LOG_ERR, "learn is for root: it asks databases as their owners, and keeps "
+                                  "what they say in /etc/hugeplan.d");
+                return EXIT_FAILED;
+        }
+        uint64_t timeout_usec = command->has_timeout ? command->timeout_usec : LEARN_USEC;
+
+        return learn_now(command, name, timeout_usec) ? EXIT_DONE : EXIT_FAILED;
 }
 
 /* ---- before a start: by its gate ---- */

@@ -16,10 +16,6 @@ Lesson learn_find(Command *command, const InstanceConfig *instance, const Topolo
 /* What an administrator waits for it. */
 #define LEARN_USEC (60 * USEC_PER_SEC)
 
-/* Finds out, has the reservation grown and it kept, all of it within TIMEOUT_USEC or so. Says what matters in the
- * log. False: there was something to be found out, and the next boot does not know it, or there is nothing. */
-bool learn_now(Command *command, const char *name, uint64_t timeout_usec);
-
 /* For the gate of NAME: *RET is to be said to hugepland; without that it counts all the same (Command.found). False:
  * there is nothing to be said, for we are no gate of its unit, nothing is learned of it, or what was known before
  * counts, which is told. Takes a quarter of the time that the gate has at most, and no more than ten seconds. */

@@ -18,3 +18,10 @@ PageUsers *page_users_find(const Root *root, Arena *arena, const Topology *topol
  * has, else by its processes. No other process is looked at. */
 PageUsers *page_users_find_unit(const Root *root, Arena *arena, const Topology *topology,
                                 const char *unit);
+
+typedef VEC(PageUserCharge) PageUserCharges;
+
+/* What the hugetlb controller has counted, in a few small files that everyone may read. Of GROUP, a path of the unified hierarchy, which is that of UNIT (NULL: none): one for each page size of TOPOLOGY
+ * that is counted. */
+PageUserCharges page_charges_read(const Root *root, Arena *arena, const Topology *topology,
+                                  const char *group, const char *unit);

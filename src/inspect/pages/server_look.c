@@ -2,9 +2,8 @@
 #include "inspect/pages/server_look.h"
 
 #include "base/text.h"
-#include "inspect/pages/page_charge.h"
+#include "inspect/pages/page_users.h"
 #include "inspect/process_files.h"
-#include "inspect/unit_processes.h"
 #include "model/names.h"
 #include "runtime/deadline.h"
 #include "units/hugetlb_limit.h"

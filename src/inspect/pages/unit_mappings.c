@@ -4,7 +4,6 @@
 #include "base/size.h"
 #include "base/text.h"
 #include "inspect/process_files.h"
-#include "inspect/unit_processes.h"
 
 #include <string.h>
 

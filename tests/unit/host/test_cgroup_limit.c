@@ -2,7 +2,7 @@
 
 #include "host/cgroup_limit.h"
 #include "inspect/pages/page_users.h"
-#include "inspect/unit_processes.h"
+#include "inspect/process_files.h"
 #include "support/testing.h"
 #include "support/tree.h"
 

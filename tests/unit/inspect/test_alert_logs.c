@@ -2,7 +2,7 @@
 
 /* Alert logs on their way from the process that reads them as their owner. */
 
-#include "inspect/alert_logs.h"
+#include "inspect/oracle_files.h"
 #include "support/testing.h"
 #include "support/tree.h"
 

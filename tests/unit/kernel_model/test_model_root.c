@@ -8,7 +8,7 @@
 #include "host/mounts.h"
 #include "host/probe.h"
 #include "inspect/pages/page_users.h"
-#include "inspect/unit_processes.h"
+#include "inspect/process_files.h"
 #include "keeper/look.h"
 #include "model/model_root.h"
 #include "model/names.h"
