@@ -1,17 +1,66 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "inspect/setting_sources.h"
 
+#include "base/index.h"
 #include "base/text.h"
+#include "host/host_sources.h"
 #include "model/names.h"
-#include "read/source.h"
 
+#include <fnmatch.h>
 #include <string.h>
 
 enum {
-        FILE_BYTES_MAX = 256 * 1024,
-        FILES_MAX = 2048, /* of one kind */
+        FILE_BYTES_MAX = 256 * 1024, /* of what has a format of its own */
         PROFILE_DEPTH_MAX = 16,
         PROFILES_MAX = 64,
+        FILES_MAX = 8192, /* that are looked through for mentions */
+        DEPTH_MAX = 4,    /* scripts that scripts run */
+};
+
+typedef struct Place {
+        const char *title;
+        const char *
+                files; /* patterns; relative ones are below each prefix, and the first of a name counts */
+        const char *runs;  /* who does, to be read behind the line; NULL: the unit */
+        bool has_commands; /* the scripts that they run are looked at, too */
+        bool is_sysfs;     /* values are read by the format of sysfs.conf(5) */
+} Place;
+
+static const Place places[] = {
+        {"boot loaders",
+         "/etc/default/grub /etc/default/grub.d/*.cfg /boot/grub/grubenv /boot/grub2/grubenv "
+         "/boot/loader/entries/*.conf /boot/efi/loader/entries/*.conf /efi/loader/entries/*.conf "
+         "/etc/kernel/cmdline /usr/lib/kernel/cmdline /etc/kernel/cmdline.d/*.conf "
+         "/etc/cmdline.d/*.conf",
+         "the kernel gets it from the next boot on", false},
+        {"modprobe.d", "modprobe.d/*.conf", "modprobe applies it", true},
+        {"udev's rules", "udev/rules.d/*.rules", "udev applies it", true},
+        {"sysfs.conf", "/etc/sysfs.conf /etc/sysfs.d/*.conf", "sysfsutils applies it", false,
+         .is_sysfs = true},
+        {"units with their drop-ins",
+         "systemd/system/*.service systemd/system/*.socket systemd/system/*.d/*.conf", NULL, true},
+        {"rc.local", "/etc/rc.local /etc/rc.d/rc.local /etc/rc.d/boot.local /etc/local.d/*.start",
+         "it is run at boot", true},
+        {"init.d", "/etc/init.d/* /etc/rc.d/init.d/*", "init runs it where it is enabled", true},
+        {"cron",
+         "/etc/crontab /etc/anacrontab /etc/cron.d/* /etc/cron.hourly/* /etc/cron.daily/* "
+         "/etc/cron.weekly/* /etc/cron.monthly/* /var/spool/cron/* /var/spool/cron/crontabs/* "
+         "/var/spool/cron/tabs/*",
+         "cron runs it", true},
+        {"cloud-init",
+         "/etc/cloud/cloud.cfg /etc/cloud/cloud.cfg.d/* /var/lib/cloud/scripts/*/* "
+         "/var/lib/cloud/instance/*.txt /var/lib/cloud/instance/scripts/*",
+         "cloud-init runs it", true},
+        {"hooks of the network",
+         "/etc/network/interfaces /etc/network/interfaces.d/* /etc/network/if-*.d/* "
+         "/etc/NetworkManager/dispatcher.d/* /etc/networkd-dispatcher/*/*",
+         "it is run with the network", true},
+        {"scripts of tuned",
+         "/etc/tuned/*/*.sh /etc/tuned/profiles/*/*.sh /etc/tuned/*-variables.conf "
+         "/usr/lib/tuned/*/*.sh /usr/lib/tuned/profiles/*/*.sh",
+         "tuned reads it where its profile is active", true},
+        {"hooks of libvirt", "/etc/libvirt/hooks/*", "libvirt runs it", true},
+        {"/etc/dpdk", "/etc/dpdk/*", "DPDK's service reads it", true},
 };
 
 /* The standard order, the most important first; /lib counts where it is not /usr/lib. */
@@ -25,89 +74,114 @@ static const char *const profile_dirs[] = {
         "/usr/lib/tuned",
 };
 
+typedef struct Search {
+        Arena *arena; /* for the search */
+        const Root *root;
+        const Sources *sources; /* only files of root, on the running host */
+        SettingSources *entries;
+        SourceNames profiles; /* files of tuned that were read */
+        Index *seen;          /* files that were looked at for mentions */
+        size_t n_files;
+} Search;
+
+/* A file that counts: the first of its name. */
 typedef struct Candidate {
-        const char *name;
+        const char *name; /* behind the prefix */
         const char *path;
 } Candidate;
 
-typedef struct Finder {
-        const Root *root;
-        Arena *arena; /* for the search */
-        SettingSources *setting_sources;
-        VEC(Candidate) candidates;
-        SourceNames profiles; /* files of tuned that were read */
-} Finder;
+typedef VEC(Candidate) Candidates;
 
-static void add_file(Finder *finder, SettingSourceSource source, const char *path) {
-        SettingSourceFile file = {.source = source, .path = path};
-        char *text;
+/* ---- which files ---- */
 
-        if (root_read_file(finder->root, finder->arena, path, FILE_BYTES_MAX, &text, &file.size) <
-            0)
+/* Adds the files that PATTERN means, without those whose name behind the first PREFIX bytes is among NAMES. */
+static void expand(Search *search, const char *pattern, size_t prefix, Index *names,
+                   Candidates *ret) {
+        const char *star = strchr(pattern, '*');
+
+        if (!star) {
+                if (!index_find(names, pattern + prefix))
+                        *vec_push(search->arena, ret) = (Candidate){pattern + prefix, pattern};
+                index_add(names, pattern + prefix, pattern);
                 return;
-        file.text = text;
-        setting_sources_add_file(finder->setting_sources, &file);
+        }
+        const char *end = star + strcspn(star, "/"), *begin = star;
+
+        while (begin[-1] != '/')
+                begin--;
+        const char *directory = arena_strdup_to(search->arena, pattern, begin - 1);
+        const char *component = arena_strdup_to(search->arena, begin, end);
+        const SourceNames found = source_list(search->sources, search->arena, directory);
+
+        VEC_FOREACH(name, &found)
+                if (fnmatch(component, *name, FNM_PERIOD) == 0)
+                        expand(search,
+                               arena_printf(search->arena, "%s/%s%s", directory, *name, end),
+                               prefix, names, ret);
 }
 
-/* ---- sysctl.d, tmpfiles.d ---- */
+/* PATTERN: an absolute one, or one below each prefix. */
+static Candidates find_files(Search *search, const char *pattern) {
+        bool is_merged = source_link(search->sources, search->arena, "/lib") != NULL;
+        Index *names = index_new(search->arena);
+        Candidates found = {};
+
+        if (*pattern == '/')
+                expand(search, pattern, 0, names, &found);
+        else
+                ARRAY_FOREACH(prefix, prefixes, ARRAY_LEN(prefixes) - is_merged)
+                        expand(search, arena_printf(search->arena, "%s%s", *prefix, pattern),
+                               strlen(*prefix), names, &found);
+        return found;
+}
+
+/* ---- files of a format: sysctl.d, tmpfiles.d ---- */
 
 static int compare_candidates(const void *a, const void *b) {
         return strcmp(((const Candidate *) a)->name, ((const Candidate *) b)->name);
 }
 
-/* What a symbolic link points to; "" for what is none. */
-static const char *link_target(const Finder *finder, const char *path) {
-        char *target;
+static const char *read_file(const Search *search, const char *path, size_t *ret_size) {
+        char *text;
 
-        return root_read_link(finder->root, finder->arena, path, &target) == 0 ? target : "";
+        return root_read_file(search->root, search->arena, path, FILE_BYTES_MAX, &text, ret_size) <
+                               0
+                       ? NULL
+                       : text;
 }
 
-/* All files that count, sorted by name; links to /dev/null cannot be read as files and so mask. */
-static void list_files(Finder *finder, const char *name) {
-        bool is_merged = *link_target(finder, "/lib") != '\0';
+static void add_file(Search *search, SettingSourceSource source, const char *path) {
+        SettingSourceFile file = {.source = source, .path = path};
 
-        finder->candidates.n = 0;
-        ARRAY_FOREACH(prefix, prefixes, ARRAY_LEN(prefixes) - is_merged) {
-                const char *directory = arena_printf(finder->arena, "%s%s", *prefix, name);
-                Names names = {};
-
-                if (root_list(finder->root, finder->arena, directory, &names) < 0)
-                        continue;
-                VEC_FOREACH(file, &names)
-                        if (**file != '.' && text_ends_with(*file, ".conf") &&
-                            !VEC_ANY(candidate, &finder->candidates,
-                                     text_equals(candidate->name, *file)) &&
-                            finder->candidates.n < FILES_MAX)
-                                *vec_push(finder->arena, &finder->candidates) = (Candidate){
-                                        *file,
-                                        arena_printf(finder->arena, "%s/%s", directory, *file)};
-        }
-        vec_sort(&finder->candidates, compare_candidates);
+        file.text = read_file(search, path, &file.size);
+        if (file.text)
+                setting_sources_add_file(search->entries, &file);
 }
 
-static void find_in_sysctl(Finder *finder) {
-        bool is_conf_linked = false;
+/* Sorted by name; links to /dev/null cannot be read as files and so mask. */
+static void add_files(Search *search, SettingSourceSource source, const char *directory) {
+        Candidates found = find_files(search, arena_printf(search->arena, "%s/*.conf", directory));
+        bool is_conf_linked = source != SETTING_SOURCE_SYSCTL;
 
-        list_files(finder, NAME_SYSCTL_DIR);
-        VEC_FOREACH(candidate, &finder->candidates) {
-                const char *target = link_target(finder, candidate->path);
+        vec_sort(&found, compare_candidates);
+        VEC_FOREACH(candidate, &found) {
+                const char *target = source_link(search->sources, search->arena, candidate->path);
 
                 is_conf_linked = is_conf_linked || text_equals(target, PATH_SYSCTL_CONF) ||
                                  text_equals(target, "../sysctl.conf");
                 if (!text_equals(candidate->path, PATH_SYSCTL_GUARD))
-                        add_file(finder, SETTING_SOURCE_SYSCTL, candidate->path);
+                        add_file(search, source, candidate->path);
         }
         if (!is_conf_linked)
-                add_file(finder, SETTING_SOURCE_SYSCTL, PATH_SYSCTL_CONF);
+                add_file(search, source, PATH_SYSCTL_CONF);
 }
 
 /* ---- tuned ---- */
 
 /* What a profile includes comes before it. */
-static void add_profile(Finder *finder, const char *name, unsigned depth) {
+static void add_profile(Search *search, const char *name, unsigned depth) {
         SettingSourceFile file = {.source = SETTING_SOURCE_TUNED};
         const char *path = NULL;
-        char *text;
 
         /* Letters, digits and "_.-", as tuned takes them; no way out of the directory. */
         if (*name == '\0' || *name == '.' || strlen(name) >= 256 ||
@@ -117,64 +191,171 @@ static void add_profile(Finder *finder, const char *name, unsigned depth) {
         /* The file of a profile that was not read yet: a profile may include the one of its own name from a
          * directory further down. */
         for (size_t i = 0; i < ARRAY_LEN(profile_dirs) && !path; i++) {
-                path = arena_printf(finder->arena, "%s/%s/" NAME_TUNED_FILE, profile_dirs[i], name);
-                if (source_names_have(&finder->profiles, path) || !root_exists(finder->root, path))
+                path = arena_printf(search->arena, "%s/%s/" NAME_TUNED_FILE, profile_dirs[i], name);
+                if (source_names_have(&search->profiles, path) || !root_exists(search->root, path))
                         path = NULL;
         }
         file.path = path;
-        if (!path || depth > PROFILE_DEPTH_MAX || finder->profiles.n >= PROFILES_MAX)
+        if (!path || depth > PROFILE_DEPTH_MAX || search->profiles.n >= PROFILES_MAX)
                 return;
-        *vec_push(finder->arena, &finder->profiles) = path;
-        if (root_read_file(finder->root, finder->arena, path, FILE_BYTES_MAX, &text, &file.size) <
-            0)
+        *vec_push(search->arena, &search->profiles) = path;
+        file.text = read_file(search, path, &file.size);
+        if (!file.text)
                 return;
-        file.text = text;
-        SourceNames includes = setting_source_tuned_includes(finder->arena, text, file.size);
+        SourceNames includes = setting_source_tuned_includes(search->arena, file.text, file.size);
 
         VEC_FOREACH(include, &includes)
-                add_profile(finder, *include, depth + 1);
-        setting_sources_add_file(finder->setting_sources, &file);
+                add_profile(search, *include, depth + 1);
+        setting_sources_add_file(search->entries, &file);
 }
 
-static void find_in_profiles(Finder *finder, const char *path) {
-        char *text, *name;
+static void find_in_profiles(Search *search, const char *path) {
+        const char *rest = read_file(search, path, NULL);
 
-        if (root_read_file(finder->root, finder->arena, path, FILE_BYTES_MAX, &text, NULL) < 0)
+        for (char *name; rest && (name = text_next_word(search->arena, &rest, " \t\r\n"));)
+                add_profile(search, name, 0);
+}
+
+/* ---- lines that mention huge pages, and the scripts that they run ---- */
+
+/* How a file is read, and who runs it. */
+typedef struct Reader {
+        SettingSourceSource source;
+        const char *runs;
+        bool is_unit, has_commands;
+        unsigned depth;
+} Reader;
+
+static void look_at(Search *search, const Reader *reader, const char *path, const char *begin);
+
+/* Of the distribution's programs only those are opened whose name looks like one that sets huge pages. */
+static bool may_be_script(const char *path) {
+        static const char *const kernels[] = {"/dev/", PATH_PROC "/", PATH_SYS "/"};
+        static const char *const programs[] = {"/usr/bin/", "/usr/sbin/",        "/bin/",
+                                               "/sbin/",    "/usr/lib/systemd/", "/lib/systemd/"};
+        bool is_program =
+                ARRAY_ANY(each, programs, ARRAY_LEN(programs), text_starts_with(path, *each));
+
+        return !ARRAY_ANY(each, kernels, ARRAY_LEN(kernels), text_starts_with(path, *each)) &&
+               (!is_program || text_ends_with(path, ".sh") || setting_source_is_mention(path));
+}
+
+/* What a line runs or reads, as far as it names a path. */
+static void follow(Search *search, const Reader *reader, const char *line) {
+        const Reader inner = {SETTING_SOURCE_SCRIPT, reader->runs, false, true, reader->depth + 1};
+        bool is_read = text_starts_with(line, ". ") || text_starts_with(line, "source ") ||
+                       text_starts_with(line, "EnvironmentFile=");
+
+        for (const char *path; (path = setting_source_take_word(search->arena, &line));)
+                if (*path == '/' && may_be_script(path))
+                        look_at(search, &inner, path,
+                                is_read || text_ends_with(path, ".sh") ? "" : "#!");
+}
+
+/* Looks at a text that begins with BEGIN. */
+static void look_at(Search *search, const Reader *reader, const char *path, const char *begin) {
+        CLEANUP(arena_freep) Arena *arena = arena_new();
+        const char *target = source_link(search->sources, arena, path);
+
+        if (target) /* of two names the one that the file has itself */
+                path = source_relative(search->arena, path, target);
+        if (reader->depth > DEPTH_MAX || search->n_files >= FILES_MAX ||
+            index_find(search->seen, path))
                 return;
-        for (const char *rest = text; (name = text_next_word(finder->arena, &rest, " \t\r\n"));)
-                add_profile(finder, name, 0);
+        const SourceText text = source_read(search->sources, arena, path);
+        SourceLines lines = source_lines(&text);
+
+        if (!text.text || memchr(text.text, '\0', text.size) || !text_starts_with(text.text, begin))
+                return;
+        index_add(search->seen, path, path);
+        search->n_files++;
+        setting_sources_add_file(search->entries, &(SettingSourceFile){.source = reader->source,
+                                                                       .path = path,
+                                                                       .text = text.text,
+                                                                       .size = text.size,
+                                                                       .runs = reader->runs,
+                                                                       .is_unit = reader->is_unit});
+        for (char *line; reader->has_commands && (line = source_line(arena, &lines));) {
+                line = text_strip(arena, line);
+                if (*line != '#' && *line != ';')
+                        follow(search, reader, line);
+        }
+}
+
+/* "/etc/systemd/system/a.service.d/b.conf": a.service */
+static const char *unit_of(Arena *arena, const char *path) {
+        const char *directory = text_base_name(arena_strdup_to(arena, path, strrchr(path, '/')));
+
+        return text_ends_with(directory, ".d")
+                       ? arena_strndup(arena, directory, strlen(directory) - strlen(".d"))
+                       : text_base_name(path);
+}
+
+static void look_in(Search *search, const Place *place, const char *path) {
+        const Reader reader = {
+                .source = place->is_sysfs ? SETTING_SOURCE_SYSFS : SETTING_SOURCE_SCRIPT,
+                .runs = place->runs ? place->runs
+                                    : arena_printf(search->arena, "%s runs it",
+                                                   unit_of(search->arena, path)),
+                .is_unit = !place->runs,
+                .has_commands = place->has_commands,
+        };
+
+        look_at(search, &reader, path, "");
+}
+
+static void look_in_place(Search *search, const Place *place) {
+        const char *rest = place->files, *pattern;
+
+        while ((pattern = text_next_word(search->arena, &rest, " "))) {
+                const Candidates found = find_files(search, pattern);
+
+                VEC_FOREACH(candidate, &found)
+                        look_in(search, place, candidate->path);
+        }
 }
 
 /* ---- all ---- */
 
-static void find_in_command_line(Finder *finder) {
+static void find_in_command_line(Search *search) {
         SettingSourceFile line = {.source = SETTING_SOURCE_KERNEL_COMMAND_LINE,
                                   .path = PATH_CMDLINE};
         char *text;
 
-        if (root_read_attribute(finder->root, finder->arena, PATH_CMDLINE, &text) < 0)
+        if (root_read_attribute(search->root, search->arena, PATH_CMDLINE, &text) < 0)
                 return;
         line.text = text;
         line.size = strlen(text);
-        setting_sources_add_file(finder->setting_sources, &line);
+        setting_sources_add_file(search->entries, &line);
 }
 
 SettingSources *setting_sources_find(const Root *root, Arena *arena, const Topology *topology) {
         CLEANUP(arena_freep) Arena *search_arena = arena_new();
-        Finder finder = {
-                .root = root,
+        HostSources sources = host_sources(root, search_arena);
+        Search search = {
                 .arena = search_arena,
-                .setting_sources = setting_sources_new(arena, topology),
+                .root = root,
+                .sources = &sources.sources,
+                .entries = setting_sources_new(arena, topology),
+                .seen = index_new(search_arena),
         };
 
-        find_in_command_line(&finder);
-        find_in_sysctl(&finder);
-        list_files(&finder, NAME_TMPFILES_DIR);
-        VEC_FOREACH(candidate, &finder.candidates)
-                add_file(&finder, SETTING_SOURCE_TMPFILES, candidate->path);
-        find_in_profiles(&finder, PATH_TUNED_PROFILE);
-        find_in_profiles(&finder, PATH_TUNED_POST_PROFILE);
-        setting_places_add(root, finder.setting_sources);
-        setting_sources_finish(finder.setting_sources);
-        return finder.setting_sources;
+        find_in_command_line(&search);
+        add_files(&search, SETTING_SOURCE_SYSCTL, NAME_SYSCTL_DIR);
+        add_files(&search, SETTING_SOURCE_TMPFILES, NAME_TMPFILES_DIR);
+        find_in_profiles(&search, PATH_TUNED_PROFILE);
+        find_in_profiles(&search, PATH_TUNED_POST_PROFILE);
+        ARRAY_FOREACH(place, places, ARRAY_LEN(places))
+                look_in_place(&search, place);
+        setting_sources_finish(search.entries);
+        return search.entries;
+}
+
+const char *setting_places_titles(Arena *arena) {
+        Text text = text_in(arena);
+
+        text_add(&text, "the kernel command line, sysctl.d, tmpfiles.d, active profiles of tuned");
+        ARRAY_FOREACH(place, places, ARRAY_LEN(places))
+                text_add_item(&text, place->title);
+        return text_string(&text);
 }
