@@ -128,11 +128,9 @@ Status *status_from_json(Arena *arena, const json_t *json) {
         const json_t *pools = json_object_get(json, "pools");
         const json_t *instances = json_object_get(json, "instances");
         const json_t *problems = json_object_get(json, "problems");
-        const json_t *users = json_object_get(json, "pageUsers"), *item;
+        const json_t *item;
         Status *status = ARENA_NEW(arena, Status);
-        PageUsers *page_users = ARENA_NEW(arena, PageUsers);
         StatusHold hold;
-        PageUser user;
         Attempt attempt;
         size_t i;
 
@@ -162,10 +160,6 @@ Status *status_from_json(Arena *arena, const json_t *json) {
         json_array_foreach(json_object_get(json, "attempts"), i, item)
                 if (attempt_from_json(item, &attempt) == 0)
                         *vec_push(arena, &status->attempts) = attempt;
-        json_array_foreach(users, i, item)
-                if (page_user_from_json(arena, item, &user) == 0)
-                        *vec_push(arena, &page_users->list) = user;
-        status->page_users = json_is_array(users) ? page_users : NULL;
         return status;
 }
 

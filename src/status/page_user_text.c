@@ -65,23 +65,3 @@ json_t *page_user_to_json(const PageUser *user, const char *instance) {
                          "lowerBound", user->is_lower_bound, "nodes",
                          node_pages_to_json(user->nodes, user->n_nodes));
 }
-
-int page_user_from_json(Arena *arena, const json_t *json, PageUser *ret) {
-        const json_t *nodes = json_object_get(json, "nodes");
-        PageUser user = {
-                .unit = text_from_json(arena, json, "unit"),
-                .pid = count_from_json(json, "pid"),
-                .command = text_from_json(arena, json, "command"),
-                .page_size_bytes = count_from_json(json, "pageSizeBytes"),
-                .bytes = count_from_json(json, "bytes"),
-                .pages = count_from_json(json, "pages"),
-                .mapped_pages = count_from_json(json, "mappedPages"),
-                .is_lower_bound = json_is_true(json_object_get(json, "lowerBound")),
-        };
-
-        if ((!user.command && !user.unit) || !json_is_array(nodes))
-                return -EPROTO;
-        user.nodes = node_pages_from_json(arena, nodes, &user.n_nodes);
-        *ret = user;
-        return 0;
-}

@@ -105,5 +105,3 @@ Diag page_user_held(Arena *arena, const PageUser *page_user, uint64_t pages);
 
 /* INSTANCE: whose unit this is, NULL for none. */
 json_t *page_user_to_json(const PageUser *page_user, const char *instance);
-int page_user_from_json(Arena *arena, const json_t *json,
-                        PageUser *ret); /* -EPROTO if it is none */

@@ -50,17 +50,6 @@ static bool read_charge(Arena *arena, const char *text, const char *unit, PageUs
                                                &ret->nodes, &ret->n_nodes) == 0;
 }
 
-static void check_round_trip(Arena *arena, const PageUser *page_user) {
-        json_t *json = page_user_to_json(page_user, NULL), *again;
-        PageUser back;
-
-        require(json && page_user_from_json(arena, json, &back) == 0);
-        again = page_user_to_json(&back, NULL);
-        require(json_equal(json, again));
-        json_decref(json);
-        json_decref(again);
-}
-
 static void check_row(Arena *arena, const PageUser *page_user) {
         require(page_user->unit || page_user->command);
         require_printable(page_user_format(arena, page_user));
@@ -69,7 +58,6 @@ static void check_row(Arena *arena, const PageUser *page_user) {
                 require(page_user->nodes[i].node < ID_SET_MAX);
                 require(i == 0 || page_user->nodes[i].node >= page_user->nodes[i - 1].node);
         }
-        check_round_trip(arena, page_user);
 }
 
 static size_t split(Arena *arena, const uint8_t *data, size_t size, char **texts) {

@@ -82,14 +82,11 @@ static void check_status(Arena *arena, const json_t *reply) {
 static void check_parts(Arena *arena, const json_t *reply) {
         const Diags problems = problems_from_json(arena, json_object_get(reply, "problems"));
         StatusInstance instance;
-        PageUser page_user;
 
         VEC_FOREACH(problem, &problems.list)
                 require_printable(diag_format(arena, problem));
         if (status_instance_from_json(arena, json_object_get(reply, "instance"), &instance) == 0)
                 require_printable(render_verdict(arena, &instance));
-        if (page_user_from_json(arena, json_object_get(reply, "page_user"), &page_user) == 0)
-                require_printable(page_user_format(arena, &page_user));
 }
 
 /* Frees both. */

@@ -288,20 +288,17 @@ static void test_odd_numbers(void **state) {
 
 /* Nor does a text move a terminal's cursor, whoever says it in the daemon's place. */
 static void test_odd_texts(void **state) {
-        json_t *json = json_loads(
-                "{\"host\":{\"verdict\":\"ready\",\"phase\":\"a\\u001b[2J\"},"
-                "\"pools\":[],\"instances\":[],\"pageUsers\":[{\"pid\":7,"
-                "\"command\":\"x\\r\",\"nodes\":[],\"pageSizeBytes\":2097152,\"pages\":1}],"
-                "\"problems\":[{\"text\":\"x\\n\\u001b[31m\",\"key\":\"\\u0007\"}]}",
-                0, NULL);
+        json_t *json =
+                json_loads("{\"host\":{\"verdict\":\"ready\",\"phase\":\"a\\u001b[2J\"},"
+                           "\"pools\":[],\"instances\":[],"
+                           "\"problems\":[{\"text\":\"x\\n\\u001b[31m\",\"key\":\"\\u0007\"}]}",
+                           0, NULL);
         const Status *status = status_from_json(*state, json);
 
         assert_non_null(status);
         assert_text(status->phase, "a?[2J");
         assert_text(status->problems.list.items[0].text, "x??[31m");
         assert_text(status->problems.list.items[0].key, "?");
-        assert_int_equal(status->page_users->list.n, 1);
-        assert_text(status->page_users->list.items[0].command, "x?");
         json_decref(json);
 }
 
