@@ -341,10 +341,8 @@ void watch_forget_unit(Watch *watch, const char *name) {
 
 void watch_refresh(Watch *watch) {
         const Topology *topology = keeper_look(watch->keeper)->topology;
-        IdSet nodes = {};
+        const IdSet nodes = topology_all_nodes(topology);
 
-        ARRAY_FOREACH(node, topology->nodes, topology->n_nodes)
-                id_set_add(&nodes, node->id);
         if (watch->n_files == 0 || !id_set_equals(&nodes, &watch->nodes)) {
                 unwatch_files(watch);
                 watch->nodes = nodes;

@@ -317,10 +317,9 @@ Topology *probe_topology(const Root *root, Arena *arena) {
 static bool has_same_nodes(const Probe *probe) {
         const Topology *topology = probe->topology;
         const IdSet now = list_nodes(probe);
-        IdSet nodes = {}, with_memory;
+        const IdSet nodes = topology->is_numa ? topology_all_nodes(topology) : (IdSet){};
+        IdSet with_memory;
 
-        ARRAY_FOREACH(node, topology->nodes, topology->is_numa ? topology->n_nodes : 0)
-                id_set_add(&nodes, node->id);
         if (!id_set_equals(&nodes, &now) ||
             !read_id_set(probe, PATH_NODES "/has_memory", &with_memory))
                 return false;

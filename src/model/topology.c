@@ -130,6 +130,14 @@ bool kernel_command_line_is_rescue(const char *line) {
                           text_has_word(line, *argument));
 }
 
+IdSet topology_all_nodes(const Topology *topology) {
+        IdSet nodes = {};
+
+        ARRAY_FOREACH(node, topology->nodes, topology->n_nodes)
+                id_set_add(&nodes, node->id);
+        return nodes;
+}
+
 IdSet topology_memory_nodes(const Topology *topology) {
         IdSet nodes = {};
 

@@ -194,7 +194,8 @@ const char *kernel_skill_since(KernelSkill skill);
 /* Whether the boot leads to a rescue or emergency shell: kernel-command-line(7). */
 bool kernel_command_line_is_rescue(const char *line);
 
-/* "0-1", "0,2" : the online nodes that have memory. */
+/* The online nodes; and those of them that have memory. */
+IdSet topology_all_nodes(const Topology *topology);
 IdSet topology_memory_nodes(const Topology *topology);
 
 /* All memory of all nodes; 0: not known. */

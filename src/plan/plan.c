@@ -207,7 +207,7 @@ static void note_likely(const Planner *planner, const Promises *promises) {
                 left += sub_floored(MIN(all, row->granted_pages), kept);
         }
         if (left > 0)
-                *vec_push(planner->arena, &planner->plan->left) = (LedgerLeft){bytes, left};
+                *vec_push(planner->arena, &planner->plan->left) = (PageCount){bytes, left};
 }
 
 Plan *plan_make(Arena *arena, const PlanInput *input) {

@@ -106,7 +106,7 @@ typedef struct Plan {
         /* Of instances that are described no longer, or by another unit: kept until the unit stops. */
         VEC(const LedgerHold *) left_holds;
         /* In use or reserved, likely by what ran for instances without a unit that are gone. */
-        VEC(LedgerLeft) left;
+        PageCounts left;
         Exposures exposures; /* of units that run, once this is applied */
         Exposures covers;    /* whom the cover protects from whom, once this is applied */
 } Plan;

@@ -394,8 +394,8 @@ void planner_set_targets(Planner *planner) {
         ARRAY_FOREACH(pool, planner->plan->pools, planner->plan->n_pools) {
                 Balance *balance = balances[planner_size_index(planner, pool)];
 
-                balance_remove(balance, planner_node_index(planner, pool), pool->demoted_pages);
-                balance_add(balance, planner_node_index(planner, pool), pool->gained_pages);
+                balance_change(balance, planner_node_index(planner, pool), pool->demoted_pages,
+                               pool->gained_pages);
         }
         ARRAY_FOREACH(pool, planner->plan->pools, planner->plan->n_pools) {
                 Balance *balance = balances[planner_size_index(planner, pool)];
@@ -417,6 +417,6 @@ void planner_set_targets(Planner *planner) {
                         sub_floored(present - fewer,
                                     MAX(pool->to_pages, MIN(present, taken_pages(planner, pool))));
                 pool->to_pages = present - fewer;
-                balance_remove(balance, node, fewer);
+                balance_change(balance, node, fewer, 0);
         }
 }

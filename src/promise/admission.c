@@ -169,10 +169,9 @@ void promises_admit(Arena *arena, const Promises *promises, const uint64_t *free
         Admission admission = {
                 .arena = arena,
                 .reach = reach_new(arena, promises, free_pages, true),
+                .all = topology_all_nodes(promises->topology),
         };
 
-        ARRAY_FOREACH(node, promises->topology->nodes, promises->topology->n_nodes)
-                id_set_add(&admission.all, node->id);
         add_admission_set(&admission, &admission.all);
         VEC_FOREACH(row, &promises->list)
                 if (row->policy.kind == MEMORY_POLICY_BIND)

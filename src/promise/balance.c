@@ -4,18 +4,17 @@
 #include "base/size.h"
 #include "promise/reach.h"
 
-typedef struct Constraint {
+typedef struct BalanceSet {
         IdSet nodes;
-        uint64_t free_pages;
-        uint64_t needed_pages;
-} Constraint;
+        uint64_t free_pages, needed_pages;
+        uint64_t kept_pages; /* what the kernel does not give back, needed or not */
+} BalanceSet;
 
 struct Balance {
         const Promises *promises;
-        uint64_t free_pages, needed_pages; /* of all nodes */
-        uint64_t kept_pages;               /* likewise: what the kernel does not give back */
         uint64_t *node_free, *node_needed; /* by index */
-        VEC(Constraint) sets;              /* to which somebody is bound who may still take pages */
+        VEC(BalanceSet)
+        sets; /* all nodes, and those to which somebody is bound who may still take pages */
 };
 
 /* Who may be bound to a very node needs what others may take there besides, odd pages of mappings and
@@ -42,7 +41,7 @@ static void fill_needed(const Reach *reach, Balance *balance) {
                 id_set_add(&node, topology->nodes[i].id);
                 if (may_be_bound)
                         balance->node_needed[i] = reach_needed(reach, &node);
-                else if (balance->sets.n > 0 && id_set_meets(&turns, &node))
+                else if (balance->sets.n > 1 && id_set_meets(&turns, &node))
                         balance->node_needed[i] = reach->worst_single[i];
         }
 }
@@ -56,21 +55,25 @@ Balance *balance_new(Arena *arena, const Promises *promises, const uint64_t *fre
         balance->promises = promises;
         balance->node_free = arena_memdup(arena, free_pages, n * sizeof(*free_pages));
         balance->node_needed = ARENA_ARRAY(arena, uint64_t, n);
-        balance->free_pages = reach_sum_in(promises, free_pages, NULL);
-        balance->needed_pages = add_saturated(
-                promises->unknown_pages, VEC_SUM(row, &promises->list, reach_rest(&reach, row)));
         /* set_max_huge_pages() frees pages down to as many persistent ones as are reserved and in use, surplus
          * pages or not; what is to go beyond that it makes surplus pages instead, which vanish when their users
          * have gone. */
-        balance->kept_pages = add_saturated(size->reserved_pages, size->surplus_pages);
+        *vec_push(arena, &balance->sets) = (BalanceSet){
+                .nodes = topology_all_nodes(promises->topology),
+                .free_pages = reach_sum_in(promises, free_pages, NULL),
+                .needed_pages =
+                        add_saturated(promises->unknown_pages,
+                                      VEC_SUM(row, &promises->list, reach_rest(&reach, row))),
+                .kept_pages = add_saturated(size->reserved_pages, size->surplus_pages),
+        };
         VEC_FOREACH(row, &promises->list) {
                 const IdSet *nodes = &row->policy.nodes;
 
                 if (row->policy.kind == MEMORY_POLICY_BIND && reach_rest(&reach, row) > 0 &&
                     !VEC_ANY(set, &balance->sets, id_set_equals(&set->nodes, nodes)))
                         *vec_push(arena, &balance->sets) =
-                                (Constraint){*nodes, reach_sum_in(promises, free_pages, nodes),
-                                             reach_needed(&reach, nodes)};
+                                (BalanceSet){*nodes, reach_sum_in(promises, free_pages, nodes),
+                                             reach_needed(&reach, nodes), 0};
         }
         fill_needed(&reach, balance);
         return balance;
@@ -78,20 +81,18 @@ Balance *balance_new(Arena *arena, const Promises *promises, const uint64_t *fre
 
 uint64_t balance_spare_pages(const Balance *balance, size_t node) {
         unsigned id = balance->promises->topology->nodes[node].id;
-        uint64_t needed_pages = MAX(balance->needed_pages, balance->kept_pages);
-        uint64_t spare = MIN(sub_floored(balance->free_pages, needed_pages),
-                             sub_floored(balance->node_free[node], balance->node_needed[node]));
+        uint64_t spare = sub_floored(balance->node_free[node], balance->node_needed[node]);
 
         VEC_FOREACH(set, &balance->sets)
                 if (id_set_has(&set->nodes, id))
-                        spare = MIN(spare, sub_floored(set->free_pages, set->needed_pages));
+                        spare = MIN(spare, sub_floored(set->free_pages,
+                                                       MAX(set->needed_pages, set->kept_pages)));
         return spare;
 }
 
 uint64_t balance_missing_pages(const Balance *balance, size_t node) {
         unsigned id = balance->promises->topology->nodes[node].id;
-        uint64_t missing = MAX(sub_floored(balance->needed_pages, balance->free_pages),
-                               sub_floored(balance->node_needed[node], balance->node_free[node]));
+        uint64_t missing = sub_floored(balance->node_needed[node], balance->node_free[node]);
 
         VEC_FOREACH(set, &balance->sets)
                 if (id_set_has(&set->nodes, id))
@@ -99,18 +100,13 @@ uint64_t balance_missing_pages(const Balance *balance, size_t node) {
         return missing;
 }
 
-void balance_remove(Balance *balance, size_t node, uint64_t pages) {
-        balance->free_pages = sub_floored(balance->free_pages, pages);
-        balance->node_free[node] = sub_floored(balance->node_free[node], pages);
-        VEC_FOREACH(set, &balance->sets)
-                if (id_set_has(&set->nodes, balance->promises->topology->nodes[node].id))
-                        set->free_pages = sub_floored(set->free_pages, pages);
+static void change(uint64_t *pages, uint64_t fewer, uint64_t more) {
+        *pages = add_saturated(sub_floored(*pages, fewer), more);
 }
 
-void balance_add(Balance *balance, size_t node, uint64_t pages) {
-        balance->free_pages = add_saturated(balance->free_pages, pages);
-        balance->node_free[node] = add_saturated(balance->node_free[node], pages);
+void balance_change(Balance *balance, size_t node, uint64_t fewer, uint64_t more) {
+        change(&balance->node_free[node], fewer, more);
         VEC_FOREACH(set, &balance->sets)
                 if (id_set_has(&set->nodes, balance->promises->topology->nodes[node].id))
-                        set->free_pages = add_saturated(set->free_pages, pages);
+                        change(&set->free_pages, fewer, more);
 }

@@ -16,6 +16,5 @@ uint64_t balance_spare_pages(const Balance *balance, size_t node);
 /* How many more it should have, so that none is broken. */
 uint64_t balance_missing_pages(const Balance *balance, size_t node);
 
-/* They go, or come where PAGES are added. */
-void balance_remove(Balance *balance, size_t node, uint64_t pages);
-void balance_add(Balance *balance, size_t node, uint64_t pages);
+/* So many of the node's free pages go, and others come. */
+void balance_change(Balance *balance, size_t node, uint64_t fewer, uint64_t more);

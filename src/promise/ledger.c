@@ -87,7 +87,7 @@ static bool is_same_refusal(const LedgerRefusal *a, const LedgerRefusal *b) {
                text_equals(a->text, b->text);
 }
 
-static bool is_same_left(const LedgerLeft *a, const LedgerLeft *b) {
+static bool is_same_left(const PageCount *a, const PageCount *b) {
         return a->page_size_bytes == b->page_size_bytes && a->pages == b->pages;
 }
 
@@ -104,17 +104,17 @@ bool ledger_equals(const Ledger *a, const Ledger *b) {
 
 /* ---- what others did ---- */
 
-static LedgerRestored *find_restored(const Ledger *ledger, uint64_t page_size_bytes) {
+static PageCount *find_restored(const Ledger *ledger, uint64_t page_size_bytes) {
         return VEC_FIND(restored, &ledger->restored, restored->page_size_bytes == page_size_bytes);
 }
 
 void ledger_restore(Arena *arena, Ledger *ledger, uint64_t page_size_bytes, uint64_t pages) {
-        LedgerRestored *restored = find_restored(ledger, page_size_bytes);
+        PageCount *restored = find_restored(ledger, page_size_bytes);
 
         if (restored)
                 restored->pages += pages;
         else if (pages > 0)
-                *vec_push(arena, &ledger->restored) = (LedgerRestored){page_size_bytes, pages};
+                *vec_push(arena, &ledger->restored) = (PageCount){page_size_bytes, pages};
 }
 
 /* Of what is there beyond what we have set, up to *MISSED pages were taken from other nodes. */
@@ -148,7 +148,7 @@ uint64_t ledger_observe(Arena *arena, Ledger *ledger, const Topology *topology,
         uint64_t moved = 0;
 
         for (size_t k = 0; k < topology->n_page_sizes; k++) {
-                LedgerRestored *restored = find_restored(ledger, topology->page_sizes[k].bytes);
+                PageCount *restored = find_restored(ledger, topology->page_sizes[k].bytes);
                 uint64_t missed = restored ? restored->pages : 0;
 
                 /* What the pools that are known have less than we left them with. */

@@ -65,19 +65,6 @@ typedef enum LedgerGuard {
         LEDGER_GUARD_OPEN,
 } LedgerGuard;
 
-/* Pages that others had taken away, and that were put back. */
-typedef struct LedgerRestored {
-        uint64_t page_size_bytes;
-        uint64_t pages;
-} LedgerRestored;
-
-/* Pages that are likely reserved by what ran for instances without a unit that are gone, or want others; in use, until
- * a plan is made again, that counts them for others. */
-typedef struct LedgerLeft {
-        uint64_t page_size_bytes;
-        uint64_t pages;
-} LedgerLeft;
-
 /* What a gate was told last, as long as its unit has not started since. */
 typedef struct LedgerRefusal {
         const char *instance;
@@ -91,8 +78,10 @@ typedef struct Ledger {
         VEC(LedgerPool) pools;
         VEC(LedgerInstance) instances;
         LedgerHolds holds;
-        VEC(LedgerLeft) left;
-        VEC(LedgerRestored) restored; /* of late; not kept on disk */
+        /* Likely reserved by what ran for instances without a unit that are gone, or want others; in use, until a plan
+         * is made again, that counts them for others. */
+        PageCounts left;
+        PageCounts restored; /* taken away by others and put back, of late; not kept on disk */
         VEC(LedgerRefusal) refusals;
 } Ledger;
 

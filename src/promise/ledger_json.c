@@ -269,7 +269,7 @@ static bool read_left(Arena *arena, Ledger *ledger, const json_t *json) {
                     0 ||
             size <= 0 || pages < 0)
                 return false;
-        *vec_push(arena, &ledger->left) = (LedgerLeft){(uint64_t) size, (uint64_t) pages};
+        *vec_push(arena, &ledger->left) = (PageCount){(uint64_t) size, (uint64_t) pages};
         return true;
 }
 

@@ -541,7 +541,7 @@ static void lower(Game *game) {
 
                 REQUIRE(game, spare <= game->free[i], "node %zu has %" PRIu64 " spare", i, spare);
                 game->free[i] -= pages;
-                balance_remove(balance, i, pages);
+                balance_change(balance, i, pages, 0);
                 REQUIRE(game, pages == 0 || game->free[i] >= unknown_pages(game), "node %zu", i);
         }
         for (size_t i = 0; i < game->n_nodes; i++)
@@ -594,7 +594,7 @@ static void check_missing(uint64_t seed) {
         for (size_t i = 0; i < game.n_nodes; i++) {
                 uint64_t missing = balance_missing_pages(balance, i);
 
-                balance_add(balance, i, missing);
+                balance_change(balance, i, 0, missing);
                 game.free[i] += missing;
                 REQUIRE(&game, balance_missing_pages(balance, i) == 0, "node %zu", i);
         }

@@ -224,16 +224,16 @@ static void test_remove_and_add(void **state) {
                           "hold a.service a 2M=0:20 counted\nunit a.service 2M=20\n");
 
         assert_spare(state, scene, "100/10/0");
-        balance_remove(scene->balance, 1, 10);
+        balance_change(scene->balance, 1, 10, 0);
         assert_spare(state, scene, "100/0/0");
-        balance_remove(scene->balance, 0, 100);
+        balance_change(scene->balance, 0, 100, 0);
         assert_spare(state, scene, "0/0/0");
         assert_missing(state, scene, "0/0/0");
-        balance_remove(scene->balance, 1, 4);
+        balance_change(scene->balance, 1, 4, 0);
         assert_missing(state, scene, "4/4/4");
-        balance_add(scene->balance, 2, 4);
+        balance_change(scene->balance, 2, 0, 4);
         assert_missing(state, scene, "0/4/0");
-        balance_add(scene->balance, 1, 4);
+        balance_change(scene->balance, 1, 0, 4);
         assert_missing(state, scene, "0/0/0");
         assert_spare(state, scene, "0/0/4");
 }
@@ -249,7 +249,7 @@ static void test_surplus(void **state) {
         Balance *balance = balance_new(*state, &promises, free_pages);
 
         assert_int_equal(balance_spare_pages(balance, 0), 10);
-        balance_remove(balance, 0, 10);
+        balance_change(balance, 0, 10, 0);
         assert_int_equal(balance_spare_pages(balance, 0), 0);
         /* 40 are reserved, and 60 free: nobody is short. */
         assert_int_equal(balance_missing_pages(balance, 0), 0);
