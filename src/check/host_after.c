@@ -7,12 +7,9 @@
 Overlay host_after(Arena *arena, const HostAfterInput *input) {
         Overlay overlay = overlay_over(input->sources);
 
-        const HostWrites *const lists[] = {&input->host->thp.writes, &input->host->limits.writes};
-
-        ARRAY_FOREACH(writes, lists, ARRAY_LEN(lists))
-                VEC_FOREACH(write, *writes)
-                        overlay_put(arena, &overlay, write->path,
-                                    arena_printf(arena, "%s\n", write->value));
+        VEC_FOREACH(write, &input->host->writes)
+                overlay_put(arena, &overlay, write->path,
+                            arena_printf(arena, "%s\n", write->value));
         /* Those of units that no instance names any more go. */
         SourceNames generated = source_list(input->sources, arena, PATH_GENERATOR_DIR);
 

@@ -33,8 +33,7 @@ int verb_plan(Command *command) {
                 return EXIT_FAILED; /* it is told in the end */
         Diags problems = diags_in(command->arena);
         const char *refusal = find_refusal(command, look, &problems);
-        bool is_met = !refusal && plan_count_changed(look->plan) == 0 &&
-                      host_plan_count(&look->host) == 0 &&
+        bool is_met = !refusal && plan_count_changed(look->plan) == 0 && look->host.writes.n == 0 &&
                       !ARRAY_ANY(instance, look->plan->instances, look->plan->n_instances,
                                  plan_reason(instance)->kind != REASON_NONE);
 

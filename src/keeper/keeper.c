@@ -168,7 +168,7 @@ static bool is_nothing_to_do(const Keeper *keeper) {
         size_t n;
 
         apply_results(keeper->apply, &n);
-        return n == 0 && host_plan_count(&keeper->look->host) == 0;
+        return n == 0 && keeper->look->host.writes.n == 0;
 }
 
 /* A plan by what the last one has recorded, of the same moment; false: it could not be made. Where that is what it was

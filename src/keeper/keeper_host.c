@@ -66,9 +66,9 @@ void keeper_set_host(Keeper *keeper, const HostPlan *plan) {
             plan->thp.writes.n > 0)
                 tell_set(keeper, arena_printf(arena, "transparent huge pages are now '%s'",
                                               thp_policy_name(plan->thp.policy)));
-        if (write_host(keeper, &plan->limits.writes, PROBLEM_LIMIT_WRITE,
+        if (write_host(keeper, &plan->limits, PROBLEM_LIMIT_WRITE,
                        "run hugepland as root with /proc/sys writable"))
-                VEC_FOREACH(write, &plan->limits.writes)
+                VEC_FOREACH(write, &plan->limits)
                         tell_set(keeper,
                                  arena_printf(arena, "%s is now %s", write->path, write->value));
 }

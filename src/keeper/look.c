@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "keeper/look.h"
 
-#include "host/host_plan_read.h"
 #include "host/host_use.h"
 #include "host/probe.h"
+#include "host/unit_facts.h"
 #include "model/problem.h"
 #include "state/boot_guard_file.h"
 #include "state/state.h"
@@ -76,6 +76,19 @@ static GuardedPlanInput guarded_input(Arena *arena, const Root *root, const Look
         };
 }
 
+static HostPlan read_host_plan(Arena *arena, const LookInput *input, Look *look) {
+        const Accounts accounts = accounts_for_limits(input->root, arena, input->config);
+        const HostPlanInput host = {
+                .config = input->config,
+                .plan = look->plan,
+                .topology = look->topology,
+                .systemd_version = systemd_version(input->root, input->config),
+                .accounts = &accounts,
+        };
+
+        return host_plan_make(arena, &host, &look->host_problems);
+}
+
 void look_complete(Arena *arena, const LookInput *input, Look *look) {
         look->figures = (Figures){};
         look->guard_problems = diags_in(arena);
@@ -88,8 +101,7 @@ void look_complete(Arena *arena, const LookInput *input, Look *look) {
         guarded.plan.limits = input->limits;
         guarded.is_reload = input->is_reload;
         look->plan = boot_guard_plan(arena, &guarded, &look->guard_problems);
-        look->host = host_plan_read(input->root, arena, input->config, look->plan, look->topology,
-                                    &look->host_problems);
+        look->host = read_host_plan(arena, input, look);
         if (look->fault.error == 0)
                 look->fault = root_fault(input->root, arena);
 }

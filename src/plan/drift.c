@@ -28,15 +28,13 @@ static void find_pool_drift(Arena *arena, const PlanPool *planned, const Ledger 
 
 Drifts drift_find(Arena *arena, const Plan *plan, const Ledger *ledger, const Topology *now,
                   const HostPlan *host) {
-        const HostWrites *const lists[] = {&host->thp.writes, &host->limits.writes};
         Drifts drifts = {};
 
         ARRAY_FOREACH(pool, plan->pools, plan->n_pools)
                 find_pool_drift(arena, pool, ledger, now, &drifts);
-        ARRAY_FOREACH(writes, lists, ARRAY_LEN(lists))
-                VEC_FOREACH(write, *writes)
-                        *vec_push(arena, &drifts) = (Drift){
-                                .kind = DRIFT_HOST, .path = write->path, .expected = write->value};
+        VEC_FOREACH(write, &host->writes)
+                *vec_push(arena, &drifts) =
+                        (Drift){.kind = DRIFT_HOST, .path = write->path, .expected = write->value};
         return drifts;
 }
 

@@ -8,7 +8,8 @@
 
 typedef struct HostPlan {
         ThpPlan thp;
-        LimitsPlan limits;
+        HostWrites limits;
+        HostWrites writes; /* all of both */
 } HostPlan;
 
 /* What stays unsolved is added to PROBLEMS. */
@@ -16,8 +17,3 @@ HostPlan host_plan_make(Arena *arena, const HostPlanInput *input, Diags *problem
 
 /* "/sys/kernel/mm/transparent_hugepage/enabled: always -> never" */
 char *host_write_format(Arena *arena, const HostWrite *write);
-
-/* How many files are to be written. */
-static inline size_t host_plan_count(const HostPlan *plan) {
-        return plan->thp.writes.n + plan->limits.writes.n;
-}

@@ -16,10 +16,10 @@ static uint64_t instance_bytes(const Plan *plan, const InstanceConfig *instance)
 
 /* ---- the kernel's limits ---- */
 
-static void add_write(Arena *arena, LimitsPlan *plan, const char *path, uint64_t before,
+static void add_write(Arena *arena, HostWrites *writes, const char *path, uint64_t before,
                       uint64_t value) {
-        *vec_push(arena, &plan->writes) = (HostWrite){path, arena_printf(arena, "%" PRIu64, value),
-                                                      arena_printf(arena, "%" PRIu64, before)};
+        *vec_push(arena, writes) = (HostWrite){path, arena_printf(arena, "%" PRIu64, value),
+                                               arena_printf(arena, "%" PRIu64, before)};
 }
 
 uint64_t limits_sysv_bytes(const Plan *plan, bool is_sum) {
@@ -36,16 +36,16 @@ uint64_t limits_sysv_bytes(const Plan *plan, bool is_sum) {
 
 /* One segment may be as large as the largest instance; all together as large as all of them, and an
  * eighth for the small segments that others have. */
-static void add_sizes(Arena *arena, const HostPlanInput *input, LimitsPlan *plan) {
+static void add_sizes(Arena *arena, const HostPlanInput *input, HostWrites *writes) {
         uint64_t largest = limits_sysv_bytes(input->plan, false);
         uint64_t sum = limits_sysv_bytes(input->plan, true);
         uint64_t pages = topology_base_pages(input->topology, add_saturated(sum, sum / 8));
         const KernelLimits *now = &input->topology->limits;
 
         if (now->shmmax_bytes < largest)
-                add_write(arena, plan, PATH_SHMMAX, now->shmmax_bytes, largest);
+                add_write(arena, writes, PATH_SHMMAX, now->shmmax_bytes, largest);
         if (now->shmall_pages < pages)
-                add_write(arena, plan, PATH_SHMALL, now->shmall_pages, pages);
+                add_write(arena, writes, PATH_SHMALL, now->shmall_pages, pages);
 }
 
 const char *limits_group_name(Arena *arena, const Accounts *accounts, uint64_t id) {
@@ -55,7 +55,8 @@ const char *limits_group_name(Arena *arena, const Accounts *accounts, uint64_t i
         return arena_printf(arena, "%" PRIu64, id);
 }
 
-static void add_group(Arena *arena, const HostPlanInput *input, LimitsPlan *plan, Diags *problems) {
+static void add_group(Arena *arena, const HostPlanInput *input, HostWrites *writes,
+                      Diags *problems) {
         const Account *group = account_find_group(arena, input->accounts, NAME_HUGETLB_GROUP);
         uint64_t now = input->topology->limits.shm_group;
 
@@ -84,11 +85,11 @@ static void add_group(Arena *arena, const HostPlanInput *input, LimitsPlan *plan
                         "vm.hugetlb_shm_group is group %s and has to be '" NAME_HUGETLB_GROUP
                         "', for it can name but one",
                         limits_group_name(arena, input->accounts, now));
-        add_write(arena, plan, PATH_HUGETLB_SHM_GROUP, now, group->id);
+        add_write(arena, writes, PATH_HUGETLB_SHM_GROUP, now, group->id);
 }
 
-LimitsPlan limits_plan_make(Arena *arena, const HostPlanInput *input, Diags *problems) {
-        LimitsPlan plan = {};
+HostWrites limits_plan_make(Arena *arena, const HostPlanInput *input, Diags *problems) {
+        HostWrites writes = {};
 
         if (input->topology->base_page_bytes == 0 && limits_sysv_bytes(input->plan, true) > 0)
                 diags_tell(
@@ -99,9 +100,9 @@ LimitsPlan limits_plan_make(Arena *arena, const HostPlanInput *input, Diags *pro
                                .remedy = "take the snapshot of the host again"},
                         "the size of base pages is not known, which kernel.shmall counts: whether it suffices is not judged");
         if (!input->config->host.keep_shared_memory_limits)
-                add_sizes(arena, input, &plan);
-        add_group(arena, input, &plan, problems);
-        return plan;
+                add_sizes(arena, input, &writes);
+        add_group(arena, input, &writes, problems);
+        return writes;
 }
 
 /* ---- logins ---- */

@@ -13,10 +13,6 @@
 #include "plan/plan.h"
 #include "read/accounts.h"
 
-typedef struct LimitsPlan {
-        HostWrites writes; /* what has to be written */
-} LimitsPlan;
-
 /* Where the group NAME_HUGETLB_GROUP is missing. */
 #define SHM_GROUP_REMEDY "run 'systemd-sysusers', then 'hugeplanctl reload'"
 
@@ -31,7 +27,7 @@ typedef struct HostPlanInput {
 
 /* Limits are raised where they are lower than the instances need, never lowered. The group is set
  * to ours; a group that it takes the place of is named in PROBLEMS, as is a group that is missing. */
-LimitsPlan limits_plan_make(Arena *arena, const HostPlanInput *input, Diags *problems);
+HostWrites limits_plan_make(Arena *arena, const HostPlanInput *input, Diags *problems);
 
 /* Bytes of the System V segments that PLAN stands for: the largest instance's, or those of all. */
 uint64_t limits_sysv_bytes(const Plan *plan, bool is_sum);

@@ -80,6 +80,8 @@ typedef struct PlanInstance {
 typedef struct PlanPool {
         unsigned node;
         uint64_t page_size_bytes;
+        size_t node_index, size_index; /* in the topology */
+        const Pool *now;               /* as the kernel has it */
         uint64_t found_pages;
         uint64_t others_used_pages; /* in use by nobody whom the plan knows */
         uint64_t others_pages;      /* with what is promised to such */

@@ -10,14 +10,13 @@ static uint64_t *free_then(const Planner *planner, size_t k) {
         uint64_t *pages = topology_free_pages(planner->arena, planner_topology(planner), k);
 
         ARRAY_FOREACH(pool, planner->plan->pools, planner->plan->n_pools) {
-                uint64_t *here = &pages[planner_node_index(planner, pool)];
+                uint64_t *here = &pages[pool->node_index];
                 uint64_t present = plan_pool_present_pages(pool);
 
-                if (planner_size_index(planner, pool) != k)
+                if (pool->size_index != k)
                         continue;
                 *here = sub_floored(*here + pool->gained_pages, pool->demoted_pages);
-                *here += sub_floored(pool->to_pages,
-                                     present + planner_pool_now(planner, pool)->surplus_pages);
+                *here += sub_floored(pool->to_pages, present + pool->now->surplus_pages);
                 *here = sub_floored(*here, sub_floored(present, pool->to_pages));
         }
         return pages;
@@ -61,11 +60,10 @@ static bool raise_in(Planner *planner, size_t k, const IdSet *nodes, uint64_t pa
                         continue;
                 /* Beyond what is there surplus pages in use become persistent before any are new. */
                 pool->to_pages =
-                        MAX(before, plan_pool_present_pages(pool) +
-                                            planner_pool_now(planner, pool)->surplus_pages) +
+                        MAX(before, plan_pool_present_pages(pool) + pool->now->surplus_pages) +
                         more;
                 pool->cover_pages += pool->to_pages - before;
-                planner->room_bytes[planner_node_index(planner, pool)] -= more * bytes;
+                planner->room_bytes[pool->node_index] -= more * bytes;
                 left -= more;
         }
         return left < pages;
@@ -159,8 +157,8 @@ static void add_covers(Planner *planner, size_t k, const PlanStarters *found) {
         uint64_t *cover_pages = ARENA_ARRAY(arena, uint64_t, planner_topology(planner)->n_nodes);
 
         ARRAY_FOREACH(pool, planner->plan->pools, planner->plan->n_pools)
-                if (planner_size_index(planner, pool) == k)
-                        cover_pages[planner_node_index(planner, pool)] = pool->cover_pages;
+                if (pool->size_index == k)
+                        cover_pages[pool->node_index] = pool->cover_pages;
         const Exposures covers = promises_covered(arena, &planner->promises[k],
                                                   free_then(planner, k), cover_pages,
                                                   found->starters, found->lacks, found->n);

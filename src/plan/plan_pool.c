@@ -78,12 +78,11 @@ static void lay_promises_of_others(Planner *planner, size_t k, PlanPool *pools, 
 
         for (int pass = 0; pass < 3; pass++)
                 ARRAY_FOREACH(pool, pools, n) {
-                        size_t node = planner_node_index(planner, pool);
+                        size_t node = pool->node_index;
                         uint64_t *here = &free_pages[node];
                         uint64_t can_give = *here;
-                        uint64_t used_by_known =
-                                sub_floored(pool_used_pages(planner_pool_now(planner, pool)),
-                                            promises->others_used[node]);
+                        uint64_t used_by_known = sub_floored(pool_used_pages(pool->now),
+                                                             promises->others_used[node]);
 
                         if (pass == 0)
                                 can_give = sub_floored(*here,
@@ -167,6 +166,9 @@ void planner_add_pools(Planner *planner) {
                                 plan->pools[plan->n_pools++] = (PlanPool){
                                         .node = topology->nodes[i].id,
                                         .page_size_bytes = pool->page_size_bytes,
+                                        .node_index = i,
+                                        .size_index = k,
+                                        .now = pool,
                                         .found_pages = known ? known->found_pages
                                                              : pool_persistent_pages(pool),
                                         .others_used_pages = promises->others_used[i],
@@ -252,21 +254,19 @@ static uint64_t taken_pages(const Planner *planner, const PlanPool *pool) {
 
 /* Pages that are there, without a write: surplus pages in use become persistent ones first, and cost
  * nothing. */
-static uint64_t standing_pages(const Planner *planner, const PlanPool *pool) {
-        return add_saturated(plan_pool_present_pages(pool),
-                             planner_pool_now(planner, pool)->surplus_pages);
+static uint64_t standing_pages(const PlanPool *pool) {
+        return add_saturated(plan_pool_present_pages(pool), pool->now->surplus_pages);
 }
 
 /* For which memory has to be found. */
 static uint64_t new_pages(const Planner *planner, const PlanPool *pool) {
-        return sub_floored(taken_pages(planner, pool), standing_pages(planner, pool));
+        return sub_floored(taken_pages(planner, pool), standing_pages(pool));
 }
 
 uint64_t planner_growth(const Planner *planner, const PlanPool *pool, uint64_t pages) {
-        uint64_t room_pages = planner->room_bytes[planner_node_index(planner, pool)] /
-                              pool->page_size_bytes;
+        uint64_t room_pages = planner->room_bytes[pool->node_index] / pool->page_size_bytes;
         const PoolLimit *limit = planner_limit(planner, pool, false);
-        uint64_t more = sub_floored(pages, standing_pages(planner, pool));
+        uint64_t more = sub_floored(pages, standing_pages(pool));
 
         if (!limit)
                 return room_pages;
@@ -278,7 +278,7 @@ uint64_t planner_growth(const Planner *planner, const PlanPool *pool, uint64_t p
  * only found ones that may be used. */
 static uint64_t demotable_from(const Planner *planner, const PlanPool *large,
                                const PlanPool *small) {
-        if (planner_pool_now(planner, large)->demote_to_bytes != small->page_size_bytes ||
+        if (large->now->demote_to_bytes != small->page_size_bytes ||
             planner->input->host->existing_pages == EXISTING_KEEP ||
             planner_limit(planner, large, true))
                 return 0;
@@ -290,7 +290,7 @@ static uint64_t demotable_from(const Planner *planner, const PlanPool *large,
 static PlanPool *next_larger(const Planner *planner, const PlanPool *pool, size_t *at) {
         const Topology *topology = planner_topology(planner);
 
-        while (*at < planner_size_index(planner, pool)) {
+        while (*at < pool->size_index) {
                 PlanPool *large =
                         planner_pool(planner, pool->node, topology->page_sizes[(*at)++].bytes);
 
@@ -311,7 +311,7 @@ uint64_t planner_demotable(const Planner *planner, const PlanPool *pool) {
 }
 
 uint64_t planner_standing(const Planner *planner, const PlanPool *pool) {
-        return sub_floored(standing_pages(planner, pool), taken_pages(planner, pool));
+        return sub_floored(standing_pages(pool), taken_pages(planner, pool));
 }
 
 uint64_t planner_capacity(const Planner *planner, const PlanPool *pool) {
@@ -324,7 +324,7 @@ uint64_t planner_capacity(const Planner *planner, const PlanPool *pool) {
 /* Memory first; existing pages are demoted only for what it cannot give. A demoted page may bring more than
  * was missing, and memory is then asked for less. */
 void planner_grant(Planner *planner, PlanPool *pool, uint64_t pages) {
-        uint64_t *room = &planner->room_bytes[planner_node_index(planner, pool)];
+        uint64_t *room = &planner->room_bytes[pool->node_index];
         uint64_t can_grow = planner_growth(planner, pool, taken_pages(planner, pool));
         uint64_t before = new_pages(planner, pool);
         size_t at = 0;
@@ -351,8 +351,8 @@ void planner_take_back(Planner *planner, PlanPool *pool, uint64_t pages) {
         uint64_t before = new_pages(planner, pool);
 
         pool->granted_pages -= pages;
-        planner->room_bytes[planner_node_index(planner, pool)] +=
-                (before - new_pages(planner, pool)) * pool->page_size_bytes;
+        planner->room_bytes[pool->node_index] += (before - new_pages(planner, pool)) *
+                                                 pool->page_size_bytes;
 }
 
 static uint64_t found_now(const PlanPool *pool) {
@@ -375,7 +375,7 @@ uint64_t planner_yield(const Planner *planner, const PlanPool *pool) {
 /* For others alone no pool is raised, nor to make their surplus pages persistent. */
 static uint64_t persistent_pages(const Planner *planner, const PlanPool *pool) {
         uint64_t taken = taken_pages(planner, pool);
-        uint64_t surplus = MIN(planner_pool_now(planner, pool)->surplus_pages, pool->others_pages);
+        uint64_t surplus = MIN(pool->now->surplus_pages, pool->others_pages);
 
         return new_pages(planner, pool) > 0 ? taken
                                             : MIN(taken, MAX(plan_pool_present_pages(pool),
@@ -392,16 +392,15 @@ void planner_set_targets(Planner *planner) {
                 balances[k] = balance_new(planner->arena, &planner->promises[k],
                                           topology_free_pages(planner->arena, topology, k));
         ARRAY_FOREACH(pool, planner->plan->pools, planner->plan->n_pools) {
-                Balance *balance = balances[planner_size_index(planner, pool)];
+                Balance *balance = balances[pool->size_index];
 
-                balance_change(balance, planner_node_index(planner, pool), pool->demoted_pages,
-                               pool->gained_pages);
+                balance_change(balance, pool->node_index, pool->demoted_pages, pool->gained_pages);
         }
         ARRAY_FOREACH(pool, planner->plan->pools, planner->plan->n_pools) {
-                Balance *balance = balances[planner_size_index(planner, pool)];
+                Balance *balance = balances[pool->size_index];
                 uint64_t found = found_now(pool);
                 uint64_t present = plan_pool_present_pages(pool);
-                size_t node = planner_node_index(planner, pool);
+                size_t node = pool->node_index;
                 uint64_t fewer;
 
                 pool->to_pages = pool->granted_pages > 0

@@ -260,7 +260,7 @@ static void shed(Planner *planner, PlanInstance *instance) {
                 return;
         ARRAY_FOREACH(grant, instance->grants, instance->n_grants) {
                 PlanPool *pool = planner_pool(planner, grant->node, instance->page_size_bytes);
-                uint64_t *shortage = &planner->short_bytes[planner_node_index(planner, pool)];
+                uint64_t *shortage = &planner->short_bytes[pool->node_index];
                 uint64_t fewer =
                         MIN(sub_floored(grant->pages, planner_held_pages(planner, instance, pool)),
                             div_round_up(*shortage, pool->page_size_bytes));
@@ -292,7 +292,7 @@ static void shed_all(Planner *planner, PlanInstance **order) {
                 planner->short_bytes[i] =
                         plan_node_shortage_bytes(planner->input->host, &topology->nodes[i]);
         ARRAY_FOREACH(pool, planner->plan->pools, planner->plan->n_pools) {
-                uint64_t *shortage = &planner->short_bytes[planner_node_index(planner, pool)];
+                uint64_t *shortage = &planner->short_bytes[pool->node_index];
 
                 *shortage = sub_floored(*shortage, mul_saturated(planner_given_back(planner, pool),
                                                                  pool->page_size_bytes));

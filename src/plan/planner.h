@@ -47,23 +47,7 @@ static inline bool planner_is_automatic(const PlanInstance *instance) {
 /* What instances with Memory=auto may still have of the pool's node together; NULL: INSTANCE is none of them. */
 static inline uint64_t *planner_auto_bytes(const Planner *planner, const PlanInstance *instance,
                                            const PlanPool *pool) {
-        return planner_is_automatic(instance) ? &planner->auto_bytes[topology_node_index(
-                                                        planner->input->topology, pool->node)]
-                                              : NULL;
-}
-
-/* Indices of a pool's node and page size in the topology. */
-static inline size_t planner_node_index(const Planner *planner, const PlanPool *pool) {
-        return topology_node_index(planner_topology(planner), pool->node);
-}
-
-static inline size_t planner_size_index(const Planner *planner, const PlanPool *pool) {
-        return (size_t) topology_page_size_index(planner_topology(planner), pool->page_size_bytes);
-}
-
-/* As the kernel has it. */
-static inline const Pool *planner_pool_now(const Planner *planner, const PlanPool *pool) {
-        return topology_pool(planner_topology(planner), pool->node, pool->page_size_bytes);
+        return planner_is_automatic(instance) ? &planner->auto_bytes[pool->node_index] : NULL;
 }
 
 /* Persistent pages without any write to the pool's size: what is there, demoting included. */

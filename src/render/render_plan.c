@@ -115,7 +115,7 @@ static void add_plan_headline(Text *text, const Plan *plan, const HostPlan *host
                             plan->n_instances > 0 ? "\n" : "");
         else if (plan->n_instances == 0)
                 return;
-        else if (host_plan_count(host) > 0)
+        else if (host->writes.n > 0)
                 text_add(text, "No pool is to be changed. Nothing was written.\n\n");
         else if (is_anyone_short)
                 text_add(text, "Nothing can be changed, though not every instance is served.\n\n");
@@ -149,7 +149,6 @@ static void add_learned_bounds(Text *text, const Plan *plan, const Config *confi
 
 char *render_plan(Arena *arena, const Plan *plan, const HostPlan *host, const Config *config,
                   const RenderOptions *options) {
-        const HostWrites *const lists[] = {&host->thp.writes, &host->limits.writes};
         Text text = text_in(arena);
 
         add_plan_headline(&text, plan, host);
@@ -157,11 +156,10 @@ char *render_plan(Arena *arena, const Plan *plan, const HostPlan *host, const Co
         /* What the last instance leaves behind is given back. */
         if (plan->n_instances > 0 || plan_count_changed(plan) > 0)
                 add_plan_steps(&text, plan, options);
-        if (host_plan_count(host) > 0)
+        if (host->writes.n > 0)
                 text_add(&text, "\n");
-        ARRAY_FOREACH(writes, lists, ARRAY_LEN(lists))
-                VEC_FOREACH(write, *writes)
-                        text_printf(&text, "%s is to be set to '%s'.\n", write->path, write->value);
+        VEC_FOREACH(write, &host->writes)
+                text_printf(&text, "%s is to be set to '%s'.\n", write->path, write->value);
         if (plan->n_instances > 0) {
                 text_printf(&text,
                             "\n%s of memory stays free for the host (KeepFree=%s of each node).\n",

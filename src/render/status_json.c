@@ -135,15 +135,10 @@ json_t *host_writes_to_json(const HostWrites *writes) {
 }
 
 json_t *plan_to_json(const Plan *plan, const HostPlan *host, const Diags *problems) {
-        json_t *writes = host_writes_to_json(&host->thp.writes);
-        json_t *limits = host_writes_to_json(&host->limits.writes);
-
-        json_array_extend(writes, limits);
-        json_decref(limits);
         return json_pack("{so so so so so so}", "instances",
                          ARRAY_TO_JSON(planned, plan->instances, plan->n_instances,
                                        planned_to_json(planned)),
-                         "steps", steps_to_json(plan), "writes", writes, "exposures",
-                         exposures_to_json(&plan->exposures), "covers",
+                         "steps", steps_to_json(plan), "writes", host_writes_to_json(&host->writes),
+                         "exposures", exposures_to_json(&plan->exposures), "covers",
                          exposures_to_json(&plan->covers), "problems", problems_to_json(problems));
 }

@@ -75,8 +75,8 @@ static void test_one_page(void **state) {
 static void test_host(void **state) {
         HostPlan host = {};
 
-        *vec_push(*state, &host.thp.writes) = (HostWrite){.path = "/sys/thp", .value = "never"};
-        *vec_push(*state, &host.limits.writes) = (HostWrite){.path = "/proc/shm", .value = "7"};
+        *vec_push(*state, &host.writes) = (HostWrite){.path = "/sys/thp", .value = "never"};
+        *vec_push(*state, &host.writes) = (HostWrite){.path = "/proc/shm", .value = "7"};
         assert_text(drifts_text(*state, as_planned, ON_NODE_0, &host),
                     "3 repair: /sys/thp is no longer 'never'\n"
                     "3 repair: /proc/shm is no longer '7'");

@@ -21,10 +21,10 @@ static char *plan_text(Arena *arena, const Config *config, const KernelLimits *k
         const HostPlanInput input = {config, plan_simple(arena, config, host), host, &accounts};
 
         host->limits = *kernel;
-        LimitsPlan plan = limits_plan_make(arena, &input, &problems);
+        const HostWrites writes = limits_plan_make(arena, &input, &problems);
 
-        VEC_FOREACH(write, &plan.writes)
-                text_printf(&text, "%s%s=%s", write == plan.writes.items ? "" : " ",
+        VEC_FOREACH(write, &writes)
+                text_printf(&text, "%s%s=%s", write == writes.items ? "" : " ",
                             strrchr(write->path, '/') + 1, write->value);
         text_printf(&text, "|%s", problems_text(arena, &problems));
         return text.string;
@@ -91,11 +91,11 @@ static void test_limits_in_base_pages(void **state) {
 
                 host->base_page_bytes = cases[i].base_page_bytes;
                 host->limits = (KernelLimits){UINT64_MAX, cases[i].shmall_pages, 990};
-                const LimitsPlan plan = limits_plan_make(*state, &input, &problems);
+                const HostWrites writes = limits_plan_make(*state, &input, &problems);
 
-                assert_int_equal(plan.writes.n, cases[i].written != NULL);
+                assert_int_equal(writes.n, cases[i].written != NULL);
                 if (cases[i].written)
-                        assert_text(plan.writes.items[0].value, cases[i].written);
+                        assert_text(writes.items[0].value, cases[i].written);
                 assert_int_equal(problems.list.n, cases[i].base_page_bytes == 0);
                 if (problems.list.n > 0)
                         assert_contains(problems.list.items[0].text, "kernel.shmall");

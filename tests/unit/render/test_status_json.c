@@ -310,7 +310,7 @@ static void test_plan(void **state) {
                                                          "node 1 total=20G free=4G 2M=1\n"));
         HostPlan host = {};
 
-        *vec_push(*state, &host.thp.writes) = (HostWrite){"/sys/a", "never"};
+        *vec_push(*state, &host.writes) = (HostWrite){"/sys/a", "never"};
         json_t *json = plan_to_json(plan, &host, &config->problems);
         const json_t *write = json_array_get(json_object_get(json, "writes"), 0);
         const json_t *step = json_array_get(json_object_get(json, "steps"), 0);
