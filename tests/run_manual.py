@@ -118,10 +118,10 @@ def wrong_commands(program: Program, text: str) -> list[str] | None:
 
 def wrong_names(text: str) -> list[str]:
     """Methods of the interface, fields of the journal."""
-    interface = (SOURCE / "src/ipc/manager_interface.c").read_text(encoding="utf-8")
+    interface = (SOURCE / "src/ipc/org.hugeplan.Manager.varlink").read_text(encoding="utf-8")
     fields = "".join((SOURCE / "src/status" / name).read_text(encoding="utf-8") for name in ("history.c", "history.h"))
     return ([f"there is no method {name}" for name in re.findall(r"org\.hugeplan\.Manager\.(\w+)", text)
-             if f'"method {name}(' not in interface]
+             if f"\nmethod {name}(" not in interface]
             + [f"there is no field {name}" for name in re.findall(r"\b(HUGEPLAN_\w+)=", text) if f'"{name}"' not in fields])
 
 

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-/* The Varlink interface of hugepland: its names, and its definition as clients can ask for it. The
- * methods are the daemon's. The interface only ever grows: fields, methods and errors are added,
- * never changed or removed. */
+/* The Varlink interface of hugepland: its names, and its definition (org.hugeplan.Manager.varlink) as clients can ask
+ * for it. The methods are the daemon's. The interface only ever grows: fields, methods and errors are added, never
+ * changed or removed.
+ *
+ * Enumerations where the set of words is closed by design, strings where it may grow: clients made from the definition
+ * take a new word in an enumeration for an error. On the wire both are strings. */
 
 #include "ipc/varlink_server.h"
 #include "model/names.h"
@@ -28,9 +31,3 @@ extern const VarlinkServerInfo manager_service_info;
 
 /* In the interface definition language. */
 extern const char manager_interface_description[];
-
-/* For the methods' rows; the others take varlink_no_parameters. */
-extern const VarlinkParameter manager_wait_parameters[];
-extern const VarlinkParameter manager_learn_parameters[];
-extern const VarlinkParameter manager_reload_parameters[];
-extern const VarlinkParameter manager_release_parameters[];

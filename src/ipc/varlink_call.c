@@ -2,6 +2,7 @@
 /* Calls: which method is meant, whether it may be called so, and their answers. org.varlink.service is
  * answered here. */
 #include "base/vec.h"
+#include "interface_texts.h"
 #include "ipc/varlink_server_inside.h"
 
 #include <stdlib.h>
@@ -278,54 +279,15 @@ static void service_get_interface_description(VarlinkCall *call, json_t *paramet
                 call_error_about(call, VARLINK_ERROR_INTERFACE_NOT_FOUND, "interface", name);
 }
 
-static const VarlinkParameter get_interface_description_parameters[] = {
-        {"interface", VARLINK_STRING, false},
-        {0},
-};
-
 static const VarlinkMethod service_methods[] = {
         {"GetInfo", service_get_info, VARLINK_FIRST, varlink_no_parameters},
         {"GetInterfaceDescription", service_get_interface_description, VARLINK_FIRST,
-         get_interface_description_parameters},
+         (const VarlinkParameter[]){{"interface", VARLINK_STRING}, {}}},
 };
-
-static const char service_description[] =
-        "# What every Varlink service tells about itself.\n"
-        "interface org.varlink.service\n"
-        "\n"
-        "# Who made this service, and which interfaces it has.\n"
-        "method GetInfo() -> (\n"
-        "        vendor: string,\n"
-        "        product: string,\n"
-        "        version: string,\n"
-        "        url: string,\n"
-        "        interfaces: []string\n"
-        ")\n"
-        "\n"
-        "# The definition of one of its interfaces.\n"
-        "method GetInterfaceDescription(interface: string) -> (description: string)\n"
-        "\n"
-        "# The service has no such interface.\n"
-        "error InterfaceNotFound(interface: string)\n"
-        "\n"
-        "# The interface has no such method.\n"
-        "error MethodNotFound(method: string)\n"
-        "\n"
-        "# The interface has the method, this service does not do it.\n"
-        "error MethodNotImplemented(method: string)\n"
-        "\n"
-        "# A parameter is missing, unknown or of the wrong type or value.\n"
-        "error InvalidParameter(parameter: string)\n"
-        "\n"
-        "# The client may not call this method.\n"
-        "error PermissionDenied()\n"
-        "\n"
-        "# The method gives several replies and has to be called with 'more'.\n"
-        "error ExpectedMore()\n";
 
 const VarlinkInterface varlink_service_interface = {
         .name = VARLINK_SERVICE,
-        .description = service_description,
+        .description = SERVICE_DESCRIPTION,
         .methods = service_methods,
         .n_methods = ARRAY_LEN(service_methods),
 };

@@ -8,8 +8,8 @@
  * nobody is there any more it ends; systemd goes on listening. */
 #include "ctl/observe/observe.h"
 #include "ctl/verbs.h"
+#include "interface_texts.h"
 #include "ipc/manager_interface.h"
-#include "ipc/metrics_interface.h"
 #include "ipc/varlink_server.h"
 #include "model/exit_code.h"
 #include "runtime/clock.h"
@@ -76,9 +76,11 @@ static void method_describe(VarlinkCall *call, json_t *parameters UNUSED, void *
         reply_all(call, server->families);
 }
 
+/* systemd's interface, by which systemd-report (systemd 260 and later) asks whoever has a socket in
+ * /run/systemd/report. Source: systemd's src/shared/varlink-io.systemd.Metrics.c. */
 static const VarlinkInterface metrics_interface = {
-        .name = METRICS_INTERFACE,
-        .description = metrics_interface_description,
+        .name = "io.systemd.Metrics",
+        .description = METRICS_DESCRIPTION,
         .methods =
                 (const VarlinkMethod[]){
                         {"List", method_list, VARLINK_MORE_ONLY, varlink_no_parameters},

@@ -267,11 +267,20 @@ const VarlinkInterface manager_interface = {
         .methods =
                 (const VarlinkMethod[]){
                         {"Describe", method_describe, 0, varlink_no_parameters},
-                        {"Wait", gate_wait, VARLINK_FIRST, manager_wait_parameters},
+                        {"Wait", gate_wait, VARLINK_FIRST,
+                         (const VarlinkParameter[]){{"instance", VARLINK_STRING},
+                                                    {"timeoutUSec", VARLINK_INT, true},
+                                                    {"restart", VARLINK_BOOL, true},
+                                                    {"learned", VARLINK_OBJECT, true},
+                                                    {}}},
                         {"Plan", method_plan, VARLINK_LAST, varlink_no_parameters},
-                        {"Reload", method_reload, VARLINK_ROOT_ONLY, manager_reload_parameters},
-                        {"Release", method_release, VARLINK_ROOT_ONLY, manager_release_parameters},
-                        {"Learn", belief_learn, VARLINK_ROOT_ONLY, manager_learn_parameters},
+                        {"Reload", method_reload, VARLINK_ROOT_ONLY,
+                         (const VarlinkParameter[]){{"force", VARLINK_BOOL, true}, {}}},
+                        {"Release", method_release, VARLINK_ROOT_ONLY,
+                         (const VarlinkParameter[]){{"instance", VARLINK_STRING}, {}}},
+                        {"Learn", belief_learn, VARLINK_ROOT_ONLY,
+                         (const VarlinkParameter[]){
+                                 {"instance", VARLINK_STRING}, {"learned", VARLINK_OBJECT}, {}}},
                 },
         .n_methods = 6,
 };
