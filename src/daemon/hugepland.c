@@ -7,7 +7,6 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "daemon/after_stop.h"
-#include "daemon/clients/belief.h"
 #include "daemon/clients/client.h"
 #include "daemon/clients/clients.h"
 #include "daemon/server.h"
@@ -182,7 +181,6 @@ static int serve(const Root *root) {
         if (r < 0)
                 log_line(LOG_ERR, "the event loop failed: %s", strerror(-r));
         clients_drop(daemon.manager);
-        belief_drop(daemon.manager);
         return r;
 }
 
@@ -210,7 +208,7 @@ int main(int argc, char **argv) {
                         "hugepland must run as root, for it writes to /sys; use --root=DIR to try it elsewhere");
                 return EXIT_FAILED;
         }
-        if (text_has_word(probe_kernel_command_line(root, arena), KERNEL_SWITCH_OFF)) {
+        if (text_has_word(probe_text(root, arena, PATH_CMDLINE), KERNEL_SWITCH_OFF)) {
                 log_line(LOG_NOTICE,
                          KERNEL_SWITCH_OFF " is on the kernel command line: nothing is touched");
                 service_notify("READY=1\nSTATUS=Switched off by " KERNEL_SWITCH_OFF);

@@ -3,17 +3,24 @@
 
 /* Events for the journal, with fields that programs can search; plain lines elsewhere. */
 
-#include "base/diag.h"
 #include "status/history.h"
 #include "status/status.h"
-
-#include <syslog.h>
 
 /* ENTRY, with the message identifier of its kind. */
 void journal_entry(const HistoryEntry *entry);
 
-/* An instance's verdict, with its figures as fields. */
-void journal_verdict(const StatusInstance *instance);
+typedef struct Said {
+        const char *instance;
+        Verdict verdict;
+        ReasonKind reason;
+} Said;
 
-/* A problem, with the file and line it is about. */
-void journal_diag(const Diag *diag);
+/* What the journal has been told of instances and problems: each thing once, and again only after it had gone. */
+typedef struct Told {
+        Arena *arena; /* NULL: nothing has been said yet */
+        VEC(Said) instances;
+        SourceNames problems; /* as they were written */
+} Told;
+
+/* Tells what is new in STATUS: verdicts with their figures, problems with the file and line they are about. */
+void told_log(Told *told, const Status *status);

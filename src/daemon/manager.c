@@ -3,6 +3,7 @@
 
 #include "base/memory.h"
 #include "base/text.h"
+#include "host/config_load.h"
 #include "host/mounts.h"
 #include "host/probe.h"
 #include "host/unit_facts.h"
@@ -55,14 +56,8 @@ static void tell_ready(Manager *manager, const Status *status) {
 static void on_alive(void *userdata) {
         Manager *manager = userdata;
 
-        if (manager->is_ready_sent && !keeper_is_working(manager->keeper))
-                return;
-        service_extend_timeout(alive_extension_usec);
-        loop_set(manager->loop, &manager->alive, clock_now_usec() + alive_usec, on_alive, manager);
-}
-
-static void begin_alive(Manager *manager) {
-        if (loop_is_set(&manager->alive))
+        if (loop_is_set(&manager->alive) ||
+            (manager->is_ready_sent && !keeper_is_working(manager->keeper)))
                 return;
         service_extend_timeout(alive_extension_usec);
         loop_set(manager->loop, &manager->alive, clock_now_usec() + alive_usec, on_alive, manager);
@@ -72,9 +67,18 @@ static void begin_alive(Manager *manager) {
 
 /* What has just been read at the start is not asked for again. */
 const Config *manager_files(Manager *manager) {
-        if (manager->is_starting)
-                return keeper_config(manager->keeper);
-        return files_config(&manager->files, keeper_config(manager->keeper));
+        const Config *in_force = keeper_config(manager->keeper);
+        Files *files = &manager->files;
+
+        if (manager->is_starting || config_is_current(manager->root, in_force))
+                return in_force;
+        if (!files->config || !config_is_current(manager->root, files->config)) {
+                arena_free(files->before);
+                files->before = files->arena;
+                files->arena = arena_new();
+                files->config = config_load(manager->root, files->arena, NULL);
+        }
+        return files->config;
 }
 
 bool manager_is_retrying(const Manager *manager) {
@@ -226,7 +230,7 @@ void manager_work(Manager *manager) {
                 CLEANUP(arena_freep) Arena *arena = arena_new();
                 uint64_t done, all;
 
-                begin_alive(manager);
+                on_alive(manager);
                 apply_progress(keeper_apply(manager->keeper), &done, &all);
                 service_notify("STATUS=Reserving: %s of %s pages", format_count(arena, done),
                                format_count(arena, all));
@@ -284,7 +288,7 @@ void manager_start(Manager *manager) {
         CLEANUP(arena_freep) Arena *arena = arena_new();
 
         manager->is_starting = true;
-        begin_alive(manager);
+        on_alive(manager);
         keeper_start(manager->keeper);
         watch_start(&manager->watch);
         uint64_t boot_timeout_usec = keeper_config(manager->keeper)->host.boot_timeout_usec;
@@ -354,7 +358,6 @@ int manager_new(const Root *root, Loop *loop, ManagerListener listener, Manager 
                                  .listener = tell_news,
                                  .on_reread = on_reread,
                                  .userdata = manager};
-        manager->files = (Files){.root = root};
         manager->worker = worker_new();
         if (!manager->worker)
                 return -errno;
@@ -394,7 +397,9 @@ void manager_freep(Manager **at) {
         disk_free(manager->disk);
         boot_free(&manager->boot_guard);
         keeper_free(manager->keeper);
-        told_free(&manager->told);
-        files_free(&manager->files);
+        arena_free(manager->beliefs_arena);
+        arena_free(manager->told.arena);
+        arena_free(manager->files.before);
+        arena_free(manager->files.arena);
         memory_free(manager);
 }

@@ -7,10 +7,9 @@
 
 #include "daemon/boot.h"
 #include "daemon/disk.h"
-#include "daemon/files.h"
+#include "daemon/journal.h"
 #include "daemon/login_limits.h"
 #include "daemon/store.h"
-#include "daemon/told.h"
 #include "daemon/units.h"
 #include "daemon/watch.h"
 #include "keeper/keeper.h"
@@ -32,14 +31,23 @@ typedef enum ManagerNews {
 
 typedef void (*ManagerListener)(Manager *manager, ManagerNews news);
 
+/* The configuration as its files are now, which may be another one than is in force: the next reload and the next boot
+ * go by it. It is read anew only when one of its files, directories or accounts is another one. */
+typedef struct Files {
+        Arena *arena,
+                *before; /* of `config`; of the one before, to which somebody may refer still */
+        const Config *config;
+} Files;
+
 struct Manager {
         const Root *root;
         Loop *loop;
         ManagerListener listener;
-        Client *clients; /* the listener's */
-        LoopTimer due;   /* likewise: some of them are to be tried, or told */
-        size_t n_due;    /* so many */
-        Belief *beliefs; /* likewise: who was believed when */
+        Client *clients;     /* the listener's */
+        LoopTimer due;       /* likewise: some of them are to be tried, or told */
+        size_t n_due;        /* so many */
+        VEC(Belief) beliefs; /* likewise: who was believed when */
+        Arena *beliefs_arena;
         Keeper *keeper;
         Disk *disk;
         Boot boot_guard;
@@ -56,7 +64,6 @@ struct Manager {
 
         bool is_starting; /* within manager_start(), or as the boot was counted */
         bool is_ready_sent;
-        bool is_unkept_told;   /* that what was counted cannot be written */
         bool is_reload_wanted; /* after the round under way */
         bool is_reload_forced;
         bool is_reload_begun; /* the round under way, or the next one, ends a reload */
@@ -83,7 +90,8 @@ void manager_work(Manager *manager);
 /* Whether what is short now will be tried again soon. */
 bool manager_is_retrying(const Manager *manager);
 
-/* The configuration as it is on disk. */
+/* The configuration as it is on disk: the one in force where that is what the files say, else good until it was asked for
+ * twice more. */
 const Config *manager_files(Manager *manager);
 
 /* What is true now, from fresh counts; in ARENA. */

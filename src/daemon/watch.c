@@ -279,64 +279,53 @@ static void watch_accounts(Watch *watch) {
 
 /* ---- units that run ---- */
 
-static void unwatch_unit(const Watch *watch, WatchedUnit *unit) {
-        inotify_rm_watch(watch->inotify_fd, unit->number); /* it goes with its group by itself */
-        free(unit->name);
-}
-
 /* Whether the group has processes is told by its cgroup.events: cgroup-v2.rst. A unit that was started
  * anew has a new group. */
-static void watch_unit(Watch *watch, Arena *arena, const char *name, const char *group) {
-        const char *path = arena_printf(arena, "%s/cgroup.events", group ? group : "");
-        int number = group ? watch_path(watch, path, IN_MODIFY | IN_DELETE_SELF) : -1;
-
-        if (number < 0)
-                return;
-        WatchedUnit unit = {strdup(name), number};
-        WatchedUnit *units = unit.name ? realloc(watch->units, (watch->n_units + 1) * sizeof(unit))
-                                       : NULL;
-
-        if (!units) {
-                unwatch_unit(watch, &unit);
-                return;
-        }
-        watch->units = units;
-        watch->units[watch->n_units++] = unit;
+static int watch_group(const Watch *watch, Arena *arena, const char *group) {
+        return !group ? -1
+                      : watch_path(watch, arena_printf(arena, "%s/cgroup.events", group),
+                                   IN_MODIFY | IN_DELETE_SELF);
 }
 
 void watch_refresh_units(Watch *watch) {
-        CLEANUP(arena_freep) Arena *arena = arena_new();
-        SourceNames units = keeper_units(watch->keeper, arena);
-        Index *running = INDEX_OF(arena, unit, units.items, units.n, *unit);
-        Index *watched = index_new(arena), *groups = NULL;
-        size_t n = 0;
+        CLEANUP(arena_freep) Arena *scratch = arena_new();
+        Arena *arena = arena_new();
+        SourceNames units = keeper_units(watch->keeper, scratch);
+        Index *running = INDEX_OF(scratch, unit, units.items, units.n, *unit);
+        Index *watched = index_new(scratch), *groups = NULL;
+        typeof(watch->units) all = {};
 
-        for (size_t i = 0; i < watch->n_units; i++)
-                if (index_find(running, watch->units[i].name)) {
-                        watch->units[n++] = watch->units[i];
-                        index_add(watched, watch->units[i].name, "");
-                } else {
-                        unwatch_unit(watch, &watch->units[i]);
+        VEC_FOREACH(unit, &watch->units) {
+                if (!index_find(running, unit->name)) {
+                        inotify_rm_watch(watch->inotify_fd,
+                                         unit->number); /* it goes with its group by itself */
+                        continue;
                 }
-        watch->n_units = n;
+                *vec_push(arena, &all) =
+                        (WatchedUnit){arena_strdup(arena, unit->name), unit->number};
+                index_add(watched, unit->name, "");
+        }
         VEC_FOREACH(unit, &units) {
                 if (index_find(watched, *unit))
                         continue;
-                groups = groups ? groups : unit_cgroup_all(watch->root, arena);
-                watch_unit(watch, arena, *unit, index_find(groups, *unit));
+                groups = groups ? groups : unit_cgroup_all(watch->root, scratch);
+                int number = watch_group(watch, scratch, index_find(groups, *unit));
+
+                if (number >= 0)
+                        *vec_push(arena, &all) = (WatchedUnit){arena_strdup(arena, *unit), number};
                 index_add(watched, *unit, "");
         }
+        arena_free(watch->units_arena);
+        watch->units_arena = arena;
+        watch->units = all;
 }
 
 void watch_forget_unit(Watch *watch, const char *name) {
-        size_t n = 0;
+        const WatchedUnit *unit = VEC_FIND(each, &watch->units, text_equals(each->name, name));
 
-        for (size_t i = 0; i < watch->n_units; i++)
-                if (text_equals(watch->units[i].name, name))
-                        unwatch_unit(watch, &watch->units[i]);
-                else
-                        watch->units[n++] = watch->units[i];
-        watch->n_units = n;
+        if (unit)
+                inotify_rm_watch(watch->inotify_fd, unit->number);
+        VEC_KEEP(each, &watch->units, !text_equals(each->name, name));
 }
 
 void watch_refresh(Watch *watch) {
@@ -377,7 +366,7 @@ static void on_changed(Watch *watch, const struct inotify_event *event) {
 
         if (is_lost || file || is_group)
                 arm_settle(watch, settle_usec);
-        if (is_lost || ARRAY_ANY(unit, watch->units, watch->n_units, unit->number == event->wd)) {
+        if (is_lost || VEC_ANY(unit, &watch->units, unit->number == event->wd)) {
                 watch->ended_usec = clock_now_usec();
                 arm_units(watch, unit_settle_usec);
         }
@@ -467,9 +456,7 @@ static void unwatch_fd(LoopIo *io) {
 }
 
 void watch_stop(Watch *watch) {
-        for (size_t i = 0; i < watch->n_units; i++)
-                free(watch->units[i].name);
-        free(watch->units);
+        arena_free(watch->units_arena);
         loop_unset(&watch->settle);
         loop_unset(&watch->looks);
         loop_unset(&watch->slow);

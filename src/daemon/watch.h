@@ -10,7 +10,7 @@
 
 /* A unit that runs: its pages are free when it has stopped. */
 typedef struct WatchedUnit {
-        char *name;
+        const char *name;
         int number; /* of inotify(7) */
 } WatchedUnit;
 
@@ -35,10 +35,10 @@ typedef struct Watch {
         LoopIo inotify, uevents;
         WatchedFile files[256];
         size_t n_files;
-        IdSet nodes;  /* the nodes whose files are watched */
-        int accounts; /* of the directory of PATH_GROUP; 0: nobody needs the group */
-        WatchedUnit *units;
-        size_t n_units;
+        IdSet nodes;        /* the nodes whose files are watched */
+        int accounts;       /* of the directory of PATH_GROUP; 0: nobody needs the group */
+        Arena *units_arena; /* of the names */
+        VEC(WatchedUnit) units;
         uint64_t ended_usec; /* when none was known last that has ended, as far as one can see, and is not gone */
         uint64_t started_usec; /* when a unit was let start last; 0: none was */
         LoopTimer settle, looks, slow;

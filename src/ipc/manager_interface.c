@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "ipc/manager_interface.h"
 
-#include "interface_texts.h"
+#include "ipc/interface_texts.h"
 
 const VarlinkServerInfo manager_service_info = {
         .vendor = "The hugeplan project",

@@ -2,7 +2,7 @@
 /* Calls: which method is meant, whether it may be called so, and their answers. org.varlink.service is
  * answered here. */
 #include "base/vec.h"
-#include "interface_texts.h"
+#include "ipc/interface_texts.h"
 #include "ipc/varlink_server_inside.h"
 
 #include <stdlib.h>

@@ -65,8 +65,7 @@ static void begin_round(Keeper *keeper, uint64_t now_usec) {
         keeper->is_another_wanted = false;
         keeper->is_hurried = false;
         keeper->is_drift_left = false;
-        keeper_forget_moves(keeper);
-        keeper_begin_repair(keeper);
+        keeper_begin_moves(keeper);
         keeper->n_passes = 0;
         /* Before the pools: a gate may let its instance through between two writes to them. */
         keeper_set_host(keeper, &keeper->look->host);
@@ -402,7 +401,6 @@ Keeper *keeper_new(const Root *root, KeeperListener listener, void *userdata) {
                 .round_arena = arena_new(),
                 .attempts_arena = arena_new(),
                 .starting_arena = arena_new(),
-                .lost_arena = arena_new(),
                 .moves_arena = arena_new(),
                 .counted_arena = arena_new(),
         };
@@ -417,8 +415,7 @@ Keeper *keeper_free(Keeper *keeper) {
                 keeper->asked.arena,    keeper->look_arena,     keeper->round_arena,
                 keeper->attempts_arena, keeper->before_arena,   reload->look_arena,
                 reload->arena,          keeper->starting_arena, keeper->told_arena,
-                keeper->fault_arena,    keeper->lost_arena,     keeper->moves_arena,
-                keeper->counted_arena,
+                keeper->fault_arena,    keeper->moves_arena,    keeper->counted_arena,
         };
 
         if (reload->before.arena != keeper->asked.arena)

@@ -58,17 +58,6 @@ static size_t tell_drifts(Keeper *keeper, const Drifts *drifts, bool is_quiet) {
         return n_repairable;
 }
 
-bool keeper_is_anything_lost(const Keeper *keeper) {
-        VEC_FOREACH(lost, &keeper->lost) {
-                const Pool *pool =
-                        topology_pool(keeper->look->topology, lost->node, lost->page_size_bytes);
-
-                if (!pool || pool_persistent_pages(pool) < lost->expected_pages)
-                        return true;
-        }
-        return false;
-}
-
 size_t keeper_note_drift(Keeper *keeper, const Look *look) {
         CLEANUP(arena_freep) Arena *scratch = arena_new();
         const HostPlan nothing = {};
@@ -78,14 +67,9 @@ size_t keeper_note_drift(Keeper *keeper, const Look *look) {
                                    look->topology, is_new_plan ? &nothing : &look->host);
         size_t n = tell_drifts(keeper, &drifts, false) + (look->moved_pages > 0);
 
-        VEC_FOREACH(drift, &drifts) {
-                bool is_lost = drift->kind == DRIFT_POOL_LOWERED || drift->kind == DRIFT_NODE_GONE;
-
-                if (is_lost && !VEC_FIND(lost, &keeper->lost,
-                                         lost->node == drift->node &&
-                                                 lost->page_size_bytes == drift->page_size_bytes))
-                        *vec_push(keeper->lost_arena, &keeper->lost) = *drift;
-        }
+        VEC_FOREACH(drift, &drifts)
+                if (drift->kind == DRIFT_POOL_LOWERED || drift->kind == DRIFT_NODE_GONE)
+                        keeper_note_lowered(keeper, drift);
         return n;
 }
 

@@ -8,10 +8,11 @@
 
 /* ---- pools ---- */
 
-void keeper_forget_moves(Keeper *keeper) {
+void keeper_begin_moves(Keeper *keeper) {
         VEC_FOREACH(move, &keeper->moves)
                 *move = (PoolMove){.node = move->node,
                                    .page_size_bytes = move->page_size_bytes,
+                                   .lost_pages = move->lowered_pages,
                                    .told_wanted_pages = move->told_wanted_pages,
                                    .told_best_pages = move->told_best_pages};
 }
@@ -27,13 +28,21 @@ static PoolMove *find_or_add_move(Keeper *keeper, unsigned node, uint64_t page_s
         return move;
 }
 
-void keeper_begin_repair(Keeper *keeper) {
-        VEC_FOREACH(lost, &keeper->lost)
-                find_or_add_move(keeper, lost->node, lost->page_size_bytes)->lost_pages =
-                        lost->expected_pages;
-        arena_free(keeper->lost_arena);
-        keeper->lost_arena = arena_new();
-        keeper->lost = (Drifts){};
+void keeper_note_lowered(Keeper *keeper, const Drift *drift) {
+        PoolMove *move = find_or_add_move(keeper, drift->node, drift->page_size_bytes);
+
+        move->lowered_pages = move->is_lowered ? move->lowered_pages : drift->expected_pages;
+        move->is_lowered = true;
+}
+
+static bool is_lost(const Topology *topology, const PoolMove *move) {
+        const Pool *pool = topology_pool(topology, move->node, move->page_size_bytes);
+
+        return move->is_lowered && (!pool || pool_persistent_pages(pool) < move->lowered_pages);
+}
+
+bool keeper_is_anything_lost(const Keeper *keeper) {
+        return VEC_ANY(move, &keeper->moves, is_lost(keeper->look->topology, move));
 }
 
 static void add_record(PoolMove *move, const EscalationRecord *record) {
@@ -144,7 +153,6 @@ void keeper_tell_moves(Keeper *keeper) {
 
                 keeper->listener(keeper->userdata, &event);
         }
-        keeper_forget_moves(keeper);
 }
 
 /* ---- instances ---- */

@@ -39,6 +39,8 @@ typedef struct PoolMove {
         unsigned node;
         uint64_t page_size_bytes;
         bool has_begun;
+        bool is_lowered; /* by others, and no round has begun since: below so many */
+        uint64_t lowered_pages;
         uint64_t lost_pages;   /* to which it is to be repaired; 0: others have not lowered it */
         uint64_t from_pages;   /* persistent, before the round */
         uint64_t pages;        /* now */
@@ -104,10 +106,8 @@ struct Keeper {
         bool is_unsaved; /* the ledger has what was seen, or gates were answered, and the disk has not */
         Arena *told_arena; /* drifts that were told, and are so still */
         SourceNames told;
-        Arena *lost_arena;
-        Drifts lost; /* pools that others have lowered, as long as no round has begun since */
         Arena *moves_arena;
-        VEC(PoolMove) moves; /* each pool that was ever written to, once */
+        VEC(PoolMove) moves; /* each pool that was ever written to, or lowered by others, once */
         Arena *counted_arena;
         VEC(Counted) counted;
 };
@@ -120,10 +120,15 @@ void keeper_tell_diag(const Keeper *keeper, const Diag *diag);
 
 /* ---- what was done: keeper_history.c ---- */
 
+/* A round begins, which is to bring back what others have taken. */
+void keeper_begin_moves(Keeper *keeper);
 void keeper_note_move(Keeper *keeper, const ApplyResult *result);
-/* At the end of a round, and before the next one. */
+/* At the end of a round. */
 void keeper_tell_moves(Keeper *keeper);
-void keeper_forget_moves(Keeper *keeper);
+/* Others have taken a pool, or pages of it. */
+void keeper_note_lowered(Keeper *keeper, const Drift *drift);
+/* Whether that is so, the pool has not come back, and no round has begun. */
+bool keeper_is_anything_lost(const Keeper *keeper);
 
 /* Whose gate was answered; REFUSAL: why it may not start, NULL: it may. */
 void keeper_tell_start(Keeper *keeper, const PlanInstance *planned, const Reason *refusal);
@@ -205,11 +210,6 @@ size_t keeper_look_for_drift(Keeper *keeper);
 
 /* The same of a LOOK that was made already. */
 size_t keeper_note_drift(Keeper *keeper, const Look *look);
-
-/* Whether others have lowered a pool and it has not come back, nor a round begun. */
-bool keeper_is_anything_lost(const Keeper *keeper);
-/* A round begins, which is to bring them back. */
-void keeper_begin_repair(Keeper *keeper);
 
 /* By the last look: what has been repaired is told again when it comes again. */
 void keeper_forget_drift(Keeper *keeper);

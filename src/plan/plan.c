@@ -103,7 +103,8 @@ static void find_holds(Planner *planner) {
                         *vec_push(planner->arena, &plan->left_holds) = hold;
 }
 
-Index *plan_index_started(Arena *arena, const PlanInput *input) {
+/* Units that were let start, or are about to, by their names. */
+static Index *index_started(Arena *arena, const PlanInput *input) {
         Index *started = index_new(arena);
 
         VEC_FOREACH(hold, &input->ledger->holds)
@@ -118,9 +119,20 @@ static bool is_assumed_running(const PlanInput *input, const Index *started, con
         return input->use && unit_use_is_running(input->use, unit) && !index_find(started, unit);
 }
 
-bool plan_is_running(const PlanInput *input, const Index *started, const InstanceConfig *config,
-                     const LedgerHold *hold) {
-        return hold ? !hold->is_tentative : is_assumed_running(input, started, config->unit);
+bool *plan_find_running(Arena *arena, const PlanInput *input, const Plan *plan,
+                        const LedgerHold *const *holds) {
+        const Index *started = index_started(arena, input);
+        bool *is_running = ARENA_ARRAY(arena, bool, plan->n_instances);
+
+        for (size_t i = 0; i < plan->n_instances; i++) {
+                const PlanInstance *instance = &plan->instances[i];
+                const LedgerHold *hold = holds ? holds[i] : instance->hold;
+
+                is_running[i] =
+                        hold ? !hold->is_tentative
+                             : is_assumed_running(input, started, instance->demand->config->unit);
+        }
+        return is_running;
 }
 
 static int compare_names(const void *a, const void *b) {
@@ -145,7 +157,7 @@ static LedgerInstance loose_grant(Arena *arena, const DemandInstance *demand,
  * Beyond what the kernel has counted for them, pages in use are likely theirs, as many as their instances may have. And instances without a unit,
  * which may run or not. By name: whose pages they are must not depend on the order of the files. */
 static void assume_holds(Arena *arena, const PlanInput *input, LedgerHolds *holds) {
-        const Index *started = plan_index_started(arena, input);
+        const Index *started = index_started(arena, input);
         size_t n_known = holds->n;
 
         ARRAY_FOREACH(demand, input->demand->instances, input->demand->n_instances) {

@@ -178,13 +178,10 @@ bool plan_waits_for_restart(const PlanInstance *instance, const LedgerHold *hold
 /* Why an instance is not to start beside those that run: what it lacks, and who may take it. */
 Reason plan_explain_lack(Arena *arena, const PlanInstance *instance, const Lack *lack);
 
-/* Units that were let start, or are about to, by their names. Refers to INPUT. */
-Index *plan_index_started(Arena *arena, const PlanInput *input);
-
-/* Whether the unit of an instance runs, or has not quite ended: it was let start (HOLD), or is not among those STARTED
- * and is there. */
-bool plan_is_running(const PlanInput *input, const Index *started, const InstanceConfig *config,
-                     const LedgerHold *hold);
+/* By index of the instance: whether its unit runs, or has not quite ended. It was let start, by HOLDS (likewise; NULL:
+ * those of PLAN); or it is there, and nobody let it start, nor is about to. */
+bool *plan_find_running(Arena *arena, const PlanInput *input, const Plan *plan,
+                        const LedgerHold *const *holds);
 
 /* The promises of each page size (by its index in TOPOLOGY) as the plan sees them. */
 Promises *plan_promises(Arena *arena, const PlanInput *input);

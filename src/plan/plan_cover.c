@@ -173,12 +173,7 @@ void planner_cover(Planner *planner) {
 
         if (input->is_restarted)
                 return;
-        const Index *started = plan_index_started(planner->arena, input);
-        bool *is_running = ARENA_ARRAY(planner->arena, bool, plan->n_instances);
-
-        for (size_t i = 0; i < plan->n_instances; i++)
-                is_running[i] = plan_is_running(input, started, plan->instances[i].demand->config,
-                                                plan->instances[i].hold);
+        const bool *is_running = plan_find_running(planner->arena, input, plan, NULL);
 
         for (size_t k = 0; k < topology->n_page_sizes; k++) {
                 PlanStarters found;

@@ -150,10 +150,11 @@ void planner_add_pools(Planner *planner) {
 
         plan->pools =
                 ARENA_ARRAY(planner->arena, PlanPool, topology->n_nodes * topology->n_page_sizes);
+        planner->balances = ARENA_ARRAY(planner->arena, Balance *, topology->n_page_sizes);
         /* The most important pools first: the largest pages are the hardest to get. */
         for (size_t k = 0; k < topology->n_page_sizes; k++) {
                 const Promises *promises = &planner->promises[k];
-                const Balance *balance = balance_new(
+                const Balance *balance = planner->balances[k] = balance_new(
                         planner->arena, promises, topology_free_pages(planner->arena, topology, k));
                 size_t first = plan->n_pools;
 
@@ -385,19 +386,11 @@ static uint64_t persistent_pages(const Planner *planner, const PlanPool *pool) {
 /* What has to stand in the pool: what was found, the instances' pages on top of what others have,
  * and, when that is less than now, as much more as promises want. */
 void planner_set_targets(Planner *planner) {
-        const Topology *topology = planner_topology(planner);
-        Balance **balances = ARENA_ARRAY(planner->arena, Balance *, topology->n_page_sizes);
-
-        for (size_t k = 0; k < topology->n_page_sizes; k++)
-                balances[k] = balance_new(planner->arena, &planner->promises[k],
-                                          topology_free_pages(planner->arena, topology, k));
+        ARRAY_FOREACH(pool, planner->plan->pools, planner->plan->n_pools)
+                balance_change(planner->balances[pool->size_index], pool->node_index,
+                               pool->demoted_pages, pool->gained_pages);
         ARRAY_FOREACH(pool, planner->plan->pools, planner->plan->n_pools) {
-                Balance *balance = balances[pool->size_index];
-
-                balance_change(balance, pool->node_index, pool->demoted_pages, pool->gained_pages);
-        }
-        ARRAY_FOREACH(pool, planner->plan->pools, planner->plan->n_pools) {
-                Balance *balance = balances[pool->size_index];
+                Balance *balance = planner->balances[pool->size_index];
                 uint64_t found = found_now(pool);
                 uint64_t present = plan_pool_present_pages(pool);
                 size_t node = pool->node_index;

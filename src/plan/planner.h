@@ -30,6 +30,7 @@ typedef struct Planner {
         uint64_t *short_bytes; /* likewise: what it is short of KeepFree= */
         uint64_t *auto_bytes; /* likewise: what instances with Memory=auto may still have together */
         Promises *promises;   /* by index of the page size */
+        Balance **balances;   /* likewise: of what is free, and is left of that */
         VEC(Kept) kept;       /* by owner and pool, as addresses */
         uint64_t n_grants;    /* so many times pages were granted to an instance, or taken back */
         VEC(Claims) claims;

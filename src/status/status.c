@@ -143,21 +143,16 @@ static Judge judge_new(Arena *arena, const StatusInput *input) {
         const Plan *plan = input->plan;
         const PlanInput plan_input = plan_input_of(input);
         const HoldIndex holds = ledger_index_holds(arena, &input->ledger->holds);
-        const Index *started = plan_index_started(arena, &plan_input);
-        const Judge judge = {
+        Judge judge = {
                 .arena = arena,
                 .input = input,
                 .promises = plan_promises(arena, &plan_input),
                 .holds = ARENA_ARRAY(arena, const LedgerHold *, plan->n_instances),
-                .is_running = ARENA_ARRAY(arena, bool, plan->n_instances),
         };
 
-        for (size_t i = 0; i < plan->n_instances; i++) {
-                const InstanceConfig *config = plan->instances[i].demand->config;
-
-                judge.holds[i] = plan_find_hold(plan, &holds, config);
-                judge.is_running[i] = plan_is_running(&plan_input, started, config, judge.holds[i]);
-        }
+        for (size_t i = 0; i < plan->n_instances; i++)
+                judge.holds[i] = plan_find_hold(plan, &holds, plan->instances[i].demand->config);
+        judge.is_running = plan_find_running(arena, &plan_input, plan, judge.holds);
         return judge;
 }
 

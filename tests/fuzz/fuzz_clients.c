@@ -366,7 +366,9 @@ static void end_input(void) {
                         hang_up(&stage.calls[i]);
         require(!stage.manager.clients);
         loop_unset(&stage.manager.due);
-        belief_drop(&stage.manager);
+        stage.manager.beliefs_arena = arena_free(stage.manager.beliefs_arena);
+        stage.manager.beliefs.items = NULL;
+        stage.manager.beliefs.n = stage.manager.beliefs.capacity = 0;
         stage.is_in_unit = stage.keeper.is_working = false;
         stage.keeper.answer = GATE_WAIT;
         stage.keeper.reload = KEEPER_RELOAD_REJECTED;

@@ -8,7 +8,7 @@
  * nobody is there any more it ends; systemd goes on listening. */
 #include "ctl/observe/observe.h"
 #include "ctl/verbs.h"
-#include "interface_texts.h"
+#include "ipc/interface_texts.h"
 #include "ipc/manager_interface.h"
 #include "ipc/varlink_server.h"
 #include "model/exit_code.h"

@@ -15,8 +15,6 @@ static const uint64_t tell_pause_usec = 60 * USEC_PER_SEC;
 
 /* Of one instance. */
 struct Belief {
-        Belief *next;
-        Arena *arena;
         const char *instance;
         uint64_t run;            /* a fingerprint of the start for which it was told; 0: none */
         uint64_t restarted_usec; /* when it was told last for a start within the unit; 0: never */
@@ -24,27 +22,15 @@ struct Belief {
 };
 
 static Belief *find_or_add(Manager *manager, const char *instance) {
-        Belief *belief = manager->beliefs;
+        Belief *belief = VEC_FIND(each, &manager->beliefs, text_equals(each->instance, instance));
 
-        while (belief && !text_equals(belief->instance, instance))
-                belief = belief->next;
         if (belief)
                 return belief;
-        Arena *arena = arena_new();
-
-        belief = ARENA_NEW(arena, Belief);
-        *belief = (Belief){.next = manager->beliefs, .arena = arena};
-        belief->instance = arena_strdup(arena, instance);
-        return manager->beliefs = belief;
-}
-
-void belief_drop(Manager *manager) {
-        while (manager->beliefs) {
-                Belief *belief = manager->beliefs;
-
-                manager->beliefs = belief->next;
-                arena_free(belief->arena);
-        }
+        if (!manager->beliefs_arena)
+                manager->beliefs_arena = arena_new();
+        belief = vec_push(manager->beliefs_arena, &manager->beliefs);
+        belief->instance = arena_strdup(manager->beliefs_arena, instance);
+        return belief;
 }
 
 static bool is_within(uint64_t since_usec, uint64_t usec) {

@@ -22,6 +22,3 @@ void belief_ignore(const Client *client, const char *why);
 
 /* The method Learn. */
 void belief_learn(VarlinkCall *call, json_t *parameters, void *userdata);
-
-/* When the daemon stops. */
-void belief_drop(Manager *manager);

@@ -1225,6 +1225,10 @@ static const char hundred[] = "sizes 1G 2M\n"
                               "node 0 total=20G free=12G 2M=100\n"
                               "node 1 total=20G free=12G\n";
 
+static bool is_running(Arena *arena, const PlanInput *input, const Plan *plan, const char *name) {
+        return plan_find_running(arena, input, plan, NULL)[plan_find(plan, name) - plan->instances];
+}
+
 static Plan *plan_running(Arena *arena, const char *host, const char *lines, const char *running) {
         const Config *config =
                 config_make(arena, "a.conf",
@@ -1391,9 +1395,7 @@ static void test_assumed_running(void **state) {
 
                 assert_int_equal(plan_pool(plan, 0, 2 * MIB)->others_pages, cases[i].others);
                 assert_null(plan_find(plan, "a")->hold);
-                assert_int_equal(plan_is_running(&input, plan_index_started(*state, &input),
-                                                 plan_find(plan, "a")->demand->config, NULL),
-                                 cases[i].is_running);
+                assert_int_equal(is_running(*state, &input, plan, "a"), cases[i].is_running);
         }
 }
 
@@ -1407,8 +1409,7 @@ static void test_tentative_hold(void **state) {
         assert_text(grants_text(*state, plan, "a"), "1:100");
         assert_text(steps_text(*state, plan), "1:2M:0->100");
         assert_true(a->hold && a->hold->is_tentative);
-        assert_false(plan_is_running(&input, plan_index_started(*state, &input), a->demand->config,
-                                     a->hold));
+        assert_false(is_running(*state, &input, plan, "a"));
 }
 
 /* ---- cover ---- */
@@ -1606,8 +1607,7 @@ static void test_starting(void **state) {
 
         assert_true(starter.is_now);
         assert_int_equal(starter.pages, 40);
-        assert_false(plan_is_running(&input, plan_index_started(*state, &input),
-                                     plan_find(plan, "c")->demand->config, NULL));
+        assert_false(is_running(*state, &input, plan, "c"));
         assert_false(
                 plan_starter(&input, plan_promises(*state, &input), plan_find(plan, "b")).is_now);
         /* It may take them from node 1 as well: there are as many more. */
