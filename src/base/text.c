@@ -151,12 +151,9 @@ int text_compare(const void *a, const void *b) {
 }
 
 uint64_t text_fold(uint64_t hash, const char *string) {
-        return text_fold_bytes(hash, string, strlen(string) + 1);
-}
-
-uint64_t text_fold_bytes(uint64_t hash, const char *bytes, size_t size) {
-        for (size_t i = 0; i < size; i++)
-                hash = (hash ^ (unsigned char) bytes[i]) * UINT64_C(0x100000001b3);
+        do
+                hash = (hash ^ (unsigned char) *string) * UINT64_C(0x100000001b3);
+        while (*string++);
         return hash;
 }
 

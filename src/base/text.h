@@ -77,7 +77,6 @@ int text_index(const char *const *names, size_t n, const char *string);
  * other, not against forgery. */
 #define TEXT_FOLD_START UINT64_C(0xcbf29ce484222325)
 uint64_t text_fold(uint64_t hash, const char *string);
-uint64_t text_fold_bytes(uint64_t hash, const char *bytes, size_t size);
 
 static inline bool text_is_digit(char c) {
         return c >= '0' && c <= '9';

@@ -45,14 +45,6 @@ char *amount_format(Arena *arena, const Amount *amount) {
 const char *const placement_names[] = {"spread", "pack", "bind", "interleave", NULL};
 const char *const shortage_names[] = {"refuse", "degrade", NULL};
 
-const char *placement_name(Placement placement) {
-        return placement_names[placement];
-}
-
-const char *shortage_name(Shortage shortage) {
-        return shortage_names[shortage];
-}
-
 uint64_t instance_memory_bytes(const InstanceConfig *instance) {
         uint64_t sum = 0;
 

@@ -225,9 +225,6 @@ char *amount_format(Arena *arena, const Amount *amount);
 /* In the order of their enumerations; NULL at the end. */
 extern const char *const placement_names[], *const shortage_names[];
 
-const char *placement_name(Placement placement);
-const char *shortage_name(Shortage shortage);
-
 /* What is wrong with the value of KEY, of the file and line that set it last, else of the instance's file. */
 Diag config_diag(const InstanceConfig *instance, Severity severity, ProblemKind kind,
                  const char *key, const char *text, const char *remedy);

@@ -117,7 +117,7 @@ int create_file(const Command *command, const char *path, const char *text) {
 }
 
 bool is_switched_off(Command *command) {
-        if (!text_has_word(probe_kernel_command_line(command->root, command->arena),
+        if (!text_has_word(probe_text(command->root, command->arena, PATH_CMDLINE),
                            KERNEL_SWITCH_OFF))
                 return false;
         log_line(LOG_NOTICE,

@@ -77,7 +77,7 @@ static bool stands_aside(const Root *root) {
             root_exists(root, PATH_INITRD_RELEASE) ||
             (virtualization && text_starts_with(virtualization, "container:")))
                 return true;
-        return text_has_word(probe_kernel_command_line(root, arena), KERNEL_SWITCH_OFF);
+        return text_has_word(probe_text(root, arena, PATH_CMDLINE), KERNEL_SWITCH_OFF);
 }
 
 static int write_dropin(Arena *arena, const Root *root, const Root *output, const Dropin *dropin) {

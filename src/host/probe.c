@@ -306,9 +306,9 @@ Topology *probe_topology(const Root *root, Arena *arena) {
                 if (text_starts_with(line, allowed))
                         id_set_parse(line + strlen(allowed), &topology->allowed_nodes);
         topology->no_hugetlb_limit = cgroup_limit_judge(root);
-        topology->kernel_command_line = probe_kernel_command_line(root, arena);
+        topology->kernel_command_line = probe_text(root, arena, PATH_CMDLINE);
         topology->kernel_release = read_text(&probe, PATH_OSRELEASE);
-        topology->boot_id = probe_boot_id(root, arena);
+        topology->boot_id = probe_text(root, arena, PATH_BOOT_ID);
         return topology;
 }
 

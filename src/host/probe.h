@@ -6,14 +6,8 @@
 #include "host/root.h"
 #include "model/topology.h"
 
-/* The kernel command line alone; "" where it cannot be read. */
-const char *probe_kernel_command_line(const Root *root, Arena *arena);
-
-/* The identifier of this boot alone; "" where it cannot be read. */
-const char *probe_boot_id(const Root *root, Arena *arena);
-
-/* The host's name, as the kernel has it; "" where it cannot be read. */
-const char *probe_host_name(const Root *root, Arena *arena);
+/* What one of the kernel's files says (PATH_CMDLINE, PATH_BOOT_ID, PATH_HOST_NAME); "" where it cannot be read. */
+const char *probe_text(const Root *root, Arena *arena, const char *path);
 
 /* Bytes of all page tables of the host, by /proc/meminfo; 0: not known. */
 uint64_t probe_page_tables(const Root *root, Arena *arena);

@@ -82,7 +82,7 @@ static void list_page_sizes(const Root *root, Arena *arena, Topology *topology) 
         topology->n_page_sizes = sizes.n;
 }
 
-static const char *read_or_empty(const Root *root, Arena *arena, const char *path) {
+const char *probe_text(const Root *root, Arena *arena, const char *path) {
         char *text;
 
         return root_read_attribute(root, arena, path, &text) < 0 ? "" : text;
@@ -90,7 +90,7 @@ static const char *read_or_empty(const Root *root, Arena *arena, const char *pat
 
 Topology *probe_page_sizes(const Root *root, Arena *arena) {
         Topology *topology = ARENA_NEW(arena, Topology);
-        const char *meminfo = read_or_empty(root, arena, PATH_MEMINFO);
+        const char *meminfo = probe_text(root, arena, PATH_MEMINFO);
 
         uint64_t bytes = probe_meminfo(arena, meminfo, "Hugepagesize");
 
@@ -105,20 +105,6 @@ Topology *probe_page_sizes(const Root *root, Arena *arena) {
         return topology;
 }
 
-/* ---- the kernel ---- */
-
-const char *probe_kernel_command_line(const Root *root, Arena *arena) {
-        return read_or_empty(root, arena, PATH_CMDLINE);
-}
-
-const char *probe_boot_id(const Root *root, Arena *arena) {
-        return read_or_empty(root, arena, PATH_BOOT_ID);
-}
-
-const char *probe_host_name(const Root *root, Arena *arena) {
-        return read_or_empty(root, arena, PATH_HOST_NAME);
-}
-
 uint64_t probe_page_tables(const Root *root, Arena *arena) {
-        return probe_meminfo(arena, read_or_empty(root, arena, PATH_MEMINFO), "PageTables");
+        return probe_meminfo(arena, probe_text(root, arena, PATH_MEMINFO), "PageTables");
 }

@@ -62,7 +62,7 @@ static json_t *instance_to_json(const LedgerInstance *instance) {
                 count_to_json(instance->page_size_bytes), "pagesWanted",
                 count_to_json(instance->pages_wanted), "placement",
                 instance->placement == PLACEMENT_SPREAD ? NULL
-                                                        : placement_name(instance->placement),
+                                                        : placement_names[instance->placement],
                 "released", if_true(instance->is_released), "stood", if_true(instance->has_stood),
                 "unready", if_true(instance->has_stood && !instance->was_ready), "likely",
                 instance->is_loose ? count_to_json(instance->likely_pages) : NULL, "nodes",
@@ -121,13 +121,6 @@ static bool is_node(int node) {
         return node >= 0 && node < ID_SET_MAX;
 }
 
-static int placement_from_name(const char *name) {
-        for (int i = PLACEMENT_SPREAD; i < PLACEMENTS; i++)
-                if (text_equals(name, placement_name((Placement) i)))
-                        return i;
-        return -1;
-}
-
 static bool read_pool(Arena *arena, Ledger *ledger, const json_t *json) {
         json_int_t size, found, set, others = INT64_MAX; /* not known: before version 2 */
         int node;
@@ -182,7 +175,7 @@ static bool read_grants(Arena *arena, json_t *nodes, LedgerInstance *instance) {
 }
 
 static bool read_granted(Arena *arena, const json_t *json, LedgerInstance *ret) {
-        const char *name, *placement = placement_name(PLACEMENT_SPREAD);
+        const char *name, *placement = placement_names[PLACEMENT_SPREAD];
         json_int_t size, wanted, likely = -1;
         json_t *nodes;
         int released = 0, stood = 0, unready = 0;
@@ -192,14 +185,15 @@ static bool read_granted(Arena *arena, const json_t *json, LedgerInstance *ret) 
                         "released", &released, "stood", &stood, "unready", &unready, "likely",
                         &likely, "nodes", &nodes) < 0)
                 return false;
-        if (size < 0 || wanted < 0 || placement_from_name(placement) < 0 ||
-            name_check_instance(name))
+        int placed = text_index(placement_names, PLACEMENTS, placement);
+
+        if (size < 0 || wanted < 0 || placed < 0 || name_check_instance(name))
                 return false;
         *ret = (LedgerInstance){
                 .name = arena_strdup(arena, name),
                 .page_size_bytes = (uint64_t) size,
                 .pages_wanted = (uint64_t) wanted,
-                .placement = (Placement) placement_from_name(placement),
+                .placement = (Placement) placed,
                 .is_released = released,
                 .has_stood = stood,
                 .was_ready = stood && !unready,

@@ -283,7 +283,8 @@ char *render_explain(Arena *arena, const PlanInstance *planned, const Topology *
                                    &option->sizing, options);
         if (demand->n_options > 0) {
                 text_printf(&text, "\nPlacement=%s on nodes %s: %s\n",
-                            placement_name(config->placement), id_set_format(arena, &demand->nodes),
+                            placement_names[config->placement],
+                            id_set_format(arena, &demand->nodes),
                             planned->n_grants > 0
                                     ? render_nodes(arena, planned->grants, planned->n_grants)
                                     : "nothing");

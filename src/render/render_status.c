@@ -265,7 +265,7 @@ char *render_status_instance(Arena *arena, const Status *status, const StatusIns
         add_outcome(&text, instance, options);
         add_held(&text, status, instance);
         field(&text, "Priority", "%u, Shortage=%s", instance->priority,
-              shortage_name(instance->shortage));
+              shortage_names[instance->shortage]);
         if (instance->reason.text)
                 text_add_wrapped(&text, "    Reason: ", "            ", instance->reason.text,
                                  render_width(options));

@@ -30,7 +30,7 @@ json_t *status_instance_to_json(const StatusInstance *instance) {
                 "pagesWanted", count_to_json(instance->pages_wanted), "pagesGranted",
                 count_to_json(instance->pages_granted), "nodes",
                 node_pages_to_json(instance->nodes, instance->n_nodes), "priority",
-                (int) instance->priority, "shortage", shortage_name(instance->shortage), "running",
+                (int) instance->priority, "shortage", shortage_names[instance->shortage], "running",
                 instance->is_running, "letStart", instance->was_let_start, "counted",
                 instance->is_counted, "untilRestart",
                 instance->until_restart ? hold_to_json(instance->until_restart) : json_null(),

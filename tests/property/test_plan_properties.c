@@ -63,7 +63,7 @@ static void print_instance(const World *world, const PlanInstance *planned) {
         print_error("  %s (%s): priority %u, %s, %s, nodes %s%s%s%s, %" PRIu64 " of %" PRIu64
                     " pages of %s: %s (%s)\n",
                     config->name, config->unit ? config->unit : "-", config->priority,
-                    placement_name(config->placement), shortage_name(config->shortage),
+                    placement_names[config->placement], shortage_names[config->shortage],
                     id_set_format(arena, &planned->demand->nodes),
                     config->n_node_memory > 0 ? ", split" : "", planned->hold ? ", runs" : "",
                     config->refusal ? ", refused" : "", planned->pages_granted,

@@ -83,7 +83,7 @@ static void read_entry(Journal *journal, Arena *arena, HistoryEntries *history) 
 
 /* "_BOOT_ID=" and 32 digits: the kernel writes the identifier with hyphens, the journal without. */
 static const char *boot_field(Command *command) {
-        const char *boot_id = probe_boot_id(command->root, command->arena);
+        const char *boot_id = probe_text(command->root, command->arena, PATH_BOOT_ID);
         Text field = text_in(command->arena);
 
         text_add(&field, "_BOOT_ID=");

@@ -6,6 +6,7 @@
 #include "ctl/verbs.h"
 #include "host/probe.h"
 #include "model/exit_code.h"
+#include "model/names.h"
 #include "render/render_report.h"
 #include "runtime/clock.h"
 #include "runtime/log.h"
@@ -58,7 +59,7 @@ static Report *look_at_all(Command *command) {
         Findings *findings = ARENA_NEW(arena, Findings);
         Proofs *proofs = ARENA_NEW(arena, Proofs);
         HistoryEntries *history = ARENA_NEW(arena, HistoryEntries);
-        const char *host = probe_host_name(command->root, arena);
+        const char *host = probe_text(command->root, arena, PATH_HOST_NAME);
         const Config *config;
         const Look *look;
         const Status *status = status_now(command, &config);
