@@ -277,7 +277,7 @@ static void look_at(Search *search, const Reader *reader, const char *path, cons
                                                                        .is_unit = reader->is_unit});
         for (char *line; reader->has_commands && (line = source_line(arena, &lines));) {
                 line = text_strip(arena, line);
-                if (*line != '#' && *line != ';')
+                if (*line != '#' && *line != ';' && strchr(line, '/'))
                         follow(search, reader, line);
         }
 }

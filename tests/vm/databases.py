@@ -124,6 +124,16 @@ def psql(statement: str) -> str:
     return f'runuser -u postgres -- psql -XAtqc "{statement}"'
 
 
+def filling(shared_buffers_mib: int) -> str:
+    """Statements that make a table larger than PostgreSQL's buffers: a row for each block, and none of it written to the
+    log, for nobody crashes here."""
+    rows = shared_buffers_mib * MIB // 8192 + 1000
+    return (
+        "CREATE UNLOGGED TABLE big (filler text); ALTER TABLE big ALTER filler SET STORAGE PLAIN; "
+        f"INSERT INTO big SELECT repeat('x', 8000) FROM generate_series(1, {rows})"
+    )
+
+
 def drop_in(name: str) -> str:
     """The text of the drop-in that hugeplan's generator wrote for a unit; "" if it wrote none."""
     try:

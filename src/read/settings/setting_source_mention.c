@@ -39,19 +39,25 @@ const char *setting_source_take_word(Arena *arena, const char **at) {
         return begin < end ? arena_strdup_to(arena, begin, end) : "";
 }
 
-static char *lower(Arena *arena, const char *word) {
-        char *copy = arena_strdup(arena, word);
+/* NULs are spaces then. */
+static char *lower(Arena *arena, const char *text, size_t size) {
+        char *copy = arena_alloc(arena, size + 1);
 
-        for (char *c = copy; *c; c++)
-                *c = (char) tolower((unsigned char) *c);
+        for (size_t i = 0; i < size; i++)
+                copy[i] = (char) (text[i] ? tolower((unsigned char) text[i]) : ' ');
         return copy;
+}
+
+/* TEXT is in small letters. */
+static bool has_mention(const char *text) {
+        return ARRAY_ANY(each, mentions, ARRAY_LEN(mentions), strstr(text, *each) != NULL);
 }
 
 bool setting_source_is_mention(const char *word) {
         CLEANUP(arena_freep) Arena *arena = arena_new();
-        const char *name = lower(arena, word);
+        const char *name = lower(arena, word, strlen(word));
 
-        return ARRAY_ANY(each, mentions, ARRAY_LEN(mentions), strstr(name, *each) != NULL) &&
+        return has_mention(name) &&
                !ARRAY_ANY(each, harmless, ARRAY_LEN(harmless), strstr(name, *each) != NULL);
 }
 
@@ -82,6 +88,8 @@ void setting_source_search_mentions(SettingSearch *search) {
         SourceLines lines = source_lines(&(SourceText){.text = file->text, .size = file->size});
         bool is_command = true, goes_on = false;
 
+        if (!has_mention(lower(search->arena, file->text, file->size))) /* as most do not */
+                return;
         search->section = file->runs ? file->runs
                                      : arena_printf(search->arena, "%s applies it",
                                                     setting_source_source_name(file->source));

@@ -11,6 +11,7 @@ from databases import (
     charged,
     check_postgresql,
     drop_in,
+    filling,
     postgresql_files,
     postgresql_unit,
     psql,
@@ -157,8 +158,7 @@ def settles_beside_a_bound_one() -> None:
     done = sh("hugeplanctl reload")
     check(done.returncode == 0, "the other one is removed", said(done))
     check_equal(pools(), {0: 0, 1: PAGES}, "its pages are given back at once, and no others")
-    fill = f"INSERT INTO t SELECT n FROM generate_series(1, {SHARED_BUFFERS * 25000}) n"
-    done = sh(psql(fill), timeout_sec=200)
+    done = sh(psql(filling(SHARED_BUFFERS)), timeout_sec=200)
     check(done.returncode == 0, "PostgreSQL touches its buffers, and lives", said(done))
     check_equal(set(charged(POSTGRESQL).used), {1}, "all of them on its node")
     check(charged(POSTGRESQL).promised < promised / 2, "they were promised", charged(POSTGRESQL))

@@ -7,9 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from databases import charged, postgresql, postgresql_files, postgresql_unit, psql
+from databases import charged, filling, postgresql, postgresql_files, postgresql_unit, psql
 from guestlib import (
-    MIB,
     check,
     check_equal,
     hugeplan,
@@ -206,14 +205,7 @@ def restarted_it_moves() -> None:
 
 
 def filled() -> None:
-    """More than its buffers hold; not written twice, for nobody crashes here."""
-    rows = SHARED_BUFFERS * MIB // 8192 + 1000
-    sql = (
-        "CREATE EXTENSION pg_prewarm; CREATE UNLOGGED TABLE big (filler text); "
-        "ALTER TABLE big ALTER filler SET STORAGE PLAIN; "
-        f"INSERT INTO big SELECT repeat('x', 8000) FROM generate_series(1, {rows})"
-    )
-    done = sh(psql(sql), timeout_sec=200)
+    done = sh(psql(f"CREATE EXTENSION pg_prewarm; {filling(SHARED_BUFFERS)}"), timeout_sec=200)
     check(done.returncode == 0, "PostgreSQL has more data than buffers", said(done))
 
 
