@@ -3,7 +3,6 @@
 
 #include "base/text.h"
 #include "check/boot/kernel_args.h"
-#include "model/names.h"
 
 /* ---- what units have, by their mappings ---- */
 

@@ -9,7 +9,6 @@
 #include "model/names.h"
 #include "plan/idle.h"
 
-#include <string.h>
 
 uint64_t rule_wanted_pages(const RuleRun *run, uint64_t page_size_bytes) {
         return ARRAY_SUM(instance, run->instances, run->n_instances,

@@ -9,7 +9,6 @@
 #include "inspect/gather.h"
 #include "model/exit_code.h"
 #include "model/names.h"
-#include "model/problem.h"
 #include "runtime/log.h"
 
 #include <limits.h>

@@ -63,6 +63,11 @@ int daemon_begin(Command *command, const char *method, json_t *parameters, bool 
         return 0;
 }
 
+void daemon_reply_done(DaemonReply *reply) {
+        free(reply->error);
+        json_decref(reply->parameters);
+}
+
 void daemon_endp(DaemonCall **call) {
         if (*call)
                 varlink_client_free((*call)->client);
@@ -76,9 +81,8 @@ static bool is_alive(Command *command) {
         return !command->is_daemon_silent;
 }
 
-static int next_reply(DaemonCall *call, uint64_t limit_usec, json_t **ret_parameters,
-                      char **ret_error_name) {
-        int r = varlink_client_next(call->client, limit_usec, ret_parameters, ret_error_name);
+static int next_reply(DaemonCall *call, uint64_t limit_usec, DaemonReply *ret) {
+        int r = varlink_client_next(call->client, limit_usec, &ret->parameters, &ret->error);
 
         if (r >= 0)
                 call->command->is_daemon_silent = false;
@@ -86,15 +90,13 @@ static int next_reply(DaemonCall *call, uint64_t limit_usec, json_t **ret_parame
 }
 
 /* The same; who waits sees how far it is. */
-static int next_reply_with_progress(DaemonCall *call, uint64_t limit_usec, json_t **ret_parameters,
-                                    char **ret_error_name) {
+static int next_reply_with_progress(DaemonCall *call, uint64_t limit_usec, DaemonReply *ret) {
         Progress *progress = call->command->progress;
         uint64_t deadline_usec = deadline_in(limit_usec);
 
         for (;;) {
                 uint64_t left_usec = deadline_left_usec(deadline_usec);
-                int r = next_reply(call, progress ? MIN(left_usec, PROGRESS_USEC) : left_usec,
-                                   ret_parameters, ret_error_name);
+                int r = next_reply(call, progress ? MIN(left_usec, PROGRESS_USEC) : left_usec, ret);
 
                 if (r == -ETIMEDOUT && progress && left_usec > PROGRESS_USEC) {
                         progress_show(progress);
@@ -106,12 +108,10 @@ static int next_reply_with_progress(DaemonCall *call, uint64_t limit_usec, json_
         }
 }
 
-int daemon_await(DaemonCall *call, uint64_t deadline_usec, json_t **ret_parameters,
-                 char **ret_error_name) {
+int daemon_await(DaemonCall *call, uint64_t deadline_usec, DaemonReply *ret) {
         for (;;) {
                 uint64_t left_usec = deadline_left_usec(deadline_usec);
-                int r = next_reply_with_progress(call, MIN(left_usec, call->patience_usec),
-                                                 ret_parameters, ret_error_name);
+                int r = next_reply_with_progress(call, MIN(left_usec, call->patience_usec), ret);
 
                 if (r == -ETIMEDOUT && left_usec <= call->patience_usec)
                         progress_hide(call->command->progress);
@@ -119,7 +119,7 @@ int daemon_await(DaemonCall *call, uint64_t deadline_usec, json_t **ret_paramete
                         return r;
                 if (!is_alive(call->command)) {
                         progress_hide(call->command->progress);
-                        r = next_reply(call, 0, ret_parameters, ret_error_name);
+                        r = next_reply(call, 0, ret);
                         return r == -ETIMEDOUT ? -EAGAIN : r;
                 }
                 call->patience_usec =
@@ -128,13 +128,13 @@ int daemon_await(DaemonCall *call, uint64_t deadline_usec, json_t **ret_paramete
 }
 
 int daemon_call(Command *command, const char *method, json_t *parameters, uint64_t timeout_usec,
-                json_t **ret_parameters, char **ret_error_name) {
+                DaemonReply *ret) {
         CLEANUP(daemon_endp) DaemonCall *call = NULL;
         uint64_t deadline_usec = deadline_in(timeout_usec);
         int r = daemon_begin(command, method, parameters, false, &call);
 
         if (r == 0)
-                r = daemon_await(call, deadline_usec, ret_parameters, ret_error_name);
+                r = daemon_await(call, deadline_usec, ret);
         return r == -EAGAIN ? -ETIMEDOUT : r;
 }
 
@@ -149,32 +149,27 @@ bool daemon_pause(uint64_t *pause_usec, uint64_t deadline_usec) {
         return true;
 }
 
-int daemon_ask(Command *command, const char *method, uint64_t timeout_usec, json_t **ret_parameters,
-               char **ret_error_name) {
+int daemon_ask(Command *command, const char *method, uint64_t timeout_usec, DaemonReply *ret) {
         uint64_t deadline_usec = deadline_in(timeout_usec), pause_usec = 0;
         int r;
 
         do
-                r = daemon_call(command, method, NULL, deadline_left_usec(deadline_usec),
-                                ret_parameters, ret_error_name);
+                r = daemon_call(command, method, NULL, deadline_left_usec(deadline_usec), ret);
         while (r == -ECONNRESET && daemon_pause(&pause_usec, deadline_usec));
         return r;
 }
 
 Status *ask_status(Command *command, const char **ret_why) {
-        char *error_name = NULL;
-        json_t *reply = NULL;
+        CLEANUP(daemon_reply_done) DaemonReply reply = {};
         Status *status = NULL;
-        int r = daemon_ask(command, MANAGER_DESCRIBE, ANSWER_USEC, &reply, &error_name);
+        int r = daemon_ask(command, MANAGER_DESCRIBE, ANSWER_USEC, &reply);
 
         if (r < 0)
                 *ret_why = daemon_error(r);
-        else if (error_name)
-                *ret_why = arena_strdup(command->arena, error_name);
-        else if (!(status = status_from_json(command->arena, reply)))
+        else if (reply.error)
+                *ret_why = arena_strdup(command->arena, reply.error);
+        else if (!(status = status_from_json(command->arena, reply.parameters)))
                 *ret_why = "its answer makes no sense";
-        free(error_name);
-        json_decref(reply);
         return status;
 }
 

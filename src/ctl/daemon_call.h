@@ -14,6 +14,14 @@
 
 typedef struct DaemonCall DaemonCall;
 
+/* What the daemon has answered: {} at first. */
+typedef struct DaemonReply {
+        json_t *parameters;
+        char *error; /* the name of an error, whose parameters these are; NULL: none */
+} DaemonReply;
+
+void daemon_reply_done(DaemonReply *reply); /* for CLEANUP() */
+
 /* How long the daemon may take to answer what it knows. */
 #define ANSWER_USEC (10 * USEC_PER_SEC)
 
@@ -24,11 +32,10 @@ int daemon_begin(Command *command, const char *method, json_t *parameters, bool 
 void daemon_endp(DaemonCall **call); /* of NULL too; for CLEANUP() */
 
 /* Waits for the next reply, until DEADLINE_USEC (clock.h) at most. 0, or 1 when more will follow; then
- * *ret_parameters and *ret_error_name are the caller's. -EAGAIN: the daemon is silent, after some
+ * *RET, which has nothing yet, is what it says. -EAGAIN: the daemon is silent, after some
  * three seconds (twelve, of a change); -ETIMEDOUT: it lives, but the time is over. Both lose nothing, and the call can be
  * waited for again. Others are the end: -ECONNRESET when the daemon has ended, or serves too many. */
-int daemon_await(DaemonCall *call, uint64_t deadline_usec, json_t **ret_parameters,
-                 char **ret_error_name);
+int daemon_await(DaemonCall *call, uint64_t deadline_usec, DaemonReply *ret);
 
 /* Waits a while before a call that was cut off is made again: it was, because others needed its place, or
  * because the daemon ends. *PAUSE_USEC, at first 0, grows; many who were cut off together do not come back
@@ -37,13 +44,12 @@ bool daemon_pause(uint64_t *pause_usec, uint64_t deadline_usec);
 
 /* As daemon_call(), for a method that changes nothing: made again until it is not cut off, or the time is
  * over. What changes something may have been done, and is not done again. */
-int daemon_ask(Command *command, const char *method, uint64_t timeout_usec, json_t **ret_parameters,
-               char **ret_error_name);
+int daemon_ask(Command *command, const char *method, uint64_t timeout_usec, DaemonReply *ret);
 
 /* All of it at once: calls METHOD and waits for its reply, TIMEOUT_USEC at most, and only while the
  * daemon lives: -ETIMEDOUT in either case. */
 int daemon_call(Command *command, const char *method, json_t *parameters, uint64_t timeout_usec,
-                json_t **ret_parameters, char **ret_error_name);
+                DaemonReply *ret);
 
 /* What the daemon says; NULL, with the reason in *RET_WHY, when it does not. */
 Status *ask_status(Command *command, const char **ret_why);

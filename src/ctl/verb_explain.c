@@ -13,7 +13,6 @@
 #include "plan/thp_plan.h"
 #include "render/render_explain.h"
 #include "render/status_json.h"
-#include "status/json_value.h"
 #include "units/dropin.h"
 
 #include <stdio.h>

@@ -3,7 +3,6 @@
 #include "ctl/verbs.h"
 
 #include "model/exit_code.h"
-#include "model/problem.h"
 #include "render/render_plan.h"
 #include "render/status_json.h"
 #include "status/falls.h"

@@ -6,16 +6,12 @@
 #include "ctl/verbs.h"
 #include "ipc/manager_interface.h"
 #include "model/exit_code.h"
-#include "model/names.h"
 #include "plan/changes.h"
 #include "plan/host_plan.h"
-#include "render/render_status.h"
 #include "render/status_json.h"
 #include "runtime/log.h"
 
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 static void print_pools(Command *command, const json_t *pools) {
         PoolChange change;
@@ -63,21 +59,22 @@ static int print_reload(Command *command, json_t *reply) {
         return EXIT_DONE;
 }
 
-static int fail_reload(Command *command, const char *error_name, json_t *reply) {
-        if (text_equals(error_name, VARLINK_ERROR_PERMISSION_DENIED)) {
+static int fail_reload(Command *command, const DaemonReply *reply) {
+        if (text_equals(reply->error, VARLINK_ERROR_PERMISSION_DENIED)) {
                 log_line(LOG_ERR, "only root may reload hugeplan");
                 return EXIT_FAILED;
         }
-        bool is_refused = text_equals(error_name, MANAGER_ERROR_RELOAD_REFUSED);
+        bool is_refused = text_equals(reply->error, MANAGER_ERROR_RELOAD_REFUSED);
 
-        if (!is_refused && !text_equals(error_name, MANAGER_ERROR_CONFIG_INVALID)) {
-                log_line(LOG_ERR, "hugepland answers %s", error_name);
+        if (!is_refused && !text_equals(reply->error, MANAGER_ERROR_CONFIG_INVALID)) {
+                log_line(LOG_ERR, "hugepland answers %s", reply->error);
                 return EXIT_FAILED;
         }
-        Diags problems = problems_from_json(command->arena, json_object_get(reply, "problems"));
+        Diags problems =
+                problems_from_json(command->arena, json_object_get(reply->parameters, "problems"));
 
         if (command->json != JSON_OFF)
-                print_json(command, json_incref(reply));
+                print_json(command, json_incref(reply->parameters));
         fputs(render_problems(command->arena, &problems, &command->render), stderr);
         log_line(LOG_ERR, is_refused ? "the reload is refused, and nothing was changed; "
                                        "'hugeplanctl reload --force' does it all the same"
@@ -92,23 +89,17 @@ static int fail_unreachable(int error) {
 }
 
 int verb_reload(Command *command) {
-        char *error_name = NULL;
-        json_t *reply = NULL;
+        CLEANUP(daemon_reply_done) DaemonReply reply = {};
 
         command->is_changing = true;
         learn_for_reload(command);
         progress_begin(command);
         int r = daemon_call(command, MANAGER_RELOAD, json_pack("{sb}", "force", command->is_forced),
-                            UINT64_MAX, &reply, &error_name);
+                            UINT64_MAX, &reply);
 
-        if (r < 0)
-                return fail_unreachable(r);
-        int code = error_name ? fail_reload(command, error_name, reply)
-                              : print_reload(command, reply);
-
-        free(error_name);
-        json_decref(reply);
-        return code;
+        return r < 0         ? fail_unreachable(r)
+               : reply.error ? fail_reload(command, &reply)
+                             : print_reload(command, reply.parameters);
 }
 
 /* ---- release ---- */
@@ -138,26 +129,22 @@ static int print_release(Command *command, const json_t *reply) {
 }
 
 int verb_release(Command *command) {
-        char *error_name = NULL;
-        json_t *reply = NULL;
-        int code = EXIT_FAILED;
+        CLEANUP(daemon_reply_done) DaemonReply reply = {};
 
         command->is_changing = true;
         int r = daemon_call(command, MANAGER_RELEASE,
                             json_pack("{ss}", "instance", command->arguments[0]), UINT64_MAX,
-                            &reply, &error_name);
+                            &reply);
 
         if (r < 0)
                 return fail_unreachable(r);
-        if (!error_name)
-                code = print_release(command, reply);
-        else if (text_equals(error_name, MANAGER_ERROR_NO_SUCH_INSTANCE))
-                code = fail_no_instance(command, command->arguments[0], read_config(command));
-        else if (text_equals(error_name, VARLINK_ERROR_PERMISSION_DENIED))
+        if (!reply.error)
+                return print_release(command, reply.parameters);
+        if (text_equals(reply.error, MANAGER_ERROR_NO_SUCH_INSTANCE))
+                return fail_no_instance(command, command->arguments[0], read_config(command));
+        if (text_equals(reply.error, VARLINK_ERROR_PERMISSION_DENIED))
                 log_line(LOG_ERR, "only root may release pages");
         else
-                log_line(LOG_ERR, "hugepland answers %s", error_name);
-        free(error_name);
-        json_decref(reply);
-        return code;
+                log_line(LOG_ERR, "hugepland answers %s", reply.error);
+        return EXIT_FAILED;
 }

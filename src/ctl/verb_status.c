@@ -18,7 +18,6 @@
 #include "runtime/log.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 Status *status_now(Command *command, const Config **ret_config) {
@@ -120,16 +119,13 @@ static int print_plugin(Command *command, const Status *status) {
 /* Prints what the daemon sends next; a negative errno where it sends nothing more. */
 static int watch_next(const Command *command, DaemonCall *call) {
         CLEANUP(arena_freep) Arena *arena = arena_new();
+        CLEANUP(daemon_reply_done) DaemonReply reply = {};
         Command now = *command;
-        char *error_name = NULL;
-        json_t *reply = NULL;
-        int r = daemon_await(call, UINT64_MAX, &reply, &error_name);
+        int r = daemon_await(call, UINT64_MAX, &reply);
 
         now.arena = arena;
-        Status *status = r >= 0 && !error_name ? status_from_json(arena, reply) : NULL;
+        Status *status = r >= 0 && !reply.error ? status_from_json(arena, reply.parameters) : NULL;
 
-        free(error_name);
-        json_decref(reply);
         if (!status)
                 return r < 0 ? r : -EPROTO;
         add_outcomes(&now, status);

@@ -18,7 +18,6 @@
 #include "ipc/manager_interface.h"
 #include "model/exit_code.h"
 #include "model/problem.h"
-#include "render/render_status.h"
 #include "render/status_json.h"
 #include "runtime/clock.h"
 #include "runtime/deadline.h"
@@ -178,15 +177,13 @@ static int tell_refused(Command *command, const char *name, const json_t *reply)
                            .remedy = text_from_json(command->arena, reply, "remedy")},
         };
         const Status *now = NULL;
-        char *error_name = NULL;
-        json_t *status = NULL;
+        CLEANUP(daemon_reply_done) DaemonReply status = {};
 
         /* A daemon of before an upgrade does not send it; the words are there all the same. */
         reason_from_id(text_from_json(command->arena, reply, "reasonId"), &instance.reason.kind);
         /* The verdict may be "invalid" or "lost"; the status tells, and has the figures. */
-        if (daemon_ask(command, MANAGER_DESCRIBE, grace_usec, &status, &error_name) == 0 &&
-            !error_name) {
-                now = status_from_json(command->arena, status);
+        if (daemon_ask(command, MANAGER_DESCRIBE, grace_usec, &status) == 0 && !status.error) {
+                now = status_from_json(command->arena, status.parameters);
                 const StatusInstance *known = now ? status_find(now, name) : NULL;
 
                 if (known) {
@@ -200,8 +197,6 @@ static int tell_refused(Command *command, const char *name, const json_t *reply)
                                 instance.verdict = VERDICT_REFUSED;
                 }
         }
-        free(error_name);
-        json_decref(status);
         return tell_with_page_users(command, now, &instance);
 }
 
@@ -258,24 +253,23 @@ static bool bear_silence(Gate *gate, int *ret_code) {
         return false;
 }
 
-static int tell_answer(Command *command, const char *name, const char *error_name,
-                       const json_t *reply) {
+static int tell_answer(Command *command, const char *name, const DaemonReply *answer) {
+        const json_t *reply = answer->parameters;
+        const char *error = answer->error;
         StatusInstance instance;
 
-        if (text_equals(error_name, MANAGER_ERROR_REFUSED))
+        if (text_equals(error, MANAGER_ERROR_REFUSED))
                 return tell_refused(command, name, reply);
-        if (text_equals(error_name, MANAGER_ERROR_NO_SUCH_INSTANCE)) {
+        if (text_equals(error, MANAGER_ERROR_NO_SUCH_INSTANCE)) {
                 log_line(LOG_ERR, "no instance is called '%s'; see hugeplanctl status", name);
                 return EXIT_NO_INSTANCE;
         }
-        if (text_equals(error_name, MANAGER_ERROR_TIMED_OUT))
+        if (text_equals(error, MANAGER_ERROR_TIMED_OUT))
                 return tell_late(name, text_from_json(command->arena, reply, "reason"),
                                  text_from_json(command->arena, reply, "remedy"));
-        if (error_name ||
-            status_instance_from_json(command->arena, json_object_get(reply, "instance"),
-                                      &instance) < 0)
-                return decide_alone(command, name,
-                                    error_name ? error_name : "its answer makes no sense");
+        if (error || status_instance_from_json(command->arena, json_object_get(reply, "instance"),
+                                               &instance) < 0)
+                return decide_alone(command, name, error ? error : "its answer makes no sense");
         gate_judge_inside(command, NULL, &instance);
         return tell(command, &instance);
 }
@@ -284,9 +278,8 @@ static int tell_answer(Command *command, const char *name, const char *error_nam
  * where there is no daemon, or it has hung up (-ECONNRESET). */
 static int ask_verdict(Gate *gate, int *ret_code) {
         CLEANUP(daemon_endp) DaemonCall *call = NULL;
+        CLEANUP(daemon_reply_done) DaemonReply reply = {};
         uint64_t limit_usec = add_saturated(gate->begun_usec, at_once_usec);
-        json_t *reply = NULL;
-        char *error_name = NULL;
         json_t *parameters = json_pack("{ss}", "instance", gate->name);
 
         if (gate->names_timeout && deadline_of(gate) != UINT64_MAX)
@@ -302,19 +295,17 @@ static int ask_verdict(Gate *gate, int *ret_code) {
         if (r < 0)
                 return r;
         if (gate->deadline_usec == 0)
-                r = daemon_await(call, limit_usec, &reply, &error_name);
+                r = daemon_await(call, limit_usec, &reply);
         if (gate->deadline_usec > 0 || r == -ETIMEDOUT || r == -EAGAIN)
-                while ((r = daemon_await(call, add_saturated(deadline_of(gate), grace_usec), &reply,
-                                         &error_name)) == -EAGAIN) {
+                while ((r = daemon_await(call, add_saturated(deadline_of(gate), grace_usec),
+                                         &reply)) == -EAGAIN) {
                         if (bear_silence(gate, ret_code))
                                 return 0;
                         if (clock_now_usec() >= gate->deadline_usec)
                                 return -ETIMEDOUT;
                 }
         if (r == 0)
-                *ret_code = tell_answer(gate->command, gate->name, error_name, reply);
-        free(error_name);
-        json_decref(reply);
+                *ret_code = tell_answer(gate->command, gate->name, &reply);
         return r;
 }
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "check/migrate/set_pages.h"
 
-#include "base/size.h"
 #include "base/text.h"
 #include "model/names.h"
 

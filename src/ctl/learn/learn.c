@@ -23,7 +23,6 @@
 #include "state/learned_file.h"
 #include "status/json_value.h"
 
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -275,23 +274,17 @@ static const char *keep_alone(Command *command, const Lesson *lesson, const Lear
 /* NULL, or why the next boot will not know it. */
 static const char *keep(Command *command, const Lesson *lesson, const Learned *learned,
                         const Topology *topology, uint64_t timeout_usec) {
-        json_t *reply = NULL;
-        char *error_name = NULL;
+        CLEANUP(daemon_reply_done) DaemonReply reply = {};
         int r = daemon_call(command, MANAGER_LEARN,
                             json_pack("{ss so}", "instance", lesson->instance->name, "learned",
                                       learned_to_json(learned)),
-                            timeout_usec, &reply, &error_name);
-        const char *why = NULL;
+                            timeout_usec, &reply);
 
         if (r < 0)
-                why = keep_alone(command, lesson, learned, topology);
-        else if (error_name)
-                why = arena_printf(command->arena, "hugepland does not take it: %s", error_name);
-        else
-                why = text_from_json(command->arena, reply, "unkept");
-        free(error_name);
-        json_decref(reply);
-        return why;
+                return keep_alone(command, lesson, learned, topology);
+        return reply.error
+                       ? arena_printf(command->arena, "hugepland does not take it: %s", reply.error)
+                       : text_from_json(command->arena, reply.parameters, "unkept");
 }
 
 /* Whether it is known to the next boot. */

@@ -2,7 +2,6 @@
 #include "ctl/learn/look.h"
 
 #include "base/text.h"
-#include "ctl/learn/learn.h"
 #include "demand/demand.h"
 #include "demand/seen.h"
 #include "host/probe.h"

@@ -13,11 +13,9 @@
 #include "inspect/pages/server_look.h"
 #include "inspect/setting_sources.h"
 #include "model/exit_code.h"
-#include "model/names.h"
 #include "read/unit_file.h"
 #include "render/render_verify.h"
 #include "runtime/clock.h"
-#include "runtime/log.h"
 
 #include <stdio.h>
 
