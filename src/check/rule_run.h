@@ -106,12 +106,3 @@ bool rule_may_lock(const RuleInstance *instance);
  * NULL then. */
 uint64_t rule_memlock_bytes(RuleRun *run, const RuleInstance *instance,
                             const UnitAssignment **ret_assignment);
-
-/* What all instances want of a page size. */
-uint64_t rule_wanted_pages(const RuleRun *run, uint64_t page_size_bytes);
-
-/* Whether those pages are surely nobody's whom the plan knows, and somebody's who lives. */
-bool rule_is_other_program(const RuleRun *run, const PageUser *page_user);
-
-/* Whether the planned pool is too small for PAGE_USER's pages besides the instances'. */
-bool rule_is_in_need(const RuleRun *run, const PageUser *page_user);

@@ -5,7 +5,7 @@
 #include "check/rule_run.h"
 #include "engines/engine_rows.h"
 
-#define FAMILIES(ROW) ENGINE_RULES(ROW) ROW(hugetlb_limit) ROW(host) ROW(pools)
+#define FAMILIES(ROW) ENGINE_RULES(ROW) ROW(host) ROW(pools)
 
 #define ROW(name) extern const RuleFamily rules_##name;
 FAMILIES(ROW)

@@ -63,11 +63,7 @@ Look *local_load(Command *command) {
         return load(command, NULL, true);
 }
 
-Look *local_load_now(Command *command) {
-        return load(command, NULL, false);
-}
-
-Look *local_load_for(Command *command, const InstanceConfig *starting) {
+Look *local_load_now(Command *command, const InstanceConfig *starting) {
         return load(command, starting, false);
 }
 
@@ -99,6 +95,14 @@ int fail_no_instance(Command *command, const char *name, const Config *config) {
         }
         log_line(LOG_ERR, "no instance is called '%s'%s", name, text_string(&text));
         return EXIT_NO_INSTANCE;
+}
+
+int write_output(const Command *command, const char *path, const char *text) {
+        int r = root_write_file(command->root, absolute_path(command, path), text, 0644);
+
+        if (r < 0)
+                log_line(LOG_ERR, "%s cannot be written: %s", path, strerror(-r));
+        return r < 0 ? EXIT_FAILED : EXIT_DONE;
 }
 
 int create_file(const Command *command, const char *path, const char *text) {

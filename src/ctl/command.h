@@ -58,11 +58,8 @@ const Config *read_config(Command *command);
  * will be after a reload: of what was released, or what the boot guard keeps back, its guard_problems tell. */
 Look *local_load(Command *command);
 
-/* As it is before one. */
-Look *local_load_now(Command *command);
-
-/* The same for the gate of an instance whose unit starts at this moment; NULL: it is none. */
-Look *local_load_for(Command *command, const InstanceConfig *starting);
+/* As it is before one. STARTING: for the gate of an instance whose unit starts at this moment; NULL: it is none. */
+Look *local_load_now(Command *command, const InstanceConfig *starting);
 
 /* The status as it is without a daemon. */
 Status *local_status(Command *command, const Look *look, const char *phase);
@@ -75,6 +72,9 @@ json_t *sizing_to_json(const Sizing *sizing);
 
 /* "no instance is called 'x'; there are: a, b" on standard error; gives EXIT_NO_INSTANCE. */
 int fail_no_instance(Command *command, const char *name, const Config *config);
+
+/* Writes a file that the user names, in one go: whoever collects it never finds half of it. Gives an exit code. */
+int write_output(const Command *command, const char *path, const char *text);
 
 /* Creates a drop-in, whole or not at all, and says so; what is there already stays as it is. Gives an exit code. */
 int create_file(const Command *command, const char *path, const char *text);

@@ -28,7 +28,7 @@ Status *status_now(Command *command, const Config **ret_config) {
         *ret_config = NULL;
         if (status)
                 return status;
-        const Look *look = local_load_now(command);
+        const Look *look = local_load_now(command, NULL);
 
         *ret_config = look->config;
         status = local_status(command, look, is_off ? "switched off" : "no daemon");

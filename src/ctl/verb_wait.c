@@ -110,7 +110,7 @@ static bool judge_alone(Command *command, const char *name, Status **ret_status,
                 return false;
         /* Whether this is the unit's own gate, which is about to start. */
         bool is_starting = described->unit && unit_cgroup_is_own(command->root, described->unit);
-        const Look *look = local_load_for(command, is_starting ? described : NULL);
+        const Look *look = local_load_now(command, is_starting ? described : NULL);
 
         *ret_fault = look->fault;
         *ret_status = local_status(command, look, "no daemon");

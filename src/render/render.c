@@ -68,6 +68,18 @@ void render_problem(Text *text, const Diag *problem, const char *separator,
                                  render_width(options));
 }
 
+void render_field(Text *text, const RenderOptions *options, const char *label, const char *format,
+                  ...) {
+        Arena *arena = text->arena;
+        va_list arguments;
+
+        va_start(arguments, format);
+        text_add_wrapped(text, arena_printf(arena, "%10s%c ", label, *label ? ':' : ' '),
+                         "            ", arena_vprintf(arena, format, arguments),
+                         render_width(options));
+        va_end(arguments);
+}
+
 /* Of many of a kind, so many are shown. */
 enum { PROBLEMS_OF_KIND_MAX = 12, PROBLEMS_OF_KIND_SHOWN = 8 };
 

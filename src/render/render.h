@@ -60,6 +60,10 @@ char *render_cover(Arena *arena, const Exposure *cover);
 void render_problem(Text *text, const Diag *problem, const char *separator,
                     const RenderOptions *options);
 
+/* "     Pages: 1,081 of 2M", with what does not fit below it; LABEL may be "". */
+void render_field(Text *text, const RenderOptions *options, const char *label, const char *format,
+                  ...) PRINTF_LIKE(4, 5);
+
 /* One below the other, errors first. */
 char *render_problems(Arena *arena, const Diags *problems, const RenderOptions *options);
 

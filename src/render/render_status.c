@@ -180,18 +180,9 @@ char *render_status(Arena *arena, const Status *status, const RenderOptions *opt
         return text.string;
 }
 
-PRINTF_LIKE(3, 4)
-static void field(Text *text, const char *label, const char *format, ...) {
-        va_list arguments;
-
-        va_start(arguments, format);
-        text_printf(text, "%10s%c %s\n", label, *label ? ':' : ' ',
-                    arena_vprintf(text->arena, format, arguments));
-        va_end(arguments);
-}
-
 /* What was done for the pools that serve the instance. */
-static void add_attempts(Text *text, const Status *status, const StatusInstance *instance) {
+static void add_attempts(Text *text, const Status *status, const StatusInstance *instance,
+                         const RenderOptions *options) {
         bool is_first = true;
 
         VEC_FOREACH(attempt, &status->attempts) {
@@ -201,13 +192,15 @@ static void add_attempts(Text *text, const Status *status, const StatusInstance 
 
                 if (!is_there || attempt->page_size_bytes != instance->page_size_bytes)
                         continue;
-                field(text, is_first ? "Done" : "", "%s", attempt_format(text->arena, attempt));
+                render_field(text, options, is_first ? "Done" : "", "%s",
+                             attempt_format(text->arena, attempt));
                 is_first = false;
         }
 }
 
 /* What its own unit holds. */
-static void add_held(Text *text, const Status *status, const StatusInstance *instance) {
+static void add_held(Text *text, const Status *status, const StatusInstance *instance,
+                     const RenderOptions *options) {
         bool is_first = true;
 
         if (!status->page_users || !instance->unit || instance->pages_wanted == 0)
@@ -215,13 +208,14 @@ static void add_held(Text *text, const Status *status, const StatusInstance *ins
         VEC_FOREACH(user, &status->page_users->list) {
                 if (!text_equals(user->unit, instance->unit))
                         continue;
-                field(text, is_first ? "Used by" : "", "%s",
-                      page_user_format_use(text->arena, user));
+                render_field(text, options, is_first ? "Used by" : "", "%s",
+                             page_user_format_use(text->arena, user));
                 is_first = false;
         }
         if (is_first)
-                field(text, "Used by", "%s",
-                      status->page_users->is_complete ? "not mapped yet" : "no page in use yet");
+                render_field(text, options, "Used by", "%s",
+                             status->page_users->is_complete ? "not mapped yet"
+                                                             : "no page in use yet");
 }
 
 /* What is wrong with it has a reason and a remedy of its own. */
@@ -230,12 +224,11 @@ static void add_outcome(Text *text, const StatusInstance *instance, const Render
         const char *word = outcome_word(text->arena, instance);
 
         if (word)
-                field(text, "Outcome", "%s", word);
+                render_field(text, options, "Outcome", "%s", word);
         if (!word || proof->outcome != OUTCOME_FELL_BACK)
                 return;
-        text_add_wrapped(text, "       Why: ", "            ", proof->why, render_width(options));
-        text_add_wrapped(text, "What to do: ", "            ", proof->remedy,
-                         render_width(options));
+        render_field(text, options, "Why", "%s", proof->why);
+        render_field(text, options, "What to do", "%s", proof->remedy);
 }
 
 char *render_status_instance(Arena *arena, const Status *status, const StatusInstance *instance,
@@ -247,31 +240,31 @@ char *render_status_instance(Arena *arena, const Status *status, const StatusIns
         text_add(&text, "  ");
         render_colored(&text, options, RENDER_BOLD, instance->name);
         text_add(&text, "\n");
-        field(&text, "Unit", "%s", instance->unit ? instance->unit : "none waits for it");
-        field(&text, "Engine", "%s", instance->engine ? instance->engine : "-");
-        field(&text, "File", "%s", instance->file ? instance->file : "-");
+        render_field(&text, options, "Unit", "%s",
+                     instance->unit ? instance->unit : "none waits for it");
+        render_field(&text, options, "Engine", "%s", instance->engine ? instance->engine : "-");
+        render_field(&text, options, "File", "%s", instance->file ? instance->file : "-");
         if (instance->pages_wanted > 0) {
-                field(&text, "Pages", "%s of %s (%s)",
-                      render_granted(arena, instance->pages_granted, instance->pages_wanted),
-                      format_page_size(arena, instance->page_size_bytes),
-                      render_size(arena, instance->pages_wanted, instance->page_size_bytes));
-                field(&text, "Nodes", "%s", render_places(arena, instance));
+                render_field(&text, options, "Pages", "%s of %s (%s)",
+                             render_granted(arena, instance->pages_granted, instance->pages_wanted),
+                             format_page_size(arena, instance->page_size_bytes),
+                             render_size(arena, instance->pages_wanted, instance->page_size_bytes));
+                render_field(&text, options, "Nodes", "%s", render_places(arena, instance));
         }
         if (hold)
-                field(&text, "Runs with", "%s of %s on nodes %s, until %s is restarted",
-                      format_count(arena, hold->pages),
-                      format_page_size(arena, hold->page_size_bytes),
-                      render_nodes(arena, hold->nodes, hold->n_nodes), hold->unit);
+                render_field(&text, options, "Runs with",
+                             "%s of %s on nodes %s, until %s is restarted",
+                             format_count(arena, hold->pages),
+                             format_page_size(arena, hold->page_size_bytes),
+                             render_nodes(arena, hold->nodes, hold->n_nodes), hold->unit);
         add_outcome(&text, instance, options);
-        add_held(&text, status, instance);
-        field(&text, "Priority", "%u, Shortage=%s", instance->priority,
-              shortage_names[instance->shortage]);
+        add_held(&text, status, instance, options);
+        render_field(&text, options, "Priority", "%u, Shortage=%s", instance->priority,
+                     shortage_names[instance->shortage]);
         if (instance->reason.text)
-                text_add_wrapped(&text, "    Reason: ", "            ", instance->reason.text,
-                                 render_width(options));
+                render_field(&text, options, "Reason", "%s", instance->reason.text);
         if (instance->reason.remedy)
-                text_add_wrapped(&text, "What to do: ", "            ", instance->reason.remedy,
-                                 render_width(options));
-        add_attempts(&text, status, instance);
+                render_field(&text, options, "What to do", "%s", instance->reason.remedy);
+        add_attempts(&text, status, instance, options);
         return text.string;
 }

@@ -124,32 +124,20 @@ char *render_proofs(Arena *arena, const Proofs *proofs, const RenderOptions *opt
 
 /* ---- one instance ---- */
 
-PRINTF_LIKE(4, 5)
-static void field(Text *text, const RenderOptions *options, const char *label, const char *format,
-                  ...) {
-        Arena *arena = text->arena;
-        va_list arguments;
-
-        va_start(arguments, format);
-        text_add_wrapped(text, arena_printf(arena, "%10s: ", label), "            ",
-                         arena_vprintf(arena, format, arguments), render_width(options));
-        va_end(arguments);
-}
-
 static void add_pages(Text *text, const Proof *proof, const RenderOptions *options) {
         Arena *arena = text->arena;
 
-        field(text, options, "Wanted", "%s, on nodes %s",
-              format_page_count_and_size(arena, proof->wanted_pages, proof->page_size_bytes),
-              render_nodes(arena, proof->instance->nodes, proof->instance->n_nodes));
+        render_field(text, options, "Wanted", "%s, on nodes %s",
+                     format_page_count_and_size(arena, proof->wanted_pages, proof->page_size_bytes),
+                     render_nodes(arena, proof->instance->nodes, proof->instance->n_nodes));
         VEC_FOREACH(user, &proof->look->pages)
-                field(text, options, "Mapped", "%s", page_user_format_use(arena, user));
+                render_field(text, options, "Mapped", "%s", page_user_format_use(arena, user));
         if (proof->look->is_running && proof->look->pages.n == 0 &&
             proof->outcome != OUTCOME_UNKNOWN)
-                field(text, options, "Mapped", "none");
+                render_field(text, options, "Mapped", "none");
         if (proof->outcome == OUTCOME_FELL_BACK && proof->small_bytes > 0)
-                field(text, options, "Small", "up to %s in small pages, in their place",
-                      format_size(arena, proof->small_bytes));
+                render_field(text, options, "Small", "up to %s in small pages, in their place",
+                             format_size(arena, proof->small_bytes));
 }
 
 /* "8.1G for 402 processes" */
@@ -182,7 +170,7 @@ static void add_tables(Text *text, const Proof *proof, const RenderOptions *opti
                                                   tables_of(arena, seen->bytes, seen->n_processes),
                                                   seen_day(arena, seen)));
         if (line.length > 0)
-                field(text, options, "Tables", "%s", line.string);
+                render_field(text, options, "Tables", "%s", line.string);
         line = text_in(arena);
         if (look->page_table_bytes > 0 && proof->small_tables_bytes > 0)
                 text_add_item(&line, arena_printf(arena, "up to %s",
@@ -193,7 +181,7 @@ static void add_tables(Text *text, const Proof *proof, const RenderOptions *opti
                                                   format_size(arena, proof->worst_tables_bytes),
                                                   format_count(arena, proof->n_sessions_max)));
         if (line.length > 0)
-                field(text, options, "Reckoned", "%s, with small pages", line.string);
+                render_field(text, options, "Reckoned", "%s, with small pages", line.string);
 }
 
 /* Bytes, or "unlimited". */
@@ -222,7 +210,7 @@ static void add_limits(Text *text, const Proof *proof, const RenderOptions *opti
         if (look->thp)
                 text_add_item(&line, arena_printf(arena, "transparent huge pages %s", look->thp));
         if (line.length > 0)
-                field(text, options, "In force", "%s", line.string);
+                render_field(text, options, "In force", "%s", line.string);
 }
 
 char *render_proof(Arena *arena, const Proof *proof, const WasteList *waste,
@@ -236,25 +224,27 @@ char *render_proof(Arena *arena, const Proof *proof, const WasteList *waste,
         text_add(&text, "  ");
         render_colored(&text, options, RENDER_BOLD, proof->instance->name);
         text_add(&text, "\n");
-        field(&text, options, "Unit", "%s", proof->instance->unit ? proof->instance->unit : "none");
+        render_field(&text, options, "Unit", "%s",
+                     proof->instance->unit ? proof->instance->unit : "none");
         if (look->pid > 0)
-                field(&text, options, "Server", "pid %" PRIu64 ", %s%s%s", look->pid, look->command,
-                      look->age_usec > 0 ? ", started " : "",
-                      look->age_usec > 0 ? arena_printf(arena, "%s ago",
-                                                        proof_format_age(arena, look->age_usec))
-                                         : "");
+                render_field(&text, options, "Server", "pid %" PRIu64 ", %s%s%s", look->pid,
+                             look->command, look->age_usec > 0 ? ", started " : "",
+                             look->age_usec > 0
+                                     ? arena_printf(arena, "%s ago",
+                                                    proof_format_age(arena, look->age_usec))
+                                     : "");
         if (proof->page_size_bytes > 0)
                 add_pages(&text, proof, options);
         add_tables(&text, proof, options);
         add_limits(&text, proof, options);
         VEC_FOREACH(missing, &look->missing)
-                field(&text, options, "Left out", "%s", *missing);
+                render_field(&text, options, "Left out", "%s", *missing);
         VEC_FOREACH(deviation, &proof->deviations)
-                field(&text, options, "But", "%s", deviation->text);
+                render_field(&text, options, "But", "%s", deviation->text);
         if (proof->why && proof->outcome == OUTCOME_FELL_BACK)
-                field(&text, options, "Why", "%s", proof->why);
+                render_field(&text, options, "Why", "%s", proof->why);
         if (proof->remedy)
-                field(&text, options, "What to do", "%s", proof->remedy);
+                render_field(&text, options, "What to do", "%s", proof->remedy);
         add_waste(&text, waste, options);
         return text.string;
 }

@@ -3,10 +3,8 @@
 #include "ctl/observe/observe.h"
 #include "ctl/verbs.h"
 #include "model/exit_code.h"
-#include "runtime/log.h"
 
 #include <stdio.h>
-#include <string.h>
 
 Metrics metrics_now(Command *command) {
         const Config *config;
@@ -16,15 +14,6 @@ Metrics metrics_now(Command *command) {
         bool is_reached = !TEXT_IS_ANY(status->phase, "no daemon", "switched off");
 
         return metrics_of(command->arena, status, &proofs, is_reached);
-}
-
-/* In one go: whoever collects them never finds half a file. */
-static int write_metrics(const Command *command, const char *path, const char *text) {
-        int r = root_write_file(command->root, absolute_path(command, path), text, 0644);
-
-        if (r < 0)
-                log_line(LOG_ERR, "%s cannot be written: %s", path, strerror(-r));
-        return r < 0 ? EXIT_FAILED : EXIT_DONE;
 }
 
 int verb_metrics(Command *command) {
@@ -37,7 +26,7 @@ int verb_metrics(Command *command) {
         }
         const char *text = metrics_to_text(command->arena, &metrics);
 
-        return command->n_arguments == 1 ? write_metrics(command, command->arguments[0], text)
+        return command->n_arguments == 1 ? write_output(command, command->arguments[0], text)
                : fputs(text, stdout) < 0 ? EXIT_FAILED
                                          : EXIT_DONE;
 }

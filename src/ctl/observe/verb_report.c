@@ -110,15 +110,7 @@ static const char *make_page(const Command *here, const json_t *report) {
         return page;
 }
 
-/* Where the user is, whatever host is looked at, as a snapshot is. In one go: nobody finds half a page. */
-static int write_page(const Command *here, const char *path, const char *page) {
-        int r = root_write_file(here->root, absolute_path(here, path), page, 0644);
-
-        if (r < 0)
-                log_line(LOG_ERR, "%s cannot be written: %s", path, strerror(-r));
-        return r < 0 ? EXIT_FAILED : EXIT_DONE;
-}
-
+/* Where the user is, whatever host is looked at, as a snapshot is. */
 static int print_page(const Command *command, const char *path, const json_t *report) {
         CLEANUP(root_freep) Root *host = NULL;
         Command here = *command;
@@ -134,7 +126,7 @@ static int print_page(const Command *command, const char *path, const json_t *re
         if (!page)
                 return EXIT_FAILED;
         if (path)
-                return write_page(&here, path, page);
+                return write_output(&here, path, page);
         return fputs(page, stdout) < 0 ? EXIT_FAILED : EXIT_DONE;
 }
 

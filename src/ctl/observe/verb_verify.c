@@ -115,7 +115,7 @@ static void find_waste(Verification *verification) {
 /* Of nobody: what takes a look at the whole host. */
 static void find_ownerless(Verification *verification) {
         Arena *arena = verification->arena;
-        const Look *look = local_load_now(verification->command);
+        const Look *look = local_load_now(verification->command, NULL);
         const PageUsers *page_users =
                 page_users_find(verification->command->root, arena, look->topology);
         const IdleInput input = {

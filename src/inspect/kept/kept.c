@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "inspect/kept/kept.h"
 #include "base/text.h"
 #include "check/host_facts.h"
 #include "engines/reader.h"
-#include "inspect/kept/kept_line.h"
 #include "model/names.h"
 
 #include <ctype.h>

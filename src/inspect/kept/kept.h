@@ -10,6 +10,8 @@
 #include "base/index.h"
 #include "host/record/recording.h"
 
+#include <string.h>
+
 typedef struct Kept {
         Arena *arena;
         /* Variables that what stays refers to, in whatever file they are set: their names, and of some the values. */
@@ -27,3 +29,29 @@ char *kept_text(Kept *kept, Arena *arena, const char *path, const char *bytes, s
 
 /* Leaves that of the files of TREE. */
 void kept_tree(Arena *arena, const RecordedTree *tree);
+
+/* ---- what kept.c and kept_line.c share ---- */
+
+/* One text, as it is gone through. */
+typedef struct Reading {
+        Kept *kept;
+        Arena *scratch;
+        const char *path;
+        unsigned rows; /* kept_rows() */
+        const char *bytes;
+        char *out;
+} Reading;
+
+static inline void kept_keep(const Reading *reading, const char *from, const char *to) {
+        memcpy(reading->out + (from - reading->bytes), from, (size_t) (to - from));
+}
+
+bool kept_is_letter(char c);
+bool kept_is_word_byte(char c);
+bool kept_is_comment(const char *at, const char *end);
+
+/* Which rows of the table of names hold for files of this path. */
+unsigned kept_rows(const char *path);
+
+/* Keeps of a line the words that are read, and their values. */
+void kept_line(Reading *reading, const char *begin, const char *end);

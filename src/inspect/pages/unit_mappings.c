@@ -5,7 +5,6 @@
 #include "base/text.h"
 #include "inspect/process_files.h"
 
-
 enum {
         MAPS_BYTES_MAX = 8 << 20,   /* some 80,000 mappings */
         SMAPS_BYTES_MAX = 64 << 20, /* as many, in full */
