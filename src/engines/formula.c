@@ -2,17 +2,11 @@
 #include "engines/formula.h"
 
 #include "base/text.h"
-#include "engines/engine_rows.h"
+#include "engines/parameters.h"
 #include "model/names.h"
 
-static const char *size_nothing(Arena *arena UNUSED, const Settings *settings UNUSED,
-                                uint64_t page_size_bytes UNUSED, Sizing *ret UNUSED) {
-        return "this engine takes no reserved huge pages, it has a preference for transparent ones only; "
-               "leave out Memory= and Pages=";
-}
-
 const EngineFormula *engine_formula(const Engine *engine) {
-        static const EngineFormula none = {size_nothing};
+        static const EngineFormula none = {};
 
 #define ROW(name)                     \
         if (engine == &engine_##name) \
@@ -22,9 +16,28 @@ const EngineFormula *engine_formula(const Engine *engine) {
         return &none;
 }
 
+const char *formula_size(const EngineFormula *formula, const Engine *engine, Arena *arena,
+                         const Settings *settings, uint64_t page_size_bytes, Sizing *ret) {
+        Sizing sizing = {.page_size_bytes = page_size_bytes};
+
+        if (!formula->add)
+                return "this engine takes no reserved huge pages, it has a preference for transparent ones only; "
+                       "leave out Memory= and Pages=";
+        ParameterValue *values = ARENA_ARRAY(arena, ParameterValue, formula->parameters->n);
+        const char *wrong = parameters_read(arena, engine, formula->parameters, settings, values);
+
+        if (!wrong)
+                wrong = formula->add(arena, settings, values, &sizing);
+        if (wrong)
+                return wrong;
+        sizing_finish(&sizing);
+        *ret = sizing;
+        return NULL;
+}
+
 const char *engine_size(const Engine *engine, Arena *arena, const Settings *settings,
                         uint64_t page_size_bytes, Sizing *ret) {
-        return engine_formula(engine)->size(arena, settings, page_size_bytes, ret);
+        return formula_size(engine_formula(engine), engine, arena, settings, page_size_bytes, ret);
 }
 
 /* ---- settings ---- */

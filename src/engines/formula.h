@@ -49,26 +49,30 @@ typedef struct Sizing {
 } Sizing;
 
 typedef struct ParameterTable ParameterTable; /* engines/parameters.h */
+typedef struct ParameterValue ParameterValue;
 
+/* Of an engine without one: nothing but NULL. */
 typedef struct EngineFormula {
-        /* The pages of PAGE_SIZE_BYTES (not 0) that SETTINGS need; what they leave out is the
-         * product's default. Fills *ret (allocated in ARENA) and returns NULL, or leaves it and returns
-         * a sentence that says which setting is wrong and what to write. A name the engine does not
-         * know is wrong where it is the caller's own, and skipped where it has an origin, for a
-         * product's own file holds much that does not matter here. */
-        const char *(*size)(Arena *arena, const Settings *settings, uint64_t page_size_bytes,
-                            Sizing *ret);
-        const ParameterTable *parameters; /* the settings that it reads; NULL: none */
+        /* Adds to *SIZING what VALUES, SETTINGS as the table's rows have them, need, and says its caveat. Returns NULL, or
+         * a sentence that says which setting is wrong and what to write. */
+        const char *(*add)(Arena *arena, const Settings *settings, const ParameterValue *values,
+                           Sizing *sizing);
+        const ParameterTable *parameters; /* the settings that it reads */
         /* The version that the unit of this name is for: "postgresql@16-main.service" -> "16". NULL: for any. */
         const char *(*unit_version)(Arena *arena, const char *unit);
 } EngineFormula;
 
 typedef VEC(const char *) SettingNames;
 
-/* Never NULL: that of an engine without one refuses all settings. */
+/* Never NULL. */
 const EngineFormula *engine_formula(const Engine *engine);
 
-/* By the engine's formula. */
+/* The pages of PAGE_SIZE_BYTES (not 0) that SETTINGS need by FORMULA, ENGINE's; what they leave out is the product's default.
+ * Fills *ret (allocated in ARENA) and returns NULL, or leaves it and returns a sentence that says which setting is wrong and
+ * what to write. A name the engine does not know is wrong where it is the caller's own, and skipped where it has an origin,
+ * for a product's own file holds much that does not matter here. */
+const char *formula_size(const EngineFormula *formula, const Engine *engine, Arena *arena,
+                         const Settings *settings, uint64_t page_size_bytes, Sizing *ret);
 const char *engine_size(const Engine *engine, Arena *arena, const Settings *settings,
                         uint64_t page_size_bytes, Sizing *ret);
 

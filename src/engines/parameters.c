@@ -45,7 +45,7 @@ static const char *nearest_parameter(Arena *arena, const ParameterTable *table, 
         return miss.name;
 }
 
-static const char *refuse_unknown(Arena *arena, const ParameterTable *table,
+static const char *refuse_unknown(Arena *arena, const Engine *engine, const ParameterTable *table,
                                   const Setting *setting) {
         const char *nearest = nearest_parameter(arena, table, setting->name);
         Text names = text_in(arena);
@@ -53,12 +53,12 @@ static const char *refuse_unknown(Arena *arena, const ParameterTable *table,
         if (nearest)
                 return setting_refuse(arena, setting,
                                       "not a setting that %s is sized by; did you mean %s?",
-                                      table->engine->title, nearest);
+                                      engine->title, nearest);
         for (size_t i = 0; i < table->n; i++)
                 if (!table->rows[i].takes_nothing)
                         text_add_item(&names, table->rows[i].name);
         return setting_refuse(arena, setting, "not a setting that %s is sized by; write one of %s",
-                              table->engine->title, names.string);
+                              engine->title, names.string);
 }
 
 /* ---- parameters ---- */
@@ -108,7 +108,20 @@ const char *engine_fingerprint(const Engine *engine, Arena *arena, const Setting
         return arena_printf(arena, "%016" PRIx64, sum);
 }
 
-static const char *read_given(Arena *arena, const ParameterTable *table, const Parameter *row,
+int parameter_parse(const Parameter *row, const char *value, uint64_t *ret) {
+        uint64_t number;
+        int r = row->words ? parse_word(value, row->words, &number) : row->parse(value, &number);
+
+        if (r < 0)
+                return r;
+        if (row->maximum > 0 && (number < row->minimum || number > row->maximum ||
+                                 (row->is_power && !is_power_of_two(number))))
+                return -ERANGE;
+        *ret = number;
+        return 0;
+}
+
+static const char *read_given(Arena *arena, const Engine *engine, const Parameter *row,
                               uint64_t major_version, ParameterValue *value) {
         const Setting *setting = value->setting;
 
@@ -116,8 +129,8 @@ static const char *read_given(Arena *arena, const ParameterTable *table, const P
                 return setting_refuse(arena, setting,
                                       "this setting is new in %s %" PRIu64
                                       "; leave it out or correct server_version",
-                                      table->engine->title, row->since);
-        int r = row->parse(setting->value, &value->number);
+                                      engine->title, row->since);
+        int r = parameter_parse(row, setting->value, &value->number);
 
         if (r < 0)
                 return setting_refuse(arena, setting, "'%s' is %s; %s", setting->value,
@@ -128,30 +141,30 @@ static const char *read_given(Arena *arena, const ParameterTable *table, const P
         return NULL;
 }
 
-static const char *read_row(Arena *arena, const ParameterTable *table, const Parameter *row,
-                            const Settings *settings, ParameterValue *values) {
-        ParameterValue *value = &values[row - table->rows];
-
+static const char *read_row(Arena *arena, const Engine *engine, const Parameter *row,
+                            const Settings *settings, uint64_t major_version,
+                            ParameterValue *value) {
         *value = (ParameterValue){row->initial, settings_find(settings, row->name)};
         if (row->takes_nothing)
                 return NULL;
         if (value->setting)
-                return read_given(arena, table, row, values[0].number, value);
+                return read_given(arena, engine, row, major_version, value);
         if (row->is_required)
                 return arena_printf(arena, "%s is missing; %s", row->name, row->expects);
         return NULL;
 }
 
-const char *parameters_read(Arena *arena, const ParameterTable *table, const Settings *settings,
-                            ParameterValue *ret_values) {
+const char *parameters_read(Arena *arena, const Engine *engine, const ParameterTable *table,
+                            const Settings *settings, ParameterValue *ret_values) {
         for (size_t i = 0; i < settings->n; i++) {
                 const Setting *setting = &settings->items[i];
 
                 if (!setting->origin && !is_known(table, setting->name))
-                        return refuse_unknown(arena, table, setting);
+                        return refuse_unknown(arena, engine, table, setting);
         }
         for (size_t i = 0; i < table->n; i++) {
-                const char *wrong = read_row(arena, table, &table->rows[i], settings, ret_values);
+                const char *wrong = read_row(arena, engine, &table->rows[i], settings,
+                                             i > 0 ? ret_values[0].number : 0, &ret_values[i]);
 
                 if (wrong)
                         return wrong;
@@ -195,8 +208,8 @@ int parse_as_text(const char *value UNUSED, uint64_t *ret) {
         return 0;
 }
 
-int parse_word(const char *value, const char *const *words, size_t n, uint64_t *ret) {
-        for (size_t i = 0; i < n; i++)
+int parse_word(const char *value, const char *const *words, uint64_t *ret) {
+        for (size_t i = 0; words[i]; i++)
                 if (strcasecmp(words[i], value) == 0) {
                         *ret = i;
                         return 0;

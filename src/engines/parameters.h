@@ -10,13 +10,16 @@
 /* A setting that its product has. */
 typedef struct Parameter {
         const char *name;
-        /* Gives the value in the parameter's unit; -EINVAL, -ERANGE as in base/size.h. */
+        /* Gives the value in the parameter's unit; -EINVAL, -ERANGE as in base/size.h. NULL: it is one of `words`. */
         int (*parse)(const char *value, uint64_t *ret);
-        const char *expects; /* the remedy for a wrong value: "write a size such as 12G" */
-        uint64_t initial;    /* the product's own default */
-        uint64_t minimum;    /* what is less is refused: most often a unit was forgotten */
-        uint64_t since;      /* the first major version that has it; 0: all that matter */
-        bool is_required;    /* its default depends on the host, so it must be given */
+        const char *expects;      /* the remedy for a wrong value: "write a size such as 12G" */
+        uint64_t initial;         /* the product's own default */
+        uint64_t minimum;         /* what is less is refused: most often a unit was forgotten */
+        uint64_t maximum;         /* what is not between them is out of range; 0: there is none */
+        bool is_power;            /* and a power of two */
+        const char *const *words; /* up to NULL; the value is the index */
+        uint64_t since;           /* the first major version that has it; 0: all that matter */
+        bool is_required;         /* its default depends on the host, so it must be given */
         /* Why it takes no huge pages; such a setting is accepted, shown and not parsed. */
         const char *takes_nothing;
 } Parameter;
@@ -29,24 +32,28 @@ typedef struct Parameter {
                 .expects = "write a version such as 15.18 or 19c"       \
         }
 
+#define PARAMETER_WORDS(...)             \
+        .words = (const char *const[]) { \
+                __VA_ARGS__, NULL        \
+        }
+
 struct ParameterTable {
-        const Engine *engine;
         const Parameter *rows;
         size_t n;
         bool has_prefixes; /* "hot.key_buffer_size" is known as its row is */
 };
 
-typedef struct ParameterValue {
+struct ParameterValue {
         uint64_t number;
         const Setting *setting; /* NULL: the product's default */
-} ParameterValue;
+};
 
-/* Fills RET_VALUES, one for each row of TABLE. Returns NULL, or the sentence about the first
+/* Fills RET_VALUES, one for each row of ENGINE's TABLE. Returns NULL, or the sentence about the first
  * setting that is wrong. A setting without a row is refused when it is the caller's own (a DBA's
  * typing error must not pass) and skipped when it has an origin: a product's own file is full of
  * settings that do not matter here, and the product checks their names. */
-const char *parameters_read(Arena *arena, const ParameterTable *table, const Settings *settings,
-                            ParameterValue *ret_values);
+const char *parameters_read(Arena *arena, const Engine *engine, const ParameterTable *table,
+                            const Settings *settings, ParameterValue *ret_values);
 
 /* Of row 0: as much of the version as is known. */
 Version parameters_version(const ParameterValue *values);
@@ -85,8 +92,11 @@ int parse_switch(const char *value, uint64_t *ret);
 /* Takes what the engine itself reads from the setting. */
 int parse_as_text(const char *value, uint64_t *ret);
 
-/* The index of VALUE among the N WORDS, any case. */
-int parse_word(const char *value, const char *const *words, size_t n, uint64_t *ret);
+/* The index of VALUE among WORDS, up to NULL, in any case. */
+int parse_word(const char *value, const char *const *words, uint64_t *ret);
+
+/* VALUE as ROW has it, 0, or -EINVAL, -ERANGE. */
+int parameter_parse(const Parameter *row, const char *value, uint64_t *ret);
 
 /* The next multiple of STEP (not 0), UINT64_MAX where there is none. */
 static inline uint64_t round_up_saturated(uint64_t bytes, uint64_t step) {

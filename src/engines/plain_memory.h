@@ -4,11 +4,11 @@
 /* The formula of engines of which no more is known than the memory that the user gives: it is what they take. Only
  * the engines include this. */
 
-#include "engines/formula.h"
+#include "engines/parameters.h"
 
 /* `memory`, and nothing else. */
 extern const ParameterTable plain_memory_parameters;
 
-/* As EngineFormula.size, of the one setting `memory`. */
-const char *plain_memory_size(const Engine *engine, Arena *arena, const Settings *settings,
-                              uint64_t page_size_bytes, Sizing *ret);
+/* EngineFormula.add. */
+const char *plain_memory_add(Arena *arena, const Settings *settings, const ParameterValue *values,
+                             Sizing *sizing);

@@ -26,7 +26,8 @@ static const char *size_with(const SizeQuestion *question, uint64_t mebibytes, S
         vec_push_all(question->arena, &settings, question->settings);
         settings_add(question->arena, &settings, question->engine->memory_setting,
                      value_text(question, mebibytes), "what fits");
-        return question->formula->size(question->arena, &settings, question->page_size_bytes, ret);
+        return formula_size(question->formula, question->engine, question->arena, &settings,
+                            question->page_size_bytes, ret);
 }
 
 const char *fit_setting(Arena *arena, const Engine *engine, const EngineFormula *formula,

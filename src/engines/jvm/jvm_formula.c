@@ -52,39 +52,6 @@ static int parse_java_size(const char *value, uint64_t *ret_bytes) {
         return parse_suffixed_bytes(value, "KkMmGgTt", ret_bytes);
 }
 
-static int parse_gc(const char *value, uint64_t *ret) {
-        static const char *const words[] = {"g1", "parallel", "zgc", "serial", "shenandoah", "cms"};
-
-        return parse_word(value, words, ARRAY_LEN(words), ret);
-}
-
-static int parse_mode(const char *value, uint64_t *ret) {
-        static const char *const words[] = {"default", "quick-only", "high-only",
-                                            "high-only-quick-internal"};
-
-        return parse_word(value, words, ARRAY_LEN(words), ret);
-}
-
-static int parse_power(const char *value, uint64_t least, uint64_t most, uint64_t *ret) {
-        uint64_t number;
-        int r = parse_u64(value, &number);
-
-        if (r < 0)
-                return r;
-        if (number < least || number > most || !is_power_of_two(number))
-                return -ERANGE;
-        *ret = number;
-        return 0;
-}
-
-static int parse_alignment(const char *value, uint64_t *ret) {
-        return parse_power(value, 8, 256, ret);
-}
-
-static int parse_card(const char *value, uint64_t *ret) {
-        return parse_power(value, 128, 1024, ret);
-}
-
 static const char expects_size[] = "write a size such as 512m or 31g (k, m, g, t; none: bytes)";
 static const char expects_switch[] = "write true or false";
 static const char small_pages[] = "mapped with small pages";
@@ -93,16 +60,19 @@ static const Parameter parameters[] = {
         [SERVER_VERSION] = PARAMETER_SERVER_VERSION,
         /* By default a quarter of the host's memory. */
         [XMX] = {"Xmx", parse_java_size, expects_size, .minimum = 2 * MIB, .is_required = true},
-        [GC] = {"gc", parse_gc, "write g1, parallel, zgc, serial, shenandoah or cms"},
+        [GC] = {"gc", NULL, "write g1, parallel, zgc, serial, shenandoah or cms",
+                PARAMETER_WORDS("g1", "parallel", "zgc", "serial", "shenandoah", "cms")},
         [G1_HEAP_REGION_SIZE] = {"G1HeapRegionSize", parse_java_size, expects_size},
         [SHENANDOAH_REGION_SIZE] = {"ShenandoahRegionSize", parse_java_size, expects_size},
-        [GC_CARD_SIZE_IN_BYTES] = {"GCCardSizeInBytes", parse_card, "write 128, 256, 512 or 1024",
-                                   .initial = 512},
+        [GC_CARD_SIZE_IN_BYTES] = {"GCCardSizeInBytes", parse_u64, "write 128, 256, 512 or 1024",
+                                   .initial = 512, .minimum = 128, .maximum = 1024,
+                                   .is_power = true},
         /* 4M; more of 40 concurrent threads of the collector, which a host of 256 CPUs has. */
         [MARK_STACK_SIZE] = {"MarkStackSize", parse_java_size, "write a number such as 4m",
                              .initial = 5 * MIB},
-        [OBJECT_ALIGNMENT_IN_BYTES] = {"ObjectAlignmentInBytes", parse_alignment,
-                                       "write a power of two from 8 to 256", .initial = 8},
+        [OBJECT_ALIGNMENT_IN_BYTES] = {"ObjectAlignmentInBytes", parse_u64,
+                                       "write a power of two from 8 to 256", .initial = 8,
+                                       .minimum = 8, .maximum = 256, .is_power = true},
         [USE_COMPRESSED_OOPS] = {"UseCompressedOops", parse_switch, expects_switch, .initial = 1},
         [HEAP_BASE_MIN_ADDRESS] = {"HeapBaseMinAddress", parse_java_size, expects_size,
                                    .initial = 2 * GIB},
@@ -115,8 +85,10 @@ static const Parameter parameters[] = {
         [TIERED_COMPILATION] = {"TieredCompilation", parse_switch, expects_switch, .initial = 1},
         [TIERED_STOP_AT_LEVEL] = {"TieredStopAtLevel", parse_u64, "write a number from 0 to 4",
                                   .initial = 4},
-        [COMPILATION_MODE] = {"CompilationMode", parse_mode,
-                              "write default, quick-only, high-only or high-only-quick-internal"},
+        [COMPILATION_MODE] = {"CompilationMode", NULL,
+                              "write default, quick-only, high-only or high-only-quick-internal",
+                              PARAMETER_WORDS("default", "quick-only", "high-only",
+                                              "high-only-quick-internal")},
         [XINT] = {"Xint", parse_switch, expects_switch},
         [LARGE_PAGE_SIZE_IN_BYTES] = {"LargePageSizeInBytes", parse_java_size, expects_size},
         [USE_LARGE_PAGES] = {"UseLargePages", parse_switch, "write true", .initial = 1},
@@ -131,7 +103,7 @@ static const Parameter parameters[] = {
         {.name = "Xss", .takes_nothing = small_pages},
 };
 
-static const ParameterTable table = {&engine_jvm, parameters, ARRAY_LEN(parameters)};
+static const ParameterTable table = {parameters, ARRAY_LEN(parameters)};
 
 static const char *check_switches(Arena *arena, const ParameterValue *v) {
         if (v[USE_LARGE_PAGES].number == 0)
@@ -497,22 +469,16 @@ static const char *caveat(Arena *arena, const ParameterValue *v, uint64_t page_s
                             major);
 }
 
-static const char *size_jvm(Arena *arena, const Settings *settings, uint64_t page_size_bytes,
-                            Sizing *ret) {
-        ParameterValue v[ARRAY_LEN(parameters)];
-        Sizing sizing;
-        const char *wrong = parameters_read(arena, &table, settings, v);
+static const char *add_jvm(Arena *arena, const Settings *settings, const ParameterValue *v,
+                           Sizing *sizing) {
+        const char *wrong = check(arena, v, sizing->page_size_bytes);
 
-        if (!wrong)
-                wrong = check(arena, v, page_size_bytes);
         if (wrong)
                 return wrong;
-        sizing = sizing_of(arena, v, page_size_bytes);
-        sizing_add_idle(arena, &sizing, &table, settings);
-        sizing_finish(&sizing);
-        sizing.caveat = caveat(arena, v, page_size_bytes);
-        *ret = sizing;
+        *sizing = sizing_of(arena, v, sizing->page_size_bytes);
+        sizing_add_idle(arena, sizing, &table, settings);
+        sizing->caveat = caveat(arena, v, sizing->page_size_bytes);
         return NULL;
 }
 
-const EngineFormula formula_jvm = {size_jvm, &table};
+const EngineFormula formula_jvm = {add_jvm, &table};

@@ -38,18 +38,6 @@ enum {
  * HASH_LINKs, and a hash table of pointers (init_key_cache() of mf_keycache.c, init_pagecache() of ma_pagecache.c). */
 enum { KEY_LINKS_BYTES = 208, ARIA_LINKS_BYTES = 368, POINTER_BYTES = 8 };
 
-static int parse_key_cache_segments(const char *value, uint64_t *ret) {
-        uint64_t segments;
-        int r = parse_u64(value, &segments);
-
-        if (r < 0)
-                return r;
-        if (segments > 64)
-                return -ERANGE;
-        *ret = segments;
-        return 0;
-}
-
 static const char expects_size[] = "write a size such as 12G (K, M, G, T; none: bytes)";
 static const char per_session[] = "private memory of the sessions";
 
@@ -65,8 +53,8 @@ static const Parameter parameters[] = {
                                      .initial = MIB},
         [KEY_BUFFER_SIZE] = {"key_buffer_size", parse_lettered_bytes, expects_size,
                              .initial = 128 * MIB},
-        [KEY_CACHE_SEGMENTS] = {"key_cache_segments", parse_key_cache_segments,
-                                "write a number from 0 to 64"},
+        [KEY_CACHE_SEGMENTS] = {"key_cache_segments", parse_u64, "write a number from 0 to 64",
+                                .maximum = 64},
         [KEY_CACHE_BLOCK_SIZE] = {"key_cache_block_size", parse_lettered_bytes, expects_size,
                                   .initial = KIB, .minimum = 512},
         [ARIA_BLOCK_SIZE] = {"aria_block_size", parse_lettered_bytes, expects_size,
@@ -85,8 +73,7 @@ static const Parameter parameters[] = {
         {.name = "query_cache_size", .takes_nothing = "ordinary memory"},
 };
 
-static const ParameterTable table = {&engine_mariadb, parameters, ARRAY_LEN(parameters),
-                                     .has_prefixes = true};
+static const ParameterTable table = {parameters, ARRAY_LEN(parameters), .has_prefixes = true};
 
 /* ---- the pool ---- */
 
@@ -273,7 +260,7 @@ static const char *read_of_cache(Arena *arena, const Settings *settings, const c
                 settings_find(settings, arena_printf(arena, "%s.%s", cache, row->name));
 
         *ret = row->initial;
-        if (setting && row->parse(setting->value, ret) < 0)
+        if (setting && parameter_parse(row, setting->value, ret) < 0)
                 return setting_refuse(arena, setting, "'%s' is not valid; %s", setting->value,
                                       row->expects);
         return NULL;
@@ -344,41 +331,35 @@ static const char *caveat(Arena *arena, const ParameterValue *values) {
                                  values[SERVER_VERSION].setting->value);
 }
 
-static const char *size_mariadb(Arena *arena, const Settings *settings, uint64_t page_size_bytes,
-                                Sizing *ret) {
-        ParameterValue values[ARRAY_LEN(parameters)];
-        Sizing sizing = {.page_size_bytes = page_size_bytes};
-        const char *wrong = parameters_read(arena, &table, settings, values);
+static const char *add_mariadb(Arena *arena, const Settings *settings, const ParameterValue *values,
+                               Sizing *sizing) {
+        const char *wrong = check(arena, values, sizing->page_size_bytes);
 
-        if (!wrong)
-                wrong = check(arena, values, page_size_bytes);
         if (wrong)
                 return wrong;
         uint64_t log_bytes = MAX(values[INNODB_LOG_BUFFER_SIZE].number, LOG_BUFFER_MIN_BYTES);
 
-        add_pool(arena, &sizing, values);
+        add_pool(arena, sizing, values);
         /* One is filled while the other is written out. */
-        sizing_add_mapping(arena, &sizing, "InnoDB log buffer", log_bytes, 1);
-        sizing_add_mapping(arena, &sizing, "InnoDB log buffer, the second", log_bytes, 1);
+        sizing_add_mapping(arena, sizing, "InnoDB log buffer", log_bytes, 1);
+        sizing_add_mapping(arena, sizing, "InnoDB log buffer, the second", log_bytes, 1);
         if (reads_log_into_buffer(parameters_version(values)))
-                sizing_add_mapping(arena, &sizing, "buffer of the crash recovery",
+                sizing_add_mapping(arena, sizing, "buffer of the crash recovery",
                                    RECOVERY_BUFFER_BYTES, 1);
         sizing_add_mapping(
-                arena, &sizing, "Aria page cache",
+                arena, sizing, "Aria page cache",
                 blocks_bytes(MAX(values[ARIA_PAGECACHE_BUFFER_SIZE].number, ARIA_CACHE_MIN_BYTES),
                              values[ARIA_BLOCK_SIZE].number, ARIA_LINKS_BYTES),
                 1);
-        add_key_cache(arena, &sizing, "MyISAM key buffer", values[KEY_BUFFER_SIZE].number,
+        add_key_cache(arena, sizing, "MyISAM key buffer", values[KEY_BUFFER_SIZE].number,
                       values[KEY_CACHE_BLOCK_SIZE].number, values[KEY_CACHE_SEGMENTS].number);
-        wrong = add_named_key_caches(arena, &sizing, settings);
+        wrong = add_named_key_caches(arena, sizing, settings);
         if (wrong)
                 return wrong;
-        tell_index_builds(arena, &sizing, values);
-        sizing_add_idle(arena, &sizing, &table, settings);
-        sizing_finish(&sizing);
-        sizing.caveat = caveat(arena, values);
-        *ret = sizing;
+        tell_index_builds(arena, sizing, values);
+        sizing_add_idle(arena, sizing, &table, settings);
+        sizing->caveat = caveat(arena, values);
         return NULL;
 }
 
-const EngineFormula formula_mariadb = {size_mariadb, &table};
+const EngineFormula formula_mariadb = {add_mariadb, &table};

@@ -24,18 +24,6 @@ enum {
 /* sizeof(buf_block_t) is more than 256 and at most 384 by the pages measured. */
 #define DESCRIPTOR_BYTES UINT64_C(384)
 
-static int parse_innodb_page_size(const char *value, uint64_t *ret_bytes) {
-        uint64_t bytes;
-        int r = parse_lettered_bytes(value, &bytes);
-
-        if (r < 0)
-                return r;
-        if (bytes < 4 * KIB || bytes > 64 * KIB || !is_power_of_two(bytes))
-                return -EINVAL;
-        *ret_bytes = bytes;
-        return 0;
-}
-
 static const char expects_size[] = "write a size such as 12G (K, M, G, T; none: bytes)";
 static const char not_large[] = "ordinary memory, also with large_pages";
 static const char per_session[] = "private memory of the sessions";
@@ -48,8 +36,9 @@ static const Parameter parameters[] = {
                                            expects_size, .initial = 128 * MIB, .minimum = MIB},
         [INNODB_BUFFER_POOL_INSTANCES] = {"innodb_buffer_pool_instances", parse_u64,
                                           "write a number from 1 to 64", .minimum = 1},
-        [INNODB_PAGE_SIZE] = {"innodb_page_size", parse_innodb_page_size,
-                              "write 4K, 8K, 16K, 32K or 64K", .initial = 16 * KIB},
+        [INNODB_PAGE_SIZE] = {"innodb_page_size", parse_lettered_bytes,
+                              "write 4K, 8K, 16K, 32K or 64K", .initial = 16 * KIB,
+                              .minimum = 4 * KIB, .maximum = 64 * KIB, .is_power = true},
         [INNODB_DEDICATED_SERVER] = {"innodb_dedicated_server", parse_switch, "write ON or OFF"},
         [LARGE_PAGES] = {"large_pages", parse_switch, "write ON", .initial = 1},
         /* Added by hugeplan itself. */
@@ -63,7 +52,7 @@ static const Parameter parameters[] = {
         {.name = "temptable_max_ram", .takes_nothing = per_session},
 };
 
-static const ParameterTable table = {&engine_mysql, parameters, ARRAY_LEN(parameters)};
+static const ParameterTable table = {parameters, ARRAY_LEN(parameters)};
 
 typedef struct Chunks {
         uint64_t n;
@@ -187,31 +176,24 @@ static const char *caveat(Arena *arena, const ParameterValue *values) {
                         : "");
 }
 
-static const char *size_mysql(Arena *arena, const Settings *settings, uint64_t page_size_bytes,
-                              Sizing *ret) {
-        ParameterValue values[ARRAY_LEN(parameters)];
-        Sizing sizing = {.page_size_bytes = page_size_bytes};
-        const char *wrong = parameters_read(arena, &table, settings, values);
+static const char *add_mysql(Arena *arena, const Settings *settings, const ParameterValue *values,
+                             Sizing *sizing) {
+        const char *wrong = check(arena, values);
 
-        if (!wrong)
-                wrong = check(arena, values);
         if (wrong)
                 return wrong;
+        Chunks chunks = buffer_pool_chunks(values, sizing->page_size_bytes);
+        uint64_t bytes = chunks_bytes(values, chunks, sizing->page_size_bytes);
 
-        Chunks chunks = buffer_pool_chunks(values, page_size_bytes);
-        uint64_t bytes = chunks_bytes(values, chunks, page_size_bytes);
-
-        sizing.mapping_bytes = chunks.bytes;
-        sizing_add(arena, &sizing, "InnoDB buffer pool",
+        sizing->mapping_bytes = chunks.bytes;
+        sizing_add(arena, sizing, "InnoDB buffer pool",
                    arena_printf(arena, "%" PRIu64 " chunks of %s with their descriptors: %s each",
                                 chunks.n, format_size(arena, chunks.bytes),
                                 format_size(arena, bytes / MAX(chunks.n, UINT64_C(1)))),
                    bytes);
-        sizing_add_idle(arena, &sizing, &table, settings);
-        sizing_finish(&sizing);
-        sizing.caveat = caveat(arena, values);
-        *ret = sizing;
+        sizing_add_idle(arena, sizing, &table, settings);
+        sizing->caveat = caveat(arena, values);
         return NULL;
 }
 
-const EngineFormula formula_mysql = {size_mysql, &table};
+const EngineFormula formula_mysql = {add_mysql, &table};

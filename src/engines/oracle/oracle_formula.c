@@ -35,12 +35,6 @@ enum { SMALL_SEGMENTS = 5 };
 
 enum { LARGE_PAGES_FALSE, LARGE_PAGES_TRUE, LARGE_PAGES_ONLY, LARGE_PAGES_AUTO };
 
-static int parse_use_large_pages(const char *value, uint64_t *ret) {
-        static const char *const words[] = {"false", "true", "only", "auto", "auto_only"};
-
-        return parse_word(value, words, ARRAY_LEN(words), ret);
-}
-
 static const char expects_size[] = "write a size such as 180G (K, M, G, T; none: bytes)";
 static const char within_sga[] = "part of the SGA";
 static const char in_pga[] = "private memory of the sessions";
@@ -51,8 +45,9 @@ static const Parameter parameters[] = {
         [MEMORY_MAX_TARGET] = {"memory_max_target", parse_lettered_bytes, expects_size},
         [SGA_MAX_SIZE] = {"sga_max_size", parse_lettered_bytes, expects_size},
         [SGA_TARGET] = {"sga_target", parse_lettered_bytes, expects_size},
-        [USE_LARGE_PAGES] = {"use_large_pages", parse_use_large_pages,
-                             "write ONLY, TRUE, AUTO or AUTO_ONLY", LARGE_PAGES_TRUE},
+        [USE_LARGE_PAGES] = {"use_large_pages", NULL, "write ONLY, TRUE, AUTO or AUTO_ONLY",
+                             LARGE_PAGES_TRUE,
+                             PARAMETER_WORDS("false", "true", "only", "auto", "auto_only")},
         [SPFILE] = {.name = "spfile", .takes_nothing = "where the parameters stand"},
         {.name = "db_cache_size", .takes_nothing = within_sga},
         {.name = "db_keep_cache_size", .takes_nothing = within_sga},
@@ -69,7 +64,8 @@ static const Parameter parameters[] = {
         {.name = "lock_sga", .takes_nothing = "huge pages are locked as they are"},
 };
 
-const ParameterTable oracle_parameter_table = {&engine_oracle, parameters, ARRAY_LEN(parameters)};
+const ParameterTable oracle_parameter_table = {parameters, ARRAY_LEN(parameters),
+                                               .has_prefixes = true};
 
 /* Granules by the size of the SGA: Oracle Database 18c, Introduction to Automatic SGA management
  * (ssdbi), "Granule Size". Each bound is a multiple of the next granule, so that a larger SGA never
@@ -186,7 +182,8 @@ static const char *add_sga(Arena *arena, const Settings *settings, const char *s
                            Sizing *sizing) {
         ParameterValue values[ARRAY_LEN(parameters)];
         uint64_t page_size_bytes = sizing->page_size_bytes;
-        const char *wrong = parameters_read(arena, &oracle_parameter_table, settings, values);
+        const char *wrong =
+                parameters_read(arena, &engine_oracle, &oracle_parameter_table, settings, values);
 
         if (!wrong)
                 wrong = check(arena, values);
@@ -215,21 +212,19 @@ static const char *add_sga(Arena *arena, const Settings *settings, const char *s
         return NULL;
 }
 
-static const char *size_oracle(Arena *arena, const Settings *settings, uint64_t page_size_bytes,
-                               Sizing *ret) {
-        Sizing sizing = {.page_size_bytes = page_size_bytes};
+/* VALUES are what is said for all instances, which counts for each beside its own. */
+static const char *add_oracle(Arena *arena, const Settings *settings,
+                              const ParameterValue *values UNUSED, Sizing *sizing) {
         SourceNames sids = sids_of(arena, settings);
 
         VEC_FOREACH(sid, &sids) {
                 Settings own = settings_for(arena, settings, *sid);
-                const char *wrong = add_sga(arena, &own, sids.n > 1 ? *sid : NULL, &sizing);
+                const char *wrong = add_sga(arena, &own, sids.n > 1 ? *sid : NULL, sizing);
 
                 if (wrong)
                         return wrong;
         }
-        sizing_finish(&sizing);
-        *ret = sizing;
         return NULL;
 }
 
-const EngineFormula formula_oracle = {size_oracle, &oracle_parameter_table};
+const EngineFormula formula_oracle = {add_oracle, &oracle_parameter_table};

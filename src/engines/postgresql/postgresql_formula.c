@@ -14,43 +14,6 @@
 #include <string.h>
 #include <strings.h>
 
-enum {
-        SERVER_VERSION,
-        SHARED_BUFFERS,
-        MAX_CONNECTIONS,
-        AUTOVACUUM_MAX_WORKERS,
-        AUTOVACUUM_WORKER_SLOTS,
-        MAX_WORKER_PROCESSES,
-        MAX_WAL_SENDERS,
-        MAX_PREPARED_TRANSACTIONS,
-        MAX_LOCKS_PER_TRANSACTION,
-        MAX_PRED_LOCKS_PER_TRANSACTION,
-        MAX_REPLICATION_SLOTS,
-        MIN_DYNAMIC_SHARED_MEMORY,
-        WAL_BUFFERS,
-        WAL_SEGMENT_SIZE,
-        TRACK_ACTIVITY_QUERY_SIZE,
-        MAX_LOGICAL_REPLICATION_WORKERS,
-        MAX_ACTIVE_REPLICATION_ORIGINS,
-        IO_METHOD,
-        IO_MAX_CONCURRENCY,
-        IO_MAX_COMBINE_LIMIT,
-        HOST_BASE_PAGE,
-        COMMIT_TIMESTAMP_BUFFERS,
-        MULTIXACT_MEMBER_BUFFERS,
-        MULTIXACT_OFFSET_BUFFERS,
-        NOTIFY_BUFFERS,
-        SERIALIZABLE_BUFFERS,
-        SUBTRANSACTION_BUFFERS,
-        TRANSACTION_BUFFERS,
-        SHARED_PRELOAD_LIBRARIES,
-        PG_STAT_STATEMENTS_MAX,
-        HUGE_PAGES,
-        HUGE_PAGE_SIZE,
-        SHARED_MEMORY_TYPE,
-        BLOCK_SIZE,
-};
-
 /* ---- values as in postgresql.conf ---- */
 
 /* As parse_int() of guc.c reads one; what follows it is the unit. */
@@ -146,27 +109,13 @@ static int parse_count_or_auto(const char *value, uint64_t *ret) {
 enum { HUGE_PAGES_OFF, HUGE_PAGES_ON, HUGE_PAGES_TRY };
 
 static int parse_huge_pages(const char *value, uint64_t *ret) {
-        static const char *const words[] = {"off", "on", "try"};
-        int r = parse_word(value, words, ARRAY_LEN(words), ret);
+        static const char *const words[] = {"off", "on", "try", NULL};
+        int r = parse_word(value, words, ret);
 
         return r < 0 ? parse_switch(value, ret) : r;
 }
 
 enum { SHARED_MEMORY_TYPE_MMAP, SHARED_MEMORY_TYPE_SYSV };
-
-static int parse_shared_memory_type(const char *value, uint64_t *ret) {
-        static const char *const words[] = {"mmap", "sysv"};
-
-        return parse_word(value, words, ARRAY_LEN(words), ret);
-}
-
-enum { IO_METHOD_WORKER, IO_METHOD_SYNC, IO_METHOD_IO_URING };
-
-static int parse_io_method(const char *value, uint64_t *ret) {
-        static const char *const words[] = {"worker", "sync", "io_uring"};
-
-        return parse_word(value, words, ARRAY_LEN(words), ret);
-}
 
 /* ---- settings ---- */
 
@@ -210,8 +159,9 @@ static const Parameter parameters[] = {
                                              expects_count, .initial = 4, .since = 10},
         [MAX_ACTIVE_REPLICATION_ORIGINS] = {"max_active_replication_origins", parse_count,
                                             expects_count, .initial = 10, .since = 18},
-        [IO_METHOD] = {"io_method", parse_io_method, "write worker, sync or io_uring",
-                       .initial = IO_METHOD_WORKER, .since = 18},
+        [IO_METHOD] = {"io_method", NULL, "write worker, sync or io_uring",
+                       PARAMETER_WORDS("worker", "sync", "io_uring"), .initial = IO_METHOD_WORKER,
+                       .since = 18},
         [IO_MAX_CONCURRENCY] = {"io_max_concurrency", parse_count_or_auto,
                                 "write -1 or more than 0", .since = 18},
         [IO_MAX_COMBINE_LIMIT] = {"io_max_combine_limit", postgresql_parse_blocks, expects_blocks,
@@ -241,7 +191,8 @@ static const Parameter parameters[] = {
                                     .initial = 5000},
         [HUGE_PAGES] = {"huge_pages", parse_huge_pages, "write on", .initial = HUGE_PAGES_TRY},
         [HUGE_PAGE_SIZE] = {"huge_page_size", parse_kilobytes, expects_kilobytes, .since = 14},
-        [SHARED_MEMORY_TYPE] = {"shared_memory_type", parse_shared_memory_type, "write mmap"},
+        [SHARED_MEMORY_TYPE] = {"shared_memory_type", NULL, "write mmap",
+                                PARAMETER_WORDS("mmap", "sysv")},
         [BLOCK_SIZE] = {"block_size", parse_bytes, expects_bytes, .initial = POSTGRESQL_BLOCK_BYTES,
                         .minimum = KIB},
         {.name = "work_mem", .takes_nothing = per_session},
@@ -272,8 +223,7 @@ static const Parameter parameters[] = {
         {.name = "track_commit_timestamp", .takes_nothing = "its buffers are always there"},
 };
 
-const ParameterTable postgresql_parameters = {&engine_postgresql, parameters,
-                                              ARRAY_LEN(parameters)};
+const ParameterTable postgresql_parameters = {parameters, ARRAY_LEN(parameters)};
 
 bool postgresql_is_more(const char *name, const char *value, const char *other) {
         for (const Parameter *row = parameters; row < parameters + ARRAY_LEN(parameters); row++) {
@@ -324,41 +274,6 @@ static Preloads preloads_read(Arena *arena, const Setting *setting) {
 
 /* ---- the formula ---- */
 
-static PostgresqlSettings settings_of(const ParameterValue *v, const Preloads *preloads) {
-        return (PostgresqlSettings){
-                .version = parameters_version(v),
-                .shared_buffers_bytes = v[SHARED_BUFFERS].number,
-                .max_connections = v[MAX_CONNECTIONS].number,
-                .autovacuum_max_workers = v[AUTOVACUUM_MAX_WORKERS].number,
-                .autovacuum_worker_slots = v[AUTOVACUUM_WORKER_SLOTS].number,
-                .max_worker_processes = v[MAX_WORKER_PROCESSES].number,
-                .max_wal_senders = v[MAX_WAL_SENDERS].number,
-                .max_prepared_transactions = v[MAX_PREPARED_TRANSACTIONS].number,
-                .max_locks_per_transaction = v[MAX_LOCKS_PER_TRANSACTION].number,
-                .max_pred_locks_per_transaction = v[MAX_PRED_LOCKS_PER_TRANSACTION].number,
-                .max_replication_slots = v[MAX_REPLICATION_SLOTS].number,
-                .max_logical_replication_workers = v[MAX_LOGICAL_REPLICATION_WORKERS].number,
-                .max_active_replication_origins = v[MAX_ACTIVE_REPLICATION_ORIGINS].number,
-                .min_dynamic_shared_memory_bytes = v[MIN_DYNAMIC_SHARED_MEMORY].number,
-                .wal_buffers_bytes = v[WAL_BUFFERS].number,
-                .wal_segment_size_bytes = v[WAL_SEGMENT_SIZE].number,
-                .track_activity_query_size_bytes = v[TRACK_ACTIVITY_QUERY_SIZE].number,
-                .io_max_concurrency = v[IO_MAX_CONCURRENCY].number,
-                .io_max_combine_limit_bytes = v[IO_MAX_COMBINE_LIMIT].number,
-                .base_page_bytes = v[HOST_BASE_PAGE].number,
-                .has_io_uring = v[IO_METHOD].number == IO_METHOD_IO_URING,
-                .transaction_buffers_bytes = v[TRANSACTION_BUFFERS].number,
-                .commit_timestamp_buffers_bytes = v[COMMIT_TIMESTAMP_BUFFERS].number,
-                .subtransaction_buffers_bytes = v[SUBTRANSACTION_BUFFERS].number,
-                .multixact_offset_buffers_bytes = v[MULTIXACT_OFFSET_BUFFERS].number,
-                .multixact_member_buffers_bytes = v[MULTIXACT_MEMBER_BUFFERS].number,
-                .notify_buffers_bytes = v[NOTIFY_BUFFERS].number,
-                .serializable_buffers_bytes = v[SERIALIZABLE_BUFFERS].number,
-                .pg_stat_statements_max =
-                        preloads->has_pg_stat_statements ? v[PG_STAT_STATEMENTS_MAX].number : 0,
-        };
-}
-
 /* What keeps the server from taking pages of this size. */
 static const char *check_pages(Arena *arena, const ParameterValue *v, uint64_t page_size_bytes) {
         if (v[HUGE_PAGES].number == HUGE_PAGES_OFF)
@@ -380,7 +295,7 @@ static const char *check_pages(Arena *arena, const ParameterValue *v, uint64_t p
 bool postgresql_takes_pages(Arena *arena, const Settings *settings, uint64_t page_size_bytes) {
         ParameterValue v[ARRAY_LEN(parameters)];
 
-        return parameters_read(arena, &postgresql_parameters, settings, v) ||
+        return parameters_read(arena, &engine_postgresql, &postgresql_parameters, settings, v) ||
                !check_pages(arena, v, page_size_bytes);
 }
 
@@ -396,10 +311,9 @@ static const char *check_formula(Arena *arena, const ParameterValue *v) {
         return NULL;
 }
 
-static const char *caveat(Arena *arena, const ParameterValue *v, const Preloads *preloads,
-                          const PostgresqlSettings *server) {
+static const char *caveat(Arena *arena, const ParameterValue *v, const Preloads *preloads) {
         uint64_t version = v[SERVER_VERSION].number, newest = postgresql_newest_known();
-        uint64_t minor = postgresql_undecided_minor(server);
+        uint64_t minor = postgresql_undecided_minor(v);
         const char *ask =
                 version == 0 || version >= 15
                         ? "; the server's own answer is exact: postgres -C shared_memory_size_in_huge_pages"
@@ -460,30 +374,21 @@ const char *postgresql_version_in(Arena *arena, const char *text) {
 
 /* ---- all ---- */
 
-static const char *size_postgresql(Arena *arena, const Settings *settings, uint64_t page_size_bytes,
-                                   Sizing *ret) {
-        ParameterValue v[ARRAY_LEN(parameters)];
-        Sizing sizing = {.page_size_bytes = page_size_bytes};
-        const char *wrong = parameters_read(arena, &postgresql_parameters, settings, v);
+static const char *add_postgresql(Arena *arena, const Settings *settings, const ParameterValue *v,
+                                  Sizing *sizing) {
+        const char *wrong = check_pages(arena, v, sizing->page_size_bytes);
 
-        if (!wrong)
-                wrong = check_pages(arena, v, page_size_bytes);
         if (!wrong)
                 wrong = check_formula(arena, v);
         if (wrong)
                 return wrong;
+        const Preloads preloads = preloads_read(arena, v[SHARED_PRELOAD_LIBRARIES].setting);
 
-        Preloads preloads = preloads_read(arena, v[SHARED_PRELOAD_LIBRARIES].setting);
-
-        PostgresqlSettings server = settings_of(v, &preloads);
-
-        postgresql_segment_size(arena, &server, &sizing);
-        sizing_add_idle(arena, &sizing, &postgresql_parameters, settings);
-        sizing_finish(&sizing);
-        sizing.caveat = caveat(arena, v, &preloads, &server);
-        *ret = sizing;
+        postgresql_segment_size(arena, v, preloads.has_pg_stat_statements, sizing);
+        sizing_add_idle(arena, sizing, &postgresql_parameters, settings);
+        sizing->caveat = caveat(arena, v, &preloads);
         return NULL;
 }
 
-const EngineFormula formula_postgresql = {size_postgresql, &postgresql_parameters,
+const EngineFormula formula_postgresql = {add_postgresql, &postgresql_parameters,
                                           postgresql_version_in};

@@ -9,8 +9,6 @@
 
 #include "engines/postgresql/postgresql_segment.h"
 
-#include "engines/parameters.h"
-
 /* One major version. Bytes for each of what the field is named after. */
 typedef struct Release {
         uint64_t major;
@@ -84,7 +82,9 @@ enum {
 /* What a term is reckoned from. */
 typedef struct Segment {
         const Release *release;
-        const PostgresqlSettings *settings;
+        const ParameterValue *v;
+        Version version;
+        bool has_statements;
         uint64_t buffers;   /* NBuffers */
         uint64_t processes; /* MaxBackends */
         uint64_t lockers;   /* and prepared transactions: who can hold locks */
@@ -114,7 +114,7 @@ static uint64_t slru_bytes(uint64_t slots, bool has_lsns) {
 }
 
 static uint64_t buffers_bytes(const Segment *s) {
-        return s->settings->shared_buffers_bytes;
+        return s->v[SHARED_BUFFERS].number;
 }
 
 static uint64_t descriptors_bytes(const Segment *s) {
@@ -127,11 +127,10 @@ static uint64_t buffer_table_bytes(const Segment *s) {
 
 /* CheckpointerShmemSize(): an entry for each buffer; the cap came in minor versions of 13 to 17. */
 static bool has_capped_queue(const Segment *s) {
-        const Version *version = &s->settings->version;
         uint8_t since = s->release->capped_since;
 
         return since == 0 ||
-               (since != NEVER && version->n_known >= 2 && version->numbers[1] >= since);
+               (since != NEVER && s->version.n_known >= 2 && s->version.numbers[1] >= since);
 }
 
 static uint64_t capped_queue_bytes(const Segment *s) {
@@ -164,20 +163,20 @@ static uint64_t tuned_slots(const Segment *s, uint64_t bytes) {
 }
 
 static uint64_t slrus_bytes(const Segment *s) {
-        const PostgresqlSettings *v = s->settings;
+        const ParameterValue *v = s->v;
 
         if (s->release->major < SLRU_SETTINGS_SINCE)
                 return old_slrus_bytes(s);
         const uint64_t slots[] = {
-                tuned_slots(s, v->commit_timestamp_buffers_bytes),
-                tuned_slots(s, v->subtransaction_buffers_bytes),
-                v->multixact_offset_buffers_bytes / POSTGRESQL_BLOCK_BYTES,
-                v->multixact_member_buffers_bytes / POSTGRESQL_BLOCK_BYTES,
-                v->notify_buffers_bytes / POSTGRESQL_BLOCK_BYTES,
-                v->serializable_buffers_bytes / POSTGRESQL_BLOCK_BYTES,
+                tuned_slots(s, v[COMMIT_TIMESTAMP_BUFFERS].number),
+                tuned_slots(s, v[SUBTRANSACTION_BUFFERS].number),
+                v[MULTIXACT_OFFSET_BUFFERS].number / POSTGRESQL_BLOCK_BYTES,
+                v[MULTIXACT_MEMBER_BUFFERS].number / POSTGRESQL_BLOCK_BYTES,
+                v[NOTIFY_BUFFERS].number / POSTGRESQL_BLOCK_BYTES,
+                v[SERIALIZABLE_BUFFERS].number / POSTGRESQL_BLOCK_BYTES,
         };
         uint64_t transactions =
-                MIN(tuned_slots(s, v->transaction_buffers_bytes), (uint64_t) CLOG_SLOTS_MAX);
+                MIN(tuned_slots(s, v[TRANSACTION_BUFFERS].number), (uint64_t) CLOG_SLOTS_MAX);
         uint64_t sum = slru_bytes(transactions, true);
 
         for (size_t i = 0; i < ARRAY_LEN(slots); i++)
@@ -187,8 +186,8 @@ static uint64_t slrus_bytes(const Segment *s) {
 
 /* XLOGChooseNumBuffers() and XLOGShmemSize(): a position for each page. */
 static uint64_t wal_bytes(const Segment *s) {
-        uint64_t pages = s->settings->wal_buffers_bytes / POSTGRESQL_BLOCK_BYTES;
-        uint64_t segment = s->settings->wal_segment_size_bytes / POSTGRESQL_BLOCK_BYTES;
+        uint64_t pages = s->v[WAL_BUFFERS].number / POSTGRESQL_BLOCK_BYTES;
+        uint64_t segment = s->v[WAL_SEGMENT_SIZE].number / POSTGRESQL_BLOCK_BYTES;
 
         if (pages == 0)
                 pages = MAX(MIN(s->buffers / 32, segment), UINT64_C(8));
@@ -215,7 +214,7 @@ static uint64_t lock_tables_bytes(const Segment *s, uint64_t per_transaction, ui
 /* LockShmemSize() with LOCK and PROCLOCK; in 18 FastPathLockShmemSize() with a bit field and 16 tables for each
  * group. */
 static uint64_t locks_bytes(const Segment *s) {
-        uint64_t locks = s->settings->max_locks_per_transaction, groups;
+        uint64_t locks = s->v[MAX_LOCKS_PER_TRANSACTION].number, groups;
         uint64_t bytes = lock_tables_bytes(s, locks, 152, 64);
 
         if (s->release->major < 18)
@@ -225,40 +224,40 @@ static uint64_t locks_bytes(const Segment *s) {
                 UINT64_C(1));
         return add_saturated(
                 bytes,
-                mul_saturated(add_saturated(s->statuses, s->settings->max_prepared_transactions),
+                mul_saturated(add_saturated(s->statuses, s->v[MAX_PREPARED_TRANSACTIONS].number),
                               groups * (8 + 4 * FAST_PATH_SLOTS)));
 }
 
 /* PredicateLockShmemSize() with PREDICATELOCKTARGET and PREDICATELOCK. */
 static uint64_t predicate_locks_bytes(const Segment *s) {
-        return lock_tables_bytes(s, s->settings->max_pred_locks_per_transaction, 32, 56);
+        return lock_tables_bytes(s, s->v[MAX_PRED_LOCKS_PER_TRANSACTION].number, 32, 56);
 }
 
 static uint64_t query_texts_bytes(const Segment *s) {
-        return mul_saturated(s->statuses, s->settings->track_activity_query_size_bytes);
+        return mul_saturated(s->statuses, s->v[TRACK_ACTIVITY_QUERY_SIZE].number);
 }
 
 static uint64_t slots_bytes(const Segment *s) {
-        const PostgresqlSettings *v = s->settings;
+        const ParameterValue *v = s->v;
         const uint64_t terms[][2] = {
-                {v->max_prepared_transactions, s->release->prepared},
-                {v->max_worker_processes, s->release->worker},
-                {v->max_wal_senders, s->release->sender},
-                {v->max_replication_slots, s->release->slot},
-                {v->max_active_replication_origins, s->release->origin},
-                {v->max_logical_replication_workers, s->release->logical_worker},
-                {v->autovacuum_max_workers, s->release->autovacuum_worker},
+                {v[MAX_PREPARED_TRANSACTIONS].number, s->release->prepared},
+                {v[MAX_WORKER_PROCESSES].number, s->release->worker},
+                {v[MAX_WAL_SENDERS].number, s->release->sender},
+                {v[MAX_REPLICATION_SLOTS].number, s->release->slot},
+                {v[MAX_ACTIVE_REPLICATION_ORIGINS].number, s->release->origin},
+                {v[MAX_LOGICAL_REPLICATION_WORKERS].number, s->release->logical_worker},
+                {v[AUTOVACUUM_MAX_WORKERS].number, s->release->autovacuum_worker},
         };
 
         return ARRAY_SUM(term, terms, ARRAY_LEN(terms), mul_saturated((*term)[0], (*term)[1]));
 }
 
 static uint64_t dynamic_bytes(const Segment *s) {
-        return s->settings->min_dynamic_shared_memory_bytes;
+        return s->v[MIN_DYNAMIC_SHARED_MEMORY].number;
 }
 
 static uint64_t statements_bytes(const Segment *s) {
-        uint64_t n = s->settings->pg_stat_statements_max;
+        uint64_t n = s->has_statements ? s->v[PG_STAT_STATEMENTS_MAX].number : 0;
 
         return n > 0 ? add_saturated(hash_table_bytes(n, s->release->statement), 8 * KIB) : 0;
 }
@@ -267,7 +266,7 @@ static uint64_t statements_bytes(const Segment *s) {
  * of. Its submissions and its completions (with indexes and a header) lie in pages of their own; see
  * pgaio_uring_ring_shmem_size() and io_uring_memory_size_params() of liburing. */
 static uint64_t rings_bytes(const Segment *s, uint64_t each) {
-        uint64_t page = s->settings->base_page_bytes;
+        uint64_t page = s->v[HOST_BASE_PAGE].number;
         uint64_t entries = power_of_two_from(each);
         uint64_t submissions = round_up_saturated(mul_saturated(entries, 64), page);
         uint64_t completions =
@@ -283,8 +282,8 @@ static uint64_t rings_bytes(const Segment *s, uint64_t each) {
  * block of a combined read. Where the server chooses (AioChooseMaxConcurrency()) these are as many as each
  * process may pin of the buffers, so all together at most as many as there are buffers. */
 static uint64_t io_bytes(const Segment *s) {
-        uint64_t each = s->settings->io_max_concurrency;
-        uint64_t blocks = s->settings->io_max_combine_limit_bytes / POSTGRESQL_BLOCK_BYTES;
+        uint64_t each = s->v[IO_MAX_CONCURRENCY].number;
+        uint64_t blocks = s->v[IO_MAX_COMBINE_LIMIT].number / POSTGRESQL_BLOCK_BYTES;
         uint64_t handles = mul_saturated(s->statuses, each > 0 ? each : IO_HANDLES_MAX), bytes;
 
         if (s->release->major < IO_HANDLES_SINCE)
@@ -292,7 +291,7 @@ static uint64_t io_bytes(const Segment *s) {
         if (each == 0)
                 handles = MIN(handles, MAX(s->buffers, s->statuses));
         bytes = mul_saturated(handles, add_saturated(144, mul_saturated(24, blocks)));
-        if (!s->settings->has_io_uring)
+        if (s->v[IO_METHOD].number != IO_METHOD_IO_URING)
                 return bytes;
         return add_saturated(bytes, rings_bytes(s, each > 0 ? each : IO_HANDLES_MAX));
 }
@@ -327,58 +326,61 @@ static const struct {
         {"fixed part", "the rest, as measured", fixed_bytes},
 };
 
-static Segment segment_of(const Release *release, const PostgresqlSettings *v) {
+static Segment segment_of(const Release *release, const ParameterValue *v, bool has_statements) {
         Segment s = {
                 .release = release,
-                .settings = v,
-                .buffers = v->shared_buffers_bytes / POSTGRESQL_BLOCK_BYTES,
-                .processes = add_saturated(v->max_connections, v->max_worker_processes),
+                .v = v,
+                .version = parameters_version(v),
+                .has_statements = has_statements,
+                .buffers = v[SHARED_BUFFERS].number / POSTGRESQL_BLOCK_BYTES,
+                .processes =
+                        add_saturated(v[MAX_CONNECTIONS].number, v[MAX_WORKER_PROCESSES].number),
         };
-        uint64_t vacuum = release->major >= 18 ? v->autovacuum_worker_slots
-                                               : v->autovacuum_max_workers;
+        uint64_t vacuum = release->major >= 18 ? v[AUTOVACUUM_WORKER_SLOTS].number
+                                               : v[AUTOVACUUM_MAX_WORKERS].number;
 
         s.processes = add_saturated(s.processes, add_saturated(vacuum, release->others));
         if (release->has_own_senders)
-                s.processes = add_saturated(s.processes, v->max_wal_senders);
-        s.lockers = add_saturated(s.processes, v->max_prepared_transactions);
+                s.processes = add_saturated(s.processes, v[MAX_WAL_SENDERS].number);
+        s.lockers = add_saturated(s.processes, v[MAX_PREPARED_TRANSACTIONS].number);
         s.statuses = add_saturated(s.processes, release->auxiliary);
         return s;
 }
 
-static const Release *largest_release(const PostgresqlSettings *settings) {
-        const Release *largest = releases;
+static Segment largest_segment(const ParameterValue *v, bool has_statements) {
+        Segment largest = {};
         uint64_t most = 0;
 
         for (size_t i = 0; i < ARRAY_LEN(releases); i++) {
-                Segment segment = segment_of(&releases[i], settings);
+                Segment segment = segment_of(&releases[i], v, has_statements);
                 uint64_t bytes = ARRAY_SUM(term, terms, ARRAY_LEN(terms), term->bytes(&segment));
 
                 if (bytes > most) {
                         most = bytes;
-                        largest = &releases[i];
+                        largest = segment;
                 }
         }
         return largest;
 }
 
-/* That of the version, or the nearest older one. */
-static const Release *release_of(const PostgresqlSettings *settings) {
+/* That of the version, or of the nearest older one. */
+static Segment find_segment(const ParameterValue *v, bool has_statements) {
+        Version version = parameters_version(v);
         size_t i = ARRAY_LEN(releases) - 1;
 
-        if (settings->version.n_known == 0)
-                return largest_release(settings);
-        while (i > 0 && releases[i].major > settings->version.numbers[0])
+        if (version.n_known == 0)
+                return largest_segment(v, has_statements);
+        while (i > 0 && releases[i].major > version.numbers[0])
                 i--;
-        return &releases[i];
+        return segment_of(&releases[i], v, has_statements);
 }
 
-uint64_t postgresql_undecided_minor(const PostgresqlSettings *settings) {
-        const Release *release = release_of(settings);
-        Segment segment = segment_of(release, settings);
+uint64_t postgresql_undecided_minor(const ParameterValue *v) {
+        Segment segment = find_segment(v, false);
 
-        return settings->version.n_known == 1 && release->capped_since != NEVER &&
+        return segment.version.n_known == 1 && segment.release->capped_since != NEVER &&
                                segment.buffers > QUEUE_MAX
-                       ? release->capped_since
+                       ? segment.release->capped_since
                        : 0;
 }
 
@@ -386,16 +388,14 @@ uint64_t postgresql_newest_known(void) {
         return releases[ARRAY_LEN(releases) - 1].major;
 }
 
-void postgresql_segment_size(Arena *arena, const PostgresqlSettings *settings, Sizing *sizing) {
-        Segment segment = segment_of(release_of(settings), settings);
+void postgresql_segment_size(Arena *arena, const ParameterValue *v, bool has_statements,
+                             Sizing *sizing) {
+        Segment segment = find_segment(v, has_statements);
 
-        for (size_t i = 0; i < ARRAY_LEN(terms); i++) {
-                uint64_t bytes = terms[i].bytes(&segment);
-
-                if (bytes > 0)
-                        sizing_add(arena, sizing, terms[i].what, terms[i].formula, bytes);
-        }
-        if (settings->version.numbers[0] > postgresql_newest_known())
+        for (size_t i = 0; i < ARRAY_LEN(terms); i++)
+                sizing_add_positive(arena, sizing, terms[i].what, terms[i].formula,
+                                    terms[i].bytes(&segment));
+        if (segment.version.numbers[0] > postgresql_newest_known())
                 sizing_add(arena, sizing, "what a newer version may add", "1/32 of all that",
                            sizing->bytes / NEWER_SHARE);
 }

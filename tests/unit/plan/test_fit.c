@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "engines/parameters.h"
 #include "plan/fit.h"
 
 #include "base/size.h"
@@ -81,32 +82,34 @@ static void test_nothing_fits(void **state) {
 /* ---- at the edges ---- */
 
 /* Engines that need just what their setting says; "plain" 3M more, and a setting of 2M at least. */
-static const char *size_own(const Settings *settings, uint64_t more_mebibytes,
-                            uint64_t page_size_bytes, Sizing *ret) {
+static const char *add_own(const Settings *settings, uint64_t more_mebibytes, Sizing *sizing) {
         uint64_t mebibytes = strtoull(settings->items[settings->n - 1].value, NULL, 10);
 
         if (mebibytes < (more_mebibytes > 0 ? 2 : 0))
                 return "less than 2M";
-        *ret = (Sizing){.pages = div_round_up((mebibytes + more_mebibytes) * MIB, page_size_bytes)};
+        sizing->bytes = (mebibytes + more_mebibytes) * MIB;
         return NULL;
 }
 
-static const char *size_plainly(Arena *arena, const Settings *settings, uint64_t page_size_bytes,
-                                Sizing *ret) {
+static const char *add_plainly(Arena *arena, const Settings *settings, const ParameterValue *values,
+                               Sizing *sizing) {
         (void) arena;
-        return size_own(settings, 3, page_size_bytes, ret);
+        (void) values;
+        return add_own(settings, 3, sizing);
 }
 
-static const char *size_exactly(Arena *arena, const Settings *settings, uint64_t page_size_bytes,
-                                Sizing *ret) {
+static const char *add_exactly(Arena *arena, const Settings *settings, const ParameterValue *values,
+                               Sizing *sizing) {
         (void) arena;
-        return size_own(settings, 0, page_size_bytes, ret);
+        (void) values;
+        return add_own(settings, 0, sizing);
 }
 
+static const ParameterTable any = {};
 static const Engine plain = {.title = "Plain", .memory_setting = "pool", .mebibyte_suffix = "M"};
-static const EngineFormula sizes_plainly = {size_plainly};
+static const EngineFormula sizes_plainly = {add_plainly, &any};
 static const Engine exact = {.title = "Exact", .memory_setting = "pool", .mebibyte_suffix = "M"};
-static const EngineFormula sizes_exactly = {size_exactly};
+static const EngineFormula sizes_exactly = {add_exactly, &any};
 
 /* From a single mebibyte to all that the pages hold. */
 static void test_edges(void **state) {
