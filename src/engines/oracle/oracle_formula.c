@@ -141,8 +141,7 @@ static const char *sid_of(Arena *arena, const Setting *setting) {
         return arena_strdup_to(arena, setting->name, dot);
 }
 
-/* In the order in which they come; a single NULL where no setting names one. */
-static SourceNames sids_of(Arena *arena, const Settings *settings) {
+SourceNames oracle_sids_of(Arena *arena, const Settings *settings) {
         SourceNames sids = {};
 
         VEC_FOREACH(setting, settings) {
@@ -215,7 +214,7 @@ static const char *add_sga(Arena *arena, const Settings *settings, const char *s
 /* VALUES are what is said for all instances, which counts for each beside its own. */
 static const char *add_oracle(Arena *arena, const Settings *settings,
                               const ParameterValue *values UNUSED, Sizing *sizing) {
-        SourceNames sids = sids_of(arena, settings);
+        SourceNames sids = oracle_sids_of(arena, settings);
 
         VEC_FOREACH(sid, &sids) {
                 Settings own = settings_for(arena, settings, *sid);

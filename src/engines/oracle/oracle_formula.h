@@ -6,3 +6,6 @@
 #include "engines/parameters.h"
 
 extern const ParameterTable oracle_parameter_table;
+
+/* The SIDs of settings that are called SID.NAME, in the order in which they come; a single NULL where none is. */
+SourceNames oracle_sids_of(Arena *arena, const Settings *settings);

@@ -6,6 +6,8 @@
 
 #include "base/text.h"
 #include "check/rule_run.h"
+#include "engines/oracle/oracle_formula.h"
+#include "engines/oracle/oracle_instances.h"
 #include "model/names.h"
 
 #include <string.h>
@@ -16,79 +18,63 @@
 typedef struct Sga {
         const char *name; /* "orders", "dbs (ORCL)" */
         const char *sid;  /* NULL: it is the only one */
+        const Setting *large_pages;
 } Sga;
 
-static const Setting *sga_setting(RuleRun *run, const RuleInstance *instance, const Sga *sga,
+typedef VEC(Sga) Sgas;
+
+static const Setting *sga_setting(RuleRun *run, const RuleInstance *instance, const char *sid,
                                   const char *name) {
         const Setting *own =
-                sga->sid ? rule_setting(instance, arena_printf(run->arena, "%s.%s", sga->sid, name))
-                         : NULL;
+                sid ? rule_setting(instance, arena_printf(run->arena, "%s.%s", sid, name)) : NULL;
 
         return own ? own : rule_setting(instance, name);
 }
 
-static SourceNames find_sids(Arena *arena, const RuleInstance *instance) {
-        SourceNames sids = {};
-
-        VEC_FOREACH(setting, &instance->gathered->settings) {
-                const char *dot = strchr(setting->name, '.');
-                const char *sid = dot ? arena_strdup_to(arena, setting->name, dot) : NULL;
-
-                if (sid && !text_equals(sid, "*") && !source_names_have(&sids, sid))
-                        *vec_push(arena, &sids) = sid;
-        }
-        return sids;
-}
-
-static void each_sga(RuleRun *run, const RuleInstance *instance,
-                     void (*find)(RuleRun *run, const RuleInstance *instance, const Sga *sga)) {
+static Sgas sgas_of(RuleRun *run, const RuleInstance *instance) {
         const char *name = instance->config->name;
+        SourceNames sids = {};
+        Sgas sgas = {};
 
-        if (!instance->gathered)
-                return;
-        SourceNames sids = find_sids(run->arena, instance);
-
+        if (instance->gathered)
+                sids = oracle_sids_of(run->arena, &instance->gathered->settings);
         VEC_FOREACH(sid, &sids)
-                find(run, instance, &(Sga){arena_printf(run->arena, "%s (%s)", name, *sid), *sid});
-        if (sids.n == 0)
-                find(run, instance, &(Sga){name, NULL});
+                *vec_push(run->arena, &sgas) =
+                        (Sga){*sid ? arena_printf(run->arena, "%s (%s)", name, *sid) : name, *sid,
+                              sga_setting(run, instance, *sid, "use_large_pages")};
+        return sgas;
 }
 
 static bool is_zero(const char *value) {
         return *value != '\0' && value[strspn(value, "0")] == '\0';
 }
 
-static void find_amm_of(RuleRun *run, const RuleInstance *instance, const Sga *sga) {
-        static const char *const names[] = {"memory_target", "memory_max_target"};
+static void find_amm(RuleRun *run, const RuleInstance *instance) {
+        const Sgas sgas = sgas_of(run, instance);
 
-        for (size_t i = 0; i < ARRAY_LEN(names); i++) {
-                const Setting *setting = sga_setting(run, instance, sga, names[i]);
+        VEC_FOREACH(sga, &sgas) {
+                const Setting *target = sga_setting(run, instance, sga->sid, "memory_target");
+                const Setting *most = sga_setting(run, instance, sga->sid, "memory_max_target");
+                const Setting *setting = target && !is_zero(target->value) ? target : most;
 
-                if (!setting || is_zero(setting->value))
-                        continue;
-                rule_tell(
-                        run, rule_at_setting(run, setting),
-                        "ALTER SYSTEM RESET memory_target and memory_max_target, and set sga_target and pga_aggregate_target instead",
-                        "%s has %s=%s: automatic memory management lives in /dev/shm and takes no huge pages; with use_large_pages=only the instance does not start (ORA-00845)",
-                        sga->name, names[i], setting->value);
-                return;
+                if (setting && !is_zero(setting->value))
+                        rule_tell(
+                                run, rule_at_setting(run, setting),
+                                "ALTER SYSTEM RESET memory_target and memory_max_target, and set sga_target and pga_aggregate_target instead",
+                                "%s has %s=%s: automatic memory management lives in /dev/shm and takes no huge pages; with use_large_pages=only the instance does not start (ORA-00845)",
+                                sga->name,
+                                setting == target ? "memory_target" : "memory_max_target",
+                                setting->value);
         }
 }
 
-static void find_amm(RuleRun *run, const RuleInstance *instance) {
-        each_sga(run, instance, find_amm_of);
+static bool is_large_pages(const Sga *sga, const char *value) {
+        return sga->large_pages && strcasecmp(sga->large_pages->value, value) == 0;
 }
 
-static const Setting *large_pages(RuleRun *run, const RuleInstance *instance, const Sga *sga) {
-        return sga_setting(run, instance, sga, "use_large_pages");
-}
-
-static bool is_large_pages(const Setting *setting, const char *value) {
-        return setting && strcasecmp(setting->value, value) == 0;
-}
-
-static Diag at_large_pages(RuleRun *run, const RuleInstance *instance, const Setting *setting) {
-        return setting ? rule_at_setting(run, setting)
+static Diag at_large_pages(RuleRun *run, const RuleInstance *instance, const Sga *sga) {
+        return sga->large_pages
+                       ? rule_at_setting(run, sga->large_pages)
                        : (Diag){.file = instance->gathered->config_file, .key = "use_large_pages"};
 }
 
@@ -96,51 +82,41 @@ static const char write_only[] =
         "ALTER SYSTEM SET use_large_pages=ONLY SCOPE=SPFILE (without an spfile: write it into the "
         "file), then restart the instance";
 
-static void find_false_of(RuleRun *run, const RuleInstance *instance, const Sga *sga) {
-        const Setting *setting = large_pages(run, instance, sga);
-
-        if (!is_large_pages(setting, "false") || instance->planned->pages_wanted == 0)
-                return;
-        rule_tell(
-                run, at_large_pages(run, instance, setting), write_only,
-                "%s has use_large_pages=FALSE: what is reserved for it of %s stays empty, and the SGA takes as much again in small pages",
-                sga->name, rule_planned_pages(run->arena, instance));
-}
-
 static void find_false(RuleRun *run, const RuleInstance *instance) {
-        each_sga(run, instance, find_false_of);
-}
+        const Sgas sgas = sgas_of(run, instance);
 
-static void find_true_of(RuleRun *run, const RuleInstance *instance, const Sga *sga) {
-        const Setting *setting = large_pages(run, instance, sga);
-
-        if (setting && !is_large_pages(setting, "true"))
-                return;
-        rule_tell(
-                run, at_large_pages(run, instance, setting), write_only,
-                "%s has use_large_pages=TRUE%s: when some of %s are missing it starts with a mixed SGA and page tables to match",
-                sga->name, setting ? "" : ", which is the default",
-                rule_planned_pages(run->arena, instance));
+        VEC_FOREACH(sga, &sgas)
+                if (is_large_pages(sga, "false") && instance->planned->pages_wanted > 0)
+                        rule_tell(
+                                run, at_large_pages(run, instance, sga), write_only,
+                                "%s has use_large_pages=FALSE: what is reserved for it of %s stays empty, and the SGA takes as much again in small pages",
+                                sga->name, rule_planned_pages(run->arena, instance));
 }
 
 static void find_true(RuleRun *run, const RuleInstance *instance) {
-        each_sga(run, instance, find_true_of);
-}
+        const Sgas sgas = sgas_of(run, instance);
 
-static void find_auto_of(RuleRun *run, const RuleInstance *instance, const Sga *sga) {
-        const Setting *setting = large_pages(run, instance, sga);
-        bool is_auto_only = is_large_pages(setting, "auto_only");
-
-        if (!is_auto_only && !is_large_pages(setting, "auto"))
-                return;
-        rule_tell(
-                run, at_large_pages(run, instance, setting), write_only,
-                "%s has use_large_pages=%s: Oracle writes vm.nr_hugepages itself at every start, beside the plan, and takes pages from other nodes and instances",
-                sga->name, is_auto_only ? "AUTO_ONLY" : "AUTO");
+        VEC_FOREACH(sga, &sgas)
+                if (!sga->large_pages || is_large_pages(sga, "true"))
+                        rule_tell(
+                                run, at_large_pages(run, instance, sga), write_only,
+                                "%s has use_large_pages=TRUE%s: when some of %s are missing it starts with a mixed SGA and page tables to match",
+                                sga->name, sga->large_pages ? "" : ", which is the default",
+                                rule_planned_pages(run->arena, instance));
 }
 
 static void find_auto(RuleRun *run, const RuleInstance *instance) {
-        each_sga(run, instance, find_auto_of);
+        const Sgas sgas = sgas_of(run, instance);
+
+        VEC_FOREACH(sga, &sgas) {
+                bool is_auto_only = is_large_pages(sga, "auto_only");
+
+                if (is_auto_only || is_large_pages(sga, "auto"))
+                        rule_tell(
+                                run, at_large_pages(run, instance, sga), write_only,
+                                "%s has use_large_pages=%s: Oracle writes vm.nr_hugepages itself at every start, beside the plan, and takes pages from other nodes and instances",
+                                sga->name, is_auto_only ? "AUTO_ONLY" : "AUTO");
+        }
 }
 
 /* What is allowed for small segments is a margin. */
@@ -181,6 +157,12 @@ static bool may_use_sysv(const RuleRun *run, const RuleInstance *instance) {
                 VEC_ANY(gid, &instance->facts->owner.gids, *gid == run->input->facts->shm_group));
 }
 
+/* A unit of which a limit decides. */
+static bool goes_by_limit(const RuleRun *run, const RuleInstance *instance) {
+        return rule_uses_sysv(instance) && rule_has_unit(instance) && has_old_rule(run) &&
+               !may_use_sysv(run, instance);
+}
+
 static const char *memlock_remedy(RuleRun *run, const RuleInstance *instance) {
         if (text_equals(instance->config->memory_lock, "no"))
                 return arena_printf(run->arena, "write MemoryLock=auto in %s",
@@ -192,8 +174,7 @@ static const char *memlock_remedy(RuleRun *run, const RuleInstance *instance) {
 static void find_memlock(RuleRun *run, const RuleInstance *instance) {
         const UnitAssignment *assignment;
 
-        if (!rule_uses_sysv(instance) || !rule_has_unit(instance) || !has_old_rule(run) ||
-            may_use_sysv(run, instance))
+        if (!goes_by_limit(run, instance))
                 return;
         uint64_t bytes = rule_memlock_bytes(run, instance, &assignment);
 
@@ -263,8 +244,7 @@ static bool is_for_owner(const LoginLimit *limit, const OwnerFacts *owner) {
 static void find_memlock_unit(RuleRun *run, const RuleInstance *instance) {
         const UnitAssignment *assignment;
 
-        if (!rule_uses_sysv(instance) || !rule_has_unit(instance) || !has_old_rule(run) ||
-            may_use_sysv(run, instance))
+        if (!goes_by_limit(run, instance))
                 return;
         rule_memlock_bytes(run, instance, &assignment);
         VEC_FOREACH(limit, &run->input->facts->login_limits) {
@@ -399,20 +379,14 @@ static void find_shm(RuleRun *run) {
 
 /* ---- the host's other instances ---- */
 
-/* "spfileORCL.ora", "initORCL.ora" -> "ORCL"; else the instance's own name. */
+/* By its parameter file's name; else the instance's own name. */
 static const char *sid_of(Arena *arena, const RuleInstance *instance) {
-        static const char *const prefixes[] = {"spfile", "init"};
         const char *file = instance->config->config_file ? instance->config->config_file
                            : instance->gathered          ? instance->gathered->config_file
                                                          : NULL;
-        const char *base = file ? text_base_name(file) : "";
+        const char *sid = file ? oracle_sid_of_file(arena, file) : NULL;
 
-        for (size_t i = 0; i < ARRAY_LEN(prefixes); i++)
-                if (text_starts_with(base, prefixes[i]) && text_ends_with(base, ".ora") &&
-                    strlen(base) > strlen(prefixes[i]) + strlen(".ora"))
-                        return arena_strndup(arena, base + strlen(prefixes[i]),
-                                             strlen(base) - strlen(prefixes[i]) - strlen(".ora"));
-        return instance->config->name;
+        return sid ? sid : instance->config->name;
 }
 
 /* Whether an Oracle instance of the plan is, or has among its own, the one called SID. */
@@ -422,10 +396,11 @@ static bool is_of_sid(const RuleRun *run, const RuleInstance *instance, const ch
         if (strcasecmp(sid_of(run->arena, instance), sid) == 0 ||
             strcasecmp(instance->config->name, sid + strspn(sid, "+-")) == 0)
                 return true;
-        const SourceNames own = instance->gathered ? find_sids(run->arena, instance)
-                                                   : (SourceNames){};
+        const SourceNames own = instance->gathered
+                                        ? oracle_sids_of(run->arena, &instance->gathered->settings)
+                                        : (SourceNames){};
 
-        return VEC_ANY(each, &own, strcasecmp(*each, sid) == 0);
+        return VEC_ANY(each, &own, *each && strcasecmp(*each, sid) == 0);
 }
 
 static void find_asm(RuleRun *run) {
@@ -457,9 +432,8 @@ static void find_thp(RuleRun *run, const RuleInstance *instance) {
                 version = instance->config->learned.version;
         if (!version || !release || !strstr(release, "uek") ||
             topology_kernel_is_older(run->input->topology, 5, 15) ||
-            parse_u64(arena_strndup(run->arena, version, strspn(version, "0123456789")), &major) <
-                    0 ||
-            major < 21 || run->input->thp->policy != THP_NEVER)
+            parse_major_version(version, &major) < 0 || major < 21 ||
+            run->input->thp->policy != THP_NEVER)
                 return;
         rule_tell(
                 run, (Diag){.file = instance->config->file, .key = "TransparentHugePages"},
