@@ -281,7 +281,7 @@ static const char *remedy_of(const Conflict *conflict) {
 void conflicts_add(Arena *arena, const ConflictInput *input, Diags *problems) {
         if (input->config->n_instances == 0)
                 return;
-        VEC_FOREACH(entry, setting_sources_list(input->setting_sources)) {
+        VEC_FOREACH(entry, &input->setting_sources->list) {
                 const Conflict conflict = {arena, input, entry};
 
                 if (!is_conflict(&conflict))

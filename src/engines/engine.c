@@ -47,8 +47,9 @@ int engine_thp_preference(const Engine *engine, const char *version, ThpPolicy *
                 return 0;
         int r = parse_version(version, &parsed);
 
-        if (r >= 0 && engine->thp_by_version)
-                *ret = engine->thp_by_version(parsed.numbers[0], parsed.numbers[1]);
+        if (r >= 0 && engine->thp_changed_in.n_known > 0 &&
+            version_side(parsed, engine->thp_changed_in) > 0)
+                *ret = engine->thp_since;
         return r < 0 ? -EINVAL : 0;
 }
 

@@ -44,8 +44,9 @@ typedef struct Engine {
         /* What stands behind a whole number of MiB in the product's configuration: "MB", "M". */
         const char *mebibyte_suffix;
         bool asks_version; /* the installed program is asked for its version, on which the preference depends */
-        /* The preference by version, where the vendor's advice has changed; NULL: thp_preference for all. */
-        ThpPolicy (*thp_by_version)(uint64_t major, uint64_t minor);
+        /* From this version on the vendor's advice is another; nothing known: thp_preference is for all. */
+        Version thp_changed_in;
+        ThpPolicy thp_since;
         /* Its unit. The programs that start the server, by their base names as patterns (fnmatch(3)),
          * separated by spaces; "!" before those that only look like it. NULL: any may. */
         const char *programs;

@@ -5,15 +5,40 @@
 #include "engines/parameters.h"
 #include "model/names.h"
 
+/* ---- of which no more is known than the memory that the user gives ---- */
+
+enum { SERVER_VERSION, MEMORY };
+
+static const Parameter plain_parameters[] = {
+        [SERVER_VERSION] = PARAMETER_SERVER_VERSION,
+        [MEMORY] = {.name = "memory",
+                    .parse = parse_size_bytes,
+                    .expects = "write a size such as 8G",
+                    .minimum = 1,
+                    .is_required = true},
+};
+
+static const ParameterTable plain_table = {plain_parameters, ARRAY_LEN(plain_parameters)};
+
+static const char *add_plain(Arena *arena, const Settings *settings UNUSED,
+                             const ParameterValue *values, Sizing *sizing) {
+        sizing->is_exact = true;
+        sizing->source = SIZING_GIVEN;
+        sizing_add(arena, sizing, "memory", NULL, values[MEMORY].number);
+        return NULL;
+}
+
+/* ---- by engine ---- */
+
 const EngineFormula *engine_formula(const Engine *engine) {
-        static const EngineFormula none = {};
+        static const EngineFormula plain = {add_plain, &plain_table}, none = {};
 
 #define ROW(name)                     \
         if (engine == &engine_##name) \
                 return &formula_##name;
         ENGINE_FORMULAS(ROW)
 #undef ROW
-        return &none;
+        return engine->reserves ? &plain : &none;
 }
 
 const char *formula_size(const EngineFormula *formula, const Engine *engine, Arena *arena,

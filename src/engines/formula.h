@@ -51,7 +51,7 @@ typedef struct Sizing {
 typedef struct ParameterTable ParameterTable; /* engines/parameters.h */
 typedef struct ParameterValue ParameterValue;
 
-/* Of an engine without one: nothing but NULL. */
+/* Of an engine without one: what the user gives by `memory`; of one that reserves nothing, nothing but NULL. */
 typedef struct EngineFormula {
         /* Adds to *SIZING what VALUES, SETTINGS as the table's rows have them, need, and says its caveat. Returns NULL, or
          * a sentence that says which setting is wrong and what to write. */

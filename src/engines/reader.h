@@ -81,11 +81,11 @@ typedef struct EngineReader {
         /* What the program has printed, as a figure. NULL, or a sentence on why it is none. */
         const char *(*answer)(Arena *arena, const Gathered *gathered, const char *output,
                               uint64_t page_size_bytes, Sizing *ret);
-        /* The question for the version, by GATHERED where there is a gather, else by TARGET alone. NULL: its files tell
-         * all that matters. */
-        void (*ask_version)(Arena *arena, const EngineTarget *target, const Sources *sources,
-                            const Gathered *gathered, Question *ret);
-        const char *version_mark; /* what stands before the version in what the program prints */
+        /* What stands before the version in what the server's program prints. NULL: its files tell all that matters. */
+        const char *version_mark;
+        const char *version_programs; /* base names of that program; NULL: add_programs() knows it */
+        const char *version_option;   /* before "--version"; NULL: none */
+        void (*add_programs)(Arena *arena, const Gathered *gathered, SourceNames *ret);
         /* What it uses of WORD, beside the settings of its formula and the programs of its traits: in its own files, in
          * command lines and variables, without what stands before the word ("--", "+"). NULL: nothing. */
         Reads (*reads)(const char *word);

@@ -19,16 +19,25 @@ static void add_program_of_unit(Arena *arena, const char *unit_name, const Sourc
                 *vec_push(arena, programs) = words.items[0];
 }
 
-void version_ask(Arena *arena, const EngineTarget *target, const Sources *sources, const char *name,
-                 Question *ret) {
+void version_ask(Arena *arena, const Engine *engine, const EngineTarget *target,
+                 const Sources *sources, const Gathered *gathered, Question *ret) {
         static const char *const directories[] = {"/usr/bin", "/usr/local/bin", "/usr/sbin",
                                                   "/usr/libexec"};
+        const EngineReader *reader = engine_reader(engine);
+        const char *names = reader->version_programs, *name;
 
         *ret = (Question){.user = QUESTION_ANYBODY};
-        if (target->unit)
-                add_program_of_unit(arena, target->unit, sources, name, &ret->program);
-        ARRAY_FOREACH(directory, directories, ARRAY_LEN(directories))
-                *vec_push(arena, &ret->program) = arena_printf(arena, "%s/%s", *directory, name);
+        if (reader->add_programs)
+                reader->add_programs(arena, gathered, &ret->program);
+        while (names && (name = text_next_word(arena, &names, " "))) {
+                if (target->unit)
+                        add_program_of_unit(arena, target->unit, sources, name, &ret->program);
+                ARRAY_FOREACH(directory, directories, ARRAY_LEN(directories))
+                        *vec_push(arena, &ret->program) =
+                                arena_printf(arena, "%s/%s", *directory, name);
+        }
+        if (reader->version_option)
+                *vec_push(arena, &ret->arguments) = reader->version_option;
         *vec_push(arena, &ret->arguments) = "--version";
 }
 

@@ -6,9 +6,10 @@
 
 #include "engines/reader.h"
 
-/* The server's program NAME, asked for its version: the one that the unit starts, else the usual ones. */
-void version_ask(Arena *arena, const EngineTarget *target, const Sources *sources, const char *name,
-                 Question *ret);
+/* ENGINE's program, asked for its version: the one that the unit starts, else the usual ones. GATHERED may be NULL where
+ * the engine does not gather. */
+void version_ask(Arena *arena, const Engine *engine, const EngineTarget *target,
+                 const Sources *sources, const Gathered *gathered, Question *ret);
 
 /* The version behind MARK in what the program has printed: at least two numbers, for a single one may be
  * anything. NULL, or a sentence. */

@@ -110,9 +110,9 @@ static void complete_version(const Root *root, Arena *arena, const Errand *erran
         const char *version;
         char *output;
 
-        if (!reader->ask_version || gathered->untrusted)
+        if (!reader->version_mark || gathered->untrusted)
                 return;
-        reader->ask_version(arena, errand->target, &sources.sources, gathered, &question);
+        version_ask(arena, errand->engine, errand->target, &sources.sources, gathered, &question);
         question.user = errand->person->name;
         if (question.program.n == 0 ||
             ask(root, arena, &question, NULL,

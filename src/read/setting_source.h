@@ -8,7 +8,7 @@
  * src/tmpfiles/tmpfiles.c (the first line of a path wins), tuned-profiles(7) with tuned's
  * profiles/loader.py and merger.py (later profiles win option by option), the kernel's
  * Documentation/admin-guide/kernel-parameters.txt, sysfs.conf(5). What no format says is a mention: a line, and who
- * runs it (read/settings/setting_source_mention.c). */
+ * runs it. */
 
 #include "read/kernel_line.h"
 #include "read/source.h"
@@ -54,7 +54,18 @@ typedef struct SettingSource {
 
 typedef VEC(SettingSource) SettingSourceList;
 
-typedef struct SettingSources SettingSources;
+/* A file of the kernel that hugeplan manages on this host. */
+typedef struct SettingTarget {
+        const char *path;
+        SettingSourceKind what;
+} SettingTarget;
+
+typedef struct SettingSources {
+        Arena *arena;
+        const Topology *topology;
+        VEC(SettingTarget) targets;
+        SettingSourceList list; /* in the order of reading */
+} SettingSources;
 
 /* A file to be searched. */
 typedef struct SettingSourceFile {
@@ -78,8 +89,10 @@ void setting_sources_add_file(SettingSources *entries, const SettingSourceFile *
 /* To be called once, when all files were added: settles which entries are effective. */
 void setting_sources_finish(SettingSources *entries);
 
-/* In the order of reading. */
-const SettingSourceList *setting_sources_list(const SettingSources *entries);
+bool setting_source_is_pattern(const char *string);
+
+/* Whether SETTING, a path or a pattern, sets the file PATH. */
+bool setting_source_sets_path(const char *setting, const char *path);
 
 /* Whether the entry's value explains what the kernel's file SHOWS now: numbers as that file takes them
  * (decimal in /sys, also octal and hexadecimal in /proc/sys), of several words the one in brackets. */

@@ -82,7 +82,7 @@ char *render_thp_preference(Arena *arena, const Engine *engine, const char *vers
         return arena_printf(
                 arena, "%s takes no reserved huge pages; of transparent ones it prefers '%s'%s\n",
                 title, thp_policy_name(preference),
-                engine->thp_by_version && !version
+                engine->thp_changed_in.n_known > 0 && !version
                         ? ", which depends on its version (--engine-version=)"
                         : "");
 }

@@ -58,7 +58,7 @@ static void search(Arena *arena, SettingSourceSource source, const char *text, s
         setting_sources_add_file(setting_sources, &file);
         setting_sources_add_file(setting_sources, &file);
         setting_sources_finish(setting_sources);
-        const SettingSourceList *list = setting_sources_list(setting_sources);
+        const SettingSourceList *list = &setting_sources->list;
 
         ARRAY_FOREACH(entry, list->items, MIN(list->n, (size_t) 64))
                 check_setting_source(arena, setting_sources, entry);

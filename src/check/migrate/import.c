@@ -296,7 +296,7 @@ static void add_line(const Maker *maker, ImportLine line) {
 static void add_lines(const Maker *maker) {
         Arena *arena = maker->arena;
 
-        VEC_FOREACH(entry, setting_sources_list(maker->input->setting_sources)) {
+        VEC_FOREACH(entry, &maker->input->setting_sources->list) {
                 ImportAction action;
                 const char *advice = advise(maker, entry, &action);
 

@@ -78,7 +78,7 @@ SetPagesList set_pages_find(Arena *arena, const SettingSources *entries, const T
                                 ARENA_ARRAY(arena, uint64_t, MAX(topology->n_nodes, (size_t) 1)),
                 };
 
-                VEC_FOREACH(entry, setting_sources_list(entries))
+                VEC_FOREACH(entry, &entries->list)
                         if (entry->is_effective && take_entry(&set, entry, topology))
                                 *vec_push(arena, &set.sources) = entry;
                 take_standing(&set, topology, plan);

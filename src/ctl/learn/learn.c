@@ -168,7 +168,8 @@ static Lesson find_out(Command *command, const InstanceConfig *instance, const T
                 Question question = {};
                 char *output = NULL;
 
-                reader->ask_version(command->arena, &target, &sources.sources, NULL, &question);
+                version_ask(command->arena, instance->engine, &target, &sources.sources, NULL,
+                            &question);
                 lesson.wrong = run_question(&asking, &question, NULL, &output);
                 if (!lesson.wrong)
                         lesson.wrong = version_answer(command->arena, output, reader->version_mark,

@@ -4,7 +4,6 @@
 
 #include "base/text.h"
 #include "engines/mysql/mysql_server.h"
-#include "engines/version.h"
 
 /* Of option files and command lines of both. */
 static Reads reads(const MysqlDialect *dialect, const char *word) {
@@ -30,12 +29,7 @@ static Reads reads(const MysqlDialect *dialect, const char *word) {
 static const char version_mark[] = "Ver ";
 
 /* What its option files hold does not matter. */
-static void ask_program(Arena *arena, const EngineTarget *target, const Sources *sources,
-                        const char *name, Question *ret) {
-        version_ask(arena, target, sources, name, ret);
-        ret->arguments.items[0] = "--no-defaults";
-        *vec_push(arena, &ret->arguments) = "--version";
-}
+static const char version_option[] = "--no-defaults";
 
 /* ---- MariaDB ---- */
 
@@ -70,16 +64,6 @@ static Reads reads_mariadb(const char *word) {
         return reads(&mariadb_dialect, word);
 }
 
-static void ask_mariadb_version(Arena *arena, const EngineTarget *target, const Sources *sources,
-                                const Gathered *gathered, Question *ret) {
-        Question before_10_4_6 = {};
-
-        (void) gathered;
-        ask_program(arena, target, sources, "mariadbd", ret);
-        ask_program(arena, target, sources, "mysqld", &before_10_4_6);
-        vec_push_all(arena, &ret->program, &before_10_4_6.program);
-}
-
 static const EngineFallback mariadb_fallback = {
         "large_pages", NULL,
         "large_pages falls back silently: the key caches come first, and what its buffer pool could not have at its start it took in small pages"};
@@ -88,8 +72,9 @@ const EngineReader reader_mariadb = {
         .gather = gather_mariadb,
         .reads = reads_mariadb,
         .whole_files = "mariadb_upgrade_info mysql_upgrade_info",
-        .ask_version = ask_mariadb_version,
         .version_mark = version_mark,
+        .version_programs = "mariadbd mysqld", /* the one up to 10.4.5 */
+        .version_option = version_option,
         .fallbacks = &mariadb_fallback,
         .n_fallbacks = 1,
 };
@@ -126,12 +111,6 @@ static Reads reads_mysql(const char *word) {
         return reads(&mysql_dialect, word);
 }
 
-static void ask_mysql_version(Arena *arena, const EngineTarget *target, const Sources *sources,
-                              const Gathered *gathered, Question *ret) {
-        (void) gathered;
-        ask_program(arena, target, sources, "mysqld", ret);
-}
-
 static const EngineFallback mysql_fallback = {
         "large_pages", NULL,
         "large_pages falls back chunk by chunk; its log has a warning for each (MY-012681)"};
@@ -140,8 +119,9 @@ const EngineReader reader_mysql = {
         .gather = gather_mysql,
         .reads = reads_mysql,
         .whole_files = "mysql_upgrade_history mysql_upgrade_info",
-        .ask_version = ask_mysql_version,
         .version_mark = version_mark,
+        .version_programs = "mysqld",
+        .version_option = version_option,
         .fallbacks = &mysql_fallback,
         .n_fallbacks = 1,
 };

@@ -2,28 +2,10 @@
 
 /* The programs of databases whose preference for transparent huge pages depends on the version are asked for it. */
 
-#include "engines/version.h"
+#include "engines/reader.h"
 
 /* "db version v8.0.4" */
-static void mongodb_ask_version(Arena *arena, const EngineTarget *target, const Sources *sources,
-                                const Gathered *gathered, Question *ret) {
-        (void) gathered;
-        version_ask(arena, target, sources, "mongod", ret);
-}
-
-const EngineReader reader_mongodb = {
-        .ask_version = mongodb_ask_version,
-        .version_mark = "db version v",
-};
+const EngineReader reader_mongodb = {.version_mark = "db version v", .version_programs = "mongod"};
 
 /* "Redis server v=7.0.15 sha=00000000:0 malloc=jemalloc-5.3.0 bits=64 build=..." */
-static void redis_ask_version(Arena *arena, const EngineTarget *target, const Sources *sources,
-                              const Gathered *gathered, Question *ret) {
-        (void) gathered;
-        version_ask(arena, target, sources, "redis-server", ret);
-}
-
-const EngineReader reader_redis = {
-        .ask_version = redis_ask_version,
-        .version_mark = "server v=",
-};
+const EngineReader reader_redis = {.version_mark = "server v=", .version_programs = "redis-server"};

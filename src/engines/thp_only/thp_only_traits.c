@@ -8,10 +8,6 @@
 
 /* ---- MongoDB ---- */
 
-static ThpPolicy mongodb_thp_by_version(uint64_t major, uint64_t minor UNUSED) {
-        return major >= 8 ? THP_ALWAYS : THP_NEVER;
-}
-
 /* mongodb.com/docs/manual/tutorial/disable-transparent-huge-pages: off up to 7.0. From 8.0 on
  * (x86_64 and arm64) its allocator wants "always" (.../administration/tcmalloc-performance). */
 const Engine engine_mongodb = {
@@ -21,7 +17,8 @@ const Engine engine_mongodb = {
         .thp_preference = THP_NEVER,
         .is_thp_dense = true, /* the same page: khugepaged/max_ptes_none 0 */
         .asks_version = true,
-        .thp_by_version = mongodb_thp_by_version,
+        .thp_changed_in = VERSION(8),
+        .thp_since = THP_ALWAYS,
         .programs = "mongod",
         .servers = "mongod",
         .images = "mongo mongodb*",
@@ -29,10 +26,6 @@ const Engine engine_mongodb = {
 };
 
 /* ---- Redis ---- */
-
-static ThpPolicy redis_thp_by_version(uint64_t major, uint64_t minor) {
-        return major > 6 || (major == 6 && minor >= 2) ? THP_AUTO : THP_NEVER;
-}
 
 /* redis.io, latency: off. From 6.2 on `disable-thp yes`, the default, sees to that by itself, so
  * that nothing is wanted of the host. Debian calls the unit redis-server.service, Red Hat
@@ -42,7 +35,8 @@ const Engine engine_redis = {
         .title = "Redis",
         .thp_preference = THP_NEVER,
         .asks_version = true,
-        .thp_by_version = redis_thp_by_version,
+        .thp_changed_in = VERSION(6, 2),
+        .thp_since = THP_AUTO,
         .programs = "redis-server",
         .servers = "redis-server",
         .images = "redis redis-[0-9]*",

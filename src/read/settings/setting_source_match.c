@@ -3,8 +3,7 @@
 #include "base/text.h"
 #include "model/names.h"
 #include "model/thp.h"
-#include "read/settings/setting_source_inside.h"
-#include "read/source.h"
+#include "read/setting_source.h"
 
 #include <fnmatch.h>
 #include <stdio.h>

@@ -21,7 +21,7 @@ static char *find_text(const Tree *tree) {
                 setting_sources_find(tree->root, tree->arena, topology_of(tree));
         Text text = text_in(tree->arena);
 
-        VEC_FOREACH(entry, setting_sources_list(setting_sources))
+        VEC_FOREACH(entry, &setting_sources->list)
                 text_printf(&text, "%s%s\n", entry->is_effective ? "" : "!",
                             setting_source_format(tree->arena, entry));
         return arena_strdup(tree->arena, text_string(&text));

@@ -34,7 +34,7 @@ static const char *const kind_names[] = {
 static char *list_text(Arena *arena, const SettingSources *setting_sources) {
         Text text = text_in(arena);
 
-        VEC_FOREACH(entry, setting_sources_list(setting_sources))
+        VEC_FOREACH(entry, &setting_sources->list)
                 text_printf(&text, "%s%u %s %s\n", entry->is_effective ? "" : "!", entry->line,
                             kind_names[entry->what],
                             entry->what < SETTING_SOURCE_UNCLEAR ? entry->value : entry->key);
@@ -299,7 +299,7 @@ static void test_hostile_values(void **state) {
         char *line = arena_printf(*state, "vm.nr_hugepages=\033[2J\xFF%01000d\n", 1);
         const SettingSources *setting_sources =
                 setting_sources_in(*state, SETTING_SOURCE_SYSCTL, line);
-        const SettingSource *setting_source = setting_sources_list(setting_sources)->items;
+        const SettingSource *setting_source = setting_sources->list.items;
 
         assert_true(strlen(setting_source->value) < 200);
         assert_true(text_is_utf8(setting_source->value, strlen(setting_source->value)));
@@ -315,7 +315,7 @@ static void test_flood(void **state) {
         const SettingSources *setting_sources =
                 setting_sources_in(*state, SETTING_SOURCE_SYSCTL, text.string);
 
-        assert_in_range(setting_sources_list(setting_sources)->n, 1001, 9999);
+        assert_in_range(setting_sources->list.n, 1001, 9999);
 }
 
 /* ---- over several files ---- */

@@ -2,6 +2,7 @@
 
 /* Memory=auto of MariaDB and MySQL: hosts as Debian, Red Hat and the vendors set them up. */
 
+#include "engines/version.h"
 #include "support/sources.h"
 #include "support/testing.h"
 
@@ -440,7 +441,7 @@ static void test_program_that_tells_the_version(void **state) {
                 arena, {USR "mariadb.service", "[Service]\nExecStart=/usr/libexec/mysqld\n"});
         Question question = {};
 
-        engine_reader(engine_find("mariadb"))->ask_version(arena, &target, sources, NULL, &question);
+        version_ask(arena, engine_find("mariadb"), &target, sources, NULL, &question);
         const char *last = question.program.items[question.program.n - 1];
 
         assert_true(VEC_ANY(path, &question.program, text_equals(*path, "/usr/sbin/mariadbd")));

@@ -5,7 +5,7 @@
 
 #include "base/size.h"
 #include "engines/postgresql/postgresql_command.h"
-#include "engines/postgresql/postgresql_server.h"
+#include "engines/postgresql/postgresql_conf.h"
 #include "engines/reader.h"
 #include "support/sources.h"
 #include "support/testing.h"

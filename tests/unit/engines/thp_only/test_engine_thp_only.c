@@ -94,15 +94,16 @@ static void test_questions(void **state) {
                 const Engine *engine = engines[i];
                 Question question = {};
 
-                assert_int_equal(engine->thp_by_version != NULL, engine->asks_version);
-                assert_true(engine_reader(engine)->ask_version || !engine->asks_version);
+                assert_int_equal(engine->thp_changed_in.n_known > 0, engine->asks_version);
+                assert_true(engine_reader(engine)->version_mark || !engine->asks_version);
                 assert_true(!engine->reserves || !engine->asks_version);
                 assert_int_equal(engine_reader(engine)->version_mark != NULL,
-                                 engine_reader(engine)->ask_version != NULL);
-                if (!engine_reader(engine)->ask_version)
+                                 engine_reader(engine)->version_programs ||
+                                         engine_reader(engine)->add_programs);
+                if (!engine_reader(engine)->version_mark)
                         continue;
-                engine_reader(engine)->ask_version(arena, &target, TEST_SOURCES(arena, {"/x", ""}),
-                                                   &gathered, &question);
+                version_ask(arena, engine, &target, TEST_SOURCES(arena, {"/x", ""}), &gathered,
+                            &question);
                 assert_true(question.program.n > 0);
                 VEC_FOREACH(program, &question.program)
                         assert_true(text_starts_with(*program, "/"));
@@ -132,9 +133,8 @@ static void test_program_of_the_unit(void **state) {
                                 arena_printf(arena, "[Service]\nExecStart=%s\n", rows[i].start)});
                 Question question;
 
-                engine_reader(engine_find("mongodb"))
-                        ->ask_version(arena, &(EngineTarget){.unit = "mongod.service"}, sources,
-                                      NULL, &question);
+                version_ask(arena, engine_find("mongodb"),
+                            &(EngineTarget){.unit = "mongod.service"}, sources, NULL, &question);
                 assert_text(question.program.items[0], rows[i].first);
         }
 }

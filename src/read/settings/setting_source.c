@@ -1,18 +1,31 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "read/settings/setting_source_inside.h"
+#include "read/setting_source.h"
 
 #include "base/size.h"
 #include "base/text.h"
 #include "model/names.h"
-#include "read/source.h"
 #include "read/unit_file.h"
 
+#include <ctype.h>
 #include <string.h>
 
 enum {
         SHOWN_MAX = 160,    /* bytes of a key or value that are kept for messages */
         ENTRIES_MAX = 2048, /* of all files */
 };
+
+/* The search of one file; ARENA lives as long as that. */
+typedef struct SettingSearch {
+        Arena *arena;
+        SettingSources *entries;
+        const SettingSourceFile *file;
+        unsigned line;
+        size_t n_before;     /* entries of earlier files */
+        const char *section; /* of a tuned profile */
+        const char *plugin;  /* what the section is for */
+        bool is_off;         /* the section says enabled=no */
+        bool is_appending;   /* the line says w+ */
+} SettingSearch;
 
 /* Files of the kernel that do not depend on the host. */
 static const struct {
@@ -39,7 +52,7 @@ static const struct {
 /* ---- what there is to be set ---- */
 
 static void add_target(SettingSources *entries, const char *path, SettingSourceKind what) {
-        *vec_push(entries->arena, &entries->targets) = (Target){path, what};
+        *vec_push(entries->arena, &entries->targets) = (SettingTarget){path, what};
 }
 
 static void add_size_targets(SettingSources *entries, const char *directory,
@@ -79,14 +92,10 @@ SettingSources *setting_sources_new(Arena *arena, const Topology *topology) {
         return entries;
 }
 
-const SettingSourceList *setting_sources_list(const SettingSources *entries) {
-        return &entries->list;
-}
-
 /* ---- adding entries ---- */
 
-void setting_source_add_entry(const SettingSearch *search, SettingSourceKind what, const char *key,
-                              const char *value, const char *path) {
+static void add_entry(const SettingSearch *search, SettingSourceKind what, const char *key,
+                      const char *value, const char *path) {
         SettingSources *entries = search->entries;
         Arena *arena = entries->arena;
 
@@ -106,8 +115,9 @@ void setting_source_add_entry(const SettingSearch *search, SettingSourceKind wha
         };
 }
 
-void setting_source_add(const SettingSearch *search, const char *key, const char *value,
-                        const char *path) {
+/* One entry for each kind of thing that PATH, which may be a pattern, sets on this host. */
+static void add_path(const SettingSearch *search, const char *key, const char *value,
+                     const char *path) {
         SettingSources *entries = search->entries;
         unsigned kinds = 0;
 
@@ -117,7 +127,7 @@ void setting_source_add(const SettingSearch *search, const char *key, const char
                 if (kinds & 1U << target->what || !setting_source_sets_path(path, target->path))
                         continue;
                 kinds |= 1U << target->what;
-                setting_source_add_entry(search, target->what, key, value, path);
+                add_entry(search, target->what, key, value, path);
         }
 }
 
@@ -128,7 +138,7 @@ static SourceLines file_lines(const char *text, size_t size) {
 /* ---- sysctl.d ---- */
 
 /* Dots become slashes and the other way round, unless a slash is the first of them; sysctl.d(5). */
-char *setting_source_normalize_key(Arena *arena, const char *key) {
+static char *normalize_key(Arena *arena, const char *key) {
         char *path = arena_strdup(arena, key);
         char *separator = strpbrk(path, "/.");
 
@@ -139,12 +149,11 @@ char *setting_source_normalize_key(Arena *arena, const char *key) {
         return path;
 }
 
-void setting_source_add_sysctl(const SettingSearch *search, const char *key, const char *value) {
-        char *path = setting_source_normalize_key(search->arena, key);
+static void add_sysctl(const SettingSearch *search, const char *key, const char *value) {
+        char *path = normalize_key(search->arena, key);
 
-        setting_source_add(
-                search, key, value,
-                arena_printf(search->arena, PATH_PROC_SYS "%s", path + strspn(path, "/")));
+        add_path(search, key, value,
+                 arena_printf(search->arena, PATH_PROC_SYS "%s", path + strspn(path, "/")));
 }
 
 /* "-key" without a value takes the key out: an entry without a value, until all is read. */
@@ -156,8 +165,54 @@ static void search_sysctl_line(SettingSearch *search, char *line) {
                 return;
         if (value)
                 *value++ = '\0';
-        setting_source_add_sysctl(search, text_strip(search->arena, text + has_dash),
-                                  value ? text_strip(search->arena, value) : NULL);
+        add_sysctl(search, text_strip(search->arena, text + has_dash),
+                   value ? text_strip(search->arena, value) : NULL);
+}
+
+/* ---- the kernel command line ---- */
+
+/* sysctl.vm.nr_hugepages=20 is set by the kernel itself just before init. */
+static void take_kernel_argument(const SettingSearch *search, const KernelArgument *argument) {
+        static const char prefix[] = "sysctl";
+        const char *name = argument->word + (*argument->word == '"');
+
+        if (!argument->value)
+                return;
+        if (text_equals(argument->name, "transparent_hugepage"))
+                add_entry(search, SETTING_SOURCE_THP, argument->name, argument->value,
+                          PATH_THP_ENABLED);
+        else if (text_starts_with(name, prefix) &&
+                 (name[strlen(prefix)] == '.' || name[strlen(prefix)] == '/')) {
+                char *key = arena_strndup(search->arena, name, strcspn(name, "="));
+
+                add_path(search, key, argument->value,
+                         arena_printf(search->arena, PATH_PROC_SYS "%s",
+                                      normalize_key(search->arena, key + sizeof(prefix))));
+        }
+}
+
+static void take_kernel_line(const SettingSearch *search, const char *value) {
+        const KernelLine *line = kernel_line_read(search->arena, value, search->file->path,
+                                                  search->entries->topology);
+
+        VEC_FOREACH(argument, &line->arguments)
+                take_kernel_argument(search, argument);
+        VEC_FOREACH(pages, &line->pages) {
+                SettingSourceKind what =
+                        pages->is_per_node ? SETTING_SOURCE_NODE_POOL
+                        : pages->page_size_bytes ==
+                                        search->entries->topology->default_page_size_bytes
+                                ? SETTING_SOURCE_NR_HUGEPAGES
+                                : SETTING_SOURCE_SIZE_POOL;
+                const char *nodes = what == SETTING_SOURCE_NODE_POOL ? PATH_NODES "/node*/hugepages"
+                                                                     : PATH_HUGEPAGES;
+                const char *equals = strrchr(pages->words, '=');
+
+                add_entry(search, what, arena_strdup_to(search->arena, pages->words, equals),
+                          equals + 1,
+                          page_size_path(search->arena, nodes, pages->page_size_bytes,
+                                         "nr_hugepages"));
+        }
 }
 
 /* ---- tmpfiles.d ---- */
@@ -178,7 +233,7 @@ static void search_tmpfiles_line(SettingSearch *search, char *line) {
         if (!*value)
                 return;
         search->is_appending = *type == 'w' && strchr(type, '+');
-        setting_source_add(search, path, value, path);
+        add_path(search, path, value, path);
         search->is_appending = false;
 }
 
@@ -194,7 +249,7 @@ static void search_sysfs_line(SettingSearch *search, char *line) {
         const char *path =
                 arena_printf(search->arena, PATH_SYS "/%s", text_strip(search->arena, text));
 
-        setting_source_add(search, path, text_strip(search->arena, value), path);
+        add_path(search, path, text_strip(search->arena, value), path);
 }
 
 /* ---- tuned ---- */
@@ -211,17 +266,16 @@ static void take_tuned(SettingSearch *search, const char *key, const char *value
         if (search->is_off)
                 return;
         if (text_equals(search->plugin, "sysctl"))
-                setting_source_add_sysctl(search, key, value);
+                add_sysctl(search, key, value);
         else if (text_equals(search->plugin, "sysfs"))
-                setting_source_add(search, key, value, key);
+                add_path(search, key, value, key);
         else if (is_vm && TEXT_IS_ANY(key, "transparent_hugepages", "transparent_hugepage"))
-                setting_source_add_entry(search, SETTING_SOURCE_THP, key, value, PATH_THP_ENABLED);
+                add_entry(search, SETTING_SOURCE_THP, key, value, PATH_THP_ENABLED);
         else if (is_vm && text_equals(key, "transparent_hugepage.defrag"))
-                setting_source_add_entry(search, SETTING_SOURCE_THP_OTHER, key, value,
-                                         PATH_THP "/defrag");
+                add_entry(search, SETTING_SOURCE_THP_OTHER, key, value, PATH_THP "/defrag");
         else if (text_equals(search->plugin, "bootloader") &&
                  text_starts_with(key, "cmdline")) /* cmdline_x=+transparent_hugepage=never */
-                setting_source_take_kernel_line(search, value + strspn(value, "+- "));
+                take_kernel_line(search, value + strspn(value, "+- "));
 }
 
 /* Takes "key=value" of a line; false when it is none. */
@@ -320,6 +374,109 @@ SourceNames setting_source_tuned_includes(Arena *arena, const char *text, size_t
         return names;
 }
 
+/* ---- mentions ---- */
+
+/* Lines that mention huge pages where no format says what they do: commands of units and of scripts, rules of udev,
+ * what a boot loader hands over next time. They are listed, never interpreted. */
+
+/* Files of the kernel, tools that write them, and variables that tools take, in small letters. */
+static const char *const mentions[] = {
+        "hugepage", "nr_huge", "hugetlb",     "hugeadm",     "allocpages",
+        "nrhuge",   "hugemem", "nr_2m_pages", "nr_1g_pages", "spdk/scripts/setup.sh",
+};
+/* Of these words the ones that set nothing: mounts, options of programs, /proc/meminfo. */
+static const char *const harmless[] = {"/dev/hugepages", "hugetlbfs", "usetransparenthugepages",
+                                       "hugepagesize"};
+
+static bool is_word_byte(char c) {
+        return isalnum((unsigned char) c) || (unsigned char) c >= 0x80 ||
+               (c && strchr("_-./+*%~!?^", c));
+}
+
+const char *setting_source_take_word(Arena *arena, const char **at) {
+        bool is_variable = false;
+
+        for (; **at && !is_word_byte(**at); (*at)++)
+                is_variable = **at == '$';
+        const char *begin = *at, *end = begin;
+
+        while (is_word_byte(*end))
+                end++;
+        *at = end;
+        if (begin == end)
+                return NULL;
+        begin += is_variable ? strcspn(begin, "/") : strspn(begin, "-+!");
+        return begin < end ? arena_strdup_to(arena, begin, end) : "";
+}
+
+/* NULs are spaces then. */
+static char *lower(Arena *arena, const char *text, size_t size) {
+        char *copy = arena_alloc(arena, size + 1);
+
+        for (size_t i = 0; i < size; i++)
+                copy[i] = (char) (text[i] ? tolower((unsigned char) text[i]) : ' ');
+        return copy;
+}
+
+/* TEXT is in small letters. */
+static bool has_mention(const char *text) {
+        return ARRAY_ANY(each, mentions, ARRAY_LEN(mentions), strstr(text, *each) != NULL);
+}
+
+bool setting_source_is_mention(const char *word) {
+        CLEANUP(arena_freep) Arena *arena = arena_new();
+        const char *name = lower(arena, word, strlen(word));
+
+        return has_mention(name) &&
+               !ARRAY_ANY(each, harmless, ARRAY_LEN(harmless), strstr(name, *each) != NULL);
+}
+
+/* The first word of a line that mentions them; transparent huge pages are another matter than pools. */
+static void take_line(const SettingSearch *search, const char *line) {
+        bool is_tuned = search->file->source == SETTING_SOURCE_TUNED;
+        const char *word;
+
+        while ((word = setting_source_take_word(search->arena, &line)) &&
+               !setting_source_is_mention(word))
+                ;
+        if (word && !(is_tuned && strstr(word, "transparent"))) /* there all of these are read */
+                add_entry(search,
+                          strstr(word, "transparent") ? SETTING_SOURCE_UNCLEAR_THP
+                                                      : SETTING_SOURCE_UNCLEAR,
+                          word, "", "");
+}
+
+static bool is_read(const SettingSearch *search) {
+        const SettingSourceList *list = &search->entries->list;
+
+        return ARRAY_ANY(entry, list->items + search->n_before, list->n - search->n_before,
+                         entry->line == search->line);
+}
+
+static void search_mentions(SettingSearch *search) {
+        const SettingSourceFile *file = search->file;
+        SourceLines lines = file_lines(file->text, file->size);
+        bool is_command = true, goes_on = false;
+
+        if (!has_mention(lower(search->arena, file->text, file->size))) /* as most do not */
+                return;
+        search->section = file->runs ? file->runs
+                                     : arena_printf(search->arena, "%s applies it",
+                                                    setting_source_source_name(file->source));
+        for (char *line; (line = source_line(search->arena, &lines));) {
+                const char *text = text_strip(search->arena, line);
+
+                /* Of a unit what it runs, not what it depends on. */
+                if (file->is_unit && !goes_on)
+                        is_command = text_starts_with(text, "Exec") ||
+                                     text_starts_with(text, "Environment");
+                goes_on = text_ends_with(text, "\\");
+                search->line = lines.number;
+                if (is_command && *text != '#' && *text != ';' && !is_read(search))
+                        take_line(search, text);
+        }
+}
+
 /* ---- files ---- */
 
 static void search_lines(SettingSearch *search,
@@ -339,8 +496,7 @@ void setting_sources_add_file(SettingSources *entries, const SettingSourceFile *
 
         switch (file->source) {
         case SETTING_SOURCE_KERNEL_COMMAND_LINE:
-                setting_source_take_kernel_line(&search,
-                                                arena_strndup(arena, file->text, file->size));
+                take_kernel_line(&search, arena_strndup(arena, file->text, file->size));
                 break;
         case SETTING_SOURCE_SYSCTL:
                 search_lines(&search, search_sysctl_line);
@@ -350,14 +506,14 @@ void setting_sources_add_file(SettingSources *entries, const SettingSourceFile *
                 break;
         case SETTING_SOURCE_TUNED:
                 search_tuned(&search);
-                setting_source_search_mentions(&search);
+                search_mentions(&search);
                 break;
         case SETTING_SOURCE_SYSFS:
                 search_lines(&search, search_sysfs_line);
-                setting_source_search_mentions(&search);
+                search_mentions(&search);
                 break;
         case SETTING_SOURCE_SCRIPT:
-                setting_source_search_mentions(&search);
+                search_mentions(&search);
                 break;
         }
 }
