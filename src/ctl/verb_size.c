@@ -275,8 +275,8 @@ static int size_of_instance(Command *command) {
         if (asked_pages(command, goal.page_size_bytes, &asked) < 0)
                 return EXIT_USAGE;
         goal.settings = read_settings(command, config, &why_not);
-        settings_add_cpus(command->arena, &goal.settings, look->topology->n_cpus);
-        settings_add_base_page(command->arena, &goal.settings, look->topology->base_page_bytes);
+        settings_add_host(command->arena, &goal.settings, look->topology->n_cpus,
+                          look->topology->base_page_bytes);
         demand_add_version(command->arena, config, &goal.settings);
         Room rooms[] = {
                 {"the pages it has", "granted", planned->pages_granted},
@@ -316,8 +316,8 @@ static int size_of_engine(Command *command, const Engine *engine) {
         Goal goal = {.command = command, .engine = engine};
         uint64_t asked;
 
-        settings_add_cpus(command->arena, &goal.settings, topology->n_cpus);
-        settings_add_base_page(command->arena, &goal.settings, topology->base_page_bytes);
+        settings_add_host(command->arena, &goal.settings, topology->n_cpus,
+                          topology->base_page_bytes);
         if (size_page_size(command, topology, &goal.page_size_bytes) < 0 ||
             size_settings(command, &goal.settings) < 0 ||
             asked_pages(command, goal.page_size_bytes, &asked) < 0)

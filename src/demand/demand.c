@@ -179,8 +179,8 @@ static Reason fill_sized(const Context *context, const InstanceConfig *config,
         settings_add(arena, &settings, name ? name : "memory",
                      arena_printf(arena, "%" PRIu64 "%s", memory_bytes, name ? "B" : ""),
                      memory_origin(arena, config));
-        settings_add_cpus(arena, &settings, context->topology->n_cpus);
-        settings_add_base_page(arena, &settings, context->topology->base_page_bytes);
+        settings_add_host(arena, &settings, context->topology->n_cpus,
+                          context->topology->base_page_bytes);
         const char *version = demand_add_version(arena, config, &settings);
         const char *wrong = engine_size(config->engine, arena, &settings, option->page_size_bytes,
                                         &option->sizing);

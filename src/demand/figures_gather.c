@@ -10,7 +10,7 @@ const char *gathered_size(Arena *arena, const Engine *engine, const EngineTarget
 
         /* The base page is no setting that anybody could change. */
         vec_push_all(arena, &settings, &gathered->settings);
-        settings_add_base_page(arena, &settings, target->base_page_bytes);
+        settings_add_host(arena, &settings, 0, target->base_page_bytes);
         return engine_size(engine, arena, &settings, page_size_bytes, ret);
 }
 
@@ -23,7 +23,7 @@ void figures_gather(Arena *arena, const Engine *engine, const EngineTarget *targ
         const char *wrong = engine_reader(engine)->gather(arena, target, sources, gathered);
 
         gathered->incomplete = wrong;
-        settings_add_cpus(arena, &gathered->settings, target->n_cpus);
+        settings_add_host(arena, &gathered->settings, target->n_cpus, 0);
 
         for (size_t i = 0; i < n_page_sizes && !wrong; i++) {
                 Figure figure = {.instance = target->instance, .gathered = gathered};

@@ -53,10 +53,6 @@ Seen seen_merge(const InstanceConfig *instance, const Seen *now);
  * far as that is known: a part of it, or what others take, is far from its figure. */
 bool seen_is_likely(const InstanceConfig *instance, uint64_t page_size_bytes, uint64_t pages);
 
-/* Whether what was seen is all that it takes, of an instance whose rule says BASE pages: 0, there is none. */
-bool seen_is_all(const InstanceConfig *instance, const Seen *seen, uint64_t page_size_bytes,
-                 uint64_t base);
-
 /* Whether that is what stands in the file already. */
 bool seen_is_same(const Seen *a, const Seen *b);
 

@@ -3,14 +3,14 @@
 /* Databases by their units: those of packages by name, all others by what they start, instances of templates too. */
 
 #include "base/text.h"
-#include "engines/finder_inside.h"
+#include "engines/finder.h"
 #include "engines/started.h"
 #include "model/name_check.h"
 #include "read/unit_file.h"
 
 #include <string.h>
 
-static const char service_suffix[] = ".service";
+static const char service_suffix[] = ".service", container_suffix[] = ".container";
 
 /* The unit of that name, where it is the host's own and may be started; an alias is found under its own name. */
 static const UnitFile *find_unit(const Finder *finder, const char *name) {
@@ -55,6 +55,33 @@ static void find_services(Finder *finder, const Engine *engine) {
         }
 }
 
+/* ---- containers ---- */
+
+/* "docker.io/library/postgres:16" -> "docker.io", "library", "postgres", "16". */
+static const Engine *find_engine_of_image(const Finder *finder, const char *image) {
+        const char *part;
+
+        while ((part = text_next_word(finder->arena, &image, "/:@")))
+                for (size_t i = 0; i < n_engines; i++)
+                        if (text_fits(engines[i]->images, part))
+                                return engines[i];
+        return NULL;
+}
+
+static void find_image(Finder *finder, const Engine *engine, const char *name, const char *image,
+                       const char *found, const char *unit) {
+        finder_add(finder,
+                   &(Candidate){
+                           .engine = engine,
+                           .name = name,
+                           .title = arena_printf(finder->arena, "%s, image %s", engine->title,
+                                                 text_excerpt(finder->arena, image, 80)),
+                           .found = found,
+                           .target = {.unit = unit},
+                           .is_elsewhere = true,
+                   });
+}
+
 /* ---- by what they start ---- */
 
 static const char *starts_server(const Finder *finder, const UnitFile *unit, const Engine *engine) {
@@ -92,16 +119,8 @@ static bool find_container(Finder *finder, const UnitFile *unit) {
 
                 if (!engine)
                         continue;
-                finder_add(finder, &(Candidate){
-                                           .engine = engine,
-                                           .name = finder_stem(finder, unit->name),
-                                           .title = arena_printf(
-                                                   finder->arena, "%s, image %s", engine->title,
-                                                   text_excerpt(finder->arena, word, 80)),
-                                           .found = unit->fragment_path,
-                                           .target = {.unit = unit->name},
-                                           .is_elsewhere = true,
-                                   });
+                find_image(finder, engine, finder_stem(finder, unit->name), word,
+                           unit->fragment_path, unit->name);
                 return true;
         }
         return false;
@@ -248,6 +267,72 @@ static void find_in_templates(Finder *finder, const SourceNames *templates) {
                                     "a template: no instance of it is enabled, runs, or has files");
         }
 }
+
+/* ---- quadlets ---- */
+
+/* podman makes NAME.service of NAME.container. Source: podman-systemd.unit(5) (directories, Image=, ServiceName=). What runs
+ * there was made of another root directory. */
+
+/* The last value of KEY in [Container]; NULL: none. */
+static const char *container_value(const Finder *finder, const SourceText *text, const char *key) {
+        SourceLines lines = source_lines(text);
+        const char *value = NULL, *line;
+        bool is_container = false;
+
+        while ((line = source_line(finder->arena, &lines))) {
+                const char *equals = strchr(line, '=');
+
+                if (*text_strip(finder->arena, line) == '[')
+                        is_container = text_equals(text_strip(finder->arena, line), "[Container]");
+                else if (is_container && equals &&
+                         text_equals(text_strip(finder->arena,
+                                                arena_strdup_to(finder->arena, line, equals)),
+                                     key))
+                        value = text_strip(finder->arena, equals + 1);
+        }
+        return value && *value ? value : NULL;
+}
+
+static void read_quadlet(Finder *finder, const char *path) {
+        Arena *arena = finder->arena;
+        SourceText text = source_read(finder->sources, arena, path);
+        const char *name = text_base_name(path);
+        const char *image = container_value(finder, &text, "Image");
+        const char *service = container_value(finder, &text, "ServiceName");
+        const Engine *engine = image ? find_engine_of_image(finder, image) : NULL;
+
+        if (!service)
+                service = arena_strndup(arena, name, strlen(name) - strlen(container_suffix));
+        if (!engine)
+                return;
+        const char *unit = arena_printf(arena, "%s.service", service);
+
+        if (text_ends_with(service, "@"))
+                finder_pass(finder, path, "a template: no instance of it runs");
+        else if (!name_check_unit(unit))
+                find_image(finder, engine, service, image, path, unit);
+}
+
+void find_in_quadlets(Finder *finder) {
+        static const char *const directories[] = {
+                "/etc/containers/systemd",
+                "/run/containers/systemd",
+                "/usr/share/containers/systemd",
+        };
+        size_t n = 0;
+
+        for (size_t i = 0; i < ARRAY_LEN(directories); i++) {
+                SourceNames names = source_list(finder->sources, finder->arena, directories[i]);
+
+                VEC_FOREACH(name, &names)
+                        if (text_ends_with(*name, container_suffix) && ++n)
+                                read_quadlet(finder, arena_printf(finder->arena, "%s/%s",
+                                                                  directories[i], *name));
+        }
+        finder_looked(finder, "podman quadlets", n);
+}
+
+/* ---- all ---- */
 
 void find_in_units(Finder *finder) {
         const SourceNames templates = unit_file_names(finder->arena, finder->sources, "*@.service");

@@ -5,6 +5,9 @@
 #include "engines/parameters.h"
 #include "model/names.h"
 
+#include <string.h>
+#include <strings.h>
+
 /* ---- of which no more is known than the memory that the user gives ---- */
 
 enum { SERVER_VERSION, MEMORY };
@@ -96,16 +99,14 @@ void settings_add(Arena *arena, Settings *settings, const char *name, const char
         };
 }
 
-void settings_add_cpus(Arena *arena, Settings *settings, unsigned n) {
-        if (n > 0)
-                settings_add(arena, settings, "host_cpus", arena_printf(arena, "%u", n),
+void settings_add_host(Arena *arena, Settings *settings, unsigned n_cpus,
+                       uint64_t base_page_bytes) {
+        if (n_cpus > 0)
+                settings_add(arena, settings, "host_cpus", arena_printf(arena, "%u", n_cpus),
                              PATH_CPUS_ONLINE);
-}
-
-void settings_add_base_page(Arena *arena, Settings *settings, uint64_t bytes) {
-        if (bytes > 0)
+        if (base_page_bytes > 0)
                 settings_add(arena, settings, "host_base_page",
-                             arena_printf(arena, "%" PRIu64, bytes), PATH_SELF_SMAPS);
+                             arena_printf(arena, "%" PRIu64, base_page_bytes), PATH_SELF_SMAPS);
 }
 
 /* ---- sizing ---- */
@@ -128,4 +129,245 @@ void sizing_add(Arena *arena, Sizing *sizing, const char *what, const char *form
 void sizing_finish(Sizing *sizing) {
         sizing->pages = div_round_up(sizing->bytes, sizing->page_size_bytes);
         sizing->bytes = mul_saturated(sizing->pages, sizing->page_size_bytes);
+}
+
+const char *setting_refuse(Arena *arena, const Setting *setting, const char *format, ...) {
+        va_list arguments;
+
+        va_start(arguments, format);
+        const char *text = arena_vprintf(arena, format, arguments);
+
+        va_end(arguments);
+        if (!setting->origin)
+                return arena_printf(arena, "%s: %s", setting->name, text);
+        return arena_printf(arena, "%s (%s): %s", setting->name, setting->origin, text);
+}
+
+void sizing_add_positive(Arena *arena, Sizing *sizing, const char *what, const char *formula,
+                         uint64_t bytes) {
+        if (bytes > 0)
+                sizing_add(arena, sizing, what, formula, bytes);
+}
+
+void sizing_add_mapping(Arena *arena, Sizing *sizing, const char *what, uint64_t bytes,
+                        uint64_t min_pages) {
+        uint64_t page_size_bytes = sizing->page_size_bytes;
+
+        if (bytes == 0)
+                return;
+        if (bytes / page_size_bytes >= min_pages)
+                sizing_add(arena, sizing, what, "rounded up to whole pages",
+                           round_up_saturated(bytes, page_size_bytes));
+        else
+                sizing_add(arena, sizing, what, "too small for this page size", 0);
+}
+
+void sizing_add_idle(Arena *arena, Sizing *sizing, const ParameterTable *table,
+                     const Settings *settings) {
+        for (const Parameter *row = table->rows; row < table->rows + table->n; row++) {
+                const Setting *setting = row->takes_nothing ? settings_find(settings, row->name)
+                                                            : NULL;
+
+                if (setting && !setting->origin)
+                        sizing_add(arena, sizing, row->name, row->takes_nothing, 0);
+        }
+}
+
+/* ---- names that are nearly right ---- */
+
+enum { NAME_DISTANCE_MAX = 3, NAME_PART_MIN = 4 };
+
+static char *folded(Arena *arena, const char *name) {
+        char *copy = arena_strdup(arena, name);
+
+        for (char *c = copy; *c; c++)
+                *c = setting_fold(*c);
+        return copy;
+}
+
+static const char *nearest_parameter(Arena *arena, const ParameterTable *table, const char *name) {
+        NearMiss miss = {folded(arena, name), NAME_DISTANCE_MAX};
+
+        for (const Parameter *row = table->rows; row < table->rows + table->n; row++) {
+                const char *known = folded(arena, row->name);
+                /* A part of the whole name is near too: "buffer_pool_size". */
+                bool is_part = !row->takes_nothing && strlen(miss.word) >= NAME_PART_MIN &&
+                               strstr(known, miss.word);
+
+                near_miss_try_at(&miss, row->name,
+                                 is_part ? NAME_DISTANCE_MAX : text_distance(miss.word, known));
+        }
+        return miss.name;
+}
+
+static const char *refuse_unknown(Arena *arena, const Engine *engine, const ParameterTable *table,
+                                  const Setting *setting) {
+        const char *nearest = nearest_parameter(arena, table, setting->name);
+        Text names = text_in(arena);
+
+        if (nearest)
+                return setting_refuse(arena, setting,
+                                      "not a setting that %s is sized by; did you mean %s?",
+                                      engine->title, nearest);
+        for (size_t i = 0; i < table->n; i++)
+                if (!table->rows[i].takes_nothing)
+                        text_add_item(&names, table->rows[i].name);
+        return setting_refuse(arena, setting, "not a setting that %s is sized by; write one of %s",
+                              engine->title, names.string);
+}
+
+/* ---- parameters ---- */
+
+SettingNames engine_settings(const Engine *engine, Arena *arena) {
+        const ParameterTable *table = engine_formula(engine)->parameters;
+        SettingNames names = {};
+
+        for (size_t i = 1; table && i < table->n; i++) /* the first is the version */
+                if (!table->rows[i].takes_nothing)
+                        *vec_push(arena, &names) = table->rows[i].name;
+        return names;
+}
+
+bool parameters_have(const ParameterTable *table, const char *name) {
+        return ARRAY_ANY(row, table->rows, table->n, setting_is_named(row->name, name));
+}
+
+static bool is_known(const ParameterTable *table, const char *name) {
+        const char *point = table->has_prefixes ? strchr(name, '.') : NULL;
+
+        return parameters_have(table, point ? point + 1 : name);
+}
+
+/* "orders.sga_max_size" is its row's too. */
+static bool is_counted(const ParameterTable *table, const char *name) {
+        const char *point = strchr(name, '.');
+
+        return ARRAY_ANY(row, table->rows, table->n,
+                         !row->takes_nothing &&
+                                 (setting_is_named(row->name, name) ||
+                                  (point && setting_is_named(row->name, point + 1))));
+}
+
+/* A sum, for it does not matter in which order settings stand. */
+const char *engine_fingerprint(const Engine *engine, Arena *arena, const Settings *settings) {
+        const ParameterTable *table = engine_formula(engine)->parameters;
+        uint64_t sum = 0;
+
+        if (!table)
+                return NULL;
+        VEC_FOREACH(setting, settings)
+                if (is_counted(table, setting->name) &&
+                    settings_find(settings, setting->name) == setting)
+                        sum += text_fold(text_fold(TEXT_FOLD_START, folded(arena, setting->name)),
+                                         setting->value);
+        return arena_printf(arena, "%016" PRIx64, sum);
+}
+
+int parameter_parse(const Parameter *row, const char *value, uint64_t *ret) {
+        uint64_t number;
+        int r = row->words ? parse_word(value, row->words, &number) : row->parse(value, &number);
+
+        if (r < 0)
+                return r;
+        if (row->maximum > 0 && (number < row->minimum || number > row->maximum ||
+                                 (row->is_power && !is_power_of_two(number))))
+                return -ERANGE;
+        *ret = number;
+        return 0;
+}
+
+static const char *read_given(Arena *arena, const Engine *engine, const Parameter *row,
+                              uint64_t major_version, ParameterValue *value) {
+        const Setting *setting = value->setting;
+
+        if (major_version > 0 && major_version < row->since)
+                return setting_refuse(arena, setting,
+                                      "this setting is new in %s %" PRIu64
+                                      "; leave it out or correct server_version",
+                                      engine->title, row->since);
+        int r = parameter_parse(row, setting->value, &value->number);
+
+        if (r < 0)
+                return setting_refuse(arena, setting, "'%s' is %s; %s", setting->value,
+                                      r == -ERANGE ? "out of range" : "not valid", row->expects);
+        if (value->number < row->minimum)
+                return setting_refuse(arena, setting, "'%s' is too small; %s", setting->value,
+                                      row->expects);
+        return NULL;
+}
+
+static const char *read_row(Arena *arena, const Engine *engine, const Parameter *row,
+                            const Settings *settings, uint64_t major_version,
+                            ParameterValue *value) {
+        *value = (ParameterValue){row->initial, settings_find(settings, row->name)};
+        if (row->takes_nothing)
+                return NULL;
+        if (value->setting)
+                return read_given(arena, engine, row, major_version, value);
+        if (row->is_required)
+                return arena_printf(arena, "%s is missing; %s", row->name, row->expects);
+        return NULL;
+}
+
+const char *parameters_read(Arena *arena, const Engine *engine, const ParameterTable *table,
+                            const Settings *settings, ParameterValue *ret_values) {
+        for (size_t i = 0; i < settings->n; i++) {
+                const Setting *setting = &settings->items[i];
+
+                if (!setting->origin && !is_known(table, setting->name))
+                        return refuse_unknown(arena, engine, table, setting);
+        }
+        for (size_t i = 0; i < table->n; i++) {
+                const char *wrong = read_row(arena, engine, &table->rows[i], settings,
+                                             i > 0 ? ret_values[0].number : 0, &ret_values[i]);
+
+                if (wrong)
+                        return wrong;
+        }
+        return NULL;
+}
+
+Version parameters_version(const ParameterValue *values) {
+        Version version = {};
+
+        if (values[0].setting)
+                parse_version(values[0].setting->value, &version);
+        return version;
+}
+
+/* ---- values ---- */
+
+int parse_suffixed_bytes(const char *value, const char *suffixes, uint64_t *ret_bytes) {
+        const char *suffix = value + strspn(value, "0123456789");
+
+        if (*suffix && (suffix[1] || (*suffix != 'B' && !strchr(suffixes, *suffix))))
+                return -EINVAL;
+        return parse_size_bytes(value, ret_bytes);
+}
+
+int parse_lettered_bytes(const char *value, uint64_t *ret_bytes) {
+        return parse_suffixed_bytes(value, "KkMmGgTtPpEe", ret_bytes);
+}
+
+int parse_switch(const char *value, uint64_t *ret) {
+        bool is_on;
+        int r = parse_boolean(value, &is_on);
+
+        if (r >= 0)
+                *ret = is_on;
+        return r;
+}
+
+int parse_as_text(const char *value UNUSED, uint64_t *ret) {
+        *ret = 0;
+        return 0;
+}
+
+int parse_word(const char *value, const char *const *words, uint64_t *ret) {
+        for (size_t i = 0; words[i]; i++)
+                if (strcasecmp(words[i], value) == 0) {
+                        *ret = i;
+                        return 0;
+                }
+        return -EINVAL;
 }

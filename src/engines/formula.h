@@ -93,12 +93,9 @@ const Setting *settings_find(const Settings *settings, const char *name);
 void settings_add(Arena *arena, Settings *settings, const char *name, const char *value,
                   const char *origin);
 
-/* Adds the pseudo-setting `host_cpus`, for products whose sizes depend on it; the others skip it. Nothing where
- * N is 0. */
-void settings_add_cpus(Arena *arena, Settings *settings, unsigned n);
-
-/* Likewise `host_base_page`. */
-void settings_add_base_page(Arena *arena, Settings *settings, uint64_t bytes);
+/* Adds the pseudo-settings `host_cpus` and `host_base_page`, for products whose sizes depend on them; the others skip
+ * them. 0: it is not known, and not added. */
+void settings_add_host(Arena *arena, Settings *settings, unsigned n_cpus, uint64_t base_page_bytes);
 
 /* Adds a step and its bytes to *SIZING->bytes, stopping at UINT64_MAX. */
 void sizing_add(Arena *arena, Sizing *sizing, const char *what, const char *formula,

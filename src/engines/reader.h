@@ -116,3 +116,16 @@ void engines_read_pieces(Arena *arena, const SourceText *file, Pieces *ret);
  * it starts, and as much at each start: then what it was seen to have is what it takes. True of all settings where
  * the engine maps_all_at_start. */
 bool engine_is_fixed(const Engine *engine, const Settings *settings);
+
+/* "cannot be read: ..." for the negative errno of reading a file. */
+const char *reader_fault(Arena *arena, int error);
+
+/* ENGINE's program, asked for its version: the one that the unit starts, else the usual ones. GATHERED may be NULL where
+ * the engine does not gather. */
+void version_ask(Arena *arena, const Engine *engine, const EngineTarget *target,
+                 const Sources *sources, const Gathered *gathered, Question *ret);
+
+/* The version behind MARK in what the program has printed: at least two numbers, for a single one may be
+ * anything. NULL, or a sentence. */
+const char *version_answer(Arena *arena, const char *output, const char *mark,
+                           const char **ret_version);

@@ -3,7 +3,7 @@
 
 #include "base/text.h"
 #include "demand/figure_json.h"
-#include "engines/version.h"
+#include "engines/reader.h"
 #include "inspect/ask.h"
 #include "inspect/reader.h"
 #include "runtime/deadline.h"

@@ -31,3 +31,19 @@ MemoryMap memory_map_parse(Arena *arena, const char *maps, const char *numa_maps
 static inline uint64_t memory_map_small_bytes(const MemoryMap *map) {
         return add_saturated(map->shared_bytes, map->private_bytes);
 }
+
+/* ---- System V segments ---- */
+
+typedef struct SysvSegment {
+        uint64_t id; /* shmid */
+        uint64_t size_bytes;
+        uint64_t pid; /* of the process that made it */
+        uint64_t n_attached;
+        uint64_t resident_bytes;
+} SysvSegment;
+
+typedef VEC(SysvSegment) SysvSegments;
+
+/* As the kernel lists them in /proc/sysvipc/shm, sysvipc(7), which does not tell which are of huge pages. In the order of
+ * TEXT, which may be NULL; its heading and lines that make no sense are left out. */
+SysvSegments sysv_segments_parse(Arena *arena, const char *text);

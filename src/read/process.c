@@ -75,23 +75,16 @@ int process_compare_units(const Process *a, const Process *b) {
 /* ---- status ---- */
 
 int process_parse_status(Arena *arena, const char *text, Process *ret) {
-        Process process = *ret;
-        const char *value;
-        char *line;
+        const char *command = process_find_field(arena, text, "Name");
+        const char *parent = process_find_field(arena, text, "PPid");
 
-        process.command = NULL;
-        process.parent_pid = process.huge_bytes = 0;
-        while ((line = text_next_word(arena, &text, "\n"))) {
-                if (!process.command && (value = field_of(arena, line, "Name")))
-                        process.command = text_printable(arena, value);
-                else if ((value = field_of(arena, line, "PPid")))
-                        parse_u64(value, &process.parent_pid);
-                else if ((value = field_of(arena, line, "HugetlbPages")))
-                        parse_kib(arena, value, &process.huge_bytes);
-        }
-        if (!process.command)
+        if (!command)
                 return -EINVAL;
-        *ret = process;
+        ret->command = text_printable(arena, command);
+        ret->huge_bytes = process_find_bytes(arena, text, "HugetlbPages");
+        ret->parent_pid = 0;
+        if (parent)
+                parse_u64(parent, &ret->parent_pid);
         return 0;
 }
 
@@ -342,18 +335,13 @@ Devices process_parse_hugetlbfs(Arena *arena, const char *text) {
 /* ---- the rest ---- */
 
 int process_parse_smaps_rollup(Arena *arena, const char *text, uint64_t *ret_bytes) {
-        uint64_t shared = 0, private = 0;
-        bool has_shared = false, has_private = false;
-        const char *value;
-        char *line;
+        const char *shared = process_find_field(arena, text, "Shared_Hugetlb");
+        const char *private = process_find_field(arena, text, "Private_Hugetlb");
+        uint64_t shared_bytes, private_bytes;
 
-        while ((line = text_next_word(arena, &text, "\n")))
-                if ((value = field_of(arena, line, "Shared_Hugetlb")))
-                        has_shared = parse_kib(arena, value, &shared) == 0;
-                else if ((value = field_of(arena, line, "Private_Hugetlb")))
-                        has_private = parse_kib(arena, value, &private) == 0;
-        if (!has_shared || !has_private)
+        if (!shared || !private || parse_kib(arena, shared, &shared_bytes) < 0 ||
+            parse_kib(arena, private, &private_bytes) < 0)
                 return -EINVAL;
-        *ret_bytes = add_saturated(shared, private);
+        *ret_bytes = add_saturated(shared_bytes, private_bytes);
         return 0;
 }

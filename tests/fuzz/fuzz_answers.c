@@ -11,7 +11,7 @@
 #include "demand/figure_json.h"
 #include "demand/learned_json.h"
 #include "engines/oracle/oracle_instances.h"
-#include "engines/version.h"
+#include "engines/reader.h"
 #include "fuzz/fuzz.h"
 #include "inspect/oracle_files.h"
 #include "render/render_explain.h"

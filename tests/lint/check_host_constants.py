@@ -21,18 +21,18 @@ ALLOWED = [
     ("ipc/varlink_server.c", "others_message_bytes", "a message"),
     ("ipc/varlink_server.h", "of others than root 4 KiB", "a message"),
     ("engines/generic/generic_finder.c", "segment->size_bytes >=", "smaller segments are not looked at"),
-    ("engines/jvm/jvm_fixed.c", "segmented_bytes", "CodeCache's own"),
+    ("engines/jvm/jvm_options.c", "segmented_bytes", "CodeCache's own"),
     ("engines/jvm/jvm_formula.c", "minimum = 2 * MIB", "the least that Java takes"),
     ("engines/jvm/jvm_formula.c", "GC_ZGC", "ZGranuleSize"),
-    ("engines/jvm/jvm_formula.c", "return 4 * KIB;", "bytes for a card of CMS"),
+    ("engines/jvm/jvm_formula.c", "[UNIT_CARDS] = 4 * KIB", "bytes for a card of CMS"),
     ("engines/mysql/mariadb_formula.c", "LOG_BUFFER_MIN_BYTES", "the least that MariaDB takes"),
     ("engines/mysql/mariadb_formula.c", "minimum = 2 * MIB", "the least that MariaDB takes"),
     ("engines/mysql/mariadb_formula.c", "RECOVERY_BUFFER_BYTES", "MariaDB's own"),
-    ("engines/mysql/mysql_formula.c", "bytes < 4 * KIB", "innodb_page_size"),
+    ("engines/mysql/mysql_formula.c", "minimum = 4 * KIB", "innodb_page_size"),
     ("engines/mysql/mysql_formula.c", "write 4K, 8K", "innodb_page_size"),
     ("engines/postgresql/postgresql_segment.c", "1/512 of the buffers", "SLRU buffers for shared buffers"),
     ("engines/postgresql/postgresql_segment.c", "s->buffers / 512", "SLRU buffers for shared buffers"),
-    ("engines/postgresql/postgresql_value.c", "longer than 4K", "a line's length"),
+    ("engines/postgresql/postgresql_conf.c", "longer than 4K", "a line's length"),
 ]
 
 

@@ -7,7 +7,7 @@
 #include "ctl/verbs.h"
 #include "demand/figures.h"
 #include "demand/learned_json.h"
-#include "engines/version.h"
+#include "engines/reader.h"
 #include "host/config_load.h"
 #include "host/host_sources.h"
 #include "host/probe.h"

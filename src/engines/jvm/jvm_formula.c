@@ -367,23 +367,17 @@ static const CollectorTable collector_tables[] = {
 };
 
 static uint64_t unit_bytes(const Machine *m, Unit unit) {
-        switch (unit) {
-        case UNIT_OBJECTS:
-                return 8 * m->v[OBJECT_ALIGNMENT_IN_BYTES].number;
-        case UNIT_CARD:
-                return m->v[GC_CARD_SIZE_IN_BYTES].number;
-        case UNIT_WORDS:
-                return 64;
-        case UNIT_CARDS:
-                return 4 * KIB;
-        case UNIT_BLOCK:
-                return 1 * KIB;
-        case UNIT_PARALLEL_REGION:
-                return 512 * KIB;
-        case UNIT_REGION:
-                return m->region_bytes;
-        }
-        return 1;
+        const uint64_t bytes[] = {
+                [UNIT_OBJECTS] = 8 * m->v[OBJECT_ALIGNMENT_IN_BYTES].number,
+                [UNIT_WORDS] = 64,
+                [UNIT_CARD] = m->v[GC_CARD_SIZE_IN_BYTES].number,
+                [UNIT_CARDS] = 4 * KIB,
+                [UNIT_BLOCK] = 1 * KIB,
+                [UNIT_PARALLEL_REGION] = 512 * KIB,
+                [UNIT_REGION] = m->region_bytes,
+        };
+
+        return bytes[unit];
 }
 
 static void add_tables(Arena *arena, Sizing *sizing, const Machine *m) {
@@ -404,14 +398,6 @@ static void add_tables(Arena *arena, Sizing *sizing, const Machine *m) {
 
 /* ---- all of it ---- */
 
-static void add_machine(Arena *arena, Sizing *sizing, const ParameterValue *v, uint64_t major) {
-        Machine machine = machine_of(v, major, sizing->page_size_bytes);
-
-        add_heap(arena, sizing, &machine);
-        add_code_cache(arena, sizing, &machine);
-        add_tables(arena, sizing, &machine);
-}
-
 /* 8 calls itself 1.8. Not known: 0. */
 static uint64_t major_of(const ParameterValue *v) {
         uint64_t major = v[SERVER_VERSION].number;
@@ -427,8 +413,11 @@ static Sizing sizing_of(Arena *arena, const ParameterValue *v, uint64_t page_siz
         for (uint64_t major = known > 0 ? known : OLDEST; major <= (known > 0 ? known : NEWEST);
              major++) {
                 Sizing sizing = {.page_size_bytes = page_size_bytes};
+                Machine machine = machine_of(v, major, page_size_bytes);
 
-                add_machine(arena, &sizing, v, major);
+                add_heap(arena, &sizing, &machine);
+                add_code_cache(arena, &sizing, &machine);
+                add_tables(arena, &sizing, &machine);
                 if (sizing.bytes > largest.bytes)
                         largest = sizing;
         }

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "engines/jvm/jvm_options.h"
 
-#include "base/size.h"
 #include "base/text.h"
+#include "engines/parameters.h"
 #include "model/problem.h"
+
+#include <strings.h>
 
 enum { NOTES_MAX = 10, VALUE_LENGTH_MAX = 64 };
 
@@ -169,17 +171,6 @@ static const struct {
         {"-XX:+UseConcMarkSweepGC", "gc", "cms"},
 };
 
-/* -XX:NAME=VALUE, -XX:+NAME and -XX:-NAME are settings of the same name. */
-static const char *const flags[] = {
-        "CompilationMode",         "G1HeapRegionSize",        "GCCardSizeInBytes",
-        "HeapBaseMinAddress",      "LargePageSizeInBytes",    "MarkStackSize",
-        "NonNMethodCodeHeapSize",  "NonProfiledCodeHeapSize", "ObjectAlignmentInBytes",
-        "ProfiledCodeHeapSize",    "ReservedCodeCacheSize",   "SegmentedCodeCache",
-        "ShenandoahRegionSize",    "TieredCompilation",       "TieredStopAtLevel",
-        "UseCompressedOops",       "UseLargePages",           "UseLargePagesInMetaspace",
-        "UseTransparentHugePages",
-};
-
 static const char *readable(const char *value) {
         size_t length = strlen(value);
 
@@ -197,34 +188,28 @@ static void add_known(Arena *arena, const JvmOption *option, Settings *ret) {
         }
 }
 
-/* The value of the flag FLAG that TEXT, behind "-XX:", gives; NULL where it gives another. */
-static const char *flag_value(const char *text, const char *flag) {
+/* -XX:NAME=VALUE, -XX:+NAME and -XX:-NAME are settings of the same name. */
+static void add_flag(Arena *arena, const JvmOption *option, const SettingNames *names,
+                     Settings *ret) {
+        const char *text = option->text + strlen("-XX:"), *value = strchr(text, '=');
         bool is_on = *text == '+', is_switch = is_on || *text == '-';
-        const char *rest;
+        const char *name = arena_strndup(arena, text + is_switch, strcspn(text + is_switch, "="));
 
-        text += is_switch;
-        if (!text_starts_with(text, flag))
-                return NULL;
-        rest = text + strlen(flag);
-        if (is_switch)
-                return *rest ? NULL : is_on ? "true" : "false";
-        return *rest == '=' ? readable(rest + 1) : NULL;
-}
-
-static void add_flag(Arena *arena, const JvmOption *option, Settings *ret) {
-        for (size_t i = 0; i < ARRAY_LEN(flags); i++) {
-                const char *value = flag_value(option->text + strlen("-XX:"), flags[i]);
-
-                if (value)
-                        settings_add(arena, ret, flags[i], value, option->origin);
-        }
+        if (is_switch == !value && VEC_ANY(each, names, text_equals(*each, name)))
+                settings_add(arena, ret, name,
+                             value   ? readable(value + 1)
+                             : is_on ? "true"
+                                     : "false",
+                             option->origin);
 }
 
 void jvm_options_settings(Arena *arena, const JvmOptions *options, Settings *ret) {
+        const SettingNames names = engine_settings(&engine_jvm, arena);
+
         VEC_FOREACH(option, options) {
                 add_known(arena, option, ret);
                 if (text_starts_with(option->text, "-XX:"))
-                        add_flag(arena, option, ret);
+                        add_flag(arena, option, &names, ret);
         }
 }
 
@@ -238,7 +223,7 @@ Reads jvm_option_reads(const char *option) {
                             : text_starts_with(option, each->option + 1))
                         return READS_VALUE;
         }
-        return text_index(flags, ARRAY_LEN(flags), option) >= 0 ? READS_VALUE : READS_NOT;
+        return READS_NOT;
 }
 
 uint64_t jvm_major_version(const char *version) {
@@ -253,4 +238,54 @@ uint64_t jvm_major_version(const char *version) {
                 parse_u64(digits, &major);
         }
         return major;
+}
+
+/* ---- which take all of their huge pages when they start ---- */
+
+/* And as many each time: of these what was seen is what they take. Measured (docs/sizes.md): 11, 17, 21, 25 and 26, started
+ * again and again, with more CPUs, and with a heap that was filled. */
+enum { OLDEST = 11, NEWEST = 26 };
+
+static bool is_given(const Settings *settings, const char *name, const char *value) {
+        const Setting *setting = settings_find(settings, name);
+
+        return setting && strcasecmp(setting->value, value) == 0;
+}
+
+static uint64_t size_given(const Settings *settings, const char *name) {
+        const Setting *setting = settings_find(settings, name);
+        uint64_t bytes = 0;
+
+        return setting && parse_suffixed_bytes(setting->value, "KkMmGgTt", &bytes) == 0 ? bytes : 0;
+}
+
+/* ZGC takes the heap's pages as the heap grows. Where a table is mapped FIT_WITHIN (jvm_formula.c) chance decides over a page. */
+static bool is_fixed_collector(const Settings *settings, uint64_t major) {
+        if (is_given(settings, "gc", "zgc"))
+                return size_given(settings, "Xmx") > 0 &&
+                       size_given(settings, "Xms") >= size_given(settings, "Xmx");
+        return is_given(settings, "gc", "g1") || is_given(settings, "gc", "shenandoah") ||
+               (major >= 26 && is_given(settings, "gc", "parallel"));
+}
+
+/* From 25 on its heaps go by the CPUs, also of a control group, unless its size is set. */
+static bool is_fixed_code_cache(const Settings *settings, uint64_t major) {
+        uint64_t segmented_bytes = 2 * MIB * 128; /* from here on its segment map takes a page */
+
+        return !settings_find(settings, "NonNMethodCodeHeapSize") &&
+               !settings_find(settings, "ProfiledCodeHeapSize") &&
+               !settings_find(settings, "NonProfiledCodeHeapSize") &&
+               size_given(settings, "ReservedCodeCacheSize") < segmented_bytes &&
+               (major < 25 || settings_find(settings, "ReservedCodeCacheSize"));
+}
+
+/* Java reserves heap, code cache and tables each as a whole, and huge pages with them. But up to 10 mark stacks grow,
+ * and of a version that was not measured nobody knows; nor of a collector that Java chooses itself, by CPUs and memory. */
+bool jvm_is_fixed(const Settings *settings) {
+        const Setting *version = settings_find(settings, "server_version");
+        uint64_t major = 0;
+
+        return version && parse_major_version(version->value, &major) == 0 && major >= OLDEST &&
+               major <= NEWEST && is_fixed_collector(settings, major) &&
+               is_fixed_code_cache(settings, major);
 }

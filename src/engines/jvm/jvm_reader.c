@@ -103,13 +103,6 @@ static void read_version(const Search *search, const char *home, bool is_sure) {
                              source_origin(arena, path, lines.number));
 }
 
-static void find_version(const Search *search) {
-        bool is_sure;
-        const char *home = find_java_home(search, &is_sure);
-
-        read_version(search, home, is_sure);
-}
-
 /* ---- files ---- */
 
 /* A file that PATH names, by ORIGIN (NULL: the configuration). */
@@ -520,7 +513,10 @@ static const char *gather_jvm(Arena *arena, const EngineTarget *target, const So
                 search.product = start.product;
                 search.program = start.program;
         }
-        find_version(&search);
+        bool is_sure;
+        const char *home = find_java_home(&search, &is_sure);
+
+        read_version(&search, home, is_sure);
         const char *wrong = add_options(&search);
 
         if (wrong)

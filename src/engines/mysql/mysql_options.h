@@ -7,14 +7,31 @@
  * Source: my_default.c and my_getopt.c of both products; each rule was tried on mariadbd 10.11.19
  * (--print-defaults, --verbose --help). */
 
-#include "engines/mysql/mysql_files.h"
 #include "engines/reader.h"
 
-/* ---- lines ---- */
+/* ---- files ---- */
 
-/* Adds the option in LINE to FILES->options; a MysqlTakeLine. */
-void mysql_option_take(Arena *arena, const char *group, char *line, const char *origin,
-                       MysqlFiles *files);
+typedef struct MysqlOption {
+        const char *group;  /* "mysqld"; NULL: from a command line */
+        const char *name;   /* as it is written: "loose-innodb_buffer_pool_size" */
+        const char *value;  /* NULL: there is no "=" */
+        const char *origin; /* "FILE:LINE" */
+} MysqlOption;
+
+typedef VEC(MysqlOption) MysqlOptions;
+
+typedef struct MysqlFiles {
+        MysqlOptions options; /* of all groups, in the order in which the servers take them */
+        SourceNames groups;   /* that have lines; one may come again */
+        SourceNames paths;    /* of the files read, in that order, too */
+        Diags problems;       /* files that the servers skip: not there, or not to be opened */
+} MysqlFiles;
+
+/* Reads PATH (absolute) and what it includes behind what FILES has. A sentence with file and line where the servers would
+ * refuse the file, or it is none: binary, too large, in a circle. That PATH itself cannot be opened is no error:
+ * *RET_UNOPENED says why ("is not there"), else NULL. */
+const char *mysql_files_read(Arena *arena, const Sources *sources, const char *path,
+                             MysqlFiles *files, const char **ret_unopened);
 
 /* ---- settings ---- */
 

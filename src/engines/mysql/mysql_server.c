@@ -340,8 +340,7 @@ const char *mysql_server_gather(Arena *arena, const MysqlDialect *dialect,
         Server server = {
                 .arena = arena,
                 .dialect = dialect,
-                .start = mysql_start_read(arena, dialect->product, target, sources,
-                                          mysql_option_take),
+                .start = mysql_start_read(arena, dialect->product, target, sources),
                 .ret = ret,
         };
         const char *wrong;

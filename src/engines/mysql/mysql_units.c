@@ -3,6 +3,7 @@
 
 #include "base/text.h"
 #include "read/accounts.h"
+#include "read/shell_words.h"
 
 #include <string.h>
 #include <strings.h>
@@ -27,6 +28,95 @@ const MysqlProduct mysql_product_mysql = {
         .template_prefix = "mysqld@",
         .template_separator = "@",
 };
+
+/* ---- what a unit passes ---- */
+
+/* mysqld_safe passes on what it is given. */
+static bool is_server(const char *word) {
+        return TEXT_IS_ANY(text_base_name(word), "mariadbd", "mysqld", "mariadbd-safe",
+                           "mysqld_safe", "mysqld-debug", "mariadbd-debug", "mariadbd_safe");
+}
+
+static const char operators[] = ";&|()<>";
+
+/* TEXT as a shell takes it apart, roughly: an operator is a word of its own. What the script itself sets is not known and
+ * counts as empty, for the scripts in use hold there what does not concern sizes (--wsrep_start_position). */
+static SourceNames script_words(Arena *arena, const Variables *variables, const char *text) {
+        static const char whitespace[] = " \t\n";
+        SourceNames words = {};
+
+        while (*(text += strspn(text, whitespace))) {
+                /* A value outside quotes falls into words. */
+                bool is_bare = *text == '$';
+                const char *word =
+                        strchr(operators, *text)
+                                ? arena_strndup(arena, text++, 1)
+                                : shell_take_word(arena, &text, " \t\n;&|()<>", variables);
+                const char *part;
+
+                if (!is_bare)
+                        *vec_push(arena, &words) = word;
+                else
+                        while ((part = text_next_word(arena, &word, whitespace)))
+                                *vec_push(arena, &words) = part;
+        }
+        return words;
+}
+
+static bool is_operator(const char *word) {
+        return word[0] && !word[1] && strchr(operators, word[0]);
+}
+
+/* The words behind the last server that is named, up to the next operator. */
+static bool find_arguments(Arena *arena, const SourceNames *words, SourceNames *ret) {
+        size_t i = words->n;
+
+        while (i > 0 && !is_server(words->items[i - 1]))
+                i--;
+        if (i == 0)
+                return false;
+        for (; i < words->n && !is_operator(words->items[i]); i++)
+                *vec_push(arena, ret) = words->items[i];
+        return true;
+}
+
+/* The script of sh -c, NULL where it is none. */
+static const char *shell_script(const SourceNames *words) {
+        if (words->n == 0 || !TEXT_IS_ANY(text_base_name(words->items[0]), "sh", "bash", "dash"))
+                return NULL;
+        for (size_t i = 1; i + 1 < words->n; i++)
+                if (text_equals(words->items[i], "-c"))
+                        return words->items[i + 1];
+        return NULL;
+}
+
+static bool read_command_line(Arena *arena, const UnitFile *unit, const Sources *sources,
+                              const char *command_line, SourceNames *ret) {
+        SourceNames words = unit_file_command(arena, unit, sources, command_line);
+        const char *text = shell_script(&words);
+
+        if (text) {
+                Variables variables = unit_file_variables(arena, unit, sources);
+
+                words = script_words(arena, &variables, text);
+        }
+        return find_arguments(arena, &words, ret);
+}
+
+static MysqlCommand read_command(Arena *arena, const UnitFile *unit, const Sources *sources) {
+        UnitAssignments commands = unit_file_list(arena, unit, "Service", "ExecStart");
+        MysqlCommand command = {};
+
+        VEC_FOREACH(each, &commands) {
+                SourceNames arguments = {};
+
+                if (read_command_line(arena, unit, sources, (*each)->value, &arguments))
+                        command =
+                                (MysqlCommand){true, arguments,
+                                               source_origin(arena, (*each)->file, (*each)->line)};
+        }
+        return command;
+}
 
 /* ---- how a unit starts it ---- */
 
@@ -57,19 +147,18 @@ static const char *argument(const MysqlStart *start, const char *name) {
 }
 
 MysqlStart mysql_start_read(Arena *arena, const MysqlProduct *product, const EngineTarget *target,
-                            const Sources *sources, MysqlTakeLine *take_line) {
+                            const Sources *sources) {
         MysqlStart start = {
                 .arena = arena,
                 .product = product,
                 .target = target,
                 .sources = sources,
-                .take_line = take_line,
                 .files = {.problems = diags_in(arena)},
         };
 
         start.unit = find_unit(&start);
         if (start.unit)
-                start.command = mysql_command_read(arena, start.unit, sources);
+                start.command = read_command(arena, start.unit, sources);
         start.user = target->user ? target->user : unit_file_value(start.unit, "Service", "User");
         start.group_suffix = argument(&start, "defaults-group-suffix");
         if (!start.group_suffix)
@@ -85,8 +174,7 @@ MysqlStart mysql_start_read(Arena *arena, const MysqlProduct *product, const Eng
 static const char *read_if_there(MysqlStart *start, const char *path) {
         const char *unopened;
 
-        return mysql_files_walk(start->arena, start->sources, path, start->take_line, &start->files,
-                                &unopened);
+        return mysql_files_read(start->arena, start->sources, path, &start->files, &unopened);
 }
 
 /* A file that was asked for by REASON. */
@@ -95,8 +183,7 @@ static const char *read_named(MysqlStart *start, const char *path, const char *r
 
         if (*path != '/')
                 return arena_printf(start->arena, "%s: '%s' is no absolute path", reason, path);
-        wrong = mysql_files_walk(start->arena, start->sources, path, start->take_line,
-                                 &start->files, &unopened);
+        wrong = mysql_files_read(start->arena, start->sources, path, &start->files, &unopened);
         if (wrong || !unopened)
                 return wrong;
         return arena_printf(start->arena, "%s: %s %s", reason, path, unopened);
@@ -165,7 +252,7 @@ static const char *suffix_of(const MysqlProduct *product, const char *group) {
 static void add_units(Arena *arena, const MysqlProduct *product, const Sources *sources,
                       SourceNames *units) {
         const EngineTarget target = {};
-        MysqlStart start = mysql_start_read(arena, product, &target, sources, NULL);
+        MysqlStart start = mysql_start_read(arena, product, &target, sources);
 
         if (read_default_files(&start))
                 return;
@@ -194,7 +281,7 @@ static bool has_group(const MysqlStart *start) {
 /* A server with a group of its own that no option file has, or with an option file that is not there. */
 static const char *find_absent(Arena *arena, const MysqlProduct *product,
                                const EngineTarget *target, const Sources *sources) {
-        MysqlStart start = mysql_start_read(arena, product, target, sources, NULL);
+        MysqlStart start = mysql_start_read(arena, product, target, sources);
         const char *only = argument(&start, "defaults-file");
 
         if (!start.unit || !start.command.is_found)

@@ -3,9 +3,9 @@
 
 /* How a unit starts a server of the MySQL family, and which option files it reads. */
 
-#include "engines/mysql/mysql_command.h"
-#include "engines/mysql/mysql_files.h"
+#include "engines/mysql/mysql_options.h"
 #include "engines/units.h"
+#include "read/unit_file.h"
 
 /* What the products differ in. All lists end with NULL. */
 typedef struct MysqlProduct {
@@ -21,6 +21,14 @@ typedef struct MysqlProduct {
 
 extern const MysqlProduct mysql_product_mariadb, mysql_product_mysql;
 
+/* What a unit passes to mariadbd or mysqld: the rest of its ExecStart=, also where that is a shell's script, as in the units
+ * of MariaDB 10.11 and later. */
+typedef struct MysqlCommand {
+        bool is_found;         /* false: no ExecStart= names a server */
+        SourceNames arguments; /* without the program */
+        const char *origin;    /* "FILE:LINE" */
+} MysqlCommand;
+
 typedef struct MysqlStart {
         Arena *arena;
         const MysqlProduct *product;
@@ -28,16 +36,14 @@ typedef struct MysqlStart {
         const Sources *sources;
         const UnitFile *unit; /* NULL: there is none */
         MysqlCommand command;
-        MysqlTakeLine *take_line;
         MysqlFiles files;         /* by mysql_start_read_files() */
         const char *group_suffix; /* "" for none */
         const char *user;         /* whose ~/.my.cnf is read; NULL: not known */
 } MysqlStart;
 
-/* Reads TARGET's unit, or where it names none the product's. TAKE_LINE as in mysql_files_walk(). Refers to its
- * arguments. */
+/* Reads TARGET's unit, or where it names none the product's. Refers to its arguments. */
 MysqlStart mysql_start_read(Arena *arena, const MysqlProduct *product, const EngineTarget *target,
-                            const Sources *sources, MysqlTakeLine *take_line);
+                            const Sources *sources);
 
 /* The option files that this server reads. NULL or a sentence. */
 const char *mysql_start_read_files(MysqlStart *start);

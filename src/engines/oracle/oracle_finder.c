@@ -2,7 +2,6 @@
 #include "base/text.h"
 #include "engines/finder.h"
 #include "engines/oracle/oracle_instances.h"
-#include "engines/oracle/oracle_units.h"
 
 #include <string.h>
 

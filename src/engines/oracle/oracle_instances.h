@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-/* Which Oracle instances there are on a host, and where the parameters of each are.
+/* Which Oracle instances there are on a host, where the parameters of each are, and which unit starts it.
  *
  * Sources: the comment in /etc/oratab itself and dbstart; Oracle Database Administrator's Guide,
  * "About Initialization Parameter Files and Startup"; Installation Guide, "About Read-Only Oracle
  * Homes" (orabasetab). */
 
-#include "read/source.h"
+#include "read/unit_file.h"
 
 typedef struct OracleInstance {
         const char *sid;
@@ -50,3 +50,13 @@ const char *oracle_parameter_file(Arena *arena, const Sources *sources,
 /* The one SID that parameter files in DIRECTORIES have in their names; NULL where there is none, or
  * more than one. */
 const char *oracle_only_sid(Arena *arena, const Sources *sources, const SourceNames *directories);
+
+/* Whether it starts all that /etc/oratab marks, be it within a line for a shell. */
+bool oracle_unit_calls_dbstart(Arena *arena, const UnitFile *unit);
+
+/* "orcl" of "oracle@orcl.service"; NULL. */
+const char *oracle_unit_instance(Arena *arena, const char *unit);
+
+/* The service that starts INSTANCE alone: it says so by Environment=ORACLE_SID= or by what stands behind the @. NULL
+ * where there is none, or more than one. */
+const char *oracle_unit_of(Arena *arena, const Sources *sources, const OracleInstance *instance);

@@ -6,7 +6,6 @@
 #include "engines/oracle/oracle_formula.h"
 #include "engines/oracle/oracle_instances.h"
 #include "engines/oracle/oracle_parameters.h"
-#include "engines/oracle/oracle_units.h"
 #include "engines/reader.h"
 #include "read/unit_file.h"
 

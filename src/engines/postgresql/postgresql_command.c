@@ -2,6 +2,7 @@
 #include "engines/postgresql/postgresql_command.h"
 
 #include "base/text.h"
+#include "engines/reader.h"
 #include "read/shell_words.h"
 
 #include <string.h>
@@ -207,8 +208,7 @@ const char *postgresql_command_of_last_start(Arena *arena, const Sources *source
         if (text.error == -ENOENT)
                 return NULL;
         if (text.error < 0)
-                return arena_printf(arena, "%s: %s", path,
-                                    postgresql_read_fault(arena, text.error));
+                return arena_printf(arena, "%s: %s", path, reader_fault(arena, text.error));
         line = source_line(arena, &lines);
         if (!line || *line != '/' || text.size > OPTS_BYTES_MAX || memchr(text.text, 0, text.size))
                 return arena_printf(arena, "%s: is not what the server writes; %s", path, remedy);

@@ -7,7 +7,7 @@
  * Patroni passes max_connections and its kin this way, Debian's pg_ctlcluster the file's name. */
 
 #include "engines/formula.h"
-#include "engines/postgresql/postgresql_value.h"
+#include "engines/postgresql/postgresql_conf.h"
 #include "read/unit_file.h"
 
 typedef struct PostgresqlCommand {

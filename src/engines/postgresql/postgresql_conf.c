@@ -34,6 +34,28 @@ typedef struct File {
         unsigned line;
 } File;
 
+/* ---- values, wherever they come from ---- */
+
+enum { VALUE_BYTES_MAX = 4096 };
+
+const char *postgresql_value_fault(const char *value) {
+        size_t length = strlen(value);
+
+        if (length > VALUE_BYTES_MAX)
+                return "the value is longer than 4K; write a shorter one";
+        if (!text_is_utf8(value, length))
+                return "the value is not UTF-8; write it in UTF-8";
+        for (const char *at = value; *at; at++)
+                if ((unsigned char) *at < ' ' || *at == 0x7F ||
+                    (*at == '\xC2' && (unsigned char) at[1] < 0xA0))
+                        return "the value has control characters; remove them";
+        return NULL;
+}
+
+bool postgresql_is_path(const char *value) {
+        return value && *value == '/' && !postgresql_value_fault(value);
+}
+
 /* ---- sentences ---- */
 
 static const char *refuse(const File *file, const char *text) {
@@ -282,7 +304,7 @@ static const char *include_file(const File *file, const char *path, bool may_be_
         if (wrong || !unopened || may_be_missing)
                 return wrong;
         if (unopened != -ENOENT)
-                return refuse(&included, postgresql_read_fault(file->reading->arena, unopened));
+                return refuse(&included, reader_fault(file->reading->arena, unopened));
         return refuse(file, arena_printf(file->reading->arena,
                                          "includes %s, which does not exist; the server "
                                          "does not start like this: correct the name, or "
@@ -306,7 +328,7 @@ static const char *include_directory(const File *file, const char *path) {
                 return refuse(file, arena_printf(reading->arena,
                                                  "includes the directory %s, which %s; the server "
                                                  "does not start like this: correct the name",
-                                                 path, postgresql_read_fault(reading->arena, r)));
+                                                 path, reader_fault(reading->arena, r)));
         VEC_FOREACH(name, &names) {
                 const char *inner = arena_printf(reading->arena, "%s/%s", path, *name);
                 const char *wrong;
@@ -395,8 +417,8 @@ static const char *read_file(File *file, int *ret_unopened) {
                 return NULL;
         if (text.error < 0) {
                 if (!file->reading->unread)
-                        file->reading->unread = refuse(
-                                file, postgresql_read_fault(file->reading->arena, text.error));
+                        file->reading->unread =
+                                refuse(file, reader_fault(file->reading->arena, text.error));
                 return NULL;
         }
         file->at = text.text;

@@ -9,8 +9,17 @@
  * the database writes these files and this runs as root: what stands in lines that are not of
  * interest goes nowhere, and neither does a value that could not be printed. */
 
-#include "engines/postgresql/postgresql_value.h"
 #include "engines/reader.h"
+
+/* Whether the setting NAME is of interest. */
+typedef bool PostgresqlWanted(const char *name);
+
+/* NULL where VALUE can be a value: printable UTF-8, and not longer than a line should be. Else what
+ * is wrong with it. */
+const char *postgresql_value_fault(const char *value);
+
+/* Whether VALUE, which may be NULL, is an absolute path. */
+bool postgresql_is_path(const char *value);
 
 /* Reads PATH (absolute) and all it includes, and adds the settings that IS_WANTED takes to *SETTINGS,
  * in the order of the lines, with "FILE:LINE" as origin. Returns NULL or a sentence with file and

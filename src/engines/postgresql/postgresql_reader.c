@@ -14,7 +14,6 @@
 #include "base/text.h"
 #include "engines/postgresql/postgresql_conf.h"
 #include "engines/postgresql/postgresql_formula.h"
-#include "engines/postgresql/postgresql_patroni.h"
 #include "engines/postgresql/postgresql_units.h"
 #include "model/problem.h"
 
@@ -153,10 +152,9 @@ static const char *read_main_file(Server *server) {
         wrong = postgresql_conf_read(server->arena, server->sources, path, is_wanted,
                                      &server->files, &unopened);
         if (unopened)
-                return unopened == -ENOENT
-                               ? refuse_missing(server, path)
-                               : arena_printf(server->arena, "%s: %s", path,
-                                              postgresql_read_fault(server->arena, unopened));
+                return unopened == -ENOENT ? refuse_missing(server, path)
+                                           : arena_printf(server->arena, "%s: %s", path,
+                                                          reader_fault(server->arena, unopened));
         server->ret->config_file = path;
         server->ret->is_read = true;
         return wrong;
@@ -191,7 +189,7 @@ static const char *read_data_directory(Server *server) {
         if (unopened == -EACCES)
                 warn(server,
                      arena_printf(server->arena, "%s: %s; the server skips it", path,
-                                  postgresql_read_fault(server->arena, unopened)),
+                                  reader_fault(server->arena, unopened)),
                      "give it to the owner of the database");
         return wrong;
 }
@@ -265,7 +263,7 @@ static void learn_version(const Server *server) {
                      arena_printf(server->arena,
                                   "%s: %s; not counted is what ALTER SYSTEM and the last command "
                                   "line have set there",
-                                  path, postgresql_read_fault(server->arena, text.error)),
+                                  path, reader_fault(server->arena, text.error)),
                      "mount its file system, or correct DataDirectory=");
         else
                 warn(server, arena_printf(server->arena, "%s: holds no version", path),

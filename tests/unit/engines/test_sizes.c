@@ -18,7 +18,7 @@ static uint64_t pages_of(Arena *arena, const char *engine, const char *version, 
 
         if (version)
                 settings_add(arena, &settings, "server_version", version, NULL);
-        settings_add_base_page(arena, &settings, 4 * KIB); /* of those that measured */
+        settings_add_host(arena, &settings, 0, 4 * KIB); /* of those that measured */
         assert_null(engine_size(engine_find(engine), arena, &settings, PAGE_BYTES, &sizing));
         return sizing.pages;
 }

@@ -18,8 +18,7 @@ static Reading read_from(Arena *arena, const Sources *sources, const char *path)
         Text text = text_in(arena);
         const char *unopened;
 
-        reading.wrong = mysql_files_walk(arena, sources, path, mysql_option_take, &reading.files,
-                                         &unopened);
+        reading.wrong = mysql_files_read(arena, sources, path, &reading.files, &unopened);
         assert_null(unopened);
         VEC_FOREACH(option, &reading.files.options) {
                 assert_non_null(option->origin);
@@ -123,8 +122,8 @@ static void test_file_is_not_there(void **state) {
         MysqlFiles files = {.problems = diags_in(*state)};
         const char *unopened = NULL;
 
-        assert_text(mysql_files_walk(*state, TEST_SOURCES(*state, {"/a", ""}), "/b.cnf",
-                                     mysql_option_take, &files, &unopened),
+        assert_text(mysql_files_read(*state, TEST_SOURCES(*state, {"/a", ""}), "/b.cnf", &files,
+                                     &unopened),
                     NULL);
         assert_text(unopened, "is not there");
         assert_int_equal(files.paths.n, 0);
@@ -169,7 +168,7 @@ static void test_unreadable(void **state) {
                     "skips it\n/a.cnf:3: the included /d/c.cnf cannot be read: Permission denied; "
                     "the server skips it");
         reading.files = (MysqlFiles){.problems = diags_in(*state)};
-        assert_null(mysql_files_walk(*state, sources, "/b.cnf", NULL, &reading.files, &unopened));
+        assert_null(mysql_files_read(*state, sources, "/b.cnf", &reading.files, &unopened));
         assert_text(unopened, "cannot be read: Permission denied");
         assert_contains(problems_text(*state, &reading.files.problems), "/b.cnf cannot be read");
 }
@@ -199,7 +198,7 @@ static const char *reading_of_large(Arena *arena, size_t size) {
 static void test_large_file(void **state) {
         assert_contains(reading_of_large(*state, SOURCE_BYTES_MAX), "last=1");
         assert_text(reading_of_large(*state, SOURCE_BYTES_MAX + 1),
-                    "/a.cnf: cannot be read: it is larger than 1M, which no option file is");
+                    "/a.cnf: cannot be read: it is larger than 1M, which no configuration is");
 }
 
 static void test_circle_of_two(void **state) {

@@ -2,7 +2,7 @@
 
 /* Memory=auto of MariaDB and MySQL: hosts as Debian, Red Hat and the vendors set them up. */
 
-#include "engines/version.h"
+#include "engines/reader.h"
 #include "support/sources.h"
 #include "support/testing.h"
 

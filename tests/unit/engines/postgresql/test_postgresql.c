@@ -143,10 +143,9 @@ static void test_binary(void **state) {
         assert_int_equal(unopened, -EACCES);
         assert_null(postgresql_conf_read(*state, sources, "/no", want_all, &settings, &unopened));
         assert_int_equal(unopened, -ENOENT);
-        assert_text(postgresql_read_fault(*state, -EFBIG),
+        assert_text(reader_fault(*state, -EFBIG),
                     "cannot be read: it is larger than 1M, which no configuration is");
-        assert_text(postgresql_read_fault(*state, -EINVAL),
-                    "cannot be read: it is no regular file");
+        assert_text(reader_fault(*state, -EINVAL), "cannot be read: it is no regular file");
 }
 
 /* ---- included files ---- */

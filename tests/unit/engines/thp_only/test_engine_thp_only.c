@@ -2,7 +2,7 @@
 
 /* Engines that reserve nothing: their preferences by version, and what their programs answer. */
 
-#include "engines/version.h"
+#include "engines/reader.h"
 #include "plan/thp_plan.h"
 #include "support/sources.h"
 #include "support/testing.h"
