@@ -12,6 +12,11 @@ static inline json_t *count_to_json(uint64_t n) {
         return json_integer((json_int_t) MIN(n, (uint64_t) INT64_MAX));
 }
 
+/* Null for a count that is not known. */
+static inline json_t *known_to_json(uint64_t n) {
+        return n > 0 ? count_to_json(n) : json_null();
+}
+
 /* A list of what JSON, a new reference made from ITEM, is for each element of an array, or of a vector. */
 #define ARRAY_TO_JSON(item, array, n, json) \
         ARRAY_TO_JSON_(item, array, n, json, UNIQUE_NAME(list_, __COUNTER__))

@@ -120,9 +120,9 @@ int verb_cmdline(Command *command) {
 
                 print_json(command,
                            json_pack("{ss ss ss so so ss so}", "verdict",
-                                     kernel_verdict_name(advice->verdict), "wanted", advice->wanted,
-                                     "present", advice->present, "pools", pools, "problems",
-                                     problems_to_json(&advice->problems), "bootLoader",
+                                     kernel_verdict_names[advice->verdict], "wanted",
+                                     advice->wanted, "present", advice->present, "pools", pools,
+                                     "problems", problems_to_json(&advice->problems), "bootLoader",
                                      boot_loader_name(loader.kind), "instructions", steps));
         } else {
                 fputs(render_advice(arena, advice, &loader, &instructions, &command->render),

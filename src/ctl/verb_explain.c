@@ -13,6 +13,7 @@
 #include "plan/thp_plan.h"
 #include "render/render_explain.h"
 #include "render/status_json.h"
+#include "status/json_value.h"
 #include "units/dropin.h"
 
 #include <stdio.h>
@@ -26,11 +27,6 @@ static json_t *figures_to_json(const Figures *figures) {
         return list;
 }
 
-/* Files of strangers hold any bytes; JSON holds UTF-8. */
-static json_t *printable(Arena *arena, const char *string) {
-        return string ? json_string(text_printable(arena, string)) : json_null();
-}
-
 static json_t *settings_to_json(Arena *arena, const Gathered *gathered) {
         json_t *list = json_array();
 
@@ -38,11 +34,11 @@ static json_t *settings_to_json(Arena *arena, const Gathered *gathered) {
                 return list;
         VEC_FOREACH(setting, &gathered->settings)
                 if (settings_find(&gathered->settings, setting->name) == setting)
-                        json_array_append_new(list,
-                                              json_pack("{so so so}", "name",
-                                                        printable(arena, setting->name), "value",
-                                                        printable(arena, setting->value), "origin",
-                                                        printable(arena, setting->origin)));
+                        json_array_append_new(
+                                list,
+                                json_pack("{so so so}", "name", text_to_json(arena, setting->name),
+                                          "value", text_to_json(arena, setting->value), "origin",
+                                          text_to_json(arena, setting->origin)));
         return list;
 }
 
@@ -51,7 +47,7 @@ static json_t *seen_to_json(Arena *arena, const InstanceConfig *instance, const 
 
         return json_pack("{ss so sb sb so so}", "file", learned_path(arena, instance), "pages",
                          page_counts_to_json(&seen->pages), "exact", seen->is_exact, "holds",
-                         seen_is_known(instance), "unit", printable(arena, seen->unit), "now",
+                         seen_is_known(instance), "unit", text_to_json(arena, seen->unit), "now",
                          page_counts_to_json(&now->pages));
 }
 
@@ -59,7 +55,7 @@ static json_t *learned_to_json(Arena *arena, const Lesson *lesson) {
         const Learned *learned = &lesson->instance->learned;
         return json_pack("{ss so sb so sb}", "file", learned_path(arena, lesson->instance), "pages",
                          page_counts_to_json(&learned->pages), "exact", learned->is_exact,
-                         "version", printable(arena, learned->version), "holds",
+                         "version", text_to_json(arena, learned->version), "holds",
                          lesson_use(lesson) != LESSON_LEARN);
 }
 
@@ -68,12 +64,12 @@ static json_t *lesson_to_json(Arena *arena, const Lesson *lesson) {
         const Diags none = {};
 
         return json_pack(
-                "{so so so so so sb so so so}", "version", printable(arena, lesson->version),
+                "{so so so so so sb so so so}", "version", text_to_json(arena, lesson->version),
                 "settings", settings_to_json(arena, lesson->gathered), "problems",
                 problems_to_json(lesson->gathered ? &lesson->gathered->problems : &none), "byRule",
                 figures_to_json(&lesson->by_rule), "sizes", figures_to_json(&lesson->figures),
                 "exact", lesson->is_exact, "next", figures_to_json(&next), "unasked",
-                printable(arena, lesson->unasked), "wrong", printable(arena, lesson->wrong));
+                text_to_json(arena, lesson->unasked), "wrong", text_to_json(arena, lesson->wrong));
 }
 
 static json_t *explain_to_json(Arena *arena, const PlanInstance *planned, const Lesson *lesson,

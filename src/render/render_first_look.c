@@ -164,10 +164,6 @@ char *render_first_look(Arena *arena, const FirstLook *look, const RenderOptions
 
 /* ---- JSON ---- */
 
-static json_t *known(uint64_t n) {
-        return n > 0 ? count_to_json(n) : json_null();
-}
-
 static json_t *database_to_json(const FirstLook *look, const Suggestion *suggestion) {
         const UnitMemory memory = memory_of(look, suggestion->unit);
         json_t *now = json_null();
@@ -176,15 +172,16 @@ static json_t *database_to_json(const FirstLook *look, const Suggestion *suggest
                 now = json_pack("{so so so}", "smallBytes", count_to_json(memory.small_bytes),
                                 "hugeBytes", count_to_json(memory.huge_bytes), "pageTableBytes",
                                 count_to_json(memory.tables_bytes));
-        return json_pack("{ss ss ss? so so so so so}", "title", suggestion->title, "engine",
-                         suggestion->engine->name, "unit", suggestion->unit, "neededBytes",
-                         known(needed_bytes(look, suggestion)), "sessionsMax",
-                         known(suggestion->sessions), "sessionPageTableBytes",
-                         known(has_one_table(suggestion) ? 0 : tables_of_session(look, suggestion)),
-                         "worstPageTableBytes",
-                         known(mul_saturated(tables_of_session(look, suggestion),
-                                             has_one_table(suggestion) ? 1 : suggestion->sessions)),
-                         "now", now);
+        return json_pack(
+                "{ss ss ss? so so so so so}", "title", suggestion->title, "engine",
+                suggestion->engine->name, "unit", suggestion->unit, "neededBytes",
+                known_to_json(needed_bytes(look, suggestion)), "sessionsMax",
+                known_to_json(suggestion->sessions), "sessionPageTableBytes",
+                known_to_json(has_one_table(suggestion) ? 0 : tables_of_session(look, suggestion)),
+                "worstPageTableBytes",
+                known_to_json(mul_saturated(tables_of_session(look, suggestion),
+                                            has_one_table(suggestion) ? 1 : suggestion->sessions)),
+                "now", now);
 }
 
 static json_t *set_pages_to_json(Arena *arena, const SetPages *set) {
@@ -203,6 +200,6 @@ json_t *first_look_to_json(Arena *arena, const FirstLook *look) {
                         json_array_append_new(databases, database_to_json(look, suggestion));
         return json_pack("{so so so ss?}", "databases", databases, "setByOthers",
                          VEC_TO_JSON(set, look->set_pages, set_pages_to_json(arena, set)),
-                         "pageTableBytes", known(look->tables_bytes), "next",
+                         "pageTableBytes", known_to_json(look->tables_bytes), "next",
                          first_look_next(look).command);
 }

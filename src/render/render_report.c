@@ -7,12 +7,9 @@
 #include "render/render_first_look.h"
 #include "render/render_verify.h"
 #include "render/status_json.h"
+#include "status/json_value.h"
 
 /* ---- JSON ---- */
-
-static json_t *text_to_json(Arena *arena, const char *text) {
-        return text ? json_string(text_printable(arena, text)) : json_null();
-}
 
 static json_t *history_number_to_json(HistoryNumber number) {
         return number.is_known ? count_to_json(number.value) : json_null();
@@ -157,8 +154,8 @@ json_t *report_to_json(Arena *arena, const Report *report) {
                 text_to_json(arena, input->host), "at", input->when, "kernel",
                 text_to_json(arena, input->topology->kernel_release), "nodes",
                 nodes_to_json(input->topology), "pageTableBytes",
-                input->tables_bytes > 0 ? count_to_json(input->tables_bytes) : json_null(),
-                "verdict", verdicts[report->verdict], "sentence", report->sentence, "findings",
+                known_to_json(input->tables_bytes), "verdict", verdicts[report->verdict],
+                "sentence", report->sentence, "findings",
                 VEC_TO_JSON(finding, &report->findings, finding_to_json(finding)), "before",
                 input->no_before ? json_null() : before_to_json(input), "sizes",
                 sizes_to_json(arena, input), "history",

@@ -267,16 +267,16 @@ static json_t *look_to_json(const ServerLook *look) {
                           count_to_json(user->pages), "lowerBound", user->is_lower_bound, "nodes",
                           node_pages_to_json(user->nodes, user->n_nodes)));
 
-        return json_pack(
-                "{so ss? so so so so so ss? ss? ss? ss? so so}", "pid",
-                known_count(look->pid > 0, look->pid), "command", look->command, "runsForSec",
-                known_count(look->age_usec > 0, look->age_usec / USEC_PER_SEC), "processes",
-                count_to_json(look->n_processes), "counted", json_boolean(look->is_counted),
-                "pages", pages, "pageTableBytes",
-                known_count(look->page_table_bytes > 0, look->page_table_bytes), "memoryNodes",
-                look->memory_nodes, "policy", look->map.policy, "memlock", look->memory_lock,
-                "transparentHugePages", look->thp, "limits", page_counts_to_json(&look->limits),
-                "missing", texts_to_json(look->missing.items, look->missing.n));
+        return json_pack("{so ss? so so so so so ss? ss? ss? ss? so so}", "pid",
+                         known_to_json(look->pid), "command", look->command, "runsForSec",
+                         known_to_json(look->age_usec / USEC_PER_SEC), "processes",
+                         count_to_json(look->n_processes), "counted",
+                         json_boolean(look->is_counted), "pages", pages, "pageTableBytes",
+                         known_to_json(look->page_table_bytes), "memoryNodes", look->memory_nodes,
+                         "policy", look->map.policy, "memlock", look->memory_lock,
+                         "transparentHugePages", look->thp, "limits",
+                         page_counts_to_json(&look->limits), "missing",
+                         texts_to_json(look->missing.items, look->missing.n));
 }
 
 static json_t *tables_to_json(const SmallTables *tables) {
@@ -298,23 +298,22 @@ json_t *proof_to_json(const Proof *proof) {
                 proof->outcome == OUTCOME_UNKNOWN
                         ? json_null()
                         : json_boolean(proof->outcome == OUTCOME_FELL_BACK),
-                "pageSizeBytes", known_count(proof->page_size_bytes > 0, proof->page_size_bytes),
-                "pagesWanted", count_to_json(proof->wanted_pages), "mappedBytes",
+                "pageSizeBytes", known_to_json(proof->page_size_bytes), "pagesWanted",
+                count_to_json(proof->wanted_pages), "mappedBytes",
                 known_count(is_seen && proof->is_mapped_known,
                             mul_saturated(proof->mapped_pages, proof->page_size_bytes)),
                 "touchedBytes",
                 known_count(is_seen, mul_saturated(proof->touched_pages, proof->page_size_bytes)),
                 "touchedLowerBound", json_boolean(proof->is_lower_bound), "smallBytes",
                 known_count(look->has_map, proof->small_bytes), "pageTableBytes",
-                known_count(look->page_table_bytes > 0, look->page_table_bytes), "why", proof->why,
-                "remedy", proof->remedy, "deviations",
+                known_to_json(look->page_table_bytes), "why", proof->why, "remedy", proof->remedy,
+                "deviations",
                 VEC_TO_JSON(deviation, &proof->deviations, json_string(deviation->text)),
                 "seenPageTables", tables_to_json(proof->seen_tables), "smallPageTableBytes",
                 known_count(look->is_running && proof->small_tables_bytes > 0,
                             proof->small_tables_bytes),
-                "sessionsMax", known_count(proof->n_sessions_max > 0, proof->n_sessions_max),
-                "worstPageTableBytes",
-                known_count(proof->worst_tables_bytes > 0, proof->worst_tables_bytes), "server",
+                "sessionsMax", known_to_json(proof->n_sessions_max), "worstPageTableBytes",
+                known_to_json(proof->worst_tables_bytes), "server",
                 look->is_running ? look_to_json(look) : json_null());
 }
 
@@ -323,13 +322,13 @@ json_t *proofs_to_rows(const Proofs *proofs) {
 }
 
 json_t *proofs_to_json(const Proofs *proofs) {
-        json_t *waste = VEC_TO_JSON(
-                row, &proofs->waste,
-                json_pack("{ss ss? so so so ss ss}", "kind", waste_kind_name(row->kind), "instance",
-                          row->instance, "pageSizeBytes", count_to_json(row->page_size_bytes),
-                          "pages", count_to_json(row->pages), "sinceSec",
-                          known_count(row->age_usec > 0, row->age_usec / USEC_PER_SEC), "text",
-                          row->what, "remedy", row->command));
+        json_t *waste = VEC_TO_JSON(row, &proofs->waste,
+                                    json_pack("{ss ss? so so so ss ss}", "kind",
+                                              waste_kind_name(row->kind), "instance", row->instance,
+                                              "pageSizeBytes", count_to_json(row->page_size_bytes),
+                                              "pages", count_to_json(row->pages), "sinceSec",
+                                              known_to_json(row->age_usec / USEC_PER_SEC), "text",
+                                              row->what, "remedy", row->command));
 
         return json_pack("{so so}", "instances", proofs_to_rows(proofs), "waste", waste);
 }

@@ -22,28 +22,28 @@ static json_t *ids_to_json(const IdSet *ids) {
 
 json_t *status_instance_to_json(const StatusInstance *instance) {
         const Reason *reason = &instance->reason;
-        return json_pack(
-                "{ss ss? ss? ss? ss so so so so si ss sb sb sb so ss? ss? ss? ss*}", "name",
-                instance->name, "engine", instance->engine, "unit", instance->unit, "file",
-                instance->file, "verdict", verdict_name(instance->verdict), "pageSizeBytes",
-                instance->page_size_bytes ? count_to_json(instance->page_size_bytes) : json_null(),
-                "pagesWanted", count_to_json(instance->pages_wanted), "pagesGranted",
-                count_to_json(instance->pages_granted), "nodes",
-                node_pages_to_json(instance->nodes, instance->n_nodes), "priority",
-                (int) instance->priority, "shortage", shortage_names[instance->shortage], "running",
-                instance->is_running, "letStart", instance->was_let_start, "counted",
-                instance->is_counted, "untilRestart",
-                instance->until_restart ? hold_to_json(instance->until_restart) : json_null(),
-                "reason", reason->text, "reasonId",
-                reason->kind == REASON_NONE ? NULL : reason_id(reason->kind), "remedy",
-                reason->remedy, "configuration", instance->fingerprint);
+        return json_pack("{ss ss? ss? ss? ss so so so so si ss sb sb sb so ss? ss? ss? ss*}",
+                         "name", instance->name, "engine", instance->engine, "unit", instance->unit,
+                         "file", instance->file, "verdict", verdict_name(instance->verdict),
+                         "pageSizeBytes", known_to_json(instance->page_size_bytes), "pagesWanted",
+                         count_to_json(instance->pages_wanted), "pagesGranted",
+                         count_to_json(instance->pages_granted), "nodes",
+                         node_pages_to_json(instance->nodes, instance->n_nodes), "priority",
+                         (int) instance->priority, "shortage", shortage_names[instance->shortage],
+                         "running", instance->is_running, "letStart", instance->was_let_start,
+                         "counted", instance->is_counted, "untilRestart",
+                         instance->until_restart ? hold_to_json(instance->until_restart)
+                                                 : json_null(),
+                         "reason", reason->text, "reasonId",
+                         reason->kind == REASON_NONE ? NULL : reason_id(reason->kind), "remedy",
+                         reason->remedy, "configuration", instance->fingerprint);
 }
 
 json_t *problem_to_json(const Diag *problem) {
         return json_pack("{ss? ss ss? so ss? ss ss?}", "id", problem->id, "severity",
                          severity_name(problem->severity), "file", problem->file, "line",
-                         problem->line > 0 ? count_to_json(problem->line) : json_null(), "key",
-                         problem->key, "text", problem->text, "remedy", problem->remedy);
+                         known_to_json(problem->line), "key", problem->key, "text", problem->text,
+                         "remedy", problem->remedy);
 }
 
 json_t *problems_to_json(const Diags *problems) {

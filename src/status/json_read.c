@@ -16,6 +16,10 @@ const char *text_from_json(Arena *arena, const json_t *object, const char *key) 
         return string ? text_printable(arena, string) : NULL;
 }
 
+json_t *text_to_json(Arena *arena, const char *string) {
+        return string ? json_string(text_printable(arena, string)) : json_null();
+}
+
 NodePages *node_pages_from_json(Arena *arena, const json_t *array, size_t *ret_n) {
         size_t n = json_array_size(array);
         NodePages *nodes = ARENA_ARRAY(arena, NodePages, n + 1);

@@ -14,5 +14,8 @@ uint64_t count_from_json(const json_t *object, const char *key);
 /* Fit for a terminal, whoever has said it; NULL where it is no string. */
 const char *text_from_json(Arena *arena, const json_t *object, const char *key);
 
+/* What strangers wrote, which may be any bytes; null for NULL. */
+json_t *text_to_json(Arena *arena, const char *string);
+
 json_t *node_pages_to_json(const NodePages *nodes, size_t n);
 NodePages *node_pages_from_json(Arena *arena, const json_t *array, size_t *ret_n);

@@ -52,14 +52,10 @@ char *page_user_format_use(Arena *arena, const PageUser *user) {
         return text.string;
 }
 
-static json_t *integer_or_null(uint64_t n) {
-        return n > 0 ? count_to_json(n) : json_null();
-}
-
 json_t *page_user_to_json(const PageUser *user, const char *instance) {
-        return json_pack("{so ss? ss? ss? so so so so sb so}", "pid", integer_or_null(user->pid),
+        return json_pack("{so ss? ss? ss? so so so so sb so}", "pid", known_to_json(user->pid),
                          "command", user->command, "unit", user->unit, "instance", instance,
-                         "pageSizeBytes", integer_or_null(user->page_size_bytes), "pages",
+                         "pageSizeBytes", known_to_json(user->page_size_bytes), "pages",
                          count_to_json(user->pages), "mappedPages",
                          count_to_json(user->mapped_pages), "bytes", count_to_json(user->bytes),
                          "lowerBound", user->is_lower_bound, "nodes",

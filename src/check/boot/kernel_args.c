@@ -6,7 +6,7 @@
 #include "model/names.h"
 #include "model/problem.h"
 
-static const char *const verdict_names[] = {
+const char *const kernel_verdict_names[] = {
         [KERNEL_LINE_NOT_NEEDED] = "not-needed",
         [KERNEL_LINE_RUN_TIME] = "run-time",
         [KERNEL_LINE_SERVES] = "serves",
@@ -19,10 +19,6 @@ typedef struct Adviser {
         KernelAdvice *advice;
         const KernelLine *line;
 } Adviser;
-
-const char *kernel_verdict_name(KernelVerdict verdict) {
-        return verdict_names[verdict];
-}
 
 /* ---- the host at boot ---- */
 
@@ -106,10 +102,6 @@ static void fill_pools(Adviser *adviser) {
 static bool has_planned(const KernelAdvice *advice, bool is_run_time) {
         return VEC_ANY(pool, &advice->pools,
                        pool->planned_pages > 0 && pool->is_run_time == is_run_time);
-}
-
-static bool is_wanting(const KernelAdvice *advice) {
-        return has_planned(advice, false);
 }
 
 static bool is_serving(const KernelAdvice *advice) {
@@ -346,7 +338,7 @@ static void add_problems(Adviser *adviser) {
         diags_add_all(problems, &adviser->line->problems);
         judge_numa(adviser);
         /* hugetlb_hstate_alloc_pages(): "hugetlb_cma is enabled, skip boot time allocation". */
-        if (cma && is_wanting(adviser->advice)) {
+        if (cma && has_planned(adviser->advice, false)) {
                 add_change(adviser, &(KernelChange){.from = cma->word});
                 diags_tell(
                         problems,
@@ -368,7 +360,7 @@ static void add_problems(Adviser *adviser) {
         VEC_FOREACH(pool, &adviser->advice->pools)
                 judge_pool(adviser, pool);
         if (adviser->input->config->host.existing_pages == EXISTING_KEEP &&
-            is_wanting(adviser->advice))
+            has_planned(adviser->advice, false))
                 diags_tell(
                         problems,
                         (Diag){.severity = SEVERITY_ERROR,
@@ -411,9 +403,9 @@ KernelAdvice *kernel_args_advise(Arena *arena, const KernelArgsInput *input) {
         add_problems(&adviser);
         bool is_kept = input->config->host.existing_pages == EXISTING_KEEP;
 
-        if (advice->changes.n > 0 || !is_serving(advice) || (is_kept && is_wanting(advice)))
+        if (advice->changes.n > 0 || !is_serving(advice) || (is_kept && has_planned(advice, false)))
                 advice->verdict = KERNEL_LINE_CHANGE;
-        else if (is_wanting(advice))
+        else if (has_planned(advice, false))
                 advice->verdict = KERNEL_LINE_SERVES;
         else
                 advice->verdict = has_planned(advice, true) ? KERNEL_LINE_RUN_TIME

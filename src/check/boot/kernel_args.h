@@ -50,4 +50,4 @@ Topology *kernel_args_boot_topology(Arena *arena, const Topology *topology);
 KernelAdvice *kernel_args_advise(Arena *arena, const KernelArgsInput *input);
 
 /* "not-needed", "run-time", "serves", "change". */
-const char *kernel_verdict_name(KernelVerdict verdict);
+extern const char *const kernel_verdict_names[];

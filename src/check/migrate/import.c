@@ -15,15 +15,11 @@ typedef struct Maker {
         Import *import;
 } Maker;
 
-static const char *const action_names[] = {
+const char *const import_action_names[] = {
         [IMPORT_REMOVE] = "remove",
         [IMPORT_KEEP] = "keep",
         [IMPORT_LOOK] = "look",
 };
-
-const char *import_action_name(ImportAction action) {
-        return action_names[action];
-}
 
 /* ---- the rest of what is set ---- */
 

@@ -71,4 +71,4 @@ typedef struct Import {
 Import import_make(Arena *arena, const ImportInput *input);
 
 /* "remove", "keep", "look". */
-const char *import_action_name(ImportAction action);
+extern const char *const import_action_names[];

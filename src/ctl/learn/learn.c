@@ -330,8 +330,12 @@ static bool look_while_it_runs(Command *command, const char *name) {
 
         if (!instance || !instance_is_looked_at(instance) || !is_running(command, instance))
                 return false;
-        const Seen now = look_now(command, instance);
+        const char *why;
+        const Seen now = look_at_unit(command, instance,
+                                      probe_topology(command->root, command->arena), &why);
 
+        if (why)
+                log_line(LOG_NOTICE, "%s: what it has mapped is not kept: %s", name, why);
         return look_keep(command, instance, &now);
 }
 

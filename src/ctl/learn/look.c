@@ -150,16 +150,6 @@ static bool keep(Command *command, const InstanceConfig *instance, const Seen *s
         return r == 0;
 }
 
-Seen look_now(Command *command, const InstanceConfig *instance) {
-        const Topology *topology = probe_topology(command->root, command->arena);
-        const char *why;
-        const Seen now = look_at_unit(command, instance, topology, &why);
-
-        if (why)
-                log_line(LOG_NOTICE, "%s: what it has mapped is not kept: %s", instance->name, why);
-        return now;
-}
-
 bool look_keep(Command *command, const InstanceConfig *instance, const Seen *now) {
         if (!seen_is_any(now))
                 return false;

@@ -12,8 +12,5 @@
 Seen look_at_unit(Command *command, const InstanceConfig *instance, const Topology *topology,
                   const char **ret_why);
 
-/* Looks, and says in the log why what was seen is not kept, where there is more to say. */
-Seen look_now(Command *command, const InstanceConfig *instance);
-
 /* Keeps of NOW what is new; says in the log what that is. False where there is nothing, or it cannot be written. */
 bool look_keep(Command *command, const InstanceConfig *instance, const Seen *now);

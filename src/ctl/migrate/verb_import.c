@@ -210,7 +210,7 @@ static json_t *import_to_json(const Import *import) {
                                               count_to_json(each->rest_pages)));
         json_t *lines = VEC_TO_JSON(line, &import->lines,
                                     json_pack("{ss ss si ss ss}", "action",
-                                              import_action_name(line->action), "file", line->file,
+                                              import_action_names[line->action], "file", line->file,
                                               "line", (int) line->line, "text", line->text,
                                               "advice", line->advice));
 

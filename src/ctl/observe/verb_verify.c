@@ -83,8 +83,8 @@ static const Proof *prove(Verification *verification, const StatusInstance *inst
                             .look = look,
                             .base_page_bytes = verification->topology->base_page_bytes};
 
-        *look = (is_glance ? server_glance : server_look)(
-                verification->command->root, arena, verification->topology, engine, instance->unit);
+        *look = server_look(verification->command->root, arena, verification->topology, engine,
+                            instance->unit, is_glance);
         if (!is_glance || proof_wants_settings(engine, look)) {
                 if (!verification->config) {
                         verification->config = read_config(verification->command);

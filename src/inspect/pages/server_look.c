@@ -365,8 +365,8 @@ static void look_at_server(Looker *looker) {
                 walk_others(looker);
 }
 
-static ServerLook look_at(const Root *root, Arena *arena, const Topology *topology,
-                          const Engine *engine, const char *unit, bool is_glance) {
+ServerLook server_look(const Root *root, Arena *arena, const Topology *topology,
+                       const Engine *engine, const char *unit, bool is_glance) {
         Looker looker = {.root = root,
                          .arena = arena,
                          .topology = topology,
@@ -393,14 +393,4 @@ static ServerLook look_at(const Root *root, Arena *arena, const Topology *topolo
         if (looker.look.is_running)
                 count_pages(&looker);
         return looker.look;
-}
-
-ServerLook server_look(const Root *root, Arena *arena, const Topology *topology,
-                       const Engine *engine, const char *unit) {
-        return look_at(root, arena, topology, engine, unit, false);
-}
-
-ServerLook server_glance(const Root *root, Arena *arena, const Topology *topology,
-                         const Engine *engine, const char *unit) {
-        return look_at(root, arena, topology, engine, unit, true);
 }

@@ -12,11 +12,9 @@
 
 /* UNIT may be NULL: nothing runs. ENGINE (NULL: not known) has the names of its servers, so that Patroni, whose server
  * does not run, is not taken for one. Never fails and never waits: what cannot be read, or ends meanwhile, is
- * left out, with a sentence in `missing`. */
-ServerLook server_look(const Root *root, Arena *arena, const Topology *topology,
-                       const Engine *engine, const char *unit);
-
-/* The same at a glance, as for each status: whether it runs, since when, what its control group has, and how its
+ * left out, with a sentence in `missing`.
+ *
+ * At a glance (IS_GLANCE), as for each status: whether it runs, since when, what its control group has, and how its
  * server has mapped its memory where that may be read; no walks, no page tables. */
-ServerLook server_glance(const Root *root, Arena *arena, const Topology *topology,
-                         const Engine *engine, const char *unit);
+ServerLook server_look(const Root *root, Arena *arena, const Topology *topology,
+                       const Engine *engine, const char *unit, bool is_glance);

@@ -5,6 +5,7 @@
 #include "base/json.h"
 #include "model/names.h"
 #include "render/metrics/metrics.h"
+#include "status/json_value.h"
 
 #include <ctype.h>
 
@@ -28,10 +29,6 @@ static char *camel_case(Arena *arena, const char *name, bool is_upper) {
 static json_t *name_to_json(Arena *arena, const MetricFamily *family) {
         return json_string(
                 arena_printf(arena, NAME_SOCKET ".%s", camel_case(arena, family->name, true)));
-}
-
-static json_t *text_to_json(Arena *arena, const char *text) {
-        return json_string(text_printable(arena, text));
 }
 
 /* What does not apply is not there. */

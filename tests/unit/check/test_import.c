@@ -149,7 +149,7 @@ static void test_rest(void **state) {
         assert_int_equal(import.pages.items[0].known_pages, 99);
         assert_int_equal(import.pages.items[0].rest_pages, 301);
         assert_int_equal(import.lines.n, 2);
-        assert_text(import_action_name(import.lines.items[0].action), "remove");
+        assert_text(import_action_names[import.lines.items[0].action], "remove");
 
         /* Who is on a node keeps that; of what is more than was set, all. */
         NodePages nodes[] = {{.node = 1, .pages = 330}};

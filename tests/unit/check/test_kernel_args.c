@@ -378,11 +378,11 @@ static void test_verdicts(void **state) {
                 Advised advised =
                         advise(*state, cases[i].host, split_config(*state), cases[i].present);
 
-                if (!text_equals(kernel_verdict_name(advised.advice->verdict), cases[i].verdict) ||
+                if (!text_equals(kernel_verdict_names[advised.advice->verdict], cases[i].verdict) ||
                     !text_equals(advised.changes, cases[i].changes) ||
                     !text_equals(advised.ids, cases[i].ids))
                         print_error("case %zu: %s\n", i, cases[i].present);
-                assert_text(kernel_verdict_name(advised.advice->verdict), cases[i].verdict);
+                assert_text(kernel_verdict_names[advised.advice->verdict], cases[i].verdict);
                 assert_text(advised.advice->wanted, wanted);
                 assert_text(advised.changes, cases[i].changes);
                 assert_text(advised.ids, cases[i].ids);
@@ -440,7 +440,7 @@ static void test_old_kernel(void **state) {
                                     *severity_name(problem->severity), problem->id);
                 if (!text_equals(text_string(&ids), cases[i].ids))
                         print_error("case %zu\n%s\n", i, problems_text(*state, &advice->problems));
-                assert_text(kernel_verdict_name(advice->verdict), cases[i].verdict);
+                assert_text(kernel_verdict_names[advice->verdict], cases[i].verdict);
                 assert_text(advice->wanted, cases[i].wanted);
                 assert_text(changes_text(*state, advice), cases[i].changes);
                 assert_text(text_string(&ids), cases[i].ids);
@@ -462,7 +462,7 @@ static void test_old_kernel_filled(void **state) {
         topology->kernel_release = "5.10.0-36-amd64";
         KernelAdvice *advice = kernel_args_advise(*state, &input);
 
-        assert_text(kernel_verdict_name(advice->verdict), "serves");
+        assert_text(kernel_verdict_names[advice->verdict], "serves");
         assert_contains(problems_text(*state, &advice->problems),
                         "this kernel (5.10.0-36-amd64) knows no node numbers in hugepages=, which "
                         "came with Linux 5.16, in RHEL 9 with 5.14.0-179.el9, and spreads pages of "
@@ -475,11 +475,11 @@ static void test_nothing_wanted(void **state) {
                 "[Instance]\nEngine=generic\nUnit=a.service\nMemory=3G\nPageSize=2M\n", NULL);
         Advised advised = advise(*state, EMPTY, config, "quiet hugepages=5");
 
-        assert_text(kernel_verdict_name(advised.advice->verdict), "not-needed");
+        assert_text(kernel_verdict_names[advised.advice->verdict], "not-needed");
         assert_text(advised.advice->wanted, "");
         assert_text(advised.advice->present, "hugepages=5");
         advised = advise(*state, EMPTY, config, "thp=never");
-        assert_text(kernel_verdict_name(advised.advice->verdict), "change");
+        assert_text(kernel_verdict_names[advised.advice->verdict], "change");
 }
 
 /* A machine of one node needs no node numbers. */
@@ -490,10 +490,9 @@ static void test_single_node(void **state) {
                 "[Instance]\nEngine=generic\nUnit=a.service\nMemory=3G\nPageSize=1G\n", NULL);
 
         assert_text(advise(*state, one, config, "").advice->wanted, "hugepagesz=1G hugepages=3");
-        assert_text(
-                kernel_verdict_name(
-                        advise(*state, one, config, "hugepagesz=1G hugepages=0:3").advice->verdict),
-                "serves");
+        assert_text(kernel_verdict_names[advise(*state, one, config, "hugepagesz=1G hugepages=0:3")
+                                                 .advice->verdict],
+                    "serves");
 }
 
 /* One node cannot be spread over unevenly. */
@@ -518,7 +517,7 @@ static void test_node_preference(void **state) {
 
         assert_text(advised.ids, "e:cmdline-numa-off");
         assert_text(advised.changes, "-numa=off\n");
-        assert_text(kernel_verdict_name(advised.advice->verdict), "change");
+        assert_text(kernel_verdict_names[advised.advice->verdict], "change");
         assert_text(advise(*state, one, config, "numa=fake=2").ids, "");
         config = config_make(*state, "20-a.conf",
                              "[Instance]\nEngine=generic\nUnit=a.service\nMemory=3G\n"
@@ -541,7 +540,7 @@ static void test_default_gigantic(void **state) {
                                  "default_hugepagesz=1G hugepages=3");
 
         assert_text(advised.advice->wanted, "hugepagesz=1G hugepages=3");
-        assert_text(kernel_verdict_name(advised.advice->verdict), "serves");
+        assert_text(kernel_verdict_names[advised.advice->verdict], "serves");
 }
 
 /* What is free today does not matter; what does not fit even at boot is told. */
@@ -565,7 +564,7 @@ static void test_existing_kept(void **state) {
         Advised advised = advise(*state, "sizes 1G 2M\nnode 0 total=64G free=60G 1G=3\n", config,
                                  "hugepagesz=1G hugepages=3");
 
-        assert_text(kernel_verdict_name(advised.advice->verdict), "change");
+        assert_text(kernel_verdict_names[advised.advice->verdict], "change");
         assert_text(advised.ids, "e:existing-pages-kept");
 }
 
