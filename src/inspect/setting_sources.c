@@ -55,10 +55,8 @@ static const Place places[] = {
          "/etc/network/interfaces /etc/network/interfaces.d/* /etc/network/if-*.d/* "
          "/etc/NetworkManager/dispatcher.d/* /etc/networkd-dispatcher/*/*",
          "it is run with the network", true},
-        {"scripts of tuned",
-         "/etc/tuned/*/*.sh /etc/tuned/profiles/*/*.sh /etc/tuned/*-variables.conf "
-         "/usr/lib/tuned/*/*.sh /usr/lib/tuned/profiles/*/*.sh",
-         "tuned reads it where its profile is active", true},
+        {"variables of tuned", "/etc/tuned/*-variables.conf", "tuned reads it where a profile does",
+         true},
         {"hooks of libvirt", "/etc/libvirt/hooks/*", "libvirt runs it", true},
         {"/etc/dpdk", "/etc/dpdk/*", "DPDK's service reads it", true},
 };
@@ -178,6 +176,8 @@ static void add_files(Search *search, SettingSourceSource source, const char *di
 
 /* ---- tuned ---- */
 
+static void look_in_place(Search *search, const Place *place);
+
 /* What a profile includes comes before it. */
 static void add_profile(Search *search, const char *name, unsigned depth) {
         SettingSourceFile file = {.source = SETTING_SOURCE_TUNED};
@@ -207,6 +207,12 @@ static void add_profile(Search *search, const char *name, unsigned depth) {
         VEC_FOREACH(include, &includes)
                 add_profile(search, *include, depth + 1);
         setting_sources_add_file(search->entries, &file);
+        const Place scripts = {.files = arena_printf(search->arena, "%.*s*.sh",
+                                                     (int) (text_base_name(path) - path), path),
+                               .runs = "tuned runs it",
+                               .has_commands = true};
+
+        look_in_place(search, &scripts);
 }
 
 static void find_in_profiles(Search *search, const char *path) {
@@ -231,8 +237,10 @@ static void look_at(Search *search, const Reader *reader, const char *path, cons
 /* Of the distribution's programs only those are opened whose name looks like one that sets huge pages. */
 static bool may_be_script(const char *path) {
         static const char *const kernels[] = {"/dev/", PATH_PROC "/", PATH_SYS "/"};
-        static const char *const programs[] = {"/usr/bin/", "/usr/sbin/",        "/bin/",
-                                               "/sbin/",    "/usr/lib/systemd/", "/lib/systemd/"};
+        static const char *const programs[] = {
+                "/usr/bin/",         "/usr/sbin/",    "/bin/",           "/sbin/",
+                "/usr/lib/systemd/", "/lib/systemd/", "/usr/lib/tuned/",
+        };
         bool is_program =
                 ARRAY_ANY(each, programs, ARRAY_LEN(programs), text_starts_with(path, *each));
 
@@ -354,7 +362,9 @@ SettingSources *setting_sources_find(const Root *root, Arena *arena, const Topol
 const char *setting_places_titles(Arena *arena) {
         Text text = text_in(arena);
 
-        text_add(&text, "the kernel command line, sysctl.d, tmpfiles.d, active profiles of tuned");
+        text_add(
+                &text,
+                "the kernel command line, sysctl.d, tmpfiles.d, active profiles of tuned with their scripts");
         ARRAY_FOREACH(place, places, ARRAY_LEN(places))
                 text_add_item(&text, place->title);
         return text_string(&text);

@@ -235,6 +235,19 @@ static void test_tuned(void **state) {
                     "vm.nr_hugepages=4 in /etc/tuned/profiles/post/tuned.conf:4\n");
 }
 
+/* Of a profile that is active; tuned's own library only says what they could call. */
+static void test_tuned_scripts(void **state) {
+        const Tree *tree = *state;
+
+        tree_write(tree, "/usr/lib/tuned/functions", "#!/bin/sh\nhugeadm --pool-pages-max 2MB:9\n");
+        tree_write(tree, "/usr/lib/tuned/db/script.sh",
+                   "#!/bin/sh\n. /usr/lib/tuned/functions\nhugeadm --pool-pages-min 2MB:64\n");
+        tree_write(tree, "/usr/lib/tuned/db/tuned.conf", "[script]\nscript=script.sh\n");
+        assert_text(find_text(tree), "");
+        tree_write(tree, "/etc/tuned/active_profile", "db\n");
+        assert_text(find_text(tree), "hugeadm in /usr/lib/tuned/db/script.sh:3\n");
+}
+
 /* The one in /etc counts, and may include the one of its own name below /usr. */
 static void test_tuned_same_name(void **state) {
         const Tree *tree = *state;
@@ -386,6 +399,7 @@ TEST_FILE(setting_sources_host) {
                 TREE_TEST(test_units),
                 TREE_TEST(test_rc_local_and_cron),
                 TREE_TEST(test_tuned),
+                TREE_TEST(test_tuned_scripts),
                 TREE_TEST(test_tuned_same_name),
                 TREE_TEST(test_tuned_hostile),
                 TREE_TEST(test_hostile_files),
