@@ -23,11 +23,13 @@ static void fill_needed(const Reach *reach, Balance *balance) {
         const Topology *topology = reach->promises->topology;
         /* What is known of nobody may be bound to any one node, and so may a unit of which that is not known. */
         bool may_be_bound = reach->promises->unknown_pages > 0;
+        bool is_any_bound = false;
         IdSet turns = {};
 
         VEC_FOREACH(row, &reach->promises->list) {
                 if (reach_rest(reach, row) == 0)
                         continue;
+                is_any_bound = is_any_bound || row->policy.kind == MEMORY_POLICY_BIND;
                 if (row->policy.kind == MEMORY_POLICY_UNKNOWN)
                         may_be_bound = true;
                 /* A node must not run out for somebody who takes its pages in turn, or he leaves it and takes from
@@ -41,7 +43,7 @@ static void fill_needed(const Reach *reach, Balance *balance) {
                 id_set_add(&node, topology->nodes[i].id);
                 if (may_be_bound)
                         balance->node_needed[i] = reach_needed(reach, &node);
-                else if (balance->sets.n > 1 && id_set_meets(&turns, &node))
+                else if (is_any_bound && id_set_meets(&turns, &node))
                         balance->node_needed[i] = reach->worst_single[i];
         }
 }

@@ -173,6 +173,11 @@ static void test_interleaved(void **state) {
                 /* It runs out of node 0, and goes on to node 1: there all 100 may be taken. */
                 {"40/130", 130, both, "0/0", "10/0"},
                 {"40/129", 130, both, "0/0", "10/1"},
+                /* Nor must it for somebody who is bound to all nodes. */
+                {"60/100", 130,
+                 "hold b.service b 2M=1:30 bind=0-1 counted\nunit b.service 2M=30\n"
+                 "hold i.service i 2M=0:50/1:50 interleave=0-1 counted\nunit i.service 2M=100\n",
+                 "0/20", "20/0"},
                 /* Where nobody is bound it does no harm. */
                 {"40/90", 100,
                  "hold i.service i 2M=0:50/1:50 interleave=0-1 counted\nunit i.service 2M=100\n",
