@@ -9,25 +9,26 @@
 
 /* With not a byte of heap, it does for a plan or a status of a hundred instances on eight nodes (measured;
  * test_reserve in tests/run_faults.py). Pages of it that were never used cost nothing but address space. */
-enum { RESERVE_BYTES = 2 * 1024 * 1024, EXIT_CODE = 1 };
+enum {
+        RESERVE_BYTES = 2 * 1024 * 1024,
+        UNIT_BYTES = 16, /* pieces are of whole units */
+        UNITS = RESERVE_BYTES / UNIT_BYTES,
+        EXIT_CODE = 1,
+};
 
-/* The reserve is cut into pieces that follow each other; its end is a piece of no bytes. */
-typedef struct __attribute__((may_alias)) Piece {
-        size_t size; /* with this head; 0: nothing was cut off from here on */
-        bool is_used;
-        max_align_t bytes[];
-} Piece;
+/* Stands before each piece. */
+typedef struct __attribute__((may_alias)) Head {
+        _Alignas(max_align_t) size_t n_units; /* with this head */
+} Head;
 
 static struct {
         atomic_flag is_locked; /* writes of the daemon are made in a thread */
         atomic_uint n_shortages;
         void (*end)(void);
+        size_t first; /* all units before it are used */
+        bool is_used[UNITS];
         _Alignas(max_align_t) char bytes[RESERVE_BYTES];
 } reserve = {.is_locked = ATOMIC_FLAG_INIT};
-
-static Piece *piece_at(size_t at) {
-        return (Piece *) (void *) (reserve.bytes + at);
-}
 
 static void lock_reserve(void) {
         while (atomic_flag_test_and_set_explicit(&reserve.is_locked, memory_order_acquire))
@@ -38,63 +39,39 @@ static void unlock_reserve(void) {
         atomic_flag_clear_explicit(&reserve.is_locked, memory_order_release);
 }
 
-/* With the free ones that follow it made one with it. */
-static void join_free(Piece *piece, size_t at) {
-        while (at + piece->size + sizeof(Piece) < RESERVE_BYTES) {
-                Piece *next = piece_at(at + piece->size);
+/* The first N units in a row that are free. */
+static Head *find_units(size_t n) {
+        size_t n_free = 0, at = reserve.first;
 
-                if (next->is_used)
-                        return;
-                if (next->size == 0) {
-                        piece->size = 0;
-                        return;
-                }
-                piece->size += next->size;
-        }
+        for (; at < UNITS && n_free < n; at++)
+                n_free = reserve.is_used[at] ? 0 : n_free + 1;
+        return n_free == n ? (Head *) (void *) (reserve.bytes + (at - n) * UNIT_BYTES) : NULL;
 }
 
-/* Of a free piece that is large enough; what is left of it follows. */
-static Piece *take_piece(Piece *piece, size_t at, size_t size) {
-        size_t room = piece->size ? piece->size : RESERVE_BYTES - at;
+static void mark_units(const Head *head, size_t n, bool is_used) {
+        size_t first = (size_t) ((const char *) head - reserve.bytes) / UNIT_BYTES;
 
-        if (room < size)
-                return NULL;
-        if (room - size <= sizeof(Piece))
-                size = room;
-        else
-                *piece_at(at + size) = (Piece){.size = piece->size ? room - size : 0};
-        *piece = (Piece){.size = size, .is_used = true};
-        return piece;
-}
-
-/* The first that fits. */
-static Piece *find_piece(size_t size) {
-        for (size_t at = 0; at + sizeof(Piece) < RESERVE_BYTES; at += piece_at(at)->size) {
-                Piece *piece = piece_at(at);
-
-                if (piece->is_used)
-                        continue;
-                if (piece->size > 0)
-                        join_free(piece, at);
-                Piece *taken = take_piece(piece, at, size);
-
-                if (taken || piece->size == 0)
-                        return taken;
-        }
-        return NULL;
+        memset(reserve.is_used + first, is_used, n);
+        if (!is_used)
+                reserve.first = MIN(reserve.first, first);
+        else if (first == reserve.first)
+                reserve.first = first + n;
 }
 
 static void *take_from_reserve(size_t size) {
-        enum { ALIGNMENT = _Alignof(max_align_t) };
-
         if (size > RESERVE_BYTES)
                 return NULL;
         atomic_fetch_add(&reserve.n_shortages, 1);
         lock_reserve();
-        Piece *piece = find_piece((sizeof(Piece) + size + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT);
+        size_t n = (sizeof(Head) + size + UNIT_BYTES - 1) / UNIT_BYTES;
+        Head *head = find_units(n);
 
+        if (head) {
+                mark_units(head, n, true);
+                head->n_units = n;
+        }
         unlock_reserve();
-        return piece ? memset(piece->bytes, 0, size) : NULL;
+        return head ? memset(head + 1, 0, size) : NULL;
 }
 
 void *memory_new(size_t size) {
@@ -119,8 +96,10 @@ void memory_free(void *memory) {
                 free(memory);
                 return;
         }
+        const Head *head = (const Head *) memory - 1;
+
         lock_reserve();
-        ((Piece *) (void *) ((char *) memory - offsetof(Piece, bytes)))->is_used = false;
+        mark_units(head, head->n_units, false);
         unlock_reserve();
 }
 
