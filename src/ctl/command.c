@@ -48,8 +48,10 @@ static Look *load(Command *command, const InstanceConfig *starting, bool is_relo
                 .config = read_config(command),
                 .starting = starting ? now : NULL,
                 .is_reload = is_reload,
+                .derive = figures_derive,
+                .gatherer = &owner.gatherer,
         };
-        Look *look = look_make_gathered(command->arena, &input, &owner.gatherer);
+        Look *look = look_make(command->arena, &input);
 
         if (look->fault.error < 0) {
                 const Diag diag = look_fault_diag(command->arena, &look->fault);

@@ -116,8 +116,18 @@ const Plan *look_plan_restarted(Arena *arena, const Root *root, const Look *look
 
 static Look *make_once(Arena *arena, const LookInput *input) {
         Look *look = look_at_host(arena, input);
+        LookInput with_derived = *input;
+        Figures found = {}, derived = {};
 
-        look_complete(arena, input, look);
+        if (input->derive) {
+                derived = input->derive(arena, input->config, look->topology, input->gatherer,
+                                        FIGURES_UNLEARNED);
+                with_derived.found = &found;
+                if (input->found)
+                        vec_push_all(arena, &found, input->found);
+                vec_push_all(arena, &found, &derived);
+        }
+        look_complete(arena, &with_derived, look);
         return look;
 }
 

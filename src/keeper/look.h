@@ -32,6 +32,11 @@ typedef struct LookInput {
         HostUse *used; /* with KNOWN, a moment ago: stands where nothing shows otherwise; NULL: is read */
         const Look *
                 seen; /* counts and units are as they were then, which its caller has proven; NULL: is read */
+        /* For who may read databases' files, figures_derive(), with GATHERER: what nobody has found out yet is derived
+         * from them, anew each time, for at early boot they may not be mounted yet. NULL: it is not. */
+        Figures (*derive)(Arena *arena, const Config *config, const Topology *topology,
+                          const Gatherer *gatherer, FiguresWanted wanted);
+        const Gatherer *gatherer;
 } LookInput;
 
 struct Look {
@@ -53,10 +58,6 @@ struct Look {
 
 /* In ARENA. What INPUT refers to must outlive it. */
 Look *look_make(Arena *arena, const LookInput *input);
-
-/* The same by who may read databases' files: what nobody has found out yet is derived from them, anew each time, for at
- * early boot they may not be mounted yet. */
-Look *look_make_gathered(Arena *arena, const LookInput *input, const Gatherer *gatherer);
 
 /* The first half of look_make(): no figures, demand or plan. */
 Look *look_at_host(Arena *arena, const LookInput *input);

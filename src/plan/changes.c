@@ -10,14 +10,6 @@ const char *const change_kind_names[CHANGE_KINDS] = {
         [CHANGE_MOVED] = "moved",
 };
 
-static bool is_same_place(const LedgerInstance *before, const LedgerInstance *after) {
-        if (before->page_size_bytes != after->page_size_bytes ||
-            ledger_granted_pages(before) != ledger_granted_pages(after))
-                return false;
-        return !VEC_ANY(grant, &after->grants,
-                        ledger_pages_on(before, grant->node) != grant->pages);
-}
-
 static Change compare(const LedgerInstance *before, const LedgerInstance *after) {
         Change change = {
                 .instance = after ? after->name : before->name,
@@ -37,7 +29,7 @@ static Change compare(const LedgerInstance *before, const LedgerInstance *after)
                 change.kind = change.pages_after > change.pages_before ? CHANGE_GROWN
                                                                        : CHANGE_SHRUNK;
         else
-                change.kind = is_same_place(before, after) ? CHANGE_NONE : CHANGE_MOVED;
+                change.kind = ledger_is_same_place(before, after) ? CHANGE_NONE : CHANGE_MOVED;
         return change;
 }
 
@@ -59,7 +51,7 @@ Changes changes_between(Arena *arena, const Ledger *before, const Ledger *after,
                 VEC_FOREACH(hold, &after->holds)
                         if (!hold->is_tentative &&
                             text_equals(hold->granted.name, change->instance) &&
-                            !(now && is_same_place(now, &hold->granted))) {
+                            !(now && ledger_is_same_place(now, &hold->granted))) {
                                 change->kept_by = hold->unit;
                                 change->kept_pages = ledger_granted_pages(&hold->granted);
                         }

@@ -7,13 +7,6 @@
 #include "model/names.h"
 #include "model/problem.h"
 
-/* 0: not known. */
-static uint64_t instance_bytes(const Plan *plan, const InstanceConfig *instance) {
-        const PlanInstance *planned = plan_find(plan, instance->name);
-
-        return planned ? plan_wanted_bytes(planned) : 0;
-}
-
 /* ---- the kernel's limits ---- */
 
 static void add_write(Arena *arena, HostWrites *writes, const char *path, uint64_t before,
@@ -135,7 +128,9 @@ static void add_login(Arena *arena, const Plan *plan, const InstanceConfig *inst
         }
 
         if (parse_size_bytes(lock, &bytes) < 0) {
-                bytes = instance_bytes(plan, instance);
+                const PlanInstance *planned = plan_find(plan, instance->name);
+
+                bytes = planned ? plan_wanted_bytes(planned) : 0; /* 0: not known */
                 limit->is_infinite = limit->is_infinite || bytes == 0 ||
                                      text_equals(instance->memory_lock, "infinity");
         }

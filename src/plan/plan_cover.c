@@ -7,7 +7,7 @@
 
 /* Free pages when the plan is applied: what raises a pool makes surplus pages persistent first. */
 static uint64_t *free_then(const Planner *planner, size_t k) {
-        uint64_t *pages = topology_free_pages(planner->arena, planner_topology(planner), k);
+        uint64_t *pages = topology_free_pages(planner->arena, planner->input->topology, k);
 
         ARRAY_FOREACH(pool, planner->plan->pools, planner->plan->n_pools) {
                 uint64_t *here = &pages[pool->node_index];
@@ -24,7 +24,7 @@ static uint64_t *free_then(const Planner *planner, size_t k) {
 
 /* Pages that were to be given back stay: that takes no memory. A start gets none that KeepFree= misses. */
 static uint64_t keepable_pages(const Planner *planner, const PlanPool *pool, bool is_start) {
-        const Node *node = topology_node(planner_topology(planner), pool->node);
+        const Node *node = topology_node(planner->input->topology, pool->node);
         uint64_t missing_bytes = is_start ? plan_node_shortage_bytes(planner->input->host, node)
                                           : 0;
 
@@ -35,7 +35,7 @@ static uint64_t keepable_pages(const Planner *planner, const PlanPool *pool, boo
 /* More free pages on NODES, from what is there first; false: none are wanted, or to be had. */
 static bool raise_in(Planner *planner, size_t k, const IdSet *nodes, uint64_t pages,
                      bool is_start) {
-        uint64_t bytes = planner_topology(planner)->page_sizes[k].bytes, left = pages;
+        uint64_t bytes = planner->input->topology->page_sizes[k].bytes, left = pages;
 
         ID_SET_FOREACH(node, nodes) {
                 PlanPool *pool = planner_pool(planner, node, bytes);
@@ -154,7 +154,7 @@ static bool cover_units(Planner *planner, size_t k) {
 
 static void add_covers(Planner *planner, size_t k, const PlanStarters *found) {
         Arena *arena = planner->arena;
-        uint64_t *cover_pages = ARENA_ARRAY(arena, uint64_t, planner_topology(planner)->n_nodes);
+        uint64_t *cover_pages = ARENA_ARRAY(arena, uint64_t, planner->input->topology->n_nodes);
 
         ARRAY_FOREACH(pool, planner->plan->pools, planner->plan->n_pools)
                 if (pool->size_index == k)
@@ -167,7 +167,7 @@ static void add_covers(Planner *planner, size_t k, const PlanStarters *found) {
 }
 
 void planner_cover(Planner *planner) {
-        const Topology *topology = planner_topology(planner);
+        const Topology *topology = planner->input->topology;
         const PlanInput *input = planner->input;
         const Plan *plan = planner->plan;
 

@@ -26,12 +26,8 @@ const LedgerInstance *planner_before(const Planner *planner, const PlanInstance 
 
 Candidate candidate_new(Planner *planner, const PlanInstance *instance, uint64_t page_size_bytes) {
         const IdSet *nodes = &instance->demand->nodes;
-        size_t n_nodes = id_set_count(nodes);
         Candidate candidate = {
-                .pools = ARENA_ARRAY(planner->arena, PlanPool *, n_nodes),
-                .capacity = ARENA_ARRAY(planner->arena, uint64_t, n_nodes),
-                .pages = ARENA_ARRAY(planner->arena, uint64_t, n_nodes),
-        };
+                .pools = ARENA_ARRAY(planner->arena, CandidatePool, id_set_count(nodes))};
 
         ID_SET_FOREACH(node, nodes) {
                 PlanPool *pool = planner_pool(planner, node, page_size_bytes);
@@ -41,41 +37,38 @@ Candidate candidate_new(Planner *planner, const PlanInstance *instance, uint64_t
                 const uint64_t *left = planner_auto_bytes(planner, instance, pool);
                 uint64_t most = left ? *left / page_size_bytes : UINT64_MAX;
 
-                candidate.pools[candidate.n] = pool;
-                candidate.capacity[candidate.n] =
-                        add_saturated(MIN(planner_capacity(planner, pool), most),
-                                      held_and_not_granted(planner, instance, pool));
-                candidate.n++;
+                candidate.pools[candidate.n++] = (CandidatePool){
+                        .pool = pool,
+                        .capacity = add_saturated(MIN(planner_capacity(planner, pool), most),
+                                                  held_and_not_granted(planner, instance, pool))};
         }
         return candidate;
 }
 
 uint64_t candidate_capacity(const Candidate *candidate) {
-        return ARRAY_SUM(pages, candidate->capacity, candidate->n, *pages);
+        return ARRAY_SUM(each, candidate->pools, candidate->n, each->capacity);
 }
 
 /* Evenly; what a node cannot take goes to the others in equal parts; the odd pages go to the nodes
  * with the lowest numbers. PAGES fit in all. */
 static void place_spread(Candidate *candidate, uint64_t pages) {
         while (pages > 0) {
-                uint64_t n_open = 0, given = 0;
-
-                for (size_t i = 0; i < candidate->n; i++)
-                        n_open += candidate->pages[i] < candidate->capacity[i];
-                uint64_t share = pages / n_open, odd = pages % n_open;
+                uint64_t n_open = ARRAY_SUM(each, candidate->pools, candidate->n,
+                                            each->pages < each->capacity);
+                uint64_t share = pages / n_open, odd = pages % n_open, given = 0;
 
                 /* Those that have no more than that left give all of it. */
-                for (size_t i = 0; i < candidate->n; i++) {
-                        uint64_t left = candidate->capacity[i] - candidate->pages[i];
+                ARRAY_FOREACH(each, candidate->pools, candidate->n) {
+                        uint64_t left = each->capacity - each->pages;
 
-                        candidate->pages[i] += left > share ? 0 : left;
+                        each->pages += left > share ? 0 : left;
                         given += left > share ? 0 : left;
                 }
                 pages -= given;
-                for (size_t i = 0; given == 0 && i < candidate->n; i++) {
-                        if (candidate->pages[i] == candidate->capacity[i])
+                ARRAY_FOREACH(each, candidate->pools, given == 0 ? candidate->n : 0) {
+                        if (each->pages == each->capacity)
                                 continue;
-                        candidate->pages[i] += share + (odd > 0);
+                        each->pages += share + (odd > 0);
                         pages -= share + (odd > 0);
                         odd -= odd > 0;
                 }
@@ -83,21 +76,18 @@ static void place_spread(Candidate *candidate, uint64_t pages) {
 }
 
 /* The smallest node that takes all PAGES, else the largest node; ties go to the lowest number. */
-static size_t pick_pack_node(const Candidate *candidate, uint64_t pages) {
-        size_t best = candidate->n, largest = 0;
+static CandidatePool *pick_pack_node(const Candidate *candidate, uint64_t pages) {
+        CandidatePool *best = NULL, *largest = candidate->pools;
 
-        for (size_t i = 0; i < candidate->n; i++) {
-                uint64_t left = candidate->capacity[i] - candidate->pages[i];
+        ARRAY_FOREACH(each, candidate->pools, candidate->n) {
+                uint64_t left = each->capacity - each->pages;
 
-                if (left > candidate->capacity[largest] - candidate->pages[largest])
-                        largest = i;
-                if (left < pages)
-                        continue;
-                if (best == candidate->n ||
-                    left < candidate->capacity[best] - candidate->pages[best])
-                        best = i;
+                if (left > largest->capacity - largest->pages)
+                        largest = each;
+                if (left >= pages && (!best || left < best->capacity - best->pages))
+                        best = each;
         }
-        return best < candidate->n ? best : largest;
+        return best ? best : largest;
 }
 
 static void place(const PlanInstance *instance, Candidate *candidate, uint64_t pages) {
@@ -106,19 +96,17 @@ static void place(const PlanInstance *instance, Candidate *candidate, uint64_t p
                 return;
         }
         while (pages > 0) {
-                size_t i = pick_pack_node(candidate, pages);
-                uint64_t given = MIN(pages, candidate->capacity[i] - candidate->pages[i]);
+                CandidatePool *here = pick_pack_node(candidate, pages);
+                uint64_t given = MIN(pages, here->capacity - here->pages);
 
-                candidate->pages[i] += given;
+                here->pages += given;
                 pages -= given;
         }
 }
 
-size_t candidate_find(const Candidate *candidate, unsigned node) {
-        PlanPool **pool = ARRAY_SEEK(each, candidate->pools, candidate->n,
-                                     node < (*each)->node ? -1 : node > (*each)->node);
-
-        return pool ? (size_t) (pool - candidate->pools) : candidate->n;
+CandidatePool *candidate_find(const Candidate *candidate, unsigned node) {
+        return ARRAY_SEEK(each, candidate->pools, candidate->n,
+                          node < each->pool->node ? -1 : node > each->pool->node);
 }
 
 /* Where it was before, if the demand is the same: an unchanged instance never moves. */
@@ -132,13 +120,13 @@ static bool place_as_before(const Planner *planner, const PlanInstance *instance
             ledger_granted_pages(before) != option->pages)
                 return false;
         VEC_FOREACH(grant, &before->grants) {
-                size_t i = candidate_find(candidate, grant->node);
+                const CandidatePool *here = candidate_find(candidate, grant->node);
 
-                if (i == candidate->n || candidate->capacity[i] < grant->pages)
+                if (!here || here->capacity < grant->pages)
                         return false;
         }
         VEC_FOREACH(grant, &before->grants)
-                candidate->pages[candidate_find(candidate, grant->node)] = grant->pages;
+                candidate_find(candidate, grant->node)->pages = grant->pages;
         return true;
 }
 
@@ -146,12 +134,12 @@ bool candidate_place_whole(const Planner *planner, const PlanInstance *instance,
                            const DemandOption *option, Candidate *candidate) {
         /* NodeMemory=: as written. */
         ARRAY_FOREACH(part, option->split, option->n_split) {
-                size_t i = candidate_find(candidate, part->node);
+                CandidatePool *here = candidate_find(candidate, part->node);
 
-                if (part->pages > (i < candidate->n ? candidate->capacity[i] : 0))
+                if (part->pages > (here ? here->capacity : 0))
                         return false;
-                if (i < candidate->n)
-                        candidate->pages[i] = part->pages;
+                if (here)
+                        here->pages = part->pages;
         }
         if (option->split)
                 return true;
@@ -170,12 +158,12 @@ void candidate_place_part(const PlanInstance *instance, const DemandOption *opti
 
         /* NodeMemory=: as much of each part as fits, on top of what the instance has. */
         ARRAY_FOREACH(part, option->split, option->n_split) {
-                size_t i = candidate_find(candidate, part->node);
+                CandidatePool *here = candidate_find(candidate, part->node);
 
-                if (i < candidate->n)
-                        candidate->pages[i] = MIN(
+                if (here)
+                        here->pages = MIN(
                                 sub_floored(part->pages, planner_granted_on(instance, part->node)),
-                                candidate->capacity[i]);
+                                here->capacity);
         }
         if (!option->split)
                 place(instance, candidate, pages);
@@ -186,17 +174,17 @@ void candidate_commit(Planner *planner, PlanInstance *instance, const DemandOpti
         NodePages *grants = ARENA_ARRAY(planner->arena, NodePages, candidate->n);
         size_t n = 0;
 
-        for (size_t i = 0; i < candidate->n; i++) {
-                PlanPool *pool = candidate->pools[i];
-                uint64_t pages = planner_granted_on(instance, pool->node) + candidate->pages[i];
+        ARRAY_FOREACH(here, candidate->pools, candidate->n) {
+                PlanPool *pool = here->pool;
+                uint64_t pages = planner_granted_on(instance, pool->node) + here->pages;
                 uint64_t *left = planner_auto_bytes(planner, instance, pool);
-                uint64_t more = sub_floored(candidate->pages[i],
-                                            held_and_not_granted(planner, instance, pool));
+                uint64_t more =
+                        sub_floored(here->pages, held_and_not_granted(planner, instance, pool));
 
                 planner_grant(planner, pool, more);
                 if (left)
                         *left = sub_floored(*left, mul_saturated(more, pool->page_size_bytes));
-                instance->pages_granted += candidate->pages[i];
+                instance->pages_granted += here->pages;
                 if (pages > 0)
                         grants[n++] = (NodePages){pool->node, pages};
         }

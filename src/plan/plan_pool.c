@@ -16,7 +16,7 @@ PlanPool *planner_pool(const Planner *planner, unsigned node, uint64_t page_size
 
 /* The nodes to which somebody is bound who may have pages of the size of index K. */
 static IdSet find_bound_nodes(const Planner *planner, size_t k) {
-        uint64_t page_size_bytes = planner_topology(planner)->page_sizes[k].bytes;
+        uint64_t page_size_bytes = planner->input->topology->page_sizes[k].bytes;
         IdSet nodes = {};
 
         ARRAY_FOREACH(instance, planner->plan->instances, planner->plan->n_instances)
@@ -30,7 +30,7 @@ static IdSet find_bound_nodes(const Planner *planner, size_t k) {
 /* Without the pages of each node that were granted BUT that (NULL: nothing). */
 static void add_granted(const Planner *planner, const LedgerInstance *granted,
                         const LedgerInstance *but, size_t k, uint64_t *pages) {
-        const Topology *topology = planner_topology(planner);
+        const Topology *topology = planner->input->topology;
         uint64_t page_size_bytes = topology->page_sizes[k].bytes;
 
         if (granted->page_size_bytes != page_size_bytes)
@@ -49,7 +49,7 @@ static void add_granted(const Planner *planner, const LedgerInstance *granted,
 /* What units that run keep of each node, and what instances had of it beyond that and likely get again. */
 static uint64_t *reserved_before(const Planner *planner, size_t k) {
         const Ledger *ledger = planner->input->ledger;
-        uint64_t *pages = ARENA_ARRAY(planner->arena, uint64_t, planner_topology(planner)->n_nodes);
+        uint64_t *pages = ARENA_ARRAY(planner->arena, uint64_t, planner->input->topology->n_nodes);
 
         if (!planner->input->is_restarted)
                 VEC_FOREACH(hold, &ledger->holds)
@@ -69,7 +69,7 @@ static uint64_t *reserved_before(const Planner *planner, size_t k) {
 static void lay_promises_of_others(Planner *planner, size_t k, PlanPool *pools, size_t n) {
         const Promises *promises = &planner->promises[k];
         uint64_t left = promises->others_promised_pages;
-        uint64_t *free_pages = topology_free_pages(planner->arena, planner_topology(planner), k);
+        uint64_t *free_pages = topology_free_pages(planner->arena, planner->input->topology, k);
 
         if (left == 0)
                 return;
@@ -123,7 +123,7 @@ static void keep_pages(Planner *planner, const void *owner, const NodePages *pag
  * more; unless all that it had is kept anyway. */
 static void keep_loose(Planner *planner, size_t k, const Promise *row) {
         const char *instance = row->loose ? row->loose : row->mount_of;
-        uint64_t page_size_bytes = planner_topology(planner)->page_sizes[k].bytes;
+        uint64_t page_size_bytes = planner->input->topology->page_sizes[k].bytes;
         uint64_t left = row->loose ? MIN(row->granted_pages,
                                          promises_all_loose_pages(&planner->promises[k]))
                                    : row->used_pages + row->pages + row->likely_pages;
@@ -144,7 +144,7 @@ static void keep_loose(Planner *planner, size_t k, const Promise *row) {
 }
 
 void planner_add_pools(Planner *planner) {
-        const Topology *topology = planner_topology(planner);
+        const Topology *topology = planner->input->topology;
         const Ledger *ledger = planner->input->ledger;
         Plan *plan = planner->plan;
 
@@ -210,7 +210,7 @@ uint64_t planner_held_pages(const Planner *planner, const PlanInstance *instance
 }
 
 void planner_share(Planner *planner) {
-        const Topology *topology = planner_topology(planner);
+        const Topology *topology = planner->input->topology;
         Plan *plan = planner->plan;
 
         planner->auto_bytes = ARENA_ARRAY(planner->arena, uint64_t, topology->n_nodes);
@@ -289,7 +289,7 @@ static uint64_t demotable_from(const Planner *planner, const PlanPool *large,
 
 /* The pools of larger pages on the same node; *AT begins at 0. NULL behind the last. */
 static PlanPool *next_larger(const Planner *planner, const PlanPool *pool, size_t *at) {
-        const Topology *topology = planner_topology(planner);
+        const Topology *topology = planner->input->topology;
 
         while (*at < pool->size_index) {
                 PlanPool *large =

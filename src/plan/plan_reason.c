@@ -9,14 +9,14 @@ enum { CLAIMS_NAMED_MAX = 3 };
 /* A limit that trying has shown, if one of the candidate's pools is held up by it. */
 static const PoolLimit *find_binding_limit(const Planner *planner, const DemandOption *option,
                                            const Candidate *candidate) {
-        for (size_t i = 0; i < candidate->n; i++) {
-                const PoolLimit *limit = planner_limit(planner, candidate->pools[i], false);
+        ARRAY_FOREACH(here, candidate->pools, candidate->n) {
+                const PoolLimit *limit = planner_limit(planner, here->pool, false);
 
                 /* Of parts, the one that lies there. */
                 const NodePages *part = ARRAY_FIND(each, option->split, option->n_split,
-                                                   each->node == candidate->pools[i]->node);
+                                                   each->node == here->pool->node);
 
-                if (limit && (!part || part->pages > candidate->capacity[i]))
+                if (limit && (!part || part->pages > here->capacity))
                         return limit;
         }
         return NULL;
@@ -34,15 +34,11 @@ static const char *split_remedy(Arena *arena, const DemandOption *option, unsign
 
 /* Whether it, which is short, is so only because others hold pages that were reserved; how many they do. */
 static bool is_taken(const DemandOption *option, const Candidate *candidate, uint64_t *ret_taken) {
-        *ret_taken = 0;
-        for (size_t i = 0; i < candidate->n; i++)
-                *ret_taken = add_saturated(*ret_taken, candidate->pools[i]->others_pages);
+        *ret_taken = ARRAY_SUM(each, candidate->pools, candidate->n, each->pool->others_pages);
         ARRAY_FOREACH(part, option->split, option->n_split) {
-                size_t i = candidate_find(candidate, part->node);
+                const CandidatePool *here = candidate_find(candidate, part->node);
 
-                if (i == candidate->n ||
-                    part->pages > add_saturated(candidate->capacity[i],
-                                                candidate->pools[i]->others_pages))
+                if (!here || part->pages > add_saturated(here->capacity, here->pool->others_pages))
                         return false;
         }
         return add_saturated(candidate_capacity(candidate), *ret_taken) >= option->pages;
@@ -110,14 +106,13 @@ static uint64_t find_share(const Planner *planner, const PlanInstance *instance,
                            const DemandOption *option, const Candidate *candidate) {
         uint64_t pages = 0;
 
-        for (size_t i = 0; i < candidate->n; i++) {
-                const PlanPool *pool = candidate->pools[i];
-                const uint64_t *left = planner_auto_bytes(planner, instance, pool);
+        ARRAY_FOREACH(here, candidate->pools, candidate->n) {
+                const uint64_t *left = planner_auto_bytes(planner, instance, here->pool);
 
-                pages = add_saturated(pages,
-                                      left ? *left / option->page_size_bytes +
-                                                      planner_held_pages(planner, instance, pool)
-                                           : UINT64_MAX);
+                pages = add_saturated(
+                        pages, left ? *left / option->page_size_bytes +
+                                               planner_held_pages(planner, instance, here->pool)
+                                    : UINT64_MAX);
         }
         return candidate->n > 0 && pages < option->pages ? pages : UINT64_MAX;
 }
@@ -166,8 +161,8 @@ Reason planner_explain(Planner *planner, const PlanInstance *instance, const Dem
         if (limit)
                 return limit->reason;
         ARRAY_FOREACH(part, option->split, option->n_split) {
-                size_t i = candidate_find(candidate, part->node);
-                uint64_t here = i < candidate->n ? candidate->capacity[i] : 0;
+                const CandidatePool *pool = candidate_find(candidate, part->node);
+                uint64_t here = pool ? pool->capacity : 0;
                 IdSet node = {};
 
                 id_set_add(&node, part->node);

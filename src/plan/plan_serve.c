@@ -80,24 +80,24 @@ static void keep(Planner *planner, PlanInstance *instance, const DemandOption *o
         Candidate candidate = candidate_new(planner, instance, option->page_size_bytes);
 
         VEC_FOREACH(grant, &before->grants) {
-                size_t i = candidate_find(&candidate, grant->node);
+                CandidatePool *here = candidate_find(&candidate, grant->node);
                 const NodePages *split =
                         ARRAY_FIND(each, option->split, option->n_split, each->node == grant->node);
                 uint64_t wanted = split ? split->pages : option->split ? 0 : option->pages;
 
-                if (i == candidate.n)
+                if (!here)
                         continue;
-                const PlanPool *pool = candidate.pools[i];
+                const PlanPool *pool = here->pool;
                 uint64_t has = planner_granted_on(instance, grant->node);
                 uint64_t most = how == KEEP_STANDING
                                         ? planner_standing(planner, pool)
                                         : MIN(sub_floored(wanted, has),
-                                              sub_floored(candidate.capacity[i],
+                                              sub_floored(here->capacity,
                                                           planner_demotable(planner, pool)));
 
                 if (how == KEEP_HELD)
                         most = MIN(most, planner_held_pages(planner, instance, pool));
-                candidate.pages[i] = MIN(sub_floored(grant->pages, has), most);
+                here->pages = MIN(sub_floored(grant->pages, has), most);
         }
         candidate_commit(planner, instance, option, &candidate);
 }
@@ -108,14 +108,12 @@ static void keep(Planner *planner, PlanInstance *instance, const DemandOption *o
  * move. */
 static bool serve_rest(Planner *planner, PlanInstance *instance, const DemandOption *option) {
         Candidate candidate = candidate_new(planner, instance, option->page_size_bytes);
-        uint64_t missing = option->pages - instance->pages_granted, placed = 0;
+        uint64_t missing = option->pages - instance->pages_granted;
 
         if (candidate_capacity(&candidate) < missing)
                 return false;
         candidate_place_part(instance, option, &candidate);
-        for (size_t i = 0; i < candidate.n; i++)
-                placed += candidate.pages[i];
-        if (placed < missing)
+        if (ARRAY_SUM(each, candidate.pools, candidate.n, each->pages) < missing)
                 return false;
         candidate_commit(planner, instance, option, &candidate);
         instance->reason = (Reason){};
@@ -160,7 +158,7 @@ static void serve_part(Planner *planner, PlanInstance *instance) {
         Candidate candidate = candidate_new(planner, instance, option->page_size_bytes);
 
         candidate_place_part(instance, option, &candidate);
-        uint64_t more = ARRAY_SUM(pages, candidate.pages, candidate.n, *pages);
+        uint64_t more = ARRAY_SUM(each, candidate.pools, candidate.n, each->pages);
 
         if (more < instance->pages_granted / PART_STEP &&
             instance->pages_granted + more < option->pages)
@@ -285,7 +283,7 @@ static void drop_empty_grants(PlanInstance *instance) {
 
 /* The least important ones first. */
 static void shed_all(Planner *planner, PlanInstance **order) {
-        const Topology *topology = planner_topology(planner);
+        const Topology *topology = planner->input->topology;
 
         planner->short_bytes = ARENA_ARRAY(planner->arena, uint64_t, topology->n_nodes);
         for (size_t i = 0; i < topology->n_nodes; i++)

@@ -36,10 +36,6 @@ typedef struct Planner {
         VEC(Claims) claims;
 } Planner;
 
-static inline const Topology *planner_topology(const Planner *planner) {
-        return planner->input->topology;
-}
-
 static inline bool planner_is_automatic(const PlanInstance *instance) {
         return !instance->demand->config->refusal &&
                instance->demand->config->memory_kind == MEMORY_AUTO;
@@ -115,16 +111,20 @@ bool planner_is_left_out(const PlanInstance *instance);
 /* ---- places (plan_place.c) ---- */
 
 /* What each node would give to one instance. */
+typedef struct CandidatePool {
+        PlanPool *pool;
+        uint64_t capacity, pages;
+} CandidatePool;
+
 typedef struct Candidate {
-        PlanPool **pools; /* of the wanted size on the nodes that may serve, by node number */
-        uint64_t *capacity;
-        uint64_t *pages;
+        CandidatePool *pools; /* of the wanted size on the nodes that may serve, by node number */
         size_t n;
 } Candidate;
 
 Candidate candidate_new(Planner *planner, const PlanInstance *instance, uint64_t page_size_bytes);
 uint64_t candidate_capacity(const Candidate *candidate);
-size_t candidate_find(const Candidate *candidate, unsigned node); /* `n`: it has no such node */
+CandidatePool *candidate_find(const Candidate *candidate,
+                              unsigned node); /* NULL: it has no such node */
 
 /* All that OPTION wants; false: it does not fit. */
 bool candidate_place_whole(const Planner *planner, const PlanInstance *instance,

@@ -53,10 +53,14 @@ uint64_t ledger_pages_on(const LedgerInstance *instance, unsigned node) {
 
 /* ---- comparing ---- */
 
-bool ledger_is_same_grant(const LedgerInstance *a, const LedgerInstance *b) {
-        return a->page_size_bytes == b->page_size_bytes && a->pages_wanted == b->pages_wanted &&
-               a->placement == b->placement && a->grants.n == b->grants.n &&
+bool ledger_is_same_place(const LedgerInstance *a, const LedgerInstance *b) {
+        return a->page_size_bytes == b->page_size_bytes && a->grants.n == b->grants.n &&
                !VEC_ANY(grant, &a->grants, ledger_pages_on(b, grant->node) != grant->pages);
+}
+
+bool ledger_is_same_grant(const LedgerInstance *a, const LedgerInstance *b) {
+        return a->pages_wanted == b->pages_wanted && a->placement == b->placement &&
+               ledger_is_same_place(a, b);
 }
 
 static bool is_same_pool(const LedgerPool *a, const LedgerPool *b) {

@@ -113,7 +113,10 @@ uint64_t ledger_granted_pages(const LedgerInstance *instance);
 /* On one node; INSTANCE may be NULL. */
 uint64_t ledger_pages_on(const LedgerInstance *instance, unsigned node);
 
-/* Whether both are granted the same, and would be placed alike: all but what only the plan's instance has. */
+/* Whether both are granted the same pages. */
+bool ledger_is_same_place(const LedgerInstance *a, const LedgerInstance *b);
+
+/* The same, and whether they would be placed alike: all but what only the plan's instance has. */
 bool ledger_is_same_grant(const LedgerInstance *a, const LedgerInstance *b);
 
 /* In every detail: then the same plan follows from both, and the same is written to disk. */

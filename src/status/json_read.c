@@ -2,7 +2,6 @@
 /* Values of JSON that are read: the second half of json_value.h. */
 #include "base/text.h"
 #include "status/json_value.h"
-#include "status/status.h"
 
 uint64_t count_from_json(const json_t *object, const char *key) {
         json_int_t value = json_integer_value(json_object_get(object, key));
@@ -32,13 +31,4 @@ NodePages *node_pages_from_json(Arena *arena, const json_t *array, size_t *ret_n
         }
         *ret_n = n;
         return nodes;
-}
-
-int verdict_from_name(const char *name, Verdict *ret) {
-        for (int i = VERDICT_READY; i <= VERDICT_LOST; i++)
-                if (text_equals(name, verdict_name((Verdict) i))) {
-                        *ret = (Verdict) i;
-                        return 0;
-                }
-        return -EINVAL;
 }

@@ -17,5 +17,10 @@ const char *text_from_json(Arena *arena, const json_t *object, const char *key);
 /* What strangers wrote, which may be any bytes; null for NULL. */
 json_t *text_to_json(Arena *arena, const char *string);
 
-json_t *node_pages_to_json(const NodePages *nodes, size_t n);
+static inline json_t *node_pages_to_json(const NodePages *nodes, size_t n) {
+        return ARRAY_TO_JSON(each, nodes, n,
+                             json_pack("{si so}", "node", (int) each->node, "pages",
+                                       count_to_json(each->pages)));
+}
+
 NodePages *node_pages_from_json(Arena *arena, const json_t *array, size_t *ret_n);

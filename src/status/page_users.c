@@ -280,7 +280,7 @@ static PageUser *add_row(Maker *maker, const Process *leader, uint64_t page_size
 }
 
 static void add_held(Maker *maker, uint64_t page_size_bytes, uint64_t pages) {
-        HeldPages *held =
+        PageCount *held =
                 VEC_FIND(known, &maker->made->held, known->page_size_bytes == page_size_bytes);
 
         if (!held) {

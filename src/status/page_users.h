@@ -15,7 +15,7 @@
  * less. Rows are sorted from the largest down. */
 
 #include "base/diag.h"
-#include "base/size.h"
+#include "config/config.h"
 #include "read/process.h"
 
 #include <jansson.h>
@@ -37,16 +37,11 @@ typedef struct PageUser {
         bool is_limited;     /* its control group, or one above, limits how many it may take */
 } PageUser;
 
-/* Pages of a size that are accounted for by the rows. Segments that several of them share count
- * once, so that this may be less than their sum. */
-typedef struct HeldPages {
-        uint64_t page_size_bytes;
-        uint64_t pages;
-} HeldPages;
-
 typedef struct PageUsers {
         VEC(PageUser) list;
-        VEC(HeldPages) held;
+        /* By size, what the rows account for. Segments that several of them share count once, so that this may be less
+         * than their sum. */
+        PageCounts held;
         /* All processes could be looked into: what is in no row is held by no process that lives. */
         bool is_complete;
 } PageUsers;

@@ -17,6 +17,10 @@ const char *verdict_name(Verdict verdict) {
         return verdict_names[verdict];
 }
 
+int verdict_from_name(const char *name, Verdict *ret) {
+        return TEXT_TO_ENUM(verdict_names, name, ret);
+}
+
 bool verdict_lets_start(Verdict verdict) {
         return verdict == VERDICT_READY || verdict == VERDICT_DEGRADED;
 }

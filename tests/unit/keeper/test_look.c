@@ -36,15 +36,19 @@ static void test_figures(void **state) {
 
         tree_write(play->tree, "/etc/my.cnf", mariadb);
         assert_text(grants_text(arena, look_make(arena, &input)->plan, "a"), "-");
-        const Look *gathered = look_make_gathered(arena, &input, &gatherer.gatherer);
+        LookInput gathering = input;
+
+        gathering.derive = figures_derive;
+        gathering.gatherer = &gatherer.gatherer;
+        const Look *gathered = look_make(arena, &gathering);
         uint64_t by_rule = plan_find(gathered->plan, "a")->pages_granted;
 
         assert_in_range(by_rule, 512, 700);
         *vec_push(arena, &found) =
                 (Figure){.instance = "a",
                          .sizing = {.page_size_bytes = 2 * MIB, .pages = 333, .bytes = 666 * MIB}};
-        input.found = &found;
-        gathered = look_make_gathered(arena, &input, &gatherer.gatherer);
+        input.found = gathering.found = &found;
+        gathered = look_make(arena, &gathering);
         assert_text(grants_text(arena, gathered->plan, "a"), "0:333");
         assert_text(grants_text(arena, look_make(arena, &input)->plan, "a"), "0:333");
 }
