@@ -205,20 +205,6 @@ static void add_held(Command *command, Status *status) {
         }
 }
 
-/* Who uses pages is looked for when somebody asks, or it matters: there may be thousands of processes. */
-static void find_page_users(Command *command, Status *status) {
-        const StatusInstance *instance =
-                command->n_arguments == 1 ? status_find(status, command->arguments[0]) : NULL;
-
-        if (command->is_all)
-                status->page_users = find_all_page_users(command);
-        else if (instance && instance->unit && instance->pages_wanted > 0 &&
-                 command->json == JSON_OFF && !command->is_plugin)
-                status->page_users = page_users_find_unit(
-                        command->root, command->arena,
-                        probe_topology(command->root, command->arena), instance->unit);
-}
-
 int verb_status(Command *command) {
         const Config *config;
 
@@ -234,7 +220,9 @@ int verb_status(Command *command) {
         }
         Status *status = status_now(command, &config);
 
-        find_page_users(command, status);
+        /* Only when somebody asks: there may be thousands of processes. */
+        if (command->is_all)
+                status->page_users = find_all_page_users(command);
         if (command->n_arguments == 0 && !command->is_plugin && may_be_held(status))
                 add_held(command, status);
         add_outcomes(command, status);

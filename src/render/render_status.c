@@ -198,24 +198,27 @@ static void add_attempts(Text *text, const Status *status, const StatusInstance 
         }
 }
 
-/* What its own unit holds. */
-static void add_held(Text *text, const Status *status, const StatusInstance *instance,
-                     const RenderOptions *options) {
-        bool is_first = true;
+/* What its own unit holds, as far as somebody has looked. */
+static void add_held(Text *text, const StatusInstance *instance, const RenderOptions *options) {
+        const ServerLook *look = instance->proof ? instance->proof->look : NULL;
+        const char *label = "Used by";
 
-        if (!status->page_users || !instance->unit || instance->pages_wanted == 0)
+        if (!look || !instance->unit || instance->pages_wanted == 0)
                 return;
-        VEC_FOREACH(user, &status->page_users->list) {
-                if (!text_equals(user->unit, instance->unit))
-                        continue;
-                render_field(text, options, is_first ? "Used by" : "", "%s",
-                             page_user_format_use(text->arena, user));
-                is_first = false;
+        VEC_FOREACH(user, &look->pages) {
+                PageUser shown = *user;
+
+                if (shown.pid == 0) { /* the counters tell all, but not who it is */
+                        shown.pid = look->pid;
+                        shown.command = look->command;
+                }
+                render_field(text, options, label, "%s", page_user_format_use(text->arena, &shown));
+                label = "";
         }
-        if (is_first)
-                render_field(text, options, "Used by", "%s",
-                             status->page_users->is_complete ? "not mapped yet"
-                                                             : "no page in use yet");
+        if (look->pages.n == 0)
+                render_field(text, options, label, "%s",
+                             look->is_all_mapped || !look->is_running ? "not mapped yet"
+                                                                      : "no page in use yet");
 }
 
 /* What is wrong with it has a reason and a remedy of its own. */
@@ -258,7 +261,7 @@ char *render_status_instance(Arena *arena, const Status *status, const StatusIns
                              format_page_size(arena, hold->page_size_bytes),
                              render_nodes(arena, hold->nodes, hold->n_nodes), hold->unit);
         add_outcome(&text, instance, options);
-        add_held(&text, status, instance, options);
+        add_held(&text, instance, options);
         render_field(&text, options, "Priority", "%u, Shortage=%s", instance->priority,
                      shortage_names[instance->shortage]);
         if (instance->reason.text)

@@ -72,6 +72,12 @@ static bool is_reserving(const StatusInstance *instance) {
         return !engine || engine->reserves;
 }
 
+/* By `status NAME`, for people to read. */
+static bool is_asked_for(const Command *command, const StatusInstance *instance) {
+        return command->n_arguments == 1 && command->json == JSON_OFF && !command->is_plugin &&
+               text_equals(instance->name, command->arguments[0]);
+}
+
 /* At a glance its settings are asked only for small memory that wants to be explained. */
 static const Proof *prove(Verification *verification, const StatusInstance *instance,
                           bool is_glance) {
@@ -85,6 +91,11 @@ static const Proof *prove(Verification *verification, const StatusInstance *inst
 
         *look = server_look(verification->command->root, arena, verification->topology, engine,
                             instance->unit, is_glance);
+        /* Where nothing counts for the one that is asked for, a glance does not tell what it holds. */
+        if (is_glance && look->is_running && !look->is_counted &&
+            is_asked_for(verification->command, instance))
+                *look = server_look(verification->command->root, arena, verification->topology,
+                                    engine, instance->unit, false);
         if (!is_glance || proof_wants_settings(engine, look)) {
                 if (!verification->config) {
                         verification->config = read_config(verification->command);

@@ -273,36 +273,3 @@ PageUsers *page_users_find(const Root *root, Arena *arena, const Topology *topol
                 search.segments = NULL;
         return make(&search, search.is_complete);
 }
-
-/* ---- of one unit ---- */
-
-PageUsers *page_users_find_unit(const Root *root, Arena *arena, const Topology *topology,
-                                const char *unit) {
-        Search search = {.root = root, .arena = arena, .topology = topology, .is_complete = true};
-        const char *group = unit_cgroup_find(root, arena, unit);
-        Process process;
-
-        read_charges(&search, group, unit);
-        /* The counters tell all, whatever number of processes there is; who it is the first one tells. */
-        bool is_counted = VEC_ANY(charge, &search.charges, charge->reserved_pages > 0);
-        const ProcessIds ids = unit_cgroup_processes(root, arena, group);
-        size_t n = MIN(ids.n, is_counted ? (size_t) 1 : (size_t) DETAILS_MAX);
-
-        for (size_t i = 0; i < n; i++)
-                if (read_status(&search, ids.items[i], &process)) {
-                        process.unit = unit;
-                        *vec_push(arena, &search.processes) = process;
-                }
-        if (!is_counted)
-                look_into_touchers(&search);
-        PageUsers *users = make(&search, false);
-
-        users->is_complete = search.is_complete;
-        if (search.processes.n > 0)
-                VEC_FOREACH(user, &users->list)
-                        if (user->pid == 0) {
-                                user->pid = search.processes.items[0].pid;
-                                user->command = search.processes.items[0].command;
-                        }
-        return users;
-}

@@ -14,11 +14,6 @@
 /* Never fails: what cannot be read, or goes away meanwhile, is missing. TOPOLOGY should be fresh. */
 PageUsers *page_users_find(const Root *root, Arena *arena, const Topology *topology);
 
-/* The same of UNIT alone: by the counters of its control group where they count, whatever number of processes it
- * has, else by its processes. No other process is looked at. */
-PageUsers *page_users_find_unit(const Root *root, Arena *arena, const Topology *topology,
-                                const char *unit);
-
 typedef VEC(PageUserCharge) PageUserCharges;
 
 /* What the hugetlb controller has counted, in a few small files that everyone may read. Of GROUP, a path of the unified hierarchy, which is that of UNIT (NULL: none): one for each page size of TOPOLOGY

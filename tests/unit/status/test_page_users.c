@@ -6,6 +6,7 @@
 #include "base/size.h"
 #include "render/render_status.h"
 #include "status/page_users.h"
+#include "status/proof.h"
 #include "support/testing.h"
 
 #define HOST "sizes 1G 2M\nnode 0 total=16G free=8G 2M=40/34\n"
@@ -560,12 +561,16 @@ static void test_tables(void **state) {
         static const RenderOptions options = {};
         PageUsers *page_users = ARENA_NEW(*state, PageUsers);
         Status *status = status_with(*state, page_users);
-        const StatusInstance *instance = &status->instances[0];
+        ServerLook look = {.is_running = true};
+        const Proof proof = {.instance = &status->instances[0], .look = &look};
+        StatusInstance *instance = &status->instances[0];
 
         assert_null(strstr(render_status(*state, status, &options), "USED BY"));
+        assert_null(strstr(render_status_instance(*state, status, instance, &options), "Used by"));
+        instance->proof = &proof;
         assert_contains(render_status_instance(*state, status, instance, &options),
                         "   Used by: no page in use yet\n");
-        page_users->is_complete = true;
+        look.is_all_mapped = true;
         assert_contains(render_status_instance(*state, status, instance, &options),
                         "   Used by: not mapped yet\n");
         *vec_push(*state, &page_users->list) = maria;
@@ -573,11 +578,10 @@ static void test_tables(void **state) {
                 render_status(*state, status, &options),
                 "USED BY          PID  COMMAND   PAGES  MAPPED  OF  SIZE  NODES       INSTANCE\n"
                 "mariadb.service  812  mariadbd    198       -  2M  396M  0:100 1:98  shop\n");
+        *vec_push(*state, &look.pages) = maria;
         assert_contains(
                 render_status_instance(*state, status, instance, &options),
                 "   Used by: pid 812, mariadbd: 198 pages of 2M in use (node 0: 100, 1: 98)\n");
-        status->page_users = NULL;
-        assert_null(strstr(render_status_instance(*state, status, instance, &options), "Used by"));
 }
 
 TEST_FILE(page_users) {
