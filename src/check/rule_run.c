@@ -190,19 +190,6 @@ bool rule_has_unit(const RuleInstance *instance) {
         return instance->facts->unit && instance->facts->unit->file->fragment_path;
 }
 
-bool rule_is_reserved(const RuleRun *run, const RuleInstance *instance) {
-        const PlanInstance *planned = instance->planned;
-
-        ARRAY_FOREACH(grant, planned->grants, planned->n_grants) {
-                const PlanPool *pool =
-                        plan_pool(run->input->plan, grant->node, planned->page_size_bytes);
-
-                if (!pool || pool->to_pages > pool->from_pages)
-                        return false;
-        }
-        return planned->n_grants > 0;
-}
-
 /* "CAP_IPC_LOCK CAP_NICE", or with "~" in front what is taken away. */
 bool rule_may_lock(const RuleInstance *instance) {
         const UnitFacts *unit = instance->facts->unit;

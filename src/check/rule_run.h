@@ -96,9 +96,6 @@ void rule_add_if_most(RuleRun *run, const char *why, const char *remedy);
 /* Whether it names a unit whose files are there, so that something is known of it. */
 bool rule_has_unit(const RuleInstance *instance);
 
-/* Whether the plan has nothing left to reserve for it. */
-bool rule_is_reserved(const RuleRun *run, const RuleInstance *instance);
-
 /* Whether the owner has CAP_IPC_LOCK: root, or by the unit. */
 bool rule_may_lock(const RuleInstance *instance);
 

@@ -275,12 +275,26 @@ static uint64_t planned_bytes(const RuleRun *run, const char *unit, uint64_t pag
                                  : 0);
 }
 
+/* Whether the plan has nothing left to reserve for it. */
+static bool is_reserved(const RuleRun *run, const RuleInstance *instance) {
+        const PlanInstance *planned = instance->planned;
+
+        ARRAY_FOREACH(grant, planned->grants, planned->n_grants) {
+                const PlanPool *pool =
+                        plan_pool(run->input->plan, grant->node, planned->page_size_bytes);
+
+                if (!pool || pool->to_pages > pool->from_pages)
+                        return false;
+        }
+        return planned->n_grants > 0;
+}
+
 static void find_missing(RuleRun *run, const RuleInstance *instance) {
         const UnitFacts *unit = limited_unit(run, instance);
         uint64_t page_size_bytes = instance->planned->page_size_bytes;
 
         /* The hugetlb limit comes with the first start after the plan was applied. */
-        if (!unit || page_size_bytes == 0 || !rule_is_reserved(run, instance))
+        if (!unit || page_size_bytes == 0 || !is_reserved(run, instance))
                 return;
         const char *file = rule_limit_file(run, unit, page_size_bytes);
 

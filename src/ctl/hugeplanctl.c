@@ -180,20 +180,23 @@ static RenderOptions output_options(void) {
         };
 }
 
-/* A draft that is not there would be a plan of today's files, taken for another one. */
-static int open_draft(Command *command, const Verb *verb) {
+/* OPTION is for the verbs that TAKE it (offsetof() of a flag), of which VERB is none. */
+static int refuse_option(Command *command, const char *option, const Verb *verb, size_t take) {
         Text names = text_in(command->arena);
 
+        ARRAY_FOREACH(each, verbs, n_verbs)
+                if (*(const bool *) ((const char *) each + take))
+                        text_add_item(&names, each->name);
+        log_line(LOG_ERR, "%s: '%s' takes none; it is for %s", option, verb->name, names.string);
+        return EXIT_USAGE;
+}
+
+/* A draft that is not there would be a plan of today's files, taken for another one. */
+static int open_draft(Command *command, const Verb *verb) {
         if (!command->draft)
                 return EXIT_DONE;
-        if (!verb->takes_draft) {
-                ARRAY_FOREACH(each, verbs, n_verbs)
-                        if (each->takes_draft)
-                                text_add_item(&names, each->name);
-                log_line(LOG_ERR, "--draft: '%s' takes none; it is for %s", verb->name,
-                         names.string);
-                return EXIT_USAGE;
-        }
+        if (!verb->takes_draft)
+                return refuse_option(command, "--draft", verb, offsetof(Verb, takes_draft));
         command->draft = absolute_path(command, command->draft);
         if (!root_is_directory(command->root, command->draft)) {
                 log_line(LOG_ERR, "--draft: %s is no directory", command->draft);
@@ -202,21 +205,14 @@ static int open_draft(Command *command, const Verb *verb) {
         return EXIT_DONE;
 }
 
-static int check_output(const Command *command, const Verb *verb) {
-        Text names = text_in(command->arena);
-
+static int check_output(Command *command, const Verb *verb) {
         if (command->output == OUTPUT_TEXT)
                 return EXIT_DONE;
-        ARRAY_FOREACH(each, verbs, n_verbs)
-                if (each->has_columns)
-                        text_add_item(&names, each->name);
         if (!verb->has_columns)
-                log_line(LOG_ERR, "--output: '%s' takes none; it is for %s", verb->name,
-                         names.string);
-        else if (command->json != JSON_OFF || command->is_watching || command->is_plugin)
-                log_line(LOG_ERR, "--output goes with neither --json nor --watch nor --nagios");
-        else
+                return refuse_option(command, "--output", verb, offsetof(Verb, has_columns));
+        if (command->json == JSON_OFF && !command->is_watching && !command->is_plugin)
                 return EXIT_DONE;
+        log_line(LOG_ERR, "--output goes with neither --json nor --watch nor --nagios");
         return EXIT_USAGE;
 }
 

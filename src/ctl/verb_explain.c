@@ -11,8 +11,8 @@
 #include "model/exit_code.h"
 #include "model/names.h"
 #include "plan/thp_plan.h"
-#include "render/render_explain.h"
 #include "render/status_json.h"
+#include "render/views.h"
 #include "status/json_value.h"
 #include "units/dropin.h"
 

@@ -3,8 +3,8 @@
 #include "ctl/verbs.h"
 
 #include "model/exit_code.h"
-#include "render/render_plan.h"
 #include "render/status_json.h"
+#include "render/views.h"
 #include "status/falls.h"
 
 #include <stdio.h>

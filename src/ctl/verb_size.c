@@ -10,7 +10,7 @@
 #include "inspect/gather.h"
 #include "model/exit_code.h"
 #include "plan/fit.h"
-#include "render/render_explain.h"
+#include "render/views.h"
 #include "runtime/log.h"
 
 #include <errno.h>

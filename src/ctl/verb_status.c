@@ -10,10 +10,8 @@
 #include "model/exit_code.h"
 #include "model/problem.h"
 #include "plan/idle.h"
-#include "render/render_first_look.h"
-#include "render/render_nagios.h"
-#include "render/render_status.h"
 #include "render/status_json.h"
+#include "render/views.h"
 #include "runtime/clock.h"
 #include "runtime/log.h"
 
@@ -103,17 +101,17 @@ static int print_plugin(Command *command, const Status *status) {
         const char *name = command->n_arguments == 1 ? command->arguments[0] : NULL;
         const StatusInstance *instance = status_find(status, name);
         const ReadFault fault = root_any_fault(command->root, command->arena);
-        const char *why = NULL;
+        const char *why = NULL, *line;
 
         if (fault.error < 0)
                 why = arena_printf(command->arena, "%s cannot be read: %s", fault.path,
                                    strerror(-fault.error));
         else if (name && !instance)
                 why = arena_printf(command->arena, "no instance is called '%s'", name);
-        if (instance)
-                status = nagios_status_of(command->arena, status, instance);
-        fputs(render_nagios(command->arena, status, why), stdout);
-        return why ? NAGIOS_UNKNOWN : (int) nagios_judge(status);
+        NagiosState state = render_nagios(command->arena, status, instance, why, &line);
+
+        fputs(line, stdout);
+        return (int) state;
 }
 
 /* Prints what the daemon sends next; a negative errno where it sends nothing more. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "render/render_findings.h"
+#include "render/views.h"
 
 #include "base/json.h"
 #include "base/text.h"

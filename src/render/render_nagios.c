@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "render/render_nagios.h"
+#include "render/views.h"
 
 #include "base/text.h"
 #include "status/proof.h"
@@ -29,7 +29,7 @@ static NagiosState judge_instance(const StatusInstance *instance) {
         return state == NAGIOS_OK && has_fallen_back(instance) ? NAGIOS_WARNING : state;
 }
 
-NagiosState nagios_judge(const Status *status) {
+static NagiosState judge(const Status *status) {
         NagiosState worst = diags_count(&status->problems, SEVERITY_ERROR) > 0     ? NAGIOS_CRITICAL
                             : diags_count(&status->problems, SEVERITY_WARNING) > 0 ? NAGIOS_WARNING
                                                                                    : NAGIOS_OK;
@@ -39,7 +39,8 @@ NagiosState nagios_judge(const Status *status) {
         return worst;
 }
 
-Status *nagios_status_of(Arena *arena, const Status *status, const StatusInstance *instance) {
+/* Without what is wrong with others. */
+static const Status *status_of(Arena *arena, const Status *status, const StatusInstance *instance) {
         Status *one = arena_memdup(arena, status, sizeof(*status));
 
         one->instances = arena_memdup(arena, instance, sizeof(*instance));
@@ -114,14 +115,17 @@ static void add_figures(Text *text, const Status *status, size_t n_ready) {
                                     mul_saturated(pool->total_pages, pool->page_size_bytes));
 }
 
-char *render_nagios(Arena *arena, const Status *status, const char *why) {
-        const NagiosState state = why ? NAGIOS_UNKNOWN : nagios_judge(status);
+NagiosState render_nagios(Arena *arena, const Status *status, const StatusInstance *instance,
+                          const char *why, const char **ret) {
+        if (instance)
+                status = status_of(arena, status, instance);
+        const NagiosState state = why ? NAGIOS_UNKNOWN : judge(status);
         const Sentences sentences = find_sentences(arena, status);
         size_t n_ready = 0;
         Text text = text_in(arena);
 
-        ARRAY_FOREACH(instance, status->instances, status->n_instances)
-                n_ready += instance->verdict == VERDICT_READY;
+        ARRAY_FOREACH(each, status->instances, status->n_instances)
+                n_ready += each->verdict == VERDICT_READY;
         text_printf(&text, "HUGEPLAN %s - ", state_names[state]);
         if (why) {
                 add_plain(&text, why);
@@ -134,5 +138,6 @@ char *render_nagios(Arena *arena, const Status *status, const char *why) {
                 add_figures(&text, status, n_ready);
         }
         text_add(&text, "\n");
-        return text.string;
+        *ret = text.string;
+        return state;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "render/render_plan.h"
+#include "render/views.h"
 
 #include "base/size.h"
 #include "base/table.h"

@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "render/render_report.h"
 
 #include "base/json.h"
 #include "base/memory.h"
 #include "base/text.h"
-#include "render/render_first_look.h"
-#include "render/render_verify.h"
 #include "render/status_json.h"
+#include "render/views.h"
 #include "status/json_value.h"
 
 /* ---- JSON ---- */

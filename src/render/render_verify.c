@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "render/render_verify.h"
+#include "render/views.h"
 
 #include "demand/page_counts.h"
 #include "status/json_value.h"

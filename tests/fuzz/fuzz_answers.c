@@ -14,7 +14,7 @@
 #include "engines/reader.h"
 #include "fuzz/fuzz.h"
 #include "inspect/oracle_files.h"
-#include "render/render_explain.h"
+#include "render/views.h"
 #include "support/sources.h"
 #include "support/testing.h"
 

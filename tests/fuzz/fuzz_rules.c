@@ -11,7 +11,7 @@
 #include "check/conflict.h"
 #include "check/host_after.h"
 #include "fuzz/fuzz.h"
-#include "render/render_findings.h"
+#include "render/views.h"
 #include "support/gatherer.h"
 #include "support/sources.h"
 #include "support/testing.h"

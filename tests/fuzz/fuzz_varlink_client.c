@@ -11,8 +11,8 @@
 #include "fuzz/fuzz.h"
 #include "ipc/manager_interface.h"
 #include "ipc/varlink_client.h"
-#include "render/render_status.h"
 #include "render/status_json.h"
+#include "render/views.h"
 #include "status/page_users.h"
 
 #include <stdio.h>

@@ -201,12 +201,6 @@ Lesson learn_find(Command *command, const InstanceConfig *instance, const Topolo
 
 /* ---- what is said of it ---- */
 
-/* Of one whose size is given: it is but asked whether that will do. */
-static void say_unknown_beside(const Lesson *lesson, const char *why) {
-        log_line(LOG_NOTICE, "%s: whether its size as given will do is not known: %s",
-                 lesson->instance->name, why);
-}
-
 /* What there was to be found out before its start was not, WHY. */
 static void say_not_learned(Arena *arena, const Lesson *lesson, const char *why) {
         const InstanceConfig *instance = lesson->instance;
@@ -215,7 +209,8 @@ static void say_not_learned(Arena *arena, const Lesson *lesson, const char *why)
         bool is_size = instance_learns_size(instance);
 
         if (is_size && instance->memory_kind != MEMORY_AUTO)
-                say_unknown_beside(lesson, why);
+                log_line(LOG_NOTICE, "%s: whether its size as given will do is not known: %s",
+                         instance->name, why);
         else if (instance->engine->reserves && !is_size && !last->version)
                 log_line(
                         LOG_NOTICE,

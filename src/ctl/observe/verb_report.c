@@ -7,7 +7,7 @@
 #include "host/probe.h"
 #include "model/exit_code.h"
 #include "model/names.h"
-#include "render/render_report.h"
+#include "render/views.h"
 #include "runtime/clock.h"
 #include "runtime/log.h"
 

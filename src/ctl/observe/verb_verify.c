@@ -14,7 +14,7 @@
 #include "inspect/setting_sources.h"
 #include "model/exit_code.h"
 #include "read/unit_file.h"
-#include "render/render_verify.h"
+#include "render/views.h"
 #include "runtime/clock.h"
 
 #include <stdio.h>

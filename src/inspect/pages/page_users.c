@@ -197,13 +197,6 @@ PageUserCharges page_charges_read(const Root *root, Arena *arena, const Topology
         return charges;
 }
 
-static void read_charges(Search *search, const char *group, const char *unit) {
-        const PageUserCharges charges =
-                page_charges_read(search->root, search->arena, search->topology, group, unit);
-
-        vec_push_all(search->arena, &search->charges, &charges);
-}
-
 /* ---- all ---- */
 
 static PageUsers *make(Search *search, bool is_complete) {
@@ -262,10 +255,14 @@ PageUsers *page_users_find(const Root *root, Arena *arena, const Topology *topol
         vec_sort(&search.processes, compare_by_unit_and_use);
         hierarchy = unit_cgroup_hierarchy(root);
         VEC_FOREACH(process, &search.processes) {
-                if (hierarchy && process->unit_group && !text_equals(process->unit, unit))
-                        read_charges(&search,
-                                     arena_printf(arena, "%s%s", hierarchy, process->unit_group),
-                                     process->unit);
+                if (hierarchy && process->unit_group && !text_equals(process->unit, unit)) {
+                        const PageUserCharges charges = page_charges_read(
+                                root, arena, topology,
+                                arena_printf(arena, "%s%s", hierarchy, process->unit_group),
+                                process->unit);
+
+                        vec_push_all(arena, &search.charges, &charges);
+                }
                 unit = process->unit;
         }
         if (root_read_kernel_file(root, arena, PATH_SYSV_SHM, MAPS_BYTES_MAX, &search.segments,

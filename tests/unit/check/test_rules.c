@@ -2,7 +2,7 @@
 #include "check/rules.h"
 
 #include "check/host_after.h"
-#include "render/render_findings.h"
+#include "render/views.h"
 #include "support/sources.h"
 #include "support/testing.h"
 

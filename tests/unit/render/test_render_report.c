@@ -3,7 +3,7 @@
 /* The page of a report: nothing that a text of the JSON holds ends the element that it stands in.
  * tests/run_report.py runs the script of whole pages. */
 
-#include "render/render_report.h"
+#include "render/views.h"
 #include "support/testing.h"
 
 #define BEGIN "<p>before</p><script type=\"application/json\" id=\"report\">"

@@ -4,7 +4,7 @@
  * what is counted once, and strangers' texts. */
 
 #include "base/size.h"
-#include "render/render_status.h"
+#include "render/views.h"
 #include "status/page_users.h"
 #include "status/proof.h"
 #include "support/testing.h"
