@@ -18,7 +18,8 @@ enum {
 
 /* ---- out ---- */
 
-json_t *figure_string_to_json(Arena *arena, const char *string) {
+/* Cut where it is too long; NULL stays NULL. */
+static json_t *string_to_json(Arena *arena, const char *string) {
         return string ? json_string(text_excerpt(arena, string, STRING_BYTES_MAX)) : json_null();
 }
 
@@ -28,37 +29,36 @@ static json_t *settings_to_json(Arena *arena, const Settings *settings) {
         /* Where there are too many, the last count. */
         return ARRAY_TO_JSON(setting, settings->items ? settings->items + first : NULL,
                              settings->n - first,
-                             json_pack("[ooo]", figure_string_to_json(arena, setting->name),
-                                       figure_string_to_json(arena, setting->value),
-                                       figure_string_to_json(arena, setting->origin)));
+                             json_pack("[ooo]", string_to_json(arena, setting->name),
+                                       string_to_json(arena, setting->value),
+                                       string_to_json(arena, setting->origin)));
 }
 
 static json_t *diags_to_json(Arena *arena, const Diags *diags) {
-        return ARRAY_TO_JSON(diag, diags->list.items, MIN(diags->list.n, (size_t) PROBLEMS_MAX),
-                             json_pack("{ss so so si so so so}", "severity",
-                                       severity_name(diag->severity), "id",
-                                       figure_string_to_json(arena, diag->id), "file",
-                                       figure_string_to_json(arena, diag->file), "line",
-                                       (int) MIN(diag->line, (unsigned) INT32_MAX), "key",
-                                       figure_string_to_json(arena, diag->key), "text",
-                                       figure_string_to_json(arena, diag->text), "remedy",
-                                       figure_string_to_json(arena, diag->remedy)));
+        return ARRAY_TO_JSON(
+                diag, diags->list.items, MIN(diags->list.n, (size_t) PROBLEMS_MAX),
+                json_pack(
+                        "{ss so so si so so so}", "severity", severity_name(diag->severity), "id",
+                        string_to_json(arena, diag->id), "file", string_to_json(arena, diag->file),
+                        "line", (int) MIN(diag->line, (unsigned) INT32_MAX), "key",
+                        string_to_json(arena, diag->key), "text", string_to_json(arena, diag->text),
+                        "remedy", string_to_json(arena, diag->remedy)));
 }
 
 static json_t *figure_to_json(Arena *arena, const Figure *figure) {
         const Sizing *sizing = &figure->sizing;
         json_t *steps = ARRAY_TO_JSON(
                 step, sizing->steps.items, MIN(sizing->steps.n, (size_t) STEPS_MAX),
-                json_pack("[ooo]", figure_string_to_json(arena, step->what),
-                          figure_string_to_json(arena, step->formula), count_to_json(step->bytes)));
+                json_pack("[ooo]", string_to_json(arena, step->what),
+                          string_to_json(arena, step->formula), count_to_json(step->bytes)));
 
         return json_pack("{so so so so sb so so so so}", "pageSizeBytes",
                          count_to_json(sizing->page_size_bytes), "pages",
                          count_to_json(sizing->pages), "bytes", count_to_json(sizing->bytes),
                          "mappingBytes", count_to_json(sizing->mapping_bytes), "exact",
-                         sizing->is_exact, "caveat", figure_string_to_json(arena, sizing->caveat),
-                         "steps", steps, "wrong", figure_string_to_json(arena, figure->wrong),
-                         "remedy", figure_string_to_json(arena, figure->remedy));
+                         sizing->is_exact, "caveat", string_to_json(arena, sizing->caveat), "steps",
+                         steps, "wrong", string_to_json(arena, figure->wrong), "remedy",
+                         string_to_json(arena, figure->remedy));
 }
 
 json_t *figures_to_json(Arena *arena, const Figures *figures) {
@@ -69,22 +69,22 @@ json_t *figures_to_json(Arena *arena, const Figures *figures) {
                 found = json_pack("{so so so so so sb so so so so so}", "settings",
                                   settings_to_json(arena, &gathered->settings), "problems",
                                   diags_to_json(arena, &gathered->problems), "version",
-                                  figure_string_to_json(arena, gathered->version), "dataDirectory",
-                                  figure_string_to_json(arena, gathered->data_directory),
-                                  "configFile", figure_string_to_json(arena, gathered->config_file),
-                                  "read", gathered->is_read, "user",
-                                  figure_string_to_json(arena, gathered->user), "options",
-                                  settings_to_json(arena, &gathered->options), "program",
-                                  figure_string_to_json(arena, gathered->program), "untrusted",
-                                  figure_string_to_json(arena, gathered->untrusted), "incomplete",
-                                  figure_string_to_json(arena, gathered->incomplete));
+                                  string_to_json(arena, gathered->version), "dataDirectory",
+                                  string_to_json(arena, gathered->data_directory), "configFile",
+                                  string_to_json(arena, gathered->config_file), "read",
+                                  gathered->is_read, "user", string_to_json(arena, gathered->user),
+                                  "options", settings_to_json(arena, &gathered->options), "program",
+                                  string_to_json(arena, gathered->program), "untrusted",
+                                  string_to_json(arena, gathered->untrusted), "incomplete",
+                                  string_to_json(arena, gathered->incomplete));
         return json_pack("{so so}", "gathered", found, "figures",
                          VEC_TO_JSON(figure, figures, figure_to_json(arena, figure)));
 }
 
 /* ---- in: each returns 0 or -EINVAL ---- */
 
-int figure_string_from_json(Arena *arena, const json_t *json, const char **ret) {
+/* What is printable already comes back as it was. */
+static int take_string(Arena *arena, const json_t *json, const char **ret) {
         if (json_is_null(json))
                 return 0;
         if (!json_is_string(json) || json_string_length(json) > STRING_BYTES_MAX ||
@@ -96,7 +96,7 @@ int figure_string_from_json(Arena *arena, const json_t *json, const char **ret) 
 
 /* What is said in words, and not a value: nobody has a page of them printed. */
 static int take_sentence(Arena *arena, const json_t *json, const char **ret) {
-        if (figure_string_from_json(arena, json, ret) < 0)
+        if (take_string(arena, json, ret) < 0)
                 return -EINVAL;
         if (*ret)
                 *ret = text_excerpt(arena, *ret, SENTENCE_BYTES_MAX);
@@ -104,7 +104,7 @@ static int take_sentence(Arena *arena, const json_t *json, const char **ret) {
 }
 
 static int take_needed(Arena *arena, const json_t *json, const char **ret) {
-        return json_is_string(json) ? figure_string_from_json(arena, json, ret) : -EINVAL;
+        return json_is_string(json) ? take_string(arena, json, ret) : -EINVAL;
 }
 
 /* A list of at most MAX, each taken by TAKE. */
@@ -127,7 +127,7 @@ static int take_setting(Arena *arena, const json_t *row, void *ret) {
         return json_array_size(row) == 3 &&
                                take_needed(arena, json_array_get(row, 0), &setting->name) == 0 &&
                                take_needed(arena, json_array_get(row, 1), &setting->value) == 0
-                       ? figure_string_from_json(arena, json_array_get(row, 2), &setting->origin)
+                       ? take_string(arena, json_array_get(row, 2), &setting->origin)
                        : -EINVAL;
 }
 
@@ -141,12 +141,10 @@ static int take_diag(Arena *arena, const json_t *json, void *ret) {
                         &text, "remedy", &remedy) < 0 ||
             !json_is_string(severity) ||
             severity_from_name(json_string_value(severity), &diag.severity) < 0 ||
-            figure_string_from_json(arena, id, &diag.id) < 0 ||
-            figure_string_from_json(arena, file, &diag.file) < 0 ||
+            take_string(arena, id, &diag.id) < 0 || take_string(arena, file, &diag.file) < 0 ||
             figure_count_from_json(line, &number) < 0 || number > INT32_MAX ||
-            figure_string_from_json(arena, key, &diag.key) < 0 ||
-            take_sentence(arena, text, &diag.text) < 0 || !diag.text ||
-            take_sentence(arena, remedy, &diag.remedy) < 0)
+            take_string(arena, key, &diag.key) < 0 || take_sentence(arena, text, &diag.text) < 0 ||
+            !diag.text || take_sentence(arena, remedy, &diag.remedy) < 0)
                 return -EINVAL;
         diag.line = (unsigned) number;
         diags_add(ret, &diag);
@@ -158,8 +156,7 @@ static int take_step(Arena *arena, const json_t *row, void *ret) {
 
         return json_array_size(row) == 3 &&
                                take_needed(arena, json_array_get(row, 0), &step->what) == 0 &&
-                               figure_string_from_json(arena, json_array_get(row, 1),
-                                                       &step->formula) == 0
+                               take_string(arena, json_array_get(row, 1), &step->formula) == 0
                        ? figure_count_from_json(json_array_get(row, 2), &step->bytes)
                        : -EINVAL;
 }
@@ -177,12 +174,12 @@ static int take_gathered(Arena *arena, const json_t *json, Gathered *ret) {
                         &incomplete) < 0 ||
             take_list(arena, settings, SETTINGS_MAX, take_setting, &ret->settings) < 0 ||
             take_list(arena, problems, PROBLEMS_MAX, take_diag, &ret->problems) < 0 ||
-            figure_string_from_json(arena, version, &ret->version) < 0 ||
-            figure_string_from_json(arena, data, &ret->data_directory) < 0 ||
-            figure_string_from_json(arena, config, &ret->config_file) < 0 ||
-            !json_is_boolean(is_read) || figure_string_from_json(arena, user, &ret->user) < 0 ||
+            take_string(arena, version, &ret->version) < 0 ||
+            take_string(arena, data, &ret->data_directory) < 0 ||
+            take_string(arena, config, &ret->config_file) < 0 || !json_is_boolean(is_read) ||
+            take_string(arena, user, &ret->user) < 0 ||
             take_list(arena, options, SETTINGS_MAX, take_setting, &ret->options) < 0 ||
-            figure_string_from_json(arena, program, &ret->program) < 0 ||
+            take_string(arena, program, &ret->program) < 0 ||
             take_sentence(arena, untrusted, &ret->untrusted) < 0 ||
             take_sentence(arena, incomplete, &ret->incomplete) < 0)
                 return -EINVAL;

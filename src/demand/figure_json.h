@@ -9,19 +9,6 @@
 
 #include <jansson.h>
 
-/* One string of it, which is cut where it is too long; NULL stays NULL. What is printable already comes back as
- * it was. 0, or -EINVAL. */
-json_t *figure_string_to_json(Arena *arena, const char *string);
-int figure_string_from_json(Arena *arena, const json_t *json, const char **ret);
-
-/* A number that is not negative. 0, or -EINVAL. */
-static inline int figure_count_from_json(const json_t *json, uint64_t *ret) {
-        if (!json_is_integer(json) || json_integer_value(json) < 0)
-                return -EINVAL;
-        *ret = (uint64_t) json_integer_value(json);
-        return 0;
-}
-
 /* All of one target, which share what was gathered. */
 json_t *figures_to_json(Arena *arena, const Figures *figures);
 

@@ -4,7 +4,6 @@
 #include "base/json.h"
 #include "base/size.h"
 #include "base/text.h"
-#include "demand/figure_json.h"
 
 char *page_counts_format(Arena *arena, const PageCounts *counts) {
         Text text = text_in(arena);

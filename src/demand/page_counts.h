@@ -18,6 +18,14 @@ char *page_counts_value(Arena *arena, const PageCounts *counts);
  * be counted. NULL, or what is wrong with it. */
 const char *page_count_check(const PageCount *count, const Topology *topology);
 
+/* A number that is not negative. 0, or -EINVAL. */
+static inline int figure_count_from_json(const json_t *json, uint64_t *ret) {
+        if (!json_is_integer(json) || json_integer_value(json) < 0)
+                return -EINVAL;
+        *ret = (uint64_t) json_integer_value(json);
+        return 0;
+}
+
 /* [{"pageSizeBytes": 2097152, "pages": 1081}], each size once: the one form in which they are handed on. 0, or -EINVAL
  * where one of them is no figure. */
 json_t *page_counts_to_json(const PageCounts *counts);

@@ -76,26 +76,21 @@ const char *unit_word_take(Arena *arena, const char **string, bool *ret_is_bare)
 
 /* ---- environment ---- */
 
-typedef struct Environment {
-        Arena *arena;
-        Variables variables;
-} Environment;
-
-static Variable *find_variable(const Environment *environment, const char *name) {
-        return VEC_FIND(variable, &environment->variables, text_equals(variable->name, name));
+static Variable *find_variable(const Variables *variables, const char *name) {
+        return VEC_FIND(variable, variables, text_equals(variable->name, name));
 }
 
 /* The last one counts. */
-static void add_variable(Environment *environment, const char *name, const char *value,
+static void add_variable(Arena *arena, Variables *variables, const char *name, const char *value,
                          const char *path, unsigned line) {
-        Variable *variable = find_variable(environment, name);
+        Variable *variable = find_variable(variables, name);
 
         if (!*name || !text_is_utf8(name, strlen(name)) || !text_is_utf8(value, strlen(value)))
                 return;
-        if (!variable && environment->variables.n < VARIABLES_MAX)
-                variable = vec_push(environment->arena, &environment->variables);
+        if (!variable && variables->n < VARIABLES_MAX)
+                variable = vec_push(arena, variables);
         if (variable)
-                *variable = (Variable){name, value, source_origin(environment->arena, path, line)};
+                *variable = (Variable){name, value, source_origin(arena, path, line)};
 }
 
 /* ---- files of the environment ---- */
@@ -150,8 +145,8 @@ static const char *take_value(Arena *arena, Cursor *cursor) {
 }
 
 /* Ends at a NUL, as it does for systemd. */
-static void add_file(Environment *environment, const Sources *sources, const char *path) {
-        SourceText text = source_read(sources, environment->arena, path);
+static void add_file(Arena *arena, Variables *variables, const Sources *sources, const char *path) {
+        SourceText text = source_read(sources, arena, path);
         Cursor cursor = {text.error == 0 ? text.text : "", 1};
 
         for (skip(&cursor, whitespace); *cursor.at; skip(&cursor, whitespace)) {
@@ -162,25 +157,23 @@ static void add_file(Environment *environment, const Sources *sources, const cha
                         cursor.at += strcspn(cursor.at, "\n");
                         continue;
                 }
-                const char *name = text_strip(environment->arena,
-                                              arena_strndup(environment->arena, cursor.at, length));
+                const char *name = text_strip(arena, arena_strndup(arena, cursor.at, length));
 
                 cursor.at += length + 1;
-                add_variable(environment, name, take_value(environment->arena, &cursor), path,
-                             line);
+                add_variable(arena, variables, name, take_value(arena, &cursor), path, line);
         }
 }
 
 /* EnvironmentFile=: an absolute path, perhaps a pattern, "-" before it where it may be missing. */
-static void add_files(Environment *environment, const Sources *sources, const char *path) {
-        Arena *arena = environment->arena;
+static void add_files(Arena *arena, Variables *variables, const Sources *sources,
+                      const char *path) {
         const char *slash = strrchr(path, '/');
 
         path += *path == '-';
         if (*path != '/')
                 return;
         if (!strpbrk(path, "*?[")) {
-                add_file(environment, sources, path);
+                add_file(arena, variables, sources, path);
                 return;
         }
         const char *directory = arena_strdup_to(arena, path, slash);
@@ -189,14 +182,14 @@ static void add_files(Environment *environment, const Sources *sources, const ch
         for (size_t i = 0, n = 0; i < names.n && n < FILES_MAX; i++)
                 if (*names.items[i] != '.' &&
                     fnmatch(slash + 1, names.items[i], FNM_PATHNAME) == 0) {
-                        add_file(environment, sources,
+                        add_file(arena, variables, sources,
                                  arena_printf(arena, "%s/%s", directory, names.items[i]));
                         n++;
                 }
 }
 
-static Environment read_environment(Arena *arena, const UnitFile *unit, const Sources *sources) {
-        Environment environment = {.arena = arena};
+Variables unit_file_variables(Arena *arena, const UnitFile *unit, const Sources *sources) {
+        Variables variables = {};
         UnitAssignments assigned = unit_file_list(arena, unit, "Service", "Environment");
         UnitAssignments files = unit_file_list(arena, unit, "Service", "EnvironmentFile");
 
@@ -209,25 +202,22 @@ static Environment read_environment(Arena *arena, const UnitFile *unit, const So
                         const char *equals = strchr(word, '=');
 
                         if (equals)
-                                add_variable(&environment, arena_strdup_to(arena, word, equals),
-                                             equals + 1, (*assignment)->file, (*assignment)->line);
+                                add_variable(arena, &variables,
+                                             arena_strdup_to(arena, word, equals), equals + 1,
+                                             (*assignment)->file, (*assignment)->line);
                 }
         }
         for (size_t i = 0; i < MIN(files.n, (size_t) FILES_MAX); i++)
-                add_files(&environment, sources, files.items[i]->value);
-        return environment;
-}
-
-Variables unit_file_variables(Arena *arena, const UnitFile *unit, const Sources *sources) {
-        return read_environment(arena, unit, sources).variables;
+                add_files(arena, &variables, sources, files.items[i]->value);
+        return variables;
 }
 
 const char *unit_file_environment(Arena *arena, const UnitFile *unit, const Sources *sources,
                                   const char *variable, const char **ret_origin) {
         if (!unit)
                 return NULL;
-        Environment environment = read_environment(arena, unit, sources);
-        const Variable *found = find_variable(&environment, variable);
+        Variables variables = unit_file_variables(arena, unit, sources);
+        const Variable *found = find_variable(&variables, variable);
 
         if (!found)
                 return NULL;
@@ -239,7 +229,8 @@ const char *unit_file_environment(Arena *arena, const UnitFile *unit, const Sour
 /* ---- command lines ---- */
 
 typedef struct Command {
-        const Environment *environment;
+        Arena *arena;
+        Variables variables;
         SourceNames words;
         size_t bytes;
         bool is_refused;
@@ -250,12 +241,12 @@ static void add_word(Command *command, const char *word) {
         command->is_refused = command->is_refused || command->words.n >= WORDS_MAX ||
                               command->bytes > WORD_BYTES_IN_ALL;
         if (!command->is_refused)
-                *vec_push(command->environment->arena, &command->words) = word;
+                *vec_push(command->arena, &command->words) = word;
 }
 
 /* "${VARIABLE}" anywhere in a word, "$$" for "$". */
 static void add_filled(Command *command, const char *word) {
-        Text text = text_in(command->environment->arena);
+        Text text = text_in(command->arena);
 
         while (*word && text.length <= WORD_BYTES_IN_ALL) {
                 size_t plain = strcspn(word, "$");
@@ -266,7 +257,7 @@ static void add_filled(Command *command, const char *word) {
                 word += plain;
                 if (end) {
                         const Variable *variable = find_variable(
-                                command->environment, arena_strdup_to(text.arena, word + 2, end));
+                                &command->variables, arena_strdup_to(text.arena, word + 2, end));
 
                         text_add(&text, variable ? variable->value : "");
                         word = end + 1;
@@ -281,8 +272,7 @@ static void add_filled(Command *command, const char *word) {
 /* A ";" of its own begins the next command; this is about the first. */
 SourceNames unit_file_command(Arena *arena, const UnitFile *unit, const Sources *sources,
                               const char *command_line) {
-        const Environment environment = read_environment(arena, unit, sources);
-        Command command = {.environment = &environment};
+        Command command = {arena, unit_file_variables(arena, unit, sources)};
         const char *rest = command_line + strspn(command_line, whitespace), *word;
         size_t n_prefixes = strspn(rest, "-@:+!|");
         const char *prefixes = arena_strndup(arena, rest, n_prefixes);
@@ -300,7 +290,7 @@ SourceNames unit_file_command(Arena *arena, const UnitFile *unit, const Sources 
                         add_word(&command, word);
                 else if (*word == '$' && word[1] != '{' && word[1] != '$') {
                         /* As many words as the variable's value has. */
-                        const Variable *variable = find_variable(&environment, word + 1);
+                        const Variable *variable = find_variable(&command.variables, word + 1);
                         const char *value = variable ? variable->value : "", *part;
 
                         command.bytes += strlen(value);

@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "base/text.h"
 #include "engines/finder.h"
-#include "read/unit_file.h"
+#include "engines/postgresql/postgresql_units.h"
 
 #include <errno.h>
 #include <string.h>
-
-#define PATH_CLUSTERS "/etc/postgresql"
 
 static const char *debian_note(const Finder *finder, const char *directory) {
         SourceText start = source_read(finder->sources, finder->arena,
@@ -25,41 +23,29 @@ static const char *debian_note(const Finder *finder, const char *directory) {
         return NULL;
 }
 
-static void find_debian_cluster(Finder *finder, const Engine *engine, const char *version,
-                                const char *cluster) {
-        Arena *arena = finder->arena;
-        const char *directory = arena_printf(arena, PATH_CLUSTERS "/%s/%s", version, cluster);
-
-        if (!source_exists(finder->sources, arena,
-                           arena_printf(arena, "%s/postgresql.conf", directory)))
-                return;
-        finder_add(
-                finder,
-                &(Candidate){
-                        .engine = engine,
-                        .name = arena_printf(arena, "postgresql-%s-%s", version, cluster),
-                        .title = arena_printf(arena, "PostgreSQL %s, cluster %s", version, cluster),
-                        .found = directory,
-                        .target = {.unit = arena_printf(arena, "postgresql@%s-%s.service", version,
-                                                        cluster)},
-                        .note = debian_note(finder, directory),
-                });
-}
-
 static void find_installed(Finder *finder, const Engine *engine) {
-        SourceNames versions = source_list(finder->sources, finder->arena, PATH_CLUSTERS);
-        size_t n = 0;
+        Arena *arena = finder->arena;
+        const PostgresqlClusters clusters = postgresql_clusters(arena, finder->sources);
 
-        VEC_FOREACH(version, &versions) {
-                SourceNames clusters =
-                        source_list(finder->sources, finder->arena,
-                                    arena_printf(finder->arena, PATH_CLUSTERS "/%s", *version));
+        VEC_FOREACH(cluster, &clusters) {
+                const char *directory = arena_printf(arena, POSTGRESQL_CLUSTERS "/%s/%s",
+                                                     cluster->version, cluster->name);
 
-                n += clusters.n;
-                VEC_FOREACH(cluster, &clusters)
-                        find_debian_cluster(finder, engine, *version, *cluster);
+                if (source_exists(finder->sources, arena,
+                                  arena_printf(arena, "%s/postgresql.conf", directory)))
+                        finder_add(finder,
+                                   &(Candidate){
+                                           .engine = engine,
+                                           .name = arena_printf(arena, "postgresql-%s-%s",
+                                                                cluster->version, cluster->name),
+                                           .title = arena_printf(arena, "PostgreSQL %s, cluster %s",
+                                                                 cluster->version, cluster->name),
+                                           .found = directory,
+                                           .target = {.unit = cluster->unit},
+                                           .note = debian_note(finder, directory),
+                                   });
         }
-        finder_looked(finder, PATH_CLUSTERS, n);
+        finder_looked(finder, POSTGRESQL_CLUSTERS, clusters.n);
 }
 
 /* What starts the server, and may start it again by itself. */

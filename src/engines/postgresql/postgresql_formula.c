@@ -9,7 +9,6 @@
 
 #include "engines/postgresql/postgresql_formula.h"
 #include "base/text.h"
-#include "engines/postgresql/postgresql_segment.h"
 
 #include <string.h>
 #include <strings.h>

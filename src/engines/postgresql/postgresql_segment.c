@@ -7,7 +7,7 @@
  * most 16 KiB less than this says, and never more (tests/sizes); beyond 300 server processes of 18 up to half a
  * KiB each, see io_bytes(). */
 
-#include "engines/postgresql/postgresql_segment.h"
+#include "engines/postgresql/postgresql_formula.h"
 
 /* One major version. Bytes for each of what the field is named after. */
 typedef struct Release {
