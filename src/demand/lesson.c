@@ -37,26 +37,18 @@ static bool is_fixed(const Lesson *lesson) {
 LessonUse lesson_use(const Lesson *lesson) {
         const Learned *learned = &lesson->instance->learned;
         CLEANUP(arena_freep) Arena *arena = arena_new();
-        bool is_known = learned->pages.n > 0 || learned->version;
-        bool is_same_version = text_equals(version_of(arena, lesson), learned->version);
-        bool is_same = is_same_version &&
-                       text_equals(settings_of(arena, lesson), learned->settings);
+        Learned now = learned_of(arena, lesson);
 
         if (lesson->wrong)
-                return is_known ? LESSON_KEEP : LESSON_UNKNOWN;
-        if (lesson->unasked && learned->pages.n > 0 && learned->is_exact && is_same &&
+                return learned->pages.n > 0 || learned->version ? LESSON_KEEP : LESSON_UNKNOWN;
+        if (lesson->unasked && learned->pages.n > 0 && learned->is_exact &&
+            text_equals(now.version, learned->version) &&
+            text_equals(now.settings, learned->settings) &&
             (learned->by_rule.n == 0 || are_learned(&lesson->by_rule, &learned->by_rule)))
                 return LESSON_KEEP;
-        return are_learned(&lesson->figures, &learned->pages) &&
-                               are_learned(&lesson->by_rule, &learned->by_rule) &&
-                               lesson->is_exact == learned->is_exact && is_same &&
-                               is_fixed(lesson) == learned->is_fixed &&
-                               lesson->is_of_running >= learned->is_of_running &&
-                               learned_thp(lesson->instance->engine, lesson->version) ==
-                                       learned->thp &&
-                               !learned->is_broken
-                       ? LESSON_SAME
-                       : LESSON_LEARN;
+        /* The same, found out while it ran, is no news. */
+        now.is_of_running = now.is_of_running && learned->is_of_running;
+        return learned_is_kept(lesson->instance, &now) ? LESSON_SAME : LESSON_LEARN;
 }
 
 void lesson_take_larger(Arena *arena, Lesson *lesson) {

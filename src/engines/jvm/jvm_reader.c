@@ -54,18 +54,27 @@ static const char *home_of_program(const Search *search, const char *path) {
                        : NULL;
 }
 
-/* Where the unit does not tell, that of /usr/bin/java, which a script need not start: *RET_IS_SURE is false. */
+/* What the product's scripts are given, or set, for the Java that they start; NULL: nothing that is sure. */
+static const char *home_of_product(const Search *search) {
+        const char *name = search->product->java_variable;
+        const char *home = jvm_script_find(&search->script, name)->value;
+        bool is_sure = *home && !strstr(home, SHELL_UNKNOWN) &&
+                       !VEC_ANY(other, &search->script.conditional, text_equals(other->name, name));
+
+        return is_sure ? home : search->product->java;
+}
+
+/* Where neither unit nor scripts tell, that of /usr/bin/java, which a script need not start: *RET_IS_SURE is false. */
 static const char *find_java_home(const Search *search, bool *ret_is_sure) {
-        const JvmProduct *product = search->product;
         const SourceNames *running = search->target->arguments;
         const SourceNames words = unit_file_start(search->arena, search->unit, search->sources);
-        const char *home = product ? environment(search, product->java_variable, NULL) : NULL;
+        const char *home = search->product ? home_of_product(search) : NULL;
 
         *ret_is_sure = true;
         if (running && running->n > 0 && is_java(running->items[0]) && *running->items[0] == '/')
                 return home_of_program(search, running->items[0]);
-        if (product && (home || product->java))
-                return home ? home : product->java;
+        if (home)
+                return home;
         if (words.n > 0 && *words.items[0] == '/' && is_java(words.items[0]))
                 return home_of_program(search, words.items[0]);
         home = environment(search, "JAVA_HOME", NULL);
@@ -258,10 +267,18 @@ static void read_script(Search *search, const char *path) {
                             NULL);
 }
 
+/* What `before` holds is given to Java before what files have, and so is not there any more for scripts. */
 static void read_scripts(Search *search) {
-        const char *paths = search->product->scripts, *word;
+        const JvmProduct *product = search->product;
+        const char *paths = product->scripts, *word;
         SourceNames names = {};
 
+        search->directory = find_directory(search);
+        if (product->directory_variable && search->directory)
+                jvm_script_set(&search->script,
+                               &(Variable){product->directory_variable, search->directory, NULL});
+        if (product->before)
+                jvm_script_set(&search->script, &(Variable){product->before, "", NULL});
         if (search->program)
                 read_script(search, search->program);
         while (paths && (word = text_next_word(search->arena, &paths, " "))) {
@@ -323,20 +340,6 @@ static void add_heap(Search *search) {
             !VEC_ANY(option, &search->options, text_starts_with(option->text, "-Xmx")))
                 *vec_push(search->arena, &search->options) = (JvmOption){
                         arena_printf(search->arena, "-Xmx%s", heap->value), heap->origin};
-}
-
-/* Where the unit does not say which Java it is, what its scripts set does. */
-static void find_version_in_scripts(Search *search) {
-        const char *name = search->product ? search->product->java_variable : NULL;
-
-        if (!name || search->target->arguments ||
-            settings_find(&search->ret->settings, "server_version"))
-                return;
-        const char *home = jvm_script_find(&search->script, name)->value;
-
-        if (!strstr(home, SHELL_UNKNOWN) &&
-            !VEC_ANY(other, &search->script.conditional, text_equals(other->name, name)))
-                read_version(search, home, true);
 }
 
 /* ---- command lines and variables ---- */
@@ -420,17 +423,10 @@ static const char *add_product(Search *search) {
         const JvmProduct *product = search->product;
         const char *names = product->variables, *name;
 
-        search->directory = find_directory(search);
-        if (product->directory_variable && search->directory)
-                jvm_script_set(&search->script,
-                               &(Variable){product->directory_variable, search->directory, NULL});
-        if (product->before) {
+        if (product->before)
                 add_variable(search, product->before);
-                jvm_script_set(&search->script, &(Variable){product->before, "", NULL});
-        }
         const char *wrong = add_product_files(search);
 
-        read_scripts(search);
         if (!wrong && search->script.is_cut)
                 wrong = arena_printf(search->arena,
                                      "%s: the scripts that it starts set more than is read of any; "
@@ -513,6 +509,8 @@ static const char *gather_jvm(Arena *arena, const EngineTarget *target, const So
                 search.product = start.product;
                 search.program = start.program;
         }
+        if (search.product && !target->arguments)
+                read_scripts(&search);
         bool is_sure;
         const char *home = find_java_home(&search, &is_sure);
 
@@ -521,7 +519,6 @@ static const char *gather_jvm(Arena *arena, const EngineTarget *target, const So
 
         if (wrong)
                 return wrong;
-        find_version_in_scripts(&search);
         jvm_options_settings(arena, &search.options, &ret->settings);
         return check_settings(&search);
 }
