@@ -124,20 +124,12 @@ Learned learned_of(Arena *arena, const Lesson *lesson) {
 }
 
 json_t *learned_to_json(const Learned *learned) {
-        json_t *json = json_pack("{so sb}", "pages", page_counts_to_json(&learned->pages), "exact",
-                                 learned->is_exact);
-
-        if (learned->by_rule.n > 0)
-                json_object_set_new(json, "byRule", page_counts_to_json(&learned->by_rule));
-        if (learned->is_fixed)
-                json_object_set_new(json, "fixed", json_true());
-        if (learned->is_of_running)
-                json_object_set_new(json, "running", json_true());
-        if (learned->version)
-                json_object_set_new(json, "version", json_string(learned->version));
-        if (learned->settings)
-                json_object_set_new(json, "settings", json_string(learned->settings));
-        return json;
+        return json_pack("{so sb so* so* so* ss* ss*}", "pages",
+                         page_counts_to_json(&learned->pages), "exact", learned->is_exact, "byRule",
+                         learned->by_rule.n > 0 ? page_counts_to_json(&learned->by_rule) : NULL,
+                         "fixed", learned->is_fixed ? json_true() : NULL, "running",
+                         learned->is_of_running ? json_true() : NULL, "version", learned->version,
+                         "settings", learned->settings);
 }
 
 uint64_t learned_by_rule(const InstanceConfig *instance, uint64_t page_size_bytes, uint64_t pages) {

@@ -121,3 +121,6 @@ const char *finder_user(const Finder *finder, const RunningProcess *process);
  * container files. */
 void find_in_units(Finder *finder);
 void find_in_quadlets(Finder *finder);
+
+/* The first of NAMES, a list of programs (NULL: none), that ExecStart= of UNIT starts, allocated in ARENA; NULL: none. */
+const char *started_by_unit(Arena *arena, const UnitFile *unit, const char *names);

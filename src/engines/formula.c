@@ -264,8 +264,10 @@ const char *engine_fingerprint(const Engine *engine, Arena *arena, const Setting
 }
 
 int parameter_parse(const Parameter *row, const char *value, uint64_t *ret) {
-        uint64_t number;
-        int r = row->words ? parse_word(value, row->words, &number) : row->parse(value, &number);
+        uint64_t number = 0;
+        int r = row->words   ? parse_word(value, row->words, &number)
+                : row->parse ? row->parse(value, &number)
+                             : 0;
 
         if (r < 0)
                 return r;
@@ -356,11 +358,6 @@ int parse_switch(const char *value, uint64_t *ret) {
         if (r >= 0)
                 *ret = is_on;
         return r;
-}
-
-int parse_as_text(const char *value UNUSED, uint64_t *ret) {
-        *ret = 0;
-        return 0;
 }
 
 int parse_word(const char *value, const char *const *words, uint64_t *ret) {

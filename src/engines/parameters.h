@@ -10,7 +10,8 @@
 /* A setting that its product has. */
 typedef struct Parameter {
         const char *name;
-        /* Gives the value in the parameter's unit; -EINVAL, -ERANGE as in base/size.h. NULL: it is one of `words`. */
+        /* Gives the value in the parameter's unit; -EINVAL, -ERANGE as in base/size.h. NULL: it is one of
+         * `words`, or text that the engine itself reads from the setting. */
         int (*parse)(const char *value, uint64_t *ret);
         const char *expects;      /* the remedy for a wrong value: "write a size such as 12G" */
         uint64_t initial;         /* the product's own default */
@@ -88,9 +89,6 @@ int parse_lettered_bytes(const char *value, uint64_t *ret_bytes);
 
 /* parse_boolean() as a number. */
 int parse_switch(const char *value, uint64_t *ret);
-
-/* Takes what the engine itself reads from the setting. */
-int parse_as_text(const char *value, uint64_t *ret);
 
 /* The index of VALUE among WORDS, up to NULL, in any case. */
 int parse_word(const char *value, const char *const *words, uint64_t *ret);

@@ -142,6 +142,21 @@ static void end_size_phrase(Reader *reader) {
 
 /* ---- sizes ---- */
 
+int kernel_number_parse(const char *string, uint64_t *ret, const char **ret_rest) {
+        const char *rest;
+        Number number;
+        int r = parse_number(string, &number, &rest);
+
+        if (r < 0)
+                return r;
+        if (number.real != 0)
+                return -ERANGE;
+        *ret = number.whole;
+        if (ret_rest)
+                *ret_rest = rest;
+        return 0;
+}
+
 /* memparse(): a number and a suffix, whatever follows. 0 for what is none. */
 static uint64_t parse_memory(const char *value) {
         static const char suffixes[] = "KMGTPE";

@@ -2,6 +2,7 @@
 #include "engines/jvm/jvm_products.h"
 
 #include "base/text.h"
+#include "engines/finder.h"
 
 #include <string.h>
 
@@ -88,7 +89,8 @@ static const char *find_program(Arena *arena, const UnitFile *unit, const Source
         return NULL;
 }
 
-const JvmProduct *jvm_product_of_names(const char *unit, const char *program) {
+/* Without a look at the product's own files; NULL: none. */
+static const JvmProduct *product_of_names(const char *unit, const char *program) {
         return ARRAY_FIND(product, products, ARRAY_LEN(products),
                           text_has_word(product->programs, program) ||
                                   (product->unit && text_starts_with(unit, product->unit)));
@@ -128,3 +130,42 @@ Reads jvm_variable_reads(const char *name) {
                        ? READS_WORD
                        : READS_NOT;
 }
+
+/* ---- on a host that nobody has described ---- */
+
+/* What runs with large pages; its unit's files may tell why. */
+static void find_running(Finder *finder, const Engine *engine) {
+        VEC_FOREACH(process, finder->processes) {
+                const char *service = finder_service(process);
+                const char *found = arena_printf(finder->arena, "process %" PRIu64, process->pid);
+
+                if (!source_names_have(&process->arguments, "-XX:+UseLargePages"))
+                        continue;
+                if (!service && !finder->is_elsewhere)
+                        finder_pass(finder, arena_printf(finder->arena, "%s (java)", found),
+                                    "no unit starts it");
+                else
+                        finder_add(finder,
+                                   &(Candidate){
+                                           .engine = engine,
+                                           .name = service ? finder_stem(finder, service) : "java",
+                                           .title = "Java with large pages",
+                                           .found = found,
+                                           .target = {.unit = service,
+                                                      .user = finder_user(finder, process)},
+                                           .process = process,
+                                   });
+        }
+}
+
+/* Any program may be written in Java: who is none of the products is named only if it takes huge pages. */
+static void describe(Finder *finder UNUSED, Candidate *candidate, const UnitFile *unit,
+                     const char *program) {
+        const JvmProduct *product = product_of_names(unit->name, program);
+
+        if (product)
+                candidate->title = product->title;
+        candidate->is_guess = candidate->is_guess || !product || text_equals(program, "startup.sh");
+}
+
+const EngineFinder finder_jvm = {.find_running = find_running, .describe = describe};

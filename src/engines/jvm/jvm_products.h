@@ -31,9 +31,6 @@ typedef struct JvmStart {
         const char *program;       /* the script, absolute; NULL: not known */
 } JvmStart;
 
-/* By the name of a unit and of the program that it starts, without a look at the product's own files; NULL: none. */
-const JvmProduct *jvm_product_of_names(const char *unit, const char *program);
-
 JvmStart jvm_start_of_unit(Arena *arena, const UnitFile *unit, const Sources *sources);
 
 /* What is read of a variable of this name, of any product's. */

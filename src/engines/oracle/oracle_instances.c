@@ -2,7 +2,7 @@
 #include "engines/oracle/oracle_instances.h"
 
 #include "base/text.h"
-#include "engines/started.h"
+#include "engines/finder.h"
 
 #include <string.h>
 

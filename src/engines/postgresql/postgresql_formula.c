@@ -184,7 +184,7 @@ static const Parameter parameters[] = {
                                     expects_blocks, .since = 17},
         [TRANSACTION_BUFFERS] = {"transaction_buffers", postgresql_parse_blocks, expects_blocks,
                                  .since = 17},
-        [SHARED_PRELOAD_LIBRARIES] = {"shared_preload_libraries", parse_as_text,
+        [SHARED_PRELOAD_LIBRARIES] = {"shared_preload_libraries", NULL,
                                       "write names with commas between"},
         [PG_STAT_STATEMENTS_MAX] = {"pg_stat_statements.max", parse_count, expects_count,
                                     .initial = 5000},

@@ -266,10 +266,8 @@ static void find_io(RuleRun *run, const RuleInstance *instance) {
         const char *version = instance->gathered ? instance->gathered->version : NULL;
         uint64_t major = 0;
 
-        if (!version ||
-            parse_u64(arena_strndup(run->arena, version, strspn(version, "0123456789")), &major) <
-                    0 ||
-            major < 18 || instance->config->memory_kind == MEMORY_AUTO)
+        if (!version || parse_major_version(version, &major) < 0 || major < 18 ||
+            instance->config->memory_kind == MEMORY_AUTO)
                 return;
         for (size_t i = 0; i < ARRAY_LEN(names); i++) {
                 const Setting *setting = rule_setting(instance, names[i]);

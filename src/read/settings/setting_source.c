@@ -156,17 +156,26 @@ static void add_sysctl(const SettingSearch *search, const char *key, const char 
                  arena_printf(search->arena, PATH_PROC_SYS "%s", path + strspn(path, "/")));
 }
 
-/* "-key" without a value takes the key out: an entry without a value, until all is read. */
-static void search_sysctl_line(SettingSearch *search, char *line) {
-        char *text = text_strip(search->arena, line), *value = strchr(text, '=');
-        bool has_dash = *text == '-';
+/* "KEY = VALUE", also of sysfs.conf. "-key" without a value takes a key of sysctl.d out: an entry without a value, until all
+ * is read. */
+static void search_assignment(SettingSearch *search, char *line) {
+        bool is_sysctl = search->file->source == SETTING_SOURCE_SYSCTL;
+        char *key = text_strip(search->arena, line), *value = strchr(key, '=');
+        bool has_dash = is_sysctl && *key == '-';
 
-        if (!*text || *text == '#' || *text == ';' || (!value && !has_dash))
+        if (!*key || *key == '#' || *key == ';' || (!value && !has_dash))
                 return;
         if (value)
                 *value++ = '\0';
-        add_sysctl(search, text_strip(search->arena, text + has_dash),
-                   value ? text_strip(search->arena, value) : NULL);
+        key = text_strip(search->arena, key + has_dash);
+        value = value ? text_strip(search->arena, value) : NULL;
+        if (is_sysctl) {
+                add_sysctl(search, key, value);
+                return;
+        }
+        const char *path = arena_printf(search->arena, PATH_SYS "/%s", key);
+
+        add_path(search, path, value, path);
 }
 
 /* ---- the kernel command line ---- */
@@ -235,21 +244,6 @@ static void search_tmpfiles_line(SettingSearch *search, char *line) {
         search->is_appending = *type == 'w' && strchr(type, '+');
         add_path(search, path, value, path);
         search->is_appending = false;
-}
-
-/* ---- sysfs.conf ---- */
-
-/* "kernel/mm/hugepages/hugepages-2048kB/nr_hugepages = 512" */
-static void search_sysfs_line(SettingSearch *search, char *line) {
-        char *text = text_strip(search->arena, line), *value = strchr(text, '=');
-
-        if (!value || *text == '#')
-                return;
-        *value++ = '\0';
-        const char *path =
-                arena_printf(search->arena, PATH_SYS "/%s", text_strip(search->arena, text));
-
-        add_path(search, path, text_strip(search->arena, value), path);
 }
 
 /* ---- tuned ---- */
@@ -497,23 +491,21 @@ void setting_sources_add_file(SettingSources *entries, const SettingSourceFile *
         switch (file->source) {
         case SETTING_SOURCE_KERNEL_COMMAND_LINE:
                 take_kernel_line(&search, arena_strndup(arena, file->text, file->size));
-                break;
+                return;
         case SETTING_SOURCE_SYSCTL:
-                search_lines(&search, search_sysctl_line);
-                break;
+                search_lines(&search, search_assignment);
+                return;
         case SETTING_SOURCE_TMPFILES:
                 search_lines(&search, search_tmpfiles_line);
-                break;
+                return;
         case SETTING_SOURCE_TUNED:
                 search_tuned(&search);
-                search_mentions(&search);
                 break;
         case SETTING_SOURCE_SYSFS:
-                search_lines(&search, search_sysfs_line);
-                search_mentions(&search);
+                search_lines(&search, search_assignment);
                 break;
         case SETTING_SOURCE_SCRIPT:
-                search_mentions(&search);
                 break;
         }
+        search_mentions(&search);
 }
