@@ -85,7 +85,8 @@ static const char *find_owner(const Root *root, Arena *arena, const Engine *engi
 
         *ret_is_guess = false;
         if (!user && target->unit)
-                user = unit_file_user(arena, &sources.sources, target->unit);
+                user = unit_file_value(unit_file_read(arena, &sources.sources, target->unit),
+                                       "Service", "User");
         if (user) {
                 wrong = owner_find_user(arena, user, ret);
         } else if (!(target->config_file && !owner_of_path(arena, target->config_file, ret) &&

@@ -382,10 +382,6 @@ UnitFile *unit_file_read(Arena *arena, const Sources *sources, const char *name)
 
 /* ---- keys ---- */
 
-const char *unit_file_user(Arena *arena, const Sources *sources, const char *name) {
-        return unit_file_value(unit_file_read(arena, sources, name), "Service", "User");
-}
-
 UnitAssignments unit_file_list(Arena *arena, const UnitFile *unit, const char *section,
                                const char *key) {
         UnitAssignments list = {};

@@ -35,9 +35,6 @@ UnitFile *unit_file_read(Arena *arena, const Sources *sources, const char *name)
 const UnitAssignment *unit_file_find(const UnitFile *unit, const char *section, const char *key);
 const char *unit_file_value(const UnitFile *unit, const char *section, const char *key);
 
-/* User= of the service NAME; NULL: it has none. */
-const char *unit_file_user(Arena *arena, const Sources *sources, const char *name);
-
 /* All values of a key that adds up (ExecStart=, Environment=), after the last empty one. */
 typedef VEC(const UnitAssignment *) UnitAssignments;
 UnitAssignments unit_file_list(Arena *arena, const UnitFile *unit, const char *section,

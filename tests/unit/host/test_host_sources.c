@@ -10,7 +10,8 @@
 #define ETC "/etc/systemd/system/"
 
 static const char *user_of(const Tree *tree, const HostSources *sources, const char *unit) {
-        return unit_file_user(tree->arena, &sources->sources, unit);
+        return unit_file_value(unit_file_read(tree->arena, &sources->sources, unit), "Service",
+                               "User");
 }
 
 /* Directories of units are listed once, and no name is tried in them that was not there then. */
