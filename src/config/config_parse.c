@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "config/config_parse.h"
+#include "config/config.h"
 
 #include "base/index.h"
 #include "base/size.h"

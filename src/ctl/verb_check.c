@@ -3,7 +3,7 @@
  * hugeplan-rules(7), as it will be once the plan is applied; with files only these. Changes nothing. */
 #include "base/text.h"
 #include "check/host_after.h"
-#include "config/config_parse.h"
+#include "config/config.h"
 #include "ctl/observe/observe.h"
 #include "ctl/verbs.h"
 #include "host/config_dirs.h"

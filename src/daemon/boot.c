@@ -16,35 +16,41 @@
 static const uint64_t count_limit_usec = 15 * USEC_PER_SEC;
 static const uint64_t query_limit_usec = 10 * USEC_PER_SEC;
 
-typedef struct BootTask {
+typedef struct BootTask BootTask;
+typedef int (*BootStep)(const Root *root, Arena *arena, BootGuard *guard, BootTask *task);
+
+struct BootTask {
+        BootStep step;
         const char *boot_id;
         const Ledger *ledger; /* what this boot has reserved */
         bool was_counted;     /* by a daemon before this one */
         bool is_good, is_proof;
         int proven_error; /* of storing what is proven */
-} BootTask;
+};
 
-/* STORE is told of this boot as it is now, and DONE of what STORE has made of it: both get the BootTask. */
-static void do_task(Boot *boot, DiskTask store, DiskDone done) {
+static int run_task(const Root *root, Arena *arena, void *argument) {
+        BootTask *task = argument;
+        BootGuard *guard;
+        int r = boot_guard_try_load(root, arena, &guard);
+
+        return r < 0 ? r : task->step(root, arena, guard, task);
+}
+
+/* STEP is told of this boot as it is now, and DONE of what STEP has made of it: both get the BootTask. */
+static void do_task(Boot *boot, BootStep step, DiskDone done) {
         Arena *arena = arena_new();
         BootTask *task = ARENA_NEW(arena, BootTask);
         Ledger *ledger = ledger_copy(arena, keeper_look(boot->keeper)->ledger);
 
         if (!boot->is_planned)
                 ledger->guard = LEDGER_GUARD_UNDECIDED;
-        *task = (BootTask){.boot_id = ledger->boot_id, .ledger = ledger};
-        disk_do(boot->disk, arena, store, task, done, boot);
+        *task = (BootTask){.step = step, .boot_id = ledger->boot_id, .ledger = ledger};
+        disk_do(boot->disk, arena, run_task, task, done, boot);
 }
 
 /* ---- whether it is good ---- */
 
-static int store_good(const Root *root, Arena *arena, void *argument) {
-        BootTask *task = argument;
-        BootGuard *guard;
-        int r = boot_guard_try_load(root, arena, &guard);
-
-        if (r < 0)
-                return r;
+static int store_good(const Root *root, Arena *arena, BootGuard *guard, BootTask *task) {
         task->is_proof = boot_guard_succeed(arena, guard, task->ledger);
         if (task->is_proof && guard->failed_boots == 0)
                 task->proven_error = boot_proven_save(root, guard);
@@ -129,13 +135,7 @@ void boot_note_caller(Boot *boot, pid_t pid) {
 
 /* ---- counting ---- */
 
-static int store_count(const Root *root, Arena *arena, void *argument) {
-        BootTask *task = argument;
-        BootGuard *guard;
-        int r = boot_guard_try_load(root, arena, &guard);
-
-        if (r < 0)
-                return r;
+static int store_count(const Root *root, Arena *arena, BootGuard *guard, BootTask *task) {
         task->was_counted = text_equals(guard->boot_id, task->boot_id);
         task->is_good = task->was_counted && guard->failed_boots == 0;
         boot_guard_begin(arena, guard, task->boot_id);
@@ -200,13 +200,7 @@ bool boot_holds_round(Boot *boot) {
 
 /* ---- a reload ---- */
 
-static int store_open(const Root *root, Arena *arena, void *argument) {
-        BootTask *task = argument;
-        BootGuard *guard;
-        int r = boot_guard_try_load(root, arena, &guard);
-
-        if (r < 0)
-                return r;
+static int store_open(const Root *root, Arena *arena, BootGuard *guard, BootTask *task) {
         task->is_proof = boot_guard_open(guard);
         return task->is_proof ? boot_count_save(root, arena, guard) : 0;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "host/config_load.h"
 
-#include "config/config_parse.h"
+#include "config/config.h"
 #include "config/instance_limits.h"
 #include "host/config_dirs.h"
 #include "host/host_sources.h"

@@ -43,14 +43,20 @@ void proof_add_problems(const Proof *proof, Severity severity, Diags *problems) 
                            "%s: %s", name, deviation->text);
 }
 
-static const char *const names[] = {
-        [OUTCOME_UNKNOWN] = "unknown",   [OUTCOME_NOT_STARTED] = "not-started",
-        [OUTCOME_STARTING] = "starting", [OUTCOME_IN_USE] = "in-use",
-        [OUTCOME_IDLE] = "idle",         [OUTCOME_FELL_BACK] = "fell-back",
+/* For programs, and for people. */
+static const struct {
+        const char *name, *word;
+} outcomes[] = {
+        [OUTCOME_UNKNOWN] = {"unknown", "not known"},
+        [OUTCOME_NOT_STARTED] = {"not-started", "not started"},
+        [OUTCOME_STARTING] = {"starting", "starting"},
+        [OUTCOME_IN_USE] = {"in-use", "in use"},
+        [OUTCOME_IDLE] = {"idle", "idle"},
+        [OUTCOME_FELL_BACK] = {"fell-back", "fell back"},
 };
 
 const char *outcome_name(Outcome outcome) {
-        return names[outcome];
+        return outcomes[outcome].name;
 }
 
 const char *fall_cause_name(FallCause cause) {
@@ -61,16 +67,10 @@ const char *fall_cause_name(FallCause cause) {
 }
 
 char *proof_word(Arena *arena, const Proof *proof) {
-        static const char *const words[] = {
-                [OUTCOME_UNKNOWN] = "not known", [OUTCOME_NOT_STARTED] = "not started",
-                [OUTCOME_STARTING] = "starting", [OUTCOME_IN_USE] = "in use",
-                [OUTCOME_IDLE] = "idle",         [OUTCOME_FELL_BACK] = "fell back",
-        };
-
         return proof->outcome == OUTCOME_IDLE
                        ? arena_printf(arena, "idle %s",
                                       proof_format_age(arena, proof->look->age_usec))
-                       : arena_strdup(arena, words[proof->outcome]);
+                       : arena_strdup(arena, outcomes[proof->outcome].word);
 }
 
 char *proof_format_age(Arena *arena, uint64_t age_usec) {

@@ -17,7 +17,6 @@
  * said is UTF-8; the keeper is asked for nothing but what there is; and when all have gone nothing is left. */
 
 #include "base/size.h"
-#include "daemon/clients/belief.h"
 #include "daemon/clients/client.h"
 #include "daemon/clients/clients.h"
 #include "fuzz/fuzz.h"

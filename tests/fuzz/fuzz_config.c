@@ -4,7 +4,7 @@
  * 0x1E begins another file, 0x1F one that extends the file before. */
 
 #include "base/size.h"
-#include "config/config_parse.h"
+#include "config/config.h"
 #include "fuzz/fuzz.h"
 #include "model/name_check.h"
 #include "plan/thp_plan.h"

@@ -2,7 +2,7 @@
 #include "support/testing.h"
 
 #include "base/size.h"
-#include "config/config_parse.h"
+#include "config/config.h"
 #include "model/name_check.h"
 
 int testing_setup(void **state) {

@@ -3,7 +3,7 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "check/migrate/import.h"
-#include "config/config_parse.h"
+#include "config/config.h"
 #include "ctl/verbs.h"
 #include "host/config_dirs.h"
 #include "host/host_sources.h"

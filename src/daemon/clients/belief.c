@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "daemon/clients/belief.h"
+#include "daemon/clients/client.h"
 
 #include "base/text.h"
 #include "demand/learned_json.h"

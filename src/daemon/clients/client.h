@@ -5,6 +5,7 @@
 
 #include "daemon/manager.h"
 #include "ipc/varlink_server.h"
+#include "units/loaded_unit.h"
 
 /* A client that waits for an answer: a gate, a reload, or one that wants every change. */
 struct Client {
@@ -25,7 +26,7 @@ struct Client {
         bool may_try;            /* a round may be run for this gate */
         bool is_restart;         /* its database starts again, and its unit need not */
         json_t *learned;         /* what a gate says that its database takes; NULL: nothing */
-        bool is_believed;        /* that is yet to count (belief.h): */
+        bool is_believed;        /* that is yet to count (see below): */
         const Learned *believed; /* NULL: what stands in the instance's file */
         const char *unit;        /* of which systemd is asked; NULL: who calls is not in it */
         UnitQuery *query;        /* under way */
@@ -54,3 +55,37 @@ void client_refuse_name(VarlinkCall *call, const char *instance);
 
 /* Ends all clients without an answer, when the daemon stops. */
 void clients_drop(Manager *manager);
+
+/* ---- gates: clients who wait until their instance's pages stand (gates.c) ---- */
+
+/* The method Wait. */
+void gate_wait(VarlinkCall *call, json_t *parameters, void *userdata);
+/* Before the first of those is tried who are tried in one go, for each of them. */
+void gate_begin(Client *client);
+/* Units have been read anew: who starts is asked of systemd again, with the policy that it starts with now. */
+void gates_ask_again(Manager *manager);
+/* Looks whether the gate can be answered; else it waits on. True: a round is wanted for it. CLIENT may be gone then. */
+bool gate_try(Client *client, GateView *view);
+/* After the last, for those who are answered; ends the client. Whether it starts. */
+bool gate_answer(Client *client);
+
+/* ---- beliefs (belief.c) ---- */
+
+/* What is said of how much a database takes, and who is believed: of a unit that starts, the process that systemd has
+ * as its control or main process, once for each start; of a database that starts again within its unit, a process of
+ * that unit and of its user, at most every ten seconds; and root. Everybody else waits like anybody, and what he says
+ * counts for nothing. */
+
+/* CLIENT is a gate, and UNIT, where it starts or runs, what systemd says of it (NULL: of its group there is no more than
+ * that it starts): what CLIENT has said counts from beliefs_adopt() on, or is told to be ignored. */
+void belief_take(Client *client, const LoadedUnit *unit);
+
+/* What clients were believed since the last time counts from now on, and a round is run where that takes one, so that
+ * clients may be gone then. It is kept, by the files of the configuration, at which one look is for all of them. */
+void beliefs_adopt(Manager *manager);
+
+/* Somebody has said it who does not start. */
+void belief_ignore(const Client *client, const char *why);
+
+/* The method Learn. */
+void belief_learn(VarlinkCall *call, json_t *parameters, void *userdata);

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "daemon/clients/clients.h"
 
-#include "daemon/clients/belief.h"
-#include "daemon/clients/gates.h"
+#include "daemon/clients/client.h"
 #include "ipc/manager_interface.h"
 #include "model/names.h"
 #include "render/status_json.h"

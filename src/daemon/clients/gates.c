@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Gates: the method Wait. Who starts is asked of systemd; what is answered the keeper decides. */
-#include "daemon/clients/gates.h"
+#include "daemon/clients/client.h"
 
 #include "base/text.h"
-#include "daemon/clients/belief.h"
 #include "host/unit_cgroup.h"
 #include "ipc/manager_interface.h"
 #include "model/reason.h"

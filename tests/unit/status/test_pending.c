@@ -2,7 +2,7 @@
 
 /* What the files have in store beside the plan that runs. */
 
-#include "config/config_parse.h"
+#include "config/config.h"
 #include "status/pending.h"
 #include "support/testing.h"
 
