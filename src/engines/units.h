@@ -23,11 +23,11 @@ typedef struct EngineTarget {
 /* All members may be NULL. */
 typedef struct EngineUnits {
         /* The units of servers that exist, also where only their template has a file. */
-        void (*add)(Arena *arena, const Sources *sources, SourceNames *units);
+        void (*add)(const Engine *engine, Arena *arena, const Sources *sources, SourceNames *units);
         /* Why the server that TARGET's unit starts does not exist, as a sentence; NULL: it does, or that
          * is not known. HAS_DISKS: its data's file systems are mounted by now. */
-        const char *(*find_absent)(Arena *arena, const EngineTarget *target, const Sources *sources,
-                                   bool has_disks);
+        const char *(*find_absent)(const Engine *engine, Arena *arena, const EngineTarget *target,
+                                   const Sources *sources, bool has_disks);
 } EngineUnits;
 
 /* Never NULL. */

@@ -45,7 +45,7 @@ static bool is_server(Arena *arena, const Sources *sources, const Engine *engine
         if (!engine->programs)
                 return file->fragment_path && !file->is_masked;
         return !file->is_masked && unit_match_is_server(arena, engine, &lines) &&
-               (!units->find_absent || !units->find_absent(arena, &target, sources, false));
+               (!units->find_absent || !units->find_absent(engine, arena, &target, sources, false));
 }
 
 static const char *find_nearest(Arena *arena, const Sources *sources, const Config *config,
@@ -58,7 +58,7 @@ static const char *find_nearest(Arena *arena, const Sources *sources, const Conf
         size_t least = engine->programs ? SIZE_MAX : SLIP_MAX + 1;
 
         if (engine_units(engine)->add)
-                engine_units(engine)->add(arena, sources, &names);
+                engine_units(engine)->add(engine, arena, sources, &names);
         while ((pattern = text_next_word(arena, &patterns, " "))) {
                 SourceNames found = unit_file_names(arena, sources, pattern);
 
@@ -87,7 +87,9 @@ static const char *find_absent(Arena *arena, const Sources *sources,
         const EngineUnits *units = engine_units(instance->engine);
         const EngineTarget target = figures_target(instance, NULL);
 
-        return units->find_absent ? units->find_absent(arena, &target, sources, true) : NULL;
+        return units->find_absent
+                       ? units->find_absent(instance->engine, arena, &target, sources, true)
+                       : NULL;
 }
 
 UnitSearch unit_search(const Sources *sources) {

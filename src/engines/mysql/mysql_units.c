@@ -248,9 +248,14 @@ static const char *suffix_of(const MysqlProduct *product, const char *group) {
         return NULL;
 }
 
+static const MysqlProduct *product_of(const Engine *engine) {
+        return text_equals(engine->name, "mysql") ? &mysql_product_mysql : &mysql_product_mariadb;
+}
+
 /* Those of the template for which option files have groups. */
-static void add_units(Arena *arena, const MysqlProduct *product, const Sources *sources,
+static void add_units(const Engine *engine, Arena *arena, const Sources *sources,
                       SourceNames *units) {
+        const MysqlProduct *product = product_of(engine);
         const EngineTarget target = {};
         MysqlStart start = mysql_start_read(arena, product, &target, sources);
 
@@ -279,8 +284,9 @@ static bool has_group(const MysqlStart *start) {
 }
 
 /* A server with a group of its own that no option file has, or with an option file that is not there. */
-static const char *find_absent(Arena *arena, const MysqlProduct *product,
-                               const EngineTarget *target, const Sources *sources) {
+static const char *find_absent(const Engine *engine, Arena *arena, const EngineTarget *target,
+                               const Sources *sources, bool has_disks UNUSED) {
+        const MysqlProduct *product = product_of(engine);
         MysqlStart start = mysql_start_read(arena, product, target, sources);
         const char *only = argument(&start, "defaults-file");
 
@@ -296,24 +302,6 @@ static const char *find_absent(Arena *arena, const MysqlProduct *product,
                 target->unit, product->group, start.group_suffix);
 }
 
-static void add_mariadb(Arena *arena, const Sources *sources, SourceNames *units) {
-        add_units(arena, &mysql_product_mariadb, sources, units);
-}
+const EngineUnits units_mariadb = {.add = add_units, .find_absent = find_absent};
 
-static const char *find_absent_mariadb(Arena *arena, const EngineTarget *target,
-                                       const Sources *sources, bool has_disks UNUSED) {
-        return find_absent(arena, &mysql_product_mariadb, target, sources);
-}
-
-const EngineUnits units_mariadb = {.add = add_mariadb, .find_absent = find_absent_mariadb};
-
-static void add_mysql(Arena *arena, const Sources *sources, SourceNames *units) {
-        add_units(arena, &mysql_product_mysql, sources, units);
-}
-
-static const char *find_absent_mysql(Arena *arena, const EngineTarget *target,
-                                     const Sources *sources, bool has_disks UNUSED) {
-        return find_absent(arena, &mysql_product_mysql, target, sources);
-}
-
-const EngineUnits units_mysql = {.add = add_mysql, .find_absent = find_absent_mysql};
+const EngineUnits units_mysql = {.add = add_units, .find_absent = find_absent};

@@ -163,26 +163,22 @@ static size_t string_length(const char *at, const char *end) {
         return 0;
 }
 
+static bool is_name_character(char c) {
+        return is_letter(c) || text_is_digit(c);
+}
+
+/* It begins with a letter. */
 static Token take_word(File *file) {
         Token token = {TOKEN_VALUE, file->at, span(file->at, file->end, is_word_character)};
-        size_t first = span(token.start, file->end, is_letter);
+        const char *end = token.start + token.length;
+        const char *point = token.start + span(token.start, end, is_name_character);
 
-        while (first < token.length &&
-               (is_letter(token.start[first]) || text_is_digit(token.start[first])))
-                first++;
-        if (first == token.length)
+        if (point == end)
                 token.kind = TOKEN_NAME;
-        else if (token.start[first] == '.') {
-                const char *second = token.start + first + 1, *end = token.start + token.length;
-
-                if (second < end && is_letter(*second)) {
-                        while (second < end && (is_letter(*second) || text_is_digit(*second)))
-                                second++;
-                        if (second == end)
-                                token.kind = TOKEN_QUALIFIED_NAME;
-                }
-        }
-        file->at += token.length;
+        else if (*point == '.' && point + 1 < end && is_letter(point[1]) &&
+                 point + 1 + span(point + 1, end, is_name_character) == end)
+                token.kind = TOKEN_QUALIFIED_NAME;
+        file->at = end;
         return token;
 }
 

@@ -387,7 +387,8 @@ PostgresqlClusters postgresql_clusters(Arena *arena, const Sources *sources) {
         return found;
 }
 
-static void add_postgresql(Arena *arena, const Sources *sources, SourceNames *units) {
+static void add_postgresql(const Engine *engine UNUSED, Arena *arena, const Sources *sources,
+                           SourceNames *units) {
         const PostgresqlClusters clusters = postgresql_clusters(arena, sources);
 
         VEC_FOREACH(cluster, &clusters)
@@ -427,8 +428,9 @@ static const char *find_absent_cluster(Arena *arena, const char *unit, const Sou
 }
 
 /* Patroni makes what is not there: a copy of its leader's. */
-static const char *find_absent_postgresql(Arena *arena, const EngineTarget *target,
-                                          const Sources *sources, bool has_disks) {
+static const char *find_absent_postgresql(const Engine *engine UNUSED, Arena *arena,
+                                          const EngineTarget *target, const Sources *sources,
+                                          bool has_disks) {
         PostgresqlStart start = {};
 
         if (postgresql_start_read(arena, target, sources, wants_nothing, &start) || !start.unit ||
