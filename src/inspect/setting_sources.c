@@ -139,13 +139,12 @@ static int compare_candidates(const void *a, const void *b) {
         return strcmp(((const Candidate *) a)->name, ((const Candidate *) b)->name);
 }
 
+/* NULL where it cannot be read. */
 static const char *read_file(const Search *search, const char *path, size_t *ret_size) {
         char *text;
+        int r = root_read_file(search->root, search->arena, path, FILE_BYTES_MAX, &text, ret_size);
 
-        return root_read_file(search->root, search->arena, path, FILE_BYTES_MAX, &text, ret_size) <
-                               0
-                       ? NULL
-                       : text;
+        return r < 0 ? NULL : text;
 }
 
 static void add_file(Search *search, SettingSourceSource source, const char *path) {

@@ -191,15 +191,19 @@ static void read_limits(Looker *looker) {
 /* ---- its control group ---- */
 
 static void read_charges(Looker *looker) {
+        const char *hierarchy = unit_cgroup_hierarchy(looker->root);
+        /* Only there anything is counted. */
+        const char *group = hierarchy && text_starts_with(looker->group, hierarchy) ? looker->group
+                                                                                    : NULL;
         uint64_t bytes;
 
-        looker->charges = page_charges_read(looker->root, looker->arena, looker->topology,
-                                            looker->group, looker->unit);
+        looker->charges = page_charges_read(looker->root, looker->arena, looker->topology, group,
+                                            looker->unit);
         VEC_FOREACH(charge, &looker->charges) {
                 uint64_t size_bytes = charge->page_size_bytes;
 
                 if (root_read_u64(looker->root,
-                                  hugetlb_limit_path(looker->arena, looker->group, size_bytes),
+                                  hugetlb_limit_path(looker->arena, group, size_bytes),
                                   &bytes) == 0 &&
                     hugetlb_limit_is_limit(bytes))
                         *vec_push(looker->arena, &looker->look.limits) =
