@@ -80,6 +80,7 @@ typedef struct Search {
         SourceNames profiles; /* files of tuned that were read */
         Index *seen;          /* files that were looked at for mentions */
         size_t n_files;
+        bool is_merged; /* /lib is a link */
 } Search;
 
 /* A file that counts: the first of its name. */
@@ -120,14 +121,13 @@ static void expand(Search *search, const char *pattern, size_t prefix, Index *na
 
 /* PATTERN: an absolute one, or one below each prefix. */
 static Candidates find_files(Search *search, const char *pattern) {
-        bool is_merged = source_link(search->sources, search->arena, "/lib") != NULL;
         Index *names = index_new(search->arena);
         Candidates found = {};
 
         if (*pattern == '/')
                 expand(search, pattern, 0, names, &found);
         else
-                ARRAY_FOREACH(prefix, prefixes, ARRAY_LEN(prefixes) - is_merged)
+                ARRAY_FOREACH(prefix, prefixes, ARRAY_LEN(prefixes) - search->is_merged)
                         expand(search, arena_printf(search->arena, "%s%s", *prefix, pattern),
                                strlen(*prefix), names, &found);
         return found;
@@ -345,6 +345,7 @@ SettingSources *setting_sources_find(const Root *root, Arena *arena, const Topol
                 .sources = &sources.sources,
                 .entries = setting_sources_new(arena, topology),
                 .seen = index_new(search_arena),
+                .is_merged = source_link(&sources.sources, search_arena, "/lib") != NULL,
         };
 
         find_in_command_line(&search);
