@@ -9,9 +9,11 @@ from pathlib import Path
 from databases import LIAR, LIAR_TEXT, check_postgresql, drop_in, installed_postgresql, postgresql
 from guestlib import (
     MIB,
+    active_since,
     check,
     check_equal,
     instance,
+    journal,
     messages,
     output,
     pools,
@@ -30,7 +32,6 @@ from scenario import Boot, Node, Scenario
 
 LEARNED = CONFIG / "20-pg-main.conf.d/90-learned.conf"
 KEPT = "hugeplan.service"  # which tells what was learned
-SEEN = CONFIG / "20-pg-main.conf.d/90-learned.conf"
 FIRST, RAISED = 192, 384  # MiB of shared_buffers
 
 FILES = {
@@ -163,19 +164,29 @@ def says_what_he_likes() -> None:
     counters_agree(pages, "from a session of his own")
 
 
+def was_seen_and_written() -> bool:
+    """Whether the daemon has counted what the one that runs has mapped, and its file is written by that."""
+    since = active_since(postgresql())
+    told_at = [int(entry["__REALTIME_TIMESTAMP"]) / 1e6 for entry in journal("-u", "hugeplan.service")
+               if "pg-main: seen: " in str(entry.get("MESSAGE"))
+               and int(entry["__MONOTONIC_TIMESTAMP"]) / 1e6 > since]
+    return bool(told_at) and LEARNED.stat().st_mtime > told_at[-1] - 0.5
+
+
 def learns_while_it_runs() -> None:
     pages = learned()
-    check(wait_for(lambda: f"X-Seen=2M:{pages}" in (SEEN.read_text() if SEEN.exists() else "")),
+    check(wait_for(was_seen_and_written), "running: the daemon has counted it")
+    check(wait_for(lambda: f"X-Seen=2M:{pages}" in LEARNED.read_text()),
           "running: it is seen to have mapped what it said")
     LEARNED.unlink()
-    SEEN.unlink(missing_ok=True)
     done = sh("systemctl reload hugeplan.service")
     check(done.returncode == 0, "running: it can be reloaded", said(done))
     check(learned() >= pages and "X-Exact=no" in LEARNED.read_text(), "running: its rule says no less",
           LEARNED.read_text())
     # As of PostgreSQL up to 14, which cannot be asked.
-    check(f"X-Seen=2M:{pages}" in SEEN.read_text(), "running: its mapping tells the number", said(done))
-    check("X-SeenExact=yes" in SEEN.read_text(), "running: which is exact", SEEN.read_text())
+    check(f"X-Seen=2M:{pages}" in LEARNED.read_text(), "running: its mapping tells the number", said(done))
+    check("X-SeenExact=yes" in LEARNED.read_text(), "running: which is exact",
+          (LEARNED.read_text(), messages("-u", "hugeplan.service")[-8:]))
     counters_agree(pages, "running")
     shown = output("hugeplanctl explain pg-main")
     check(f"The running PostgreSQL has mapped {pages} pages of 2M\n" in shown, "running: explain tells", shown)
