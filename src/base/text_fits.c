@@ -1,16 +1,21 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "base/text.h"
 
+#include <assert.h>
 #include <fnmatch.h>
+#include <string.h>
 
 bool text_fits(const char *patterns, const char *name) {
-        CLEANUP(arena_freep) Arena *arena = arena_new();
         bool is_in = false;
-        const char *pattern;
 
-        while (patterns && (pattern = text_next_word(arena, &patterns, " "))) {
-                bool is_negated = *pattern == '!';
+        for (size_t length; patterns && *(patterns += strspn(patterns, " ")); patterns += length) {
+                bool is_negated = *patterns == '!';
+                char pattern[128];
 
+                length = strcspn(patterns, " ");
+                assert(length < sizeof(pattern));
+                memcpy(pattern, patterns, length);
+                pattern[length] = '\0';
                 if (fnmatch(pattern + is_negated, name, FNM_PATHNAME) == 0)
                         is_in = !is_negated;
         }

@@ -96,10 +96,12 @@ static int write_new_file(const char *path, const char *bytes, size_t size) {
 int verb_snapshot(Command *command) {
         const char *path = command->arguments[0];
         Recording recording = recording_in(command->arena);
+        /* Said before all is looked at. */
+        int r = faccessat(AT_FDCWD, path, F_OK, AT_SYMLINK_NOFOLLOW) == 0 ? -EEXIST : 0;
 
         root_record(command->root, &recording.recorder);
-        int r = look_silently(command);
-
+        if (r == 0)
+                r = look_silently(command);
         root_record(command->root, NULL);
         const RecordedTree tree = recording_tree(command->arena, &recording);
 

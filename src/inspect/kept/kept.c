@@ -57,7 +57,7 @@ Kept kept_in(Arena *arena) {
                       .words = index_new(arena),
                       .values = index_new(arena),
                       .paths = index_new(arena),
-                      .reads = index_new(arena)};
+                      .known = index_new(arena)};
 }
 
 static void keep_fields(const Reading *reading, const FileKind *kind, const char *at,

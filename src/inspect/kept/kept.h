@@ -17,7 +17,7 @@ typedef struct Kept {
         /* Variables that what stays refers to, in whatever file they are set: their names, and of some the values. */
         Index *words, *values;
         Index *paths; /* of files that were read: who names them is understood */
-        Index *reads; /* of words, what engines read of them */
+        Index *known; /* of words, what does not depend on where they stand */
         size_t n_names;
 } Kept;
 
@@ -46,8 +46,35 @@ static inline void kept_keep(const Reading *reading, const char *from, const cha
         memcpy(reading->out + (from - reading->bytes), from, (size_t) (to - from));
 }
 
-bool kept_is_letter(char c);
-bool kept_is_word_byte(char c);
+enum { KEPT_WORD = 1 << 0, KEPT_LETTER = 1 << 1 };
+
+/* Of each byte: every one of every file is asked for several times. */
+static const unsigned char kept_bytes[256] = {
+        ['0' ... '9'] = KEPT_WORD | KEPT_LETTER,
+        ['A' ... 'Z'] = KEPT_WORD | KEPT_LETTER,
+        ['a' ... 'z'] = KEPT_WORD | KEPT_LETTER,
+        [0x80 ... 0xff] = KEPT_WORD | KEPT_LETTER,
+        ['_'] = KEPT_WORD,
+        ['-'] = KEPT_WORD,
+        ['.'] = KEPT_WORD,
+        ['/'] = KEPT_WORD,
+        ['+'] = KEPT_WORD,
+        ['*'] = KEPT_WORD,
+        ['%'] = KEPT_WORD,
+        ['~'] = KEPT_WORD,
+        ['!'] = KEPT_WORD,
+        ['?'] = KEPT_WORD,
+        ['^'] = KEPT_WORD,
+};
+
+static inline bool kept_is_letter(char c) {
+        return kept_bytes[(unsigned char) c] & KEPT_LETTER;
+}
+
+static inline bool kept_is_word_byte(char c) {
+        return kept_bytes[(unsigned char) c] & KEPT_WORD;
+}
+
 bool kept_is_comment(const char *at, const char *end);
 
 /* Which rows of the table of names hold for files of this path. */

@@ -60,14 +60,6 @@ bool kept_is_comment(const char *at, const char *end) {
                             text_starts_with(at, "//"));
 }
 
-bool kept_is_letter(char c) {
-        return isalnum((unsigned char) c) || (unsigned char) c >= 0x80;
-}
-
-bool kept_is_word_byte(char c) {
-        return kept_is_letter(c) || (c && strchr("_-./+*%~!?^", c));
-}
-
 static bool is_blank(char c) {
         return c == '\0' || strchr(" \t\r", c);
 }
@@ -120,15 +112,43 @@ static bool is_state(const char *word) {
                            "inherit", "DEFAULT", "on", "off", "yes", "no", "true", "false");
 }
 
-static Reads reads_here(const Reading *reading, const char *name) {
-        bool is_tuned = text_starts_with(reading->path, "/etc/tuned/") ||
-                        text_starts_with(reading->path, "/usr/lib/tuned/");
+/* What is known of a word wherever it stands. */
+typedef struct Known {
+        unsigned rows; /* of the table of names, which have it */
+        Reads engine;
+        bool is_about;
+} Known;
+
+static unsigned rows_with(const char *name) {
+        unsigned found = 0;
 
         for (size_t i = 0; i < ARRAY_LEN(rows); i++)
-                if (reading->rows & 1U << i &&
-                    text_has_word(rows[i].names,
+                if (text_has_word(rows[i].names,
                                   rows[i].reads == READS_WORD ? text_base_name(name) : name))
-                        return rows[i].reads;
+                        found |= 1U << i;
+        return found;
+}
+
+/* Found out once: most words stand in many files, which are gone through several times. */
+static const Known *known_of(Kept *kept, const char *word) {
+        const Known *known = index_find(kept->known, word);
+
+        if (known)
+                return known;
+        known = arena_memdup(kept->arena,
+                             &(Known){rows_with(word), engine_reads(word), is_about(word)},
+                             sizeof(Known));
+        index_add(kept->known, arena_strdup(kept->arena, word), known);
+        return known;
+}
+
+static Reads reads_here(const Reading *reading, const Known *known, const char *name) {
+        bool is_tuned = text_starts_with(reading->path, "/etc/tuned/") ||
+                        text_starts_with(reading->path, "/usr/lib/tuned/");
+        unsigned found = reading->rows & known->rows;
+
+        if (found != 0)
+                return rows[__builtin_ctz(found)].reads;
         if (!is_tuned && !text_equals(reading->path, PATH_CMDLINE))
                 return READS_NOT;
         return text_starts_with(name, "cmdline")         ? READS_WORD
@@ -149,36 +169,27 @@ static bool is_kept_word(const Line *line, const Word *word) {
 
         for (const char *c = word->begin; c < word->end; c++)
                 n_letters += kept_is_letter(*c);
-        return n_letters <= 1 || is_range(line, word) || is_about(word->name) ||
+        return n_letters <= 1 || is_range(line, word) ||
+               known_of(line->reading->kept, word->name)->is_about ||
                index_find(line->reading->kept->words, word->name) ||
                (line->is_writing && (is_state(word->name) || text_is_digit(*word->name))) ||
                (line->is_about && text_starts_with(word->name, PATH_SYS "/")) ||
                (*word->begin == '/' && strcasestr(word->name, "%i"));
 }
 
-/* engine_reads(), asked once: most words stand in many files, and all engines are gone through for each. */
-static Reads engine_reads_known(Kept *kept, const char *word) {
-        const Reads *known = index_find(kept->reads, word);
-
-        if (!known) {
-                known = arena_memdup(kept->arena, &(Reads){engine_reads(word)}, sizeof(Reads));
-                index_add(kept->reads, arena_strdup(kept->arena, word), known);
-        }
-        return *known;
-}
-
 static Reads reads_of(const Line *line, const Word *word) {
         const Reading *reading = line->reading;
         const char *name = word->name;
-        Reads reads = reads_here(reading, name);
+        const Known *known = known_of(reading->kept, name);
+        Reads reads = reads_here(reading, known, name);
 
         if (reads == READS_PATH && word->begin != line->command)
                 reads = READS_WORD;
         if (reads == READS_NOT &&
             (strlen(name) > 1 || *word->begin == '-')) /* "-D", but not "u:x" */
-                reads = engine_reads_known(reading->kept, name);
+                reads = known->engine;
         if (reads == READS_NOT && ((index_find(reading->kept->values, name) && *word->end == '=') ||
-                                   (is_about(name) && word->end[strspn(word->end, " \t")] == '=')))
+                                   (known->is_about && word->end[strspn(word->end, " \t")] == '=')))
                 reads = READS_VALUE;
         if (reads == READS_NOT && is_kept_word(line, word))
                 reads = READS_WORD;
@@ -305,7 +316,7 @@ static const char *keep_word(Line *line, const Word *word) {
         if (reads == READS_COMMAND)
                 line->n_commands = 2;
         if (line->is_container && *word->end == ':' &&
-            engine_reads_known(line->reading->kept, word->name) != READS_NOT &&
+            known_of(line->reading->kept, word->name)->engine != READS_NOT &&
             strlen(word->name) > 1) /* an image, with its version */
                 reads = READS_VALUE;
         if (*word->end == '$') /* -Xmx$HEAP */
