@@ -319,7 +319,7 @@ static int check_host(Command *command) {
         const Config *config = NULL;
         const Status *status = command->draft ? NULL : status_now(command, &config);
         const ProofList proofs =
-                status ? prove_all(command, status, config ? config : read_config(command), NULL)
+                status ? prove_all(command, status, config ? config : read_config(command))
                        : (ProofList){};
         const Findings findings = findings_now(command, status, &proofs, &look);
 

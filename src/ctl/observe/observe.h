@@ -8,11 +8,11 @@
 #include "status/waste.h"
 
 /* Looks at the server of each instance of STATUS that reserves huge pages, or of the one called NAME, which is
- * one of them; without NAME also at what is nobody's. CONFIG is what the files say. All in COMMAND's arena. */
-Proofs observe(Command *command, const Status *status, const Config *config, const char *name);
+ * one of them; without NAME also at what is nobody's. All in COMMAND's arena. */
+Proofs observe(Command *command, const Status *status, const char *name);
 
-/* Looks at the servers alone. */
-ProofList prove_all(Command *command, const Status *status, const Config *config, const char *name);
+/* Looks at the servers alone, as CONFIG describes them. */
+ProofList prove_all(Command *command, const Status *status, const Config *config);
 
 /* What `metrics` says, in COMMAND's arena. */
 Metrics metrics_now(Command *command);

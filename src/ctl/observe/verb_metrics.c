@@ -9,8 +9,7 @@
 Metrics metrics_now(Command *command) {
         const Config *config;
         const Status *status = status_now(command, &config);
-        const Proofs proofs =
-                observe(command, status, config ? config : read_config(command), NULL);
+        const Proofs proofs = observe(command, status, NULL);
         bool is_reached = !TEXT_IS_ANY(status->phase, "no daemon", "switched off");
 
         return metrics_of(command->arena, status, &proofs, is_reached);

@@ -64,7 +64,7 @@ static Report *look_at_all(Command *command) {
         const Look *look;
         const Status *status = status_now(command, &config);
 
-        *proofs = observe(command, status, config ? config : read_config(command), NULL);
+        *proofs = observe(command, status, NULL);
         *findings = findings_now(command, status, &proofs->list, &look);
         *input = (ReportInput){
                 .host = *host ? host : NULL,

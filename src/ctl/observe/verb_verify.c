@@ -124,9 +124,8 @@ static void find_waste(Verification *verification) {
 }
 
 /* Of nobody: what takes a look at the whole host. */
-static void find_ownerless(Verification *verification) {
+static void find_ownerless(Verification *verification, const Look *look) {
         Arena *arena = verification->arena;
-        const Look *look = local_load_now(verification->command, NULL);
         const PageUsers *page_users =
                 page_users_find(verification->command->root, arena, look->topology);
         const IdleInput input = {
@@ -191,8 +190,14 @@ void add_outcomes(Command *command, Status *status) {
         diags_add_all(&status->problems, &problems);
 }
 
-ProofList prove_all(Command *command, const Status *status, const Config *config,
-                    const char *name) {
+static void prove_each(Verification *verification, const Status *status, const char *name) {
+        ARRAY_FOREACH(instance, status->instances, status->n_instances)
+                if (name ? text_equals(instance->name, name) : is_reserving(instance))
+                        *vec_push(verification->arena, &verification->proofs.list) =
+                                *prove(verification, instance, false);
+}
+
+ProofList prove_all(Command *command, const Status *status, const Config *config) {
         Verification verification = {
                 .command = command,
                 .arena = command->arena,
@@ -200,24 +205,23 @@ ProofList prove_all(Command *command, const Status *status, const Config *config
                 .topology = probe_topology(command->root, command->arena),
         };
 
-        ARRAY_FOREACH(instance, status->instances, status->n_instances)
-                if (name ? text_equals(instance->name, name) : is_reserving(instance))
-                        *vec_push(command->arena, &verification.proofs.list) =
-                                *prove(&verification, instance, false);
+        prove_each(&verification, status, NULL);
         return verification.proofs.list;
 }
 
-Proofs observe(Command *command, const Status *status, const Config *config, const char *name) {
+Proofs observe(Command *command, const Status *status, const char *name) {
+        const Look *look = name ? NULL : local_load_now(command, NULL);
         Verification verification = {
                 .command = command,
                 .arena = command->arena,
-                .config = config,
-                .proofs = {.list = prove_all(command, status, config, name)},
+                .config = look ? look->config : read_config(command),
+                .topology = look ? look->topology : probe_topology(command->root, command->arena),
         };
 
+        prove_each(&verification, status, name);
         find_waste(&verification);
-        if (!name)
-                find_ownerless(&verification);
+        if (look)
+                find_ownerless(&verification, look);
         return verification.proofs;
 }
 
@@ -244,11 +248,9 @@ int verb_verify(Command *command) {
         const Config *config;
         const Status *status = status_now(command, &config);
 
-        if (!config)
-                config = read_config(command);
         if (name && !status_find(status, name))
-                return fail_no_instance(command, name, config);
-        Proofs proofs = observe(command, status, config, name);
+                return fail_no_instance(command, name, config ? config : read_config(command));
+        Proofs proofs = observe(command, status, name);
 
         date_waste(command, &proofs.waste);
         print(command, &proofs);
