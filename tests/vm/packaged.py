@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import subprocess
 from pathlib import Path
+from typing import Any
 
 from databases import (
     check_postgresql,
@@ -66,7 +67,7 @@ def host() -> tuple[object, ...]:
     return pools(), thp(), output(f"sysctl {settings}")
 
 
-def database() -> tuple[object, ...]:
+def database() -> tuple[Any, ...]:
     """What no package may change. Not the free pages: PostgreSQL may touch more of its own."""
     pid = unit(database_unit(), "MainPID")
     starts = [(one.start, one.sizes["Size"]) for one in hugetlb_mappings(pid)]

@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Up to another version and back again, with a PostgreSQL that runs on its pages: the older package may be of any tree
 before this one (scripts/run-tests --all takes the last ones that wrote a state of another version). No way costs the
-database its process or a page, and the way up loses nothing of what is known."""
+database its process or a page, and the way up loses nothing of what is known. Trees before the hugetlb controller had
+nothing count for a unit, and nobody can make up for that while it runs."""
 
 from __future__ import annotations
+
+from pathlib import Path
 
 from databases import charged
 from guestlib import check, check_equal, failed_units, instance, messages, status, unit, wait_for
@@ -11,6 +14,7 @@ from packaged import DROP_IN, LIMIT_SEC, check_dpkg, database, database_unit, pa
 from scenario import Boot
 
 PAGES = 90  # PostgreSQL takes some 75
+TURNS = 8  # pages that who interleaves may have more on one node than on another, where nothing counts them
 
 
 def comes() -> None:
@@ -34,15 +38,24 @@ def replace(age: str, how: str) -> None:
     before = database()
     check_dpkg(f"--install /vm/packages/{age}.deb", f"{how}: the {age} package is installed")
     check(wait_for(lambda: unit("hugeplan.service") == "active"), f"{how}: hugeplan runs")
-    check_equal(database(), before, f"{how}: PostgreSQL has its process and its pages")
+    now, more = database(), 0 if is_counted() else TURNS
+    check_equal(now[:-1], before[:-1], f"{how}: PostgreSQL has its process and its mappings")
+    check(0 <= sum(now[-1].values()) - sum(before[-1].values()) <= more, f"{how}: its pages stand", (before, now))
     ready = wait_for(lambda: instance("postgresql")["verdict"] == "ready")
     check(ready, f"{how}: the instance is ready", instance("postgresql"))
 
 
+def is_counted() -> bool:
+    return Path(f"/sys/fs/cgroup{unit(database_unit(), 'ControlGroup')}/hugetlb.2MB.current").exists()
+
+
 def check_all_is_known(how: str) -> None:
     promised = [(one["pages"], one["likely"]) for one in status()["reserved"] if one["unit"] == database_unit()]
-    check_equal(promised, [(charged(database_unit()).promised, False)], f"{how}: what is reserved is known exactly")
-    lost = [line for line in messages("--unit=hugeplan.service", "--since=-1min") if "state.json" in line]
+    if is_counted():
+        check_equal(promised, [(charged(database_unit()).promised, False)], f"{how}: what is reserved is known exactly")
+    else:
+        check([likely for _, likely in promised] == [True], f"{how}: what is reserved is said to be likely", promised)
+    lost = [line for line in messages(f"_PID={unit('hugeplan.service', 'MainPID')}") if "state.json" in line]
     check_equal(lost, [], f"{how}: nothing is said to be lost")
 
 
