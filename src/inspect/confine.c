@@ -7,7 +7,6 @@
 
 #include <fcntl.h>
 #include <grp.h>
-#include <limits.h>
 #include <linux/capability.h>
 #include <linux/keyctl.h>
 #include <poll.h>
@@ -27,7 +26,6 @@ enum {
         SENTENCE_BYTES_MAX = 200,   /* of what is quoted */
         FAILURE_BYTES_MAX = 560,    /* of why it did not run */
         DRAIN_READS_MAX = 32,
-        OPEN_FILES_MAX = 65536,
         TICK_MSEC = 10,
         CAPABILITIES_MAX = 64,
         /* Where the child has them. */
@@ -64,7 +62,6 @@ static void fail(const char *step) {
 static void connect_streams(int output, int complaint, int failure) {
         int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
         int spare = fcntl(failure, F_DUPFD_CLOEXEC, SPARE_FD);
-        struct rlimit files;
 
         if (spare < 0 || dup3(spare, FAILURE_FD, O_CLOEXEC) < 0)
                 _exit(127);
@@ -72,13 +69,7 @@ static void connect_streams(int output, int complaint, int failure) {
                 fail("connect it");
         if (null != STDIN_FILENO && dup2(null, STDIN_FILENO) < 0)
                 fail("connect it");
-        if (syscall(SYS_close_range, FAILURE_FD + 1, UINT_MAX, 0) == 0)
-                return;
-        /* Linux < 5.9 */
-        if (getrlimit(RLIMIT_NOFILE, &files) < 0 || files.rlim_cur > OPEN_FILES_MAX)
-                files.rlim_cur = OPEN_FILES_MAX;
-        for (int fd = FAILURE_FD + 1; fd < (int) files.rlim_cur; fd++)
-                close(fd);
+        closefrom(FAILURE_FD + 1);
 }
 
 #if defined(__SANITIZE_ADDRESS__)
@@ -162,8 +153,7 @@ static void run_program(const Confinement *how) {
 
         if (wrong)
                 fail_with(wrong);
-        syscall(SYS_execveat, program.fd, "", program.arguments, program.environment,
-                AT_EMPTY_PATH);
+        execveat(program.fd, "", program.arguments, program.environment, AT_EMPTY_PATH);
         fail("run it");
 }
 
