@@ -209,6 +209,19 @@ Reason plan_explain_lack(Arena *arena, const PlanInstance *instance, const Lack 
                           "that program in /etc/hugeplan.d too"
                         : "free memory there and run 'hugeplanctl reload'";
 
+        if (lack->is_others)
+                return (Reason){
+                        REASON_TAKEN,
+                        arena_printf(
+                                arena,
+                                "where it takes its %s, others may find none left and go on to %s, "
+                                "where %s are free and %s are promised",
+                                format_page_count_and_size(arena, instance->pages_wanted,
+                                                           instance->page_size_bytes),
+                                topology_format_nodes(arena, &lack->nodes),
+                                format_count(arena, lack->free_pages),
+                                format_count(arena, lack->taken_pages)),
+                        "free memory there and run 'hugeplanctl reload'"};
         if (lack->taken_pages == 0)
                 return (Reason){REASON_TAKEN,
                                 describe_lack(arena, instance, lack, "in use by others"),

@@ -89,6 +89,33 @@ static uint64_t share_in(const Admission *admission, const Starter *starter, con
         return starter->pages;
 }
 
+/* The most that a starter takes of each node, by index. */
+static uint64_t *most_of_each(const Admission *admission, const Starter *starter) {
+        const Topology *topology = admission->reach.promises->topology;
+        const IdSet *own = &starter->policy.nodes;
+        bool is_in_turn = starter->policy.kind == MEMORY_POLICY_INTERLEAVE;
+        uint64_t *pages = ARENA_ARRAY(admission->arena, uint64_t, topology->n_nodes);
+
+        for (size_t i = 0; i < topology->n_nodes; i++)
+                if (id_set_has(own, topology->nodes[i].id))
+                        pages[i] = is_in_turn ? div_round_up(starter->pages,
+                                                             MAX(id_set_count(own), 1u))
+                                              : starter->pages;
+        return pages;
+}
+
+/* What a starter takes of a set, or others do because it takes pages whose turn was theirs: BESIDE is what they reach
+ * once it is there. */
+static uint64_t harm_in(const Admission *admission, const Reach *beside, const Starter *starter,
+                        const IdSet *nodes) {
+        uint64_t share = share_in(admission, starter, nodes);
+        uint64_t more = !beside ? 0
+                                : sub_floored(taken_in(beside, nodes, NULL),
+                                              taken_in(&admission->reach, nodes, NULL));
+
+        return MIN(starter->pages, add_saturated(share, more));
+}
+
 /* The unit, SELF apart, that may take most of NODES, and how many pages; NULL: none may take more than PAGES, which
  * nobody knows. A unit that is confined to the nodes has its own pages there, and comes behind all who might take
  * theirs elsewhere. */
@@ -126,7 +153,7 @@ static uint64_t own_mount_in(const Admission *admission, const Starter *starter,
 }
 
 /* In the set where it lacks most. */
-static Lack find_lack(const Admission *admission, const Starter *starter) {
+static Lack find_lack(const Admission *admission, const Reach *beside, const Starter *starter) {
         Lack worst = {};
 
         VEC_FOREACH(set, &admission->sets) {
@@ -134,7 +161,7 @@ static Lack find_lack(const Admission *admission, const Starter *starter) {
                 if (!set->is_needed &&
                     !confines_to(admission, &starter->policy, starter->pages, &set->nodes))
                         continue;
-                uint64_t share = share_in(admission, starter, &set->nodes);
+                uint64_t share = harm_in(admission, beside, starter, &set->nodes);
                 uint64_t needed = sub_floored(set->needed_pages,
                                               own_mount_in(admission, starter, &set->nodes));
                 uint64_t lack =
@@ -146,6 +173,7 @@ static Lack find_lack(const Admission *admission, const Starter *starter) {
                                 .nodes = set->nodes,
                                 .free_pages = set->free_pages,
                                 .taken_pages = MIN(needed, set->free_pages),
+                                .is_others = share_in(admission, starter, &set->nodes) == 0,
                         };
         }
         if (worst.pages > 0) {
@@ -180,9 +208,19 @@ void promises_admit(Arena *arena, const Promises *promises, const uint64_t *free
                 if (starters[i].policy.kind == MEMORY_POLICY_BIND)
                         add_admission_set(&admission, &starters[i].policy.nodes);
         for (size_t i = 0; i < n; i++) {
-                ret_lacks[i] = find_lack(&admission, &starters[i]);
+                /* Who may take pages anywhere takes them himself, or has others take as many. */
+                bool is_confined = starters[i].is_now &&
+                                   (starters[i].policy.kind == MEMORY_POLICY_BIND ||
+                                    starters[i].policy.kind == MEMORY_POLICY_INTERLEAVE);
+                const Reach beside = is_confined
+                                             ? reach_beside(arena, &admission.reach,
+                                                            most_of_each(&admission, &starters[i]))
+                                             : admission.reach;
+
+                ret_lacks[i] = find_lack(&admission, is_confined ? &beside : NULL, &starters[i]);
                 VEC_FOREACH(set, &admission.sets) {
-                        uint64_t share = share_in(&admission, &starters[i], &set->nodes);
+                        uint64_t share = harm_in(&admission, is_confined ? &beside : NULL,
+                                                 &starters[i], &set->nodes);
                         uint64_t more = sub_floored(
                                 sub_floored(share,
                                             own_mount_in(&admission, &starters[i], &set->nodes)),
@@ -193,6 +231,7 @@ void promises_admit(Arena *arena, const Promises *promises, const uint64_t *free
                                          confines_to(&admission, &starters[i].policy,
                                                      starters[i].pages, &set->nodes);
                 }
+                admission.reach = beside;
         }
 }
 

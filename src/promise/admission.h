@@ -26,6 +26,7 @@ typedef struct Lack {
         const char *taker;    /* who may take most of it; NULL: nobody who is known and runs */
         uint64_t taker_pages; /* how many; without TAKER, processes of no unit that is known */
         bool is_taker_kept; /* it runs with a memory policy: a restart would not keep it elsewhere */
+        bool is_others; /* it takes nothing there, but pages whose turn was others' who then do */
 } Lack;
 
 /* What the starters lack, each after those before it: RET_LACKS has N entries. */

@@ -62,6 +62,13 @@ static ReachTurns turns_of(const Promises *promises, const IdSet *nodes, uint64_
                             interleave_slack_pages + sub_floored(most, least), false};
 }
 
+static void keep_turns(Reach *reach) {
+        VEC_FOREACH(row, &reach->promises->list)
+                if (row->policy.kind == MEMORY_POLICY_INTERLEAVE)
+                        reach->turns[row - reach->promises->list.items].is_kept =
+                                reach_can_take_turns(reach, &row->policy.nodes, 0);
+}
+
 Reach reach_new(Arena *arena, const Promises *promises, const uint64_t *free_pages, bool is_start) {
         const Topology *topology = promises->topology;
         Reach reach = {
@@ -95,11 +102,22 @@ Reach reach_new(Arena *arena, const Promises *promises, const uint64_t *free_pag
                         reach.worst_single[i] = add_saturated(reach.worst_single[i], most);
                 }
         }
-        VEC_FOREACH(row, &promises->list)
-                if (row->policy.kind == MEMORY_POLICY_INTERLEAVE)
-                        reach.turns[row - promises->list.items].is_kept =
-                                reach_can_take_turns(&reach, &row->policy.nodes, 0);
+        keep_turns(&reach);
         return reach;
+}
+
+Reach reach_beside(Arena *arena, const Reach *reach, const uint64_t *more) {
+        size_t n_nodes = reach->promises->topology->n_nodes, n = reach->promises->list.n;
+        Reach beside = *reach;
+
+        beside.worst_single = ARENA_ARRAY(arena, uint64_t, n_nodes);
+        for (size_t i = 0; i < n_nodes; i++)
+                beside.worst_single[i] = add_saturated(reach->worst_single[i], more[i]);
+        beside.turns = ARENA_ARRAY(arena, ReachTurns, n);
+        for (size_t i = 0; i < n; i++)
+                beside.turns[i] = reach->turns[i];
+        keep_turns(&beside);
+        return beside;
 }
 
 bool reach_can_take_turns(const Reach *reach, const IdSet *nodes, uint64_t more) {

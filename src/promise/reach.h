@@ -25,6 +25,10 @@ typedef struct Reach {
 
 Reach reach_new(Arena *arena, const Promises *promises, const uint64_t *free_pages, bool is_start);
 
+/* The same once somebody takes MORE pages, by index of the node: who takes his in turn may have to go on to other
+ * nodes by that. */
+Reach reach_beside(Arena *arena, const Reach *reach, const uint64_t *more);
+
 /* What ROW may still take, wherever. */
 uint64_t reach_rest(const Reach *reach, const Promise *row);
 

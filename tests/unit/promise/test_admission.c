@@ -195,6 +195,25 @@ static void test_beside_interleaved(void **state) {
         assert_cases(*state, cases, ARRAY_LEN(cases));
 }
 
+/* It takes no page of node 2; but where it takes all of node 0, whose turn it was there goes on to node 2. */
+static void test_pushing_others(void **state) {
+        static const char running[] =
+                "hold i.service i 2M=0:20/1:20 interleave=0-1 counted\nunit i.service 2M=40\n"
+                "hold b.service b 2M=2:10 bind=2 counted\nunit b.service 2M=10\n";
+        static const Case cases[] = {
+                {"40/40/18", 50, running, "a 40 bind=0-1 now",
+                 "32 on 2: 18 free, 18 taken by i.service"},
+                {"40/40/50", 50, running, "a 40 bind=0-1 now", "-"},
+                {"60/60/18", 50, running, "a 40 bind=0-1 now", "-"},
+                /* Each of the two by itself takes less than there is. */
+                {"60/60/18", 50, running, "a 20 bind=0-1 now\nc 21 bind=0-1 now",
+                 "-\n21 on 2: 18 free, 18 taken by i.service"},
+                {"40/40/18", 50, running, "a 40 bind=0-1 plan=0:20/1:20", "-"},
+        };
+
+        assert_cases(*state, cases, ARRAY_LEN(cases));
+}
+
 /* Who is not there yet will be asked when it comes: till then it has what was planned for it. */
 static void test_planned(void **state) {
         static const Case cases[] = {
@@ -389,12 +408,19 @@ static void test_lost(void **state) {
 
 TEST_FILE(admission) {
         const struct CMUnitTest tests[] = {
-                TEST(test_unbound),        TEST(test_bound),
-                TEST(test_interleaved),    TEST(test_beside_interleaved),
-                TEST(test_planned),        TEST(test_in_order),
-                TEST(test_nobody_to_harm), TEST(test_unknown),
-                TEST(test_likely),         TEST(test_mount_of_ones_own),
-                TEST(test_exposures),      TEST(test_lost),
+                TEST(test_unbound),
+                TEST(test_bound),
+                TEST(test_interleaved),
+                TEST(test_beside_interleaved),
+                TEST(test_pushing_others),
+                TEST(test_planned),
+                TEST(test_in_order),
+                TEST(test_nobody_to_harm),
+                TEST(test_unknown),
+                TEST(test_likely),
+                TEST(test_mount_of_ones_own),
+                TEST(test_exposures),
+                TEST(test_lost),
         };
 
         return RUN_TESTS(tests);
