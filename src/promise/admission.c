@@ -11,7 +11,9 @@ typedef struct Constraint {
         IdSet nodes;
         uint64_t free_pages;
         uint64_t needed_pages;
-        bool is_needed; /* somebody has pages to take that no other nodes can serve */
+        uint64_t taken_pages; /* of these, what those take who are there, beside the starters so far */
+        uint64_t share_pages; /* what the starter at hand takes, or has others take */
+        bool is_needed;       /* somebody has pages to take that no other nodes can serve */
 } Constraint;
 
 typedef struct Admission {
@@ -55,10 +57,13 @@ static void add_admission_set(Admission *admission, const IdSet *nodes) {
 
         if (VEC_ANY(set, &admission->sets, id_set_equals(&set->nodes, nodes)))
                 return;
+        uint64_t taken = taken_in(reach, nodes, NULL);
+
         *vec_push(admission->arena, &admission->sets) = (Constraint){
                 .nodes = *nodes,
                 .free_pages = reach_sum_in(reach->promises, reach->free_pages, nodes),
-                .needed_pages = taken_in(reach, nodes, NULL),
+                .needed_pages = taken,
+                .taken_pages = taken,
                 .is_needed = VEC_ANY(
                         row, &reach->promises->list,
                         confines_to(admission, &row->policy, reach_rest(reach, row), nodes)),
@@ -68,6 +73,11 @@ static void add_admission_set(Admission *admission, const IdSet *nodes) {
 static uint64_t granted_in(const Starter *starter, const IdSet *nodes) {
         return ARRAY_SUM(grant, starter->grants, starter->n_grants,
                          id_set_has(nodes, grant->node) ? grant->pages : 0);
+}
+
+/* Of each of its nodes, where it takes its pages in turn. */
+static uint64_t turn_of(const Starter *starter) {
+        return div_round_up(starter->pages, MAX(id_set_count(&starter->policy.nodes), 1u));
 }
 
 /* What a starter takes of a set. Who is not there yet will be asked when he comes: till then he has
@@ -83,37 +93,37 @@ static uint64_t share_in(const Admission *admission, const Starter *starter, con
         if (!starter->is_now)
                 return MIN(starter->pages, granted_in(starter, nodes));
         if (starter->policy.kind == MEMORY_POLICY_INTERLEAVE &&
-            reach_can_take_turns(&admission->reach, own,
-                                 div_round_up(starter->pages, MAX(id_set_count(own), 1u))))
+            reach_can_take_turns(&admission->reach, own, turn_of(starter)))
                 return reach_turns_in(&admission->reach, own, starter->pages, nodes);
         return starter->pages;
 }
 
-/* The most that a starter takes of each node, by index. */
-static uint64_t *most_of_each(const Admission *admission, const Starter *starter) {
+/* What all reach once STARTER is there. One that is not confined pushes others no further than its own pages go. */
+static Reach reach_with(const Admission *admission, const Starter *starter) {
         const Topology *topology = admission->reach.promises->topology;
-        const IdSet *own = &starter->policy.nodes;
         bool is_in_turn = starter->policy.kind == MEMORY_POLICY_INTERLEAVE;
-        uint64_t *pages = ARENA_ARRAY(admission->arena, uint64_t, topology->n_nodes);
+        uint64_t *more = ARENA_ARRAY(admission->arena, uint64_t, topology->n_nodes);
 
+        if (!starter->is_now || (!is_in_turn && starter->policy.kind != MEMORY_POLICY_BIND))
+                return admission->reach;
         for (size_t i = 0; i < topology->n_nodes; i++)
-                if (id_set_has(own, topology->nodes[i].id))
-                        pages[i] = is_in_turn ? div_round_up(starter->pages,
-                                                             MAX(id_set_count(own), 1u))
-                                              : starter->pages;
-        return pages;
+                if (id_set_has(&starter->policy.nodes, topology->nodes[i].id))
+                        more[i] = is_in_turn ? turn_of(starter) : starter->pages;
+        return reach_beside(admission->arena, &admission->reach, more);
 }
 
-/* What a starter takes of a set, or others do because it takes pages whose turn was theirs: BESIDE is what they reach
- * once it is there. */
-static uint64_t harm_in(const Admission *admission, const Reach *beside, const Starter *starter,
-                        const IdSet *nodes) {
-        uint64_t share = share_in(admission, starter, nodes);
-        uint64_t more = !beside ? 0
-                                : sub_floored(taken_in(beside, nodes, NULL),
-                                              taken_in(&admission->reach, nodes, NULL));
+/* What STARTER takes of each set, or others do because it takes pages whose turn was theirs. */
+static void share_out(Admission *admission, const Reach *with, const Starter *starter) {
+        VEC_FOREACH(set, &admission->sets) {
+                uint64_t taken = with->turns == admission->reach.turns
+                                         ? set->taken_pages
+                                         : taken_in(with, &set->nodes, NULL);
 
-        return MIN(starter->pages, add_saturated(share, more));
+                set->share_pages =
+                        MIN(starter->pages, add_saturated(share_in(admission, starter, &set->nodes),
+                                                          sub_floored(taken, set->taken_pages)));
+                set->taken_pages = taken;
+        }
 }
 
 /* The unit, SELF apart, that may take most of NODES, and how many pages; NULL: none may take more than PAGES, which
@@ -153,7 +163,7 @@ static uint64_t own_mount_in(const Admission *admission, const Starter *starter,
 }
 
 /* In the set where it lacks most. */
-static Lack find_lack(const Admission *admission, const Reach *beside, const Starter *starter) {
+static Lack find_lack(const Admission *admission, const Starter *starter) {
         Lack worst = {};
 
         VEC_FOREACH(set, &admission->sets) {
@@ -161,11 +171,11 @@ static Lack find_lack(const Admission *admission, const Reach *beside, const Sta
                 if (!set->is_needed &&
                     !confines_to(admission, &starter->policy, starter->pages, &set->nodes))
                         continue;
-                uint64_t share = harm_in(admission, beside, starter, &set->nodes);
                 uint64_t needed = sub_floored(set->needed_pages,
                                               own_mount_in(admission, starter, &set->nodes));
                 uint64_t lack =
-                        MIN(share, sub_floored(add_saturated(needed, share), set->free_pages));
+                        MIN(set->share_pages,
+                            sub_floored(add_saturated(needed, set->share_pages), set->free_pages));
 
                 if (lack > worst.pages)
                         worst = (Lack){
@@ -208,21 +218,13 @@ void promises_admit(Arena *arena, const Promises *promises, const uint64_t *free
                 if (starters[i].policy.kind == MEMORY_POLICY_BIND)
                         add_admission_set(&admission, &starters[i].policy.nodes);
         for (size_t i = 0; i < n; i++) {
-                /* Who may take pages anywhere takes them himself, or has others take as many. */
-                bool is_confined = starters[i].is_now &&
-                                   (starters[i].policy.kind == MEMORY_POLICY_BIND ||
-                                    starters[i].policy.kind == MEMORY_POLICY_INTERLEAVE);
-                const Reach beside = is_confined
-                                             ? reach_beside(arena, &admission.reach,
-                                                            most_of_each(&admission, &starters[i]))
-                                             : admission.reach;
+                const Reach with = reach_with(&admission, &starters[i]);
 
-                ret_lacks[i] = find_lack(&admission, is_confined ? &beside : NULL, &starters[i]);
+                share_out(&admission, &with, &starters[i]);
+                ret_lacks[i] = find_lack(&admission, &starters[i]);
                 VEC_FOREACH(set, &admission.sets) {
-                        uint64_t share = harm_in(&admission, is_confined ? &beside : NULL,
-                                                 &starters[i], &set->nodes);
                         uint64_t more = sub_floored(
-                                sub_floored(share,
+                                sub_floored(set->share_pages,
                                             own_mount_in(&admission, &starters[i], &set->nodes)),
                                 ret_lacks[i].pages);
 
@@ -231,7 +233,7 @@ void promises_admit(Arena *arena, const Promises *promises, const uint64_t *free
                                          confines_to(&admission, &starters[i].policy,
                                                      starters[i].pages, &set->nodes);
                 }
-                admission.reach = beside;
+                admission.reach = with;
         }
 }
 

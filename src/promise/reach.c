@@ -113,9 +113,7 @@ Reach reach_beside(Arena *arena, const Reach *reach, const uint64_t *more) {
         beside.worst_single = ARENA_ARRAY(arena, uint64_t, n_nodes);
         for (size_t i = 0; i < n_nodes; i++)
                 beside.worst_single[i] = add_saturated(reach->worst_single[i], more[i]);
-        beside.turns = ARENA_ARRAY(arena, ReachTurns, n);
-        for (size_t i = 0; i < n; i++)
-                beside.turns[i] = reach->turns[i];
+        beside.turns = arena_memdup(arena, reach->turns, n * sizeof(ReachTurns));
         keep_turns(&beside);
         return beside;
 }

@@ -224,8 +224,9 @@ static void compare_with_host(const Maker *maker) {
         uint64_t wanted = ARRAY_SUM(size, topology->page_sizes, topology->n_page_sizes,
                                     mul_saturated(known_pages(input, size->bytes), size->bytes));
 
-        wanted += VEC_SUM(pages, &maker->import->pages,
-                          mul_saturated(pages->rest_pages, pages->page_size_bytes));
+        wanted = add_saturated(wanted,
+                               VEC_SUM(pages, &maker->import->pages,
+                                       mul_saturated(pages->rest_pages, pages->page_size_bytes)));
         if (memory == 0 || wanted <= most)
                 return;
         *excess = (ImportExcess){.wanted_bytes = wanted, .most_bytes = most};
@@ -234,7 +235,7 @@ static void compare_with_host(const Maker *maker) {
                     suggestion->pages > (excess->largest ? excess->largest->pages : 0))
                         excess->largest = suggestion;
         if (excess->largest) {
-                uint64_t size_bytes = topology->default_page_size_bytes;
+                uint64_t size_bytes = topology_usual_page_size(topology);
                 uint64_t own = mul_saturated(excess->largest->pages, size_bytes);
 
                 excess->largest_pages = sub_floored(most, sub_floored(wanted, own)) / size_bytes;

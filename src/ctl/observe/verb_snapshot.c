@@ -93,15 +93,22 @@ static int write_new_file(const char *path, const char *bytes, size_t size) {
         return r;
 }
 
+static int fail_to_write(const char *path, int error) {
+        log_line(LOG_ERR, "%s: %s", path,
+                 error == -EEXIST ? "it is there already; name another file" : strerror(-error));
+        return EXIT_FAILED;
+}
+
 int verb_snapshot(Command *command) {
         const char *path = command->arguments[0];
         Recording recording = recording_in(command->arena);
-        /* Said before all is looked at. */
-        int r = faccessat(AT_FDCWD, path, F_OK, AT_SYMLINK_NOFOLLOW) == 0 ? -EEXIST : 0;
 
+        /* Before all is looked at. */
+        if (faccessat(AT_FDCWD, path, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
+                return fail_to_write(path, -EEXIST);
         root_record(command->root, &recording.recorder);
-        if (r == 0)
-                r = look_silently(command);
+        int r = look_silently(command);
+
         root_record(command->root, NULL);
         const RecordedTree tree = recording_tree(command->arena, &recording);
 
@@ -111,11 +118,8 @@ int verb_snapshot(Command *command) {
 
         if (r == 0)
                 r = write_new_file(path, archive, size);
-        if (r < 0) {
-                log_line(LOG_ERR, "%s: %s", path,
-                         r == -EEXIST ? "it is there already; name another file" : strerror(-r));
-                return EXIT_FAILED;
-        }
+        if (r < 0)
+                return fail_to_write(path, r);
         if (recording.is_full)
                 log_line(LOG_WARNING, "%s is not complete: more than %s was read", path,
                          format_size(command->arena, RECORDING_BYTES_MAX));
