@@ -271,6 +271,9 @@ Findings findings_now(Command *command, const Status *status, const ProofList *p
         HostSources sources = host_sources(command->root, arena);
         Overlay overlay = overlay_over(&sources.sources);
         Diags problems = diags_in(arena);
+        const ProofList own = status && !proofs
+                                      ? prove_all(command, status, look->config, look->topology)
+                                      : (ProofList){};
 
         diags_add_all(&problems, &look->config->problems);
         diags_add_all(&problems, &look->guard_problems);
@@ -299,7 +302,7 @@ Findings findings_now(Command *command, const Status *status, const ProofList *p
                 .figures = &check.figures,
                 .facts = check.facts,
                 .page_users = page_users_find(command->root, arena, look->topology),
-                .proofs = proofs,
+                .proofs = proofs ? proofs : &own,
                 .setting_sources = check.setting_sources,
                 .boot_line = kernel_line_read(arena, look->topology->kernel_command_line, NULL,
                                               look->topology),
@@ -316,12 +319,8 @@ Findings findings_now(Command *command, const Status *status, const ProofList *p
 
 static int check_host(Command *command) {
         const Look *look;
-        const Config *config = NULL;
-        const Status *status = command->draft ? NULL : status_now(command, &config);
-        const ProofList proofs =
-                status ? prove_all(command, status, config ? config : read_config(command))
-                       : (ProofList){};
-        const Findings findings = findings_now(command, status, &proofs, &look);
+        const Status *status = command->draft ? NULL : status_now(command, NULL);
+        const Findings findings = findings_now(command, status, NULL, &look);
 
         if (command->json != JSON_OFF)
                 print_json(command, findings_to_json(&findings));

@@ -23,12 +23,14 @@ Status *status_now(Command *command, const Config **ret_config) {
         bool is_off = is_switched_off(command);
         Status *status = is_off ? NULL : ask_status(command, &why);
 
-        *ret_config = NULL;
+        if (ret_config)
+                *ret_config = NULL;
         if (status)
                 return status;
         const Look *look = local_load_now(command, NULL);
 
-        *ret_config = look->config;
+        if (ret_config)
+                *ret_config = look->config;
         status = local_status(command, look, is_off ? "switched off" : "no daemon");
         if (!is_off && command->n_arguments == 1 &&
             !command->is_plugin) /* that of one instance shows no problems */

@@ -43,16 +43,16 @@ int verb_wait(Command *command);
 /* What the kernel command line should say, and what is wrong with it. */
 KernelAdvice *cmdline_advise(Command *command, const Look *look);
 
-/* The status as the daemon has it, or, where it cannot be reached, as the files say; *RET_CONFIG is NULL then
- * unless these were read. */
+/* The status as the daemon has it, or, where it cannot be reached, as the files say; *RET_CONFIG, where that is asked
+ * for, is NULL unless these were read. */
 Status *status_now(Command *command, const Config **ret_config);
 
 /* Adds to each instance whose unit has, or could have, pages of its own what it makes of them, at a glance; and what is
  * wrong with that to the problems. */
 void add_outcomes(Command *command, Status *status);
 
-/* What `check` finds on the host, with STATUS and what was seen of its databases (NULL: of a draft), and the look that
- * it was made from. */
+/* What `check` finds on the host, with STATUS (NULL: of a draft) and what was seen of its databases (NULL: they are looked
+ * at), and the look that it was made from. */
 Findings findings_now(Command *command, const Status *status, const ProofList *proofs,
                       const Look **ret_look);
 

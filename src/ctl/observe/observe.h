@@ -12,7 +12,8 @@
 Proofs observe(Command *command, const Status *status, const char *name);
 
 /* Looks at the servers alone, as CONFIG describes them. */
-ProofList prove_all(Command *command, const Status *status, const Config *config);
+ProofList prove_all(Command *command, const Status *status, const Config *config,
+                    const Topology *topology);
 
 /* What `metrics` says, in COMMAND's arena. */
 Metrics metrics_now(Command *command);

@@ -7,8 +7,7 @@
 #include <stdio.h>
 
 Metrics metrics_now(Command *command) {
-        const Config *config;
-        const Status *status = status_now(command, &config);
+        const Status *status = status_now(command, NULL);
         const Proofs proofs = observe(command, status, NULL);
         bool is_reached = !TEXT_IS_ANY(status->phase, "no daemon", "switched off");
 

@@ -60,9 +60,8 @@ static Report *look_at_all(Command *command) {
         Proofs *proofs = ARENA_NEW(arena, Proofs);
         HistoryEntries *history = ARENA_NEW(arena, HistoryEntries);
         const char *host = probe_text(command->root, arena, PATH_HOST_NAME);
-        const Config *config;
         const Look *look;
-        const Status *status = status_now(command, &config);
+        const Status *status = status_now(command, NULL);
 
         *proofs = observe(command, status, NULL);
         *findings = findings_now(command, status, &proofs->list, &look);

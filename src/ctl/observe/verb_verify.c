@@ -197,12 +197,13 @@ static void prove_each(Verification *verification, const Status *status, const c
                                 *prove(verification, instance, false);
 }
 
-ProofList prove_all(Command *command, const Status *status, const Config *config) {
+ProofList prove_all(Command *command, const Status *status, const Config *config,
+                    const Topology *topology) {
         Verification verification = {
                 .command = command,
                 .arena = command->arena,
                 .config = config,
-                .topology = probe_topology(command->root, command->arena),
+                .topology = topology,
         };
 
         prove_each(&verification, status, NULL);
