@@ -97,7 +97,9 @@ static bool take_part(Keeper *keeper, const PlanInstance *planned) {
         uint64_t missing =
                 div_round_up(missing_bytes(look, &keeper->asked.config->host, planned, hold),
                              hold->granted.page_size_bytes);
-        uint64_t left = MAX(charge->reserved_pages, sub_floored(granted, missing));
+        /* What others have taken of it is nothing that it could leave to somebody. */
+        uint64_t left = MAX(charge->reserved_pages,
+                            sub_floored(MIN(granted, planned->pages_granted), missing));
         const char *group =
                 missing > 0 ? unit_cgroup_find(keeper->root, keeper->look_arena, hold->unit) : NULL;
 

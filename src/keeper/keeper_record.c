@@ -105,6 +105,7 @@ bool keeper_record_result(Ledger *ledger, const ApplyResult *result) {
 
 void keeper_record_outcome(Keeper *keeper) {
         plan_record(keeper->look_arena, keeper->look->plan, keeper->look->ledger);
+        plan_note_ready(keeper->look->plan, keeper->look->ledger);
         keeper_save(keeper);
 }
 

@@ -361,8 +361,7 @@ void plan_record(Arena *arena, const Plan *plan, Ledger *ledger) {
                         .is_loose = !config->unit,
                         .likely_pages = instance->likely_pages,
                         .has_stood = stands || (is_same && before->has_stood),
-                        .was_ready = (stands && plan_reason(instance)->kind == REASON_NONE) ||
-                                     (is_same && before->was_ready),
+                        .was_ready = is_same && before->was_ready,
                 };
                 vec_reserve(arena, &after->grants, instance->n_grants);
                 ARRAY_FOREACH(grant, instance->grants, instance->n_grants)
@@ -378,5 +377,18 @@ void plan_record(Arena *arena, const Plan *plan, Ledger *ledger) {
 
                 if (pool)
                         pool->others_pages = each->others_used_pages;
+        }
+}
+
+void plan_note_ready(const Plan *plan, Ledger *ledger) {
+        if (plan_count_changed(plan) > 0)
+                return;
+        VEC_FOREACH(recorded, &ledger->instances) {
+                const PlanInstance *instance = plan_find(plan, recorded->name);
+
+                if (instance && recorded->pages_wanted > 0 &&
+                    instance->pages_granted >= recorded->pages_wanted &&
+                    plan_reason(instance)->kind == REASON_NONE)
+                        recorded->was_ready = true;
         }
 }

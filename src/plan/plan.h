@@ -199,3 +199,7 @@ size_t plan_count_changed(const Plan *plan);
 
 /* Writes the plan's grants into the ledger, who has them where nothing is left to be written, and what others have. */
 void plan_record(Arena *arena, const Plan *plan, Ledger *ledger);
+
+/* Who is ready by a recorded plan, with nothing left to be written and no start decided by it: only that may be
+ * lost later. */
+void plan_note_ready(const Plan *plan, Ledger *ledger);

@@ -299,8 +299,10 @@ static void check_exact(History *history, const Status *status) {
                                   ", and %" PRIu64 " are cover",
                                   pool->node, now.persistent[size][said->node], pool->granted_pages,
                                   pool->cover_pages);
-                /* Surplus pages are what is left of existing ones, or in use beyond the pool. */
+                /* Surplus pages are what is left of existing ones, or in use beyond the pool. A status that begins a
+                 * round is of the plan that the round carries out. */
                 if (is_plan_only(history, status) && said->surplus_pages == 0 &&
+                    !status->wants_round &&
                     (said->owned_pages != pool->granted_pages ||
                      said->cover_pages != pool->cover_pages || said->foreign_pages > 0))
                         break_off(history, "not the plan",

@@ -85,7 +85,10 @@ static bool work(History *history) {
                 keeper_done(history->keeper, &operation, r, 1000);
                 history->now_usec += 1000;
         }
-        return !model_root_is_dead(history->root);
+        if (model_root_is_dead(history->root))
+                return false;
+        check_between_gates(history);
+        return true;
 }
 
 /* ---- beginning and end ---- */

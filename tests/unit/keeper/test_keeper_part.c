@@ -39,11 +39,13 @@ static void test_more_important(void **state) {
                 uint64_t mapped;
                 unsigned priority;
                 const char *answer;
-                uint64_t left; /* to the part, by its limit too; 0: nothing was taken */
+                uint64_t left;   /* to the part, by its limit too; 0: nothing was taken */
+                uint64_t others; /* have mapped so many */
         } rows[] = {
-                {PART, 0, 90, "pass", 940},     {PART, 940, 90, "pass", 940},
-                {PART, 980, 90, "refuse", 980}, {PART, 1000, 90, "refuse", 0},
-                {PART, 0, 50, "refuse", 0},     {PART "Isolate=no\n", 0, 90, "refuse", 0},
+                {PART, 0, 90, "pass", 940},      {PART, 940, 90, "pass", 940},
+                {PART, 980, 90, "refuse", 980},  {PART, 1000, 90, "refuse", 0},
+                {PART, 0, 50, "refuse", 0},      {PART "Isolate=no\n", 0, 90, "refuse", 0},
+                {PART, 0, 90, "pass", 640, 300},
         };
 
         ARRAY_FOREACH(row, rows, ARRAY_LEN(rows)) {
@@ -61,6 +63,8 @@ static void test_more_important(void **state) {
                 keeper_reload(play->keeper, false, play->now_usec);
                 run(play);
                 start_unit(play, "b.service", 0, 0);
+                play->reserved += row->others;
+                show_host(play);
                 assert_contains(pass_gate(play, &gate, &n_rounds), row->answer);
                 const LedgerHold *hold =
                         ledger_hold(keeper_look(play->keeper)->ledger, "a.service", "a");

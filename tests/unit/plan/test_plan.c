@@ -634,6 +634,7 @@ static void test_who_stands(void **state) {
                         ledger, &running);
 
                 plan_record(*state, plan, ledger);
+                plan_note_ready(plan, ledger);
                 assert_int_equal(ledger_instance(ledger, "a") &&
                                          ledger_instance(ledger, "a")->has_stood,
                                  cases[i].stands);

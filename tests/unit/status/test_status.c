@@ -46,10 +46,11 @@ static void apply_all(Scene *scene) {
                 ledger_pool(scene->ledger, scene->plan->pools[i].node,
                             scene->plan->pools[i].page_size_bytes)
                         ->set_pages = scene->plan->pools[i].to_pages;
-        plan_record(scene->arena,
-                    plan_beside(scene->arena, scene->config, scene->topology, scene->ledger,
-                                &scene->running),
-                    scene->ledger);
+        const Plan *plan = plan_beside(scene->arena, scene->config, scene->topology, scene->ledger,
+                                       &scene->running);
+
+        plan_record(scene->arena, plan, scene->ledger);
+        plan_note_ready(plan, scene->ledger);
 }
 
 static void judge(Scene *scene, bool is_working) {
