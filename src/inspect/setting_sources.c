@@ -4,7 +4,9 @@
 #include "base/index.h"
 #include "base/text.h"
 #include "host/host_sources.h"
+#include "model/name_check.h"
 #include "model/names.h"
+#include "read/unit_file.h"
 
 #include <fnmatch.h>
 #include <string.h>
@@ -78,7 +80,7 @@ typedef struct Search {
         const Sources *sources; /* only files of root, on the running host */
         SettingSources *entries;
         SourceNames profiles; /* files of tuned that were read */
-        Index *seen;          /* files that were looked at for mentions */
+        Index *seen;          /* files that were looked at for mentions, and who runs each */
         size_t n_files;
         bool is_merged; /* /lib is a link */
 } Search;
@@ -226,7 +228,7 @@ static void find_in_profiles(Search *search, const char *path) {
 /* How a file is read, and who runs it. */
 typedef struct Reader {
         SettingSourceSource source;
-        const char *runs;
+        const char *runs; /* who does: a unit's name, or in words */
         bool is_unit, has_commands;
         unsigned depth;
 } Reader;
@@ -249,7 +251,10 @@ static bool may_be_script(const char *path) {
 
 /* What a line runs or reads, as far as it names a path. */
 static void follow(Search *search, const Reader *reader, const char *line) {
-        const Reader inner = {SETTING_SOURCE_SCRIPT, reader->runs, false, true, reader->depth + 1};
+        const Reader inner = {.source = SETTING_SOURCE_SCRIPT,
+                              .runs = reader->runs,
+                              .has_commands = true,
+                              .depth = reader->depth + 1};
         bool is_read = text_starts_with(line, ". ") || text_starts_with(line, "source ") ||
                        text_starts_with(line, "EnvironmentFile=");
 
@@ -266,15 +271,18 @@ static void look_at(Search *search, const Reader *reader, const char *path, cons
 
         if (target) /* of two names the one that the file has itself */
                 path = source_relative(search->arena, path, target);
-        if (reader->depth > DEPTH_MAX || search->n_files >= FILES_MAX ||
-            index_find(search->seen, path))
+        if (reader->depth > DEPTH_MAX || search->n_files >= FILES_MAX)
                 return;
+        if (index_find(search->seen, path)) {
+                index_add(search->seen, path, reader->runs);
+                return;
+        }
         const SourceText text = source_read(search->sources, arena, path);
         SourceLines lines = source_lines(&text);
 
         if (!text.text || memchr(text.text, '\0', text.size) || !text_starts_with(text.text, begin))
                 return;
-        index_add(search->seen, path, path);
+        index_add(search->seen, path, reader->runs);
         search->n_files++;
         setting_sources_add_file(search->entries, &(SettingSourceFile){.source = reader->source,
                                                                        .path = path,
@@ -301,9 +309,7 @@ static const char *unit_of(Arena *arena, const char *path) {
 static void look_in(Search *search, const Place *place, const char *path) {
         const Reader reader = {
                 .source = place->is_sysfs ? SETTING_SOURCE_SYSFS : SETTING_SOURCE_SCRIPT,
-                .runs = place->runs ? place->runs
-                                    : arena_printf(search->arena, "%s runs it",
-                                                   unit_of(search->arena, path)),
+                .runs = place->runs ? place->runs : unit_of(search->arena, path),
                 .is_unit = !place->runs,
                 .has_commands = place->has_commands,
         };
@@ -319,6 +325,72 @@ static void look_in_place(Search *search, const Place *place) {
 
                 VEC_FOREACH(candidate, &found)
                         look_in(search, place, candidate->path);
+        }
+}
+
+/* ---- who starts the units that run such lines ---- */
+
+/* What a boot reaches by itself: systemd.special(7). */
+static const char boot_targets[] =
+        "default.target graphical.target multi-user.target basic.target sysinit.target timers.target "
+        "paths.target sockets.target local-fs.target network.target network-online.target";
+
+/* Each once. */
+static SourceNames values_of(Arena *arena, const Index *index, const char *name) {
+        SourceNames values = {};
+
+        INDEX_FOREACH(entry, index, name)
+                if (!source_names_have(&values, entry->value))
+                        *vec_push(arena, &values) = entry->value;
+        return values;
+}
+
+/* "a.service runs it, started by a.timer, started by timers.target". Of several who start one all are named, and the
+ * first is followed. */
+static void say_unit(Text *text, const Index *starters, const char *unit) {
+        bool is_boot = false;
+
+        text_printf(text, "%s runs it", unit);
+        for (int depth = 0; depth < DEPTH_MAX && !is_boot; depth++) {
+                const SourceNames names = values_of(text->arena, starters, unit);
+
+                if (names.n == 0) {
+                        text_printf(text, "; no unit that was read starts %s", unit);
+                        return;
+                }
+                VEC_FOREACH(name, &names) {
+                        text_printf(text, "%s%s", name == names.items ? ", started by " : " and ",
+                                    *name);
+                        is_boot = is_boot || text_has_word(boot_targets, *name);
+                }
+                unit = names.items[0];
+        }
+}
+
+static const char *say_who_runs(const Search *search, Index **starters, const SourceNames *who) {
+        Text text = text_in(search->entries->arena);
+
+        VEC_FOREACH(runs, who) {
+                text_add(&text, runs == who->items ? "" : "; ");
+                if (!name_is_unit(*runs)) {
+                        text_add(&text, *runs);
+                        continue;
+                }
+                if (!*starters) /* on most hosts no unit runs any such line */
+                        *starters = unit_file_starters(search->arena, search->sources);
+                say_unit(&text, *starters, *runs);
+        }
+        return text_string(&text);
+}
+
+static void name_who_runs(const Search *search) {
+        Index *starters = NULL;
+
+        VEC_FOREACH(entry, &search->entries->list) {
+                const SourceNames who = values_of(search->arena, search->seen, entry->file);
+
+                if (who.n > 0 && entry->what >= SETTING_SOURCE_UNCLEAR)
+                        entry->section = say_who_runs(search, &starters, &who);
         }
 }
 
@@ -356,6 +428,7 @@ SettingSources *setting_sources_find(const Root *root, Arena *arena, const Topol
         ARRAY_FOREACH(place, places, ARRAY_LEN(places))
                 look_in_place(&search, place);
         setting_sources_finish(search.entries);
+        name_who_runs(&search);
         return search.entries;
 }
 

@@ -5,8 +5,6 @@
 #include "base/text.h"
 #include "model/name_check.h"
 
-#include <fnmatch.h>
-
 /* Packagers and administrators write unit files, and containers and captured hosts bring theirs:
  * what is beyond these is not there. */
 enum {
@@ -16,13 +14,12 @@ enum {
         ASSIGNMENTS_MAX = 4096,
         VALUE_BYTES_MAX = 64 << 10,
         VALUE_BYTES_IN_ALL = 1 << 20,
-        NAMES_MAX = 65536,
 };
 
 static const char whitespace[] = " \t";
 
 /* Where the system's units are, the most important directory first. */
-static const char *const directories[] = {
+const char *const unit_directories[] = {
         "/etc/systemd/system.control", "/run/systemd/system.control",
         "/run/systemd/transient",      "/run/systemd/generator.early",
         "/etc/systemd/system",         "/etc/systemd/system.attached",
@@ -31,6 +28,7 @@ static const char *const directories[] = {
         "/usr/lib/systemd/system",     "/lib/systemd/system",
         "/run/systemd/generator.late",
 };
+const size_t n_unit_directories = ARRAY_LEN(unit_directories);
 
 typedef struct Dropin {
         const char *name; /* "10-hugeplan.conf" */
@@ -142,7 +140,7 @@ static Found look_everywhere(Reader *reader, const char **unit_name) {
         const char *names[] = {*unit_name, template_name(reader->arena, *unit_name)};
 
         for (size_t k = 0; k < ARRAY_LEN(names) && names[k]; k++)
-                ARRAY_FOREACH(directory, directories, ARRAY_LEN(directories)) {
+                ARRAY_FOREACH(directory, unit_directories, n_unit_directories) {
                         Found found = look_in(reader, *directory, names[k], unit_name);
 
                         if (found != FOUND_NOTHING)
@@ -364,9 +362,9 @@ UnitFile *unit_file_read(Arena *arena, const Sources *sources, const char *name)
         if (!unit->fragment_path || unit->is_masked)
                 return unit;
         for (size_t k = reader.names.n; k > 0; k--)
-                ARRAY_FOREACH(directory, directories, ARRAY_LEN(directories))
+                ARRAY_FOREACH(directory, unit_directories, n_unit_directories)
                         add_directories(&reader, *directory, reader.names.items[k - 1]);
-        ARRAY_FOREACH(directory, directories, ARRAY_LEN(directories))
+        ARRAY_FOREACH(directory, unit_directories, n_unit_directories)
                 add_directory(&reader, *directory, strrchr(unit->name, '.') + 1);
         vec_sort(&reader.dropins, compare_dropins);
         read_text(&reader, unit->fragment_path, &reader.fragment);
@@ -413,53 +411,4 @@ const char *unit_file_value(const UnitFile *unit, const char *section, const cha
         const UnitAssignment *assignment = unit_file_find(unit, section, key);
 
         return assignment ? assignment->value : NULL;
-}
-
-/* ---- which units there are ---- */
-
-/* Adds NAME if PATTERN fits it. A template is no unit, unless templates are looked for. */
-static void add_name(Arena *arena, const char *name, const char *pattern, SourceNames *names) {
-        if (!name_is_unit(name) || fnmatch(pattern, name, FNM_PATHNAME) != 0)
-                return;
-        const char *instance = split_name(arena, name).instance;
-
-        if ((!instance || *instance || strstr(pattern, "@.")) && names->n < NAMES_MAX)
-                *vec_push(arena, names) = name;
-}
-
-SourceNames unit_file_wanted(Arena *arena, const Sources *sources) {
-        SourceNames wanted = {};
-
-        ARRAY_FOREACH(directory, directories, ARRAY_LEN(directories)) {
-                const SourceNames found = source_list(sources, arena, *directory);
-
-                VEC_FOREACH(name, &found)
-                        if (text_ends_with(*name, ".wants") || text_ends_with(*name, ".requires")) {
-                                const SourceNames more = source_list(
-                                        sources, arena,
-                                        arena_printf(arena, "%s/%s", *directory, *name));
-
-                                vec_push_all(arena, &wanted, &more);
-                        }
-        }
-        return wanted;
-}
-
-SourceNames unit_file_names(Arena *arena, const Sources *sources, const char *pattern) {
-        SourceNames names = {};
-        const SourceNames wanted = unit_file_wanted(arena, sources);
-
-        VEC_FOREACH(name, &wanted)
-                add_name(arena, *name, pattern, &names);
-        ARRAY_FOREACH(directory, directories, ARRAY_LEN(directories)) {
-                const SourceNames found = source_list(sources, arena, *directory);
-
-                VEC_FOREACH(name, &found)
-                        add_name(arena, *name, pattern, &names);
-        }
-        const char *before = NULL;
-
-        vec_sort(&names, text_compare);
-        VEC_KEEP(name, &names, !text_equals(*name, before) && (before = *name));
-        return names;
 }

@@ -9,6 +9,7 @@
  * (command lines). Files only: nothing is asked of a running manager, so it works on a captured
  * host and before the manager has loaded the unit. */
 
+#include "base/index.h"
 #include "read/source.h"
 
 typedef struct UnitAssignment {
@@ -68,6 +69,11 @@ const char *unit_word_take(Arena *arena, const char **string, bool *ret_is_bare)
  * .requires directory names. */
 SourceNames unit_file_names(Arena *arena, const Sources *sources, const char *pattern);
 
-/* The units that others want or require, as .wants and .requires directories name them: they are enabled, or a
- * generator has them started. */
-SourceNames unit_file_wanted(Arena *arena, const Sources *sources);
+/* Which units have others started: who it is, by the name of who is started, and of an instance by that of its template,
+ * too. By .wants, .requires and .upholds directories, which enabled units are in, by lines such as Requires=, and by timers,
+ * paths and sockets. What D-Bus, udev or a program starts is not among them. */
+Index *unit_file_starters(Arena *arena, const Sources *sources);
+
+/* Where the system's units are. */
+extern const char *const unit_directories[];
+extern const size_t n_unit_directories;

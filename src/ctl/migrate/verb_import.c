@@ -97,6 +97,15 @@ static void print_excess(Command *command, const ImportExcess *excess) {
                        excess->largest->engine->name, excess->largest_pages);
 }
 
+static void print_wrapped(const Command *command, const char *first, const char *indent,
+                          const char *paragraph) {
+        Text text = text_in(command->arena);
+
+        text_add_wrapped(&text, first, indent, paragraph,
+                         command->render.width > 0 ? command->render.width : 100);
+        fputs(text_string(&text), stdout);
+}
+
 static void print_lines(Command *command, const Import *import, ImportAction action,
                         const char *title) {
         bool is_first = true;
@@ -108,18 +117,9 @@ static void print_lines(Command *command, const Import *import, ImportAction act
                        line->line > 0 ? source_origin(command->arena, line->file, line->line)
                                       : line->file,
                        text_printable(command->arena, line->text));
-                printf("#       %s\n", line->advice);
+                print_wrapped(command, "#       ", "#       ", line->advice);
                 is_first = false;
         }
-}
-
-static void print_wrapped(const Command *command, const char *first, const char *indent,
-                          const char *paragraph) {
-        Text text = text_in(command->arena);
-
-        text_add_wrapped(&text, first, indent, paragraph,
-                         command->render.width > 0 ? command->render.width : 100);
-        fputs(text_string(&text), stdout);
 }
 
 static void print_unproposed(const Command *command, const Suggestion *suggestion) {

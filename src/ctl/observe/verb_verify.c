@@ -24,6 +24,7 @@ typedef struct Verification {
         Arena *arena;
         const Config *config;
         const Topology *topology;
+        Index *starters; /* unit_file_starters(); NULL: nobody has asked yet */
         Proofs proofs;
 } Verification;
 
@@ -55,14 +56,15 @@ static void read_settings(const Verification *verification, ProofInput *input, S
                         engine_reader(config->engine)->sessions_setting, gathered->incomplete);
 }
 
-static UnitStart find_start(const Verification *verification, const char *unit) {
+static UnitStart find_start(Verification *verification, const char *unit) {
         HostSources sources = host_sources(verification->command->root, verification->arena);
         const UnitFile *file = unit_file_read(verification->arena, &sources.sources, unit);
-        const SourceNames wanted = unit_file_wanted(verification->arena, &sources.sources);
 
         if (!file->fragment_path || file->is_masked)
                 return UNIT_START_GONE;
-        return source_names_have(&wanted, unit) ? UNIT_START_WANTED : UNIT_START_DISABLED;
+        if (!verification->starters)
+                verification->starters = unit_file_starters(verification->arena, &sources.sources);
+        return index_find(verification->starters, unit) ? UNIT_START_WANTED : UNIT_START_DISABLED;
 }
 
 /* Also where nothing is known of what it wants: its file may be broken, or its size unknown. */

@@ -313,6 +313,54 @@ static void test_templates(void **state) {
                     "db.service|db@a.service");
 }
 
+/* ---- who starts whom ---- */
+
+static const char *join_starters(Arena *arena, const Index *starters, const char *unit) {
+        SourceNames names = {};
+
+        INDEX_FOREACH(entry, starters, unit)
+                *vec_push(arena, &names) = entry->value;
+        return join(arena, names);
+}
+
+static void test_starters(void **state) {
+        const Sources *sources = TEST_SOURCES(
+                *state, {ETC "multi-user.target.wants/a.service", "x"},
+                {USR "x.target.requires/db@1.service", "x"},
+                {ETC "y.target.upholds/up.service", "x"},
+                {USR "b.service", "[Unit]\nRequires=c.service d.service\nAfter=e.service\n"},
+                {USR "b.service.d/more.conf",
+                 "[Unit]\nWants=f.service\n[Service]\nWants=g.service\n"},
+                {USR "h.timer", "[Timer]\nOnBootSec=1\n"},
+                {USR "i.timer", "[Timer]\nUnit=a.service\n"},
+                {USR "j.path", "[Path]\nPathExists=/x\n"},
+                {USR "k.socket", "[Socket]\nAccept=yes\n"},
+                {USR "l.socket", "[Socket]\nService=m.service\n"}, {USR "n.timer", ""});
+        const Index *starters = unit_file_starters(*state, sources);
+        static const struct {
+                const char *unit, *by;
+        } cases[] = {
+                {"a.service", "multi-user.target|i.timer"},
+                {"db@1.service", "x.target"},
+                {"db@.service", "x.target"},
+                {"up.service", "y.target"},
+                {"c.service", "b.service"},
+                {"d.service", "b.service"},
+                {"f.service", "b.service"},
+                {"h.service", "h.timer"},
+                {"i.service", ""},
+                {"j.service", "j.path"},
+                {"k@.service", "k.socket"},
+                {"m.service", "l.socket"},
+                {"e.service", ""}, /* an order starts nothing */
+                {"g.service", ""},
+                {"n.service", ""}, /* its timer is masked */
+        };
+
+        for (size_t i = 0; i < ARRAY_LEN(cases); i++)
+                assert_text(join_starters(*state, starters, cases[i].unit), cases[i].by);
+}
+
 /* ---- too much ---- */
 
 static char *repeat(Arena *arena, const char *string, size_t n) {
@@ -367,7 +415,8 @@ TEST_FILE(unit_file) {
                 TEST(test_syntax),           TEST(test_specifiers),
                 TEST(test_commands),         TEST(test_environment),
                 TEST(test_environment_file), TEST(test_names),
-                TEST(test_templates),        TEST(test_bounds),
+                TEST(test_templates),        TEST(test_starters),
+                TEST(test_bounds),
         };
 
         return RUN_TESTS(tests);
