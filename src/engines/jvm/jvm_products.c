@@ -13,25 +13,29 @@ static const JvmProduct products[] = {
                 .title = "Elasticsearch",
                 .unit = "elasticsearch",
                 .programs = "elasticsearch",
+                .home_variable = "ES_HOME",
+                .home = "/usr/share/elasticsearch",
                 .directory_variable = "ES_PATH_CONF",
-                .directories = "/etc/elasticsearch",
+                .directories = "@/../config /etc/elasticsearch",
                 .options_files = "jvm.options",
                 .variables = "ES_JAVA_OPTS",
                 .is_shielded = true,
                 .java_variable = "ES_JAVA_HOME",
-                .java = "/usr/share/elasticsearch/jdk",
+                .java = "@/../jdk",
         },
         {
                 .title = "OpenSearch",
                 .unit = "opensearch",
                 .programs = "opensearch",
+                .home_variable = "OPENSEARCH_HOME",
+                .home = "/usr/share/opensearch",
                 .directory_variable = "OPENSEARCH_PATH_CONF",
-                .directories = "/etc/opensearch",
+                .directories = "@/../config /etc/opensearch",
                 .options_files = "jvm.options",
                 .variables = "OPENSEARCH_JAVA_OPTS",
                 .is_shielded = true,
                 .java_variable = "OPENSEARCH_JAVA_HOME",
-                .java = "/usr/share/opensearch/jdk",
+                .java = "@/../jdk",
         },
         {
                 .title = "Kafka",
@@ -89,13 +93,6 @@ static const char *find_program(Arena *arena, const UnitFile *unit, const Source
         return NULL;
 }
 
-/* Without a look at the product's own files; NULL: none. */
-static const JvmProduct *product_of_names(const char *unit, const char *program) {
-        return ARRAY_FIND(product, products, ARRAY_LEN(products),
-                          text_has_word(product->programs, program) ||
-                                  (product->unit && text_starts_with(unit, product->unit)));
-}
-
 JvmStart jvm_start_of_unit(Arena *arena, const UnitFile *unit, const Sources *sources) {
         SourceNames words = unit_file_start(arena, unit, sources);
 
@@ -104,12 +101,20 @@ JvmStart jvm_start_of_unit(Arena *arena, const UnitFile *unit, const Sources *so
                 words.n = 0;
         ARRAY_FOREACH(product, products, ARRAY_LEN(products)) {
                 const char *program = find_program(arena, unit, &words, product->programs);
+                const char *home = NULL, *directory = NULL;
 
-                if (program ||
-                    (product->unit && (text_starts_with(unit->name, product->unit) ||
-                                       unit_file_environment(arena, unit, sources,
-                                                             product->directory_variable, NULL))))
-                        return (JvmStart){product, program};
+                if (product->unit) {
+                        home = unit_file_environment(arena, unit, sources, product->home_variable,
+                                                     NULL);
+                        directory = unit_file_environment(arena, unit, sources,
+                                                          product->directory_variable, NULL);
+                }
+                if (program || home || directory ||
+                    (product->unit && text_starts_with(unit->name, product->unit)))
+                        return (JvmStart){product, program,
+                                          program ? program
+                                                  : arena_printf(arena, "%s/bin/",
+                                                                 home ? home : product->home)};
         }
         return (JvmStart){};
 }
@@ -121,6 +126,7 @@ Reads jvm_variable_reads(const char *name) {
                         return READS_WORD;
                 if (text_equals(product->java_variable, name) ||
                     text_equals(product->directory_variable, name) ||
+                    text_equals(product->home_variable, name) ||
                     text_equals(product->heap_variable, name))
                         return READS_VALUE;
         }
@@ -159,9 +165,9 @@ static void find_running(Finder *finder, const Engine *engine) {
 }
 
 /* Any program may be written in Java: who is none of the products is named only if it takes huge pages. */
-static void describe(Finder *finder UNUSED, Candidate *candidate, const UnitFile *unit,
+static void describe(Finder *finder, Candidate *candidate, const UnitFile *unit,
                      const char *program) {
-        const JvmProduct *product = product_of_names(unit->name, program);
+        const JvmProduct *product = jvm_start_of_unit(finder->arena, unit, finder->sources).product;
 
         if (product)
                 candidate->title = product->title;

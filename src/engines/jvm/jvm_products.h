@@ -10,6 +10,8 @@ typedef struct JvmProduct {
         const char *title;
         const char *unit;     /* what its units' names begin with; NULL: anything */
         const char *programs; /* the base names of the scripts that start it */
+        /* Where it is installed, where the unit does not start its script: what the variable says, else HOME. */
+        const char *home_variable, *home;
         /* Where its configuration is: what the variable says, else the first of these that is there. "@" stands for the
          * directory of the script. */
         const char *directory_variable, *directories;
@@ -29,6 +31,7 @@ typedef struct JvmProduct {
 typedef struct JvmStart {
         const JvmProduct *product; /* NULL: none of them */
         const char *program;       /* the script, absolute; NULL: not known */
+        const char *place;         /* the same, or where it is: "/usr/share/elasticsearch/bin/" */
 } JvmStart;
 
 JvmStart jvm_start_of_unit(Arena *arena, const UnitFile *unit, const Sources *sources);

@@ -22,6 +22,7 @@ typedef struct Search {
         const UnitFile *unit;      /* NULL: not known */
         const JvmProduct *product; /* NULL: none of those that are known */
         const char *program;       /* its script; NULL: not known */
+        const char *place;         /* where that is, as JvmStart has it; NULL: not known */
         const char *directory;     /* of its configuration; NULL: not known */
         JvmScript script;
         JvmOptions options; /* in the order in which the virtual machine takes them */
@@ -34,6 +35,21 @@ static const char *environment(const Search *search, const char *variable,
                                                   variable, ret_origin);
 
         return value && *value ? value : NULL;
+}
+
+/* "@/conf" beside the product's script; NULL where that is not known. */
+static const char *below_script(const Search *search, const char *path) {
+        if (*path != '@')
+                return path;
+        if (!search->place)
+                return NULL;
+        const char *script = search->place;
+
+        for (path += strlen("@/"); text_starts_with(path, "../") || text_equals(path, "..");
+             path += strlen("..") + (path[2] == '/'))
+                script = arena_strdup_to(search->arena, script, strrchr(script, '/'));
+        return *path ? source_relative(search->arena, script, path)
+                     : arena_strdup_to(search->arena, script, strrchr(script, '/'));
 }
 
 /* ---- the version ---- */
@@ -61,7 +77,9 @@ static const char *home_of_product(const Search *search) {
         bool is_sure = *home && !strstr(home, SHELL_UNKNOWN) &&
                        !VEC_ANY(other, &search->script.conditional, text_equals(other->name, name));
 
-        return is_sure ? home : search->product->java;
+        return is_sure                 ? home
+               : search->product->java ? below_script(search, search->product->java)
+                                       : NULL;
 }
 
 /* Where neither unit nor scripts tell, that of /usr/bin/java, which a script need not start: *RET_IS_SURE is false. */
@@ -177,21 +195,6 @@ static const char *add_config_file(Search *search) {
 
 static bool is_there(const Search *search, const char *path) {
         return source_exists(search->sources, search->arena, path);
-}
-
-/* "@/conf" beside the product's script; NULL where that is not known. */
-static const char *below_script(const Search *search, const char *path) {
-        if (*path != '@')
-                return path;
-        if (!search->program)
-                return NULL;
-        const char *script = search->program;
-
-        for (path += strlen("@/"); text_starts_with(path, "../") || text_equals(path, "..");
-             path += strlen("..") + (path[2] == '/'))
-                script = arena_strdup_to(search->arena, script, strrchr(script, '/'));
-        return *path ? source_relative(search->arena, script, path)
-                     : arena_strdup_to(search->arena, script, strrchr(script, '/'));
 }
 
 /* ---- a product's files ---- */
@@ -508,6 +511,7 @@ static const char *gather_jvm(Arena *arena, const EngineTarget *target, const So
 
                 search.product = start.product;
                 search.program = start.program;
+                search.place = start.place;
         }
         if (search.product && !target->arguments)
                 read_scripts(&search);

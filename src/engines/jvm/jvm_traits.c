@@ -15,7 +15,7 @@ const Engine engine_jvm = {
         .services = "elasticsearch.service elasticsearch@*.service opensearch.service",
         .servers = "java jsvc",
         .supervisors =
-                "elasticsearch opensearch kafka-server-start.sh kafka-server-start catalina.sh "
-                "tomcat-start.sh startup.sh cassandra",
+                "elasticsearch opensearch systemd-entrypoint kafka-server-start.sh kafka-server-start "
+                "catalina.sh tomcat-start.sh startup.sh cassandra",
         .images = "elasticsearch opensearch kafka cassandra tomcat",
 };
