@@ -1325,8 +1325,11 @@ def runs(host: Host, kib: int, is_huge: bool) -> None:
     line += "/anon_hugepage (deleted)\n" if is_huge else "/dev/zero (deleted)\n"
     for pid in (5001, 5002):
         host.write(f"proc/{pid}/maps", line)
-        host.write(f"proc/{pid}/smaps", f"{line}KernelPageSize:  {2048 if is_huge else 4} kB\n"
-                                        f"VmFlags: rd wr sh {'ht' if is_huge else ''}\n")
+        pages = kib // (2048 if is_huge else 4)
+        host.write(f"proc/{pid}/numa_maps", f"{start:x} default {'huge ' if is_huge else ''}dirty={pages} N0={pages} "
+                                            f"kernelpagesize_kB={2048 if is_huge else 4}\n")
+        host.write(f"proc/{pid}/status", f"Name:\town\nVmSize:\t{kib} kB\n"
+                                         f"HugetlbPages:\t{kib if is_huge else 0} kB\n")
         host.write(f"proc/{pid}/cmdline", "/opt/own\0--size=1\0")
     host.write(group, "5001\n5002\n")
 

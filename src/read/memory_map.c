@@ -34,12 +34,22 @@ static const char *find_policy(Arena *arena, const char *numa_maps) {
         return word ? text_printable(arena, word) : NULL;
 }
 
+/* What MAP_SHARED|MAP_ANONYMOUS, shmget(2) and memfd_create(2) give. */
+static bool is_unnamed(const MapsLine *line) {
+        static const char *const names[] = {"/dev/zero (deleted)", "/SYSV", "/memfd:"};
+
+        return !line->is_private &&
+               ARRAY_ANY(name, names, ARRAY_LEN(names), text_starts_with(line->path, *name));
+}
+
 /* What a mapping of small pages could be in place of. */
 static void add_small(MemoryMap *map, const MapsLine *line) {
         bool is_sysv = text_starts_with(line->path, "/SYSV");
         bool is_anonymous = text_starts_with(line->path, "/dev/zero"); /* and shared */
         uint64_t bytes = line->end - line->start;
 
+        if (is_unnamed(line) && bytes >= HUGE_PAGE_BYTES_MIN)
+                map->unnamed_bytes = add_saturated(map->unnamed_bytes, bytes);
         if ((bytes < main_bytes_min && !is_anonymous) || !line->is_writable)
                 return;
         if (!line->is_private) {

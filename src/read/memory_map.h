@@ -19,6 +19,7 @@ typedef struct MemoryMap {
          * private and writable (and the largest of these). */
         uint64_t shared_bytes, sysv_bytes;
         uint64_t private_bytes, private_largest_bytes;
+        uint64_t unnamed_bytes; /* of small pages, shared, and no part of a file: of any size */
         const char *
                 policy; /* of its first mapping of huge pages: "default", "bind:1"; NULL: not known */
 } MemoryMap;

@@ -6,15 +6,6 @@
 
 #include <string.h>
 
-/* What follows "KEY:" at the start of a line, without whitespace around it; NULL for another line. */
-static const char *field_of(Arena *arena, const char *line, const char *key) {
-        size_t length = strlen(key);
-
-        return text_starts_with(line, key) && line[length] == ':'
-                       ? text_strip(arena, line + length + 1)
-                       : NULL;
-}
-
 /* "   14336 kB" in bytes. */
 static int parse_kib(Arena *arena, const char *value, uint64_t *ret_bytes) {
         const char *number = text_next_word(arena, &value, " ");
@@ -206,26 +197,15 @@ void process_keep_mappings(Arena *arena, const HugeMappings *mappings, Process *
         process->is_detailed = true;
 }
 
-/* Whether the path begins with one of NAMES. */
-static bool is_named(const MapsLine *maps, const char *const *names, size_t n) {
-        return ARRAY_ANY(name, names, n, text_starts_with(maps->path, *name));
-}
-
 MapsPages process_map_pages(const MapsLine *maps, const Devices *hugetlbfs) {
         static const char *const doubtful[] = {"/SYSV", "/memfd:"};
 
         if (text_starts_with(maps->path, "/anon_hugepage") ||
             VEC_ANY(device, hugetlbfs, *device == maps->device))
                 return MAPS_HUGE;
-        return is_named(maps, doubtful, ARRAY_LEN(doubtful)) ? MAPS_DOUBTFUL : MAPS_SMALL;
-}
-
-/* In memory, without a file that it is a part of: what MAP_SHARED|MAP_ANONYMOUS, shmget(2) and memfd_create(2)
- * give. */
-static bool is_shared_memory(const MapsLine *maps) {
-        static const char *const names[] = {"/dev/zero (deleted)", "/SYSV", "/memfd:"};
-
-        return !maps->is_private && is_named(maps, names, ARRAY_LEN(names));
+        return ARRAY_ANY(name, doubtful, ARRAY_LEN(doubtful), text_starts_with(maps->path, *name))
+                       ? MAPS_DOUBTFUL
+                       : MAPS_SMALL;
 }
 
 bool process_maps_may_be_huge(Arena *arena, const char *text, const Devices *hugetlbfs) {
@@ -235,82 +215,6 @@ bool process_maps_may_be_huge(Arena *arena, const char *text, const Devices *hug
                 if (process_map_pages(&maps, hugetlbfs) != MAPS_SMALL)
                         return true;
         return false;
-}
-
-bool process_maps_have_new(Arena *arena, const char *text, const Devices *hugetlbfs,
-                           const HugeMappings *known) {
-        MapsLine maps;
-
-        while (process_next_map(arena, &text, &maps))
-                if ((process_map_pages(&maps, hugetlbfs) != MAPS_SMALL ||
-                     is_shared_memory(&maps)) &&
-                    !VEC_ANY(each, known, each->device == maps.device && each->inode == maps.inode))
-                        return true;
-        return false;
-}
-
-/* ---- smaps ---- */
-
-/* One mapping, as far as its lines were read. */
-typedef struct SmapsEntry {
-        MapsLine maps;
-        bool is_huge, is_unreserved;
-        uint64_t page_size_bytes, touched_bytes;
-} SmapsEntry;
-
-static void add_smaps_field(Arena *arena, const char *line, SmapsEntry *entry) {
-        const char *value;
-        uint64_t bytes;
-
-        if ((value = field_of(arena, line, "KernelPageSize")))
-                parse_kib(arena, value, &entry->page_size_bytes);
-        else if ((value = field_of(arena, line, "Shared_Hugetlb")) ||
-                 (value = field_of(arena, line, "Private_Hugetlb"))) {
-                if (parse_kib(arena, value, &bytes) == 0)
-                        entry->touched_bytes = add_saturated(entry->touched_bytes, bytes);
-        } else if ((value = field_of(arena, line, "VmFlags"))) {
-                entry->is_huge = text_has_word(value, "ht");
-                entry->is_unreserved = text_has_word(value, "nr");
-        }
-}
-
-static void take_smaps_entry(Arena *arena, const SmapsEntry *entry, HugeMappings *mappings) {
-        const MapsLine *maps = &entry->maps;
-        uint64_t length_bytes = entry->is_huge && entry->is_unreserved ? entry->touched_bytes
-                                                                       : maps->end - maps->start;
-
-        if (length_bytes > 0 &&
-            (entry->is_huge ? entry->page_size_bytes > 0 : is_shared_memory(maps)))
-                *vec_push(arena, mappings) = (HugeMapping){
-                        .address = maps->start,
-                        .page_size_bytes = entry->page_size_bytes,
-                        .device = maps->device,
-                        .inode = maps->inode,
-                        .offset_bytes = maps->offset,
-                        .length_bytes = length_bytes,
-                        .is_private = maps->is_private,
-                        .is_small = !entry->is_huge,
-                };
-}
-
-HugeMappings process_parse_smaps(Arena *arena, const char *text) {
-        HugeMappings mappings = {};
-        SmapsEntry entry = {};
-        char *line;
-
-        while ((line = text_next_word(arena, &text, "\n"))) {
-                SmapsEntry next = {};
-
-                /* A field's name holds no "-", and a mapping's line begins with two addresses. */
-                if (!parse_maps_line(arena, line, &next.maps)) {
-                        add_smaps_field(arena, line, &entry);
-                        continue;
-                }
-                take_smaps_entry(arena, &entry, &mappings);
-                entry = next;
-        }
-        take_smaps_entry(arena, &entry, &mappings);
-        return mappings;
 }
 
 /* "29 1 0:25 / /dev/hugepages rw,relatime shared:9 - hugetlbfs hugetlbfs rw,pagesize=2M". */

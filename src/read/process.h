@@ -24,7 +24,6 @@ typedef struct HugeMapping {
         uint64_t offset_bytes;
         uint64_t length_bytes;
         bool is_private; /* nobody else adds pages to it */
-        bool is_small;   /* of smaps only: shared memory of small pages */
 } HugeMapping;
 
 typedef VEC(HugeMapping) HugeMappings;
@@ -100,17 +99,6 @@ void process_keep_mappings(Arena *arena, const HugeMappings *mappings, Process *
 /* Whether maps shows anything that can be of huge pages. Cheap, where numa_maps takes a walk over all pages
  * of the process. */
 bool process_maps_may_be_huge(Arena *arena, const char *text, const Devices *hugetlbfs);
-
-/* Whether maps shows a segment that can be of huge pages, or is shared memory without a file, and is none of
- * KNOWN (by device and inode). */
-bool process_maps_have_new(Arena *arena, const char *text, const Devices *hugetlbfs,
-                           const HugeMappings *known);
-
-/* The mappings of huge pages in /proc/PID/smaps, each with the size of its pages whether it was touched or not,
- * and those of shared memory without a file that are of small pages (is_small): what a program maps that was
- * refused huge ones. What is mapped without a reservation (MAP_NORESERVE) is as long as what was touched of it.
- * `pages` and `nodes` are not known. */
-HugeMappings process_parse_smaps(Arena *arena, const char *text);
 
 /* The devices of hugetlbfs mounts in /proc/PID/mountinfo. */
 Devices process_parse_hugetlbfs(Arena *arena, const char *text);

@@ -49,6 +49,7 @@ typedef struct ServerLook {
         bool is_all_mapped;        /* by it `pages` are all that is mapped */
         MemoryMap map;             /* of the server */
         uint64_t page_table_bytes; /* VmPTE of all its processes; 0: not known */
+        uint64_t resident_bytes;   /* VmRSS of the process with the most: small pages only */
         /* What is in force for the server; NULL or 0: not known. */
         const char *memory_nodes;  /* Mems_allowed_list: its cpuset */
         const char *thp;           /* "off" where its own flag turns transparent huge pages off */

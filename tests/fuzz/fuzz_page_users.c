@@ -25,12 +25,6 @@ static Process read_process(Arena *arena, uint64_t pid, char *const *texts) {
         process.mappings = process_parse_numa_maps(arena, texts[2]);
         process_add_maps(arena, texts[3], &process.mappings);
         process_maps_may_be_huge(arena, texts[3], &devices);
-        process_maps_have_new(arena, texts[3], &devices, &process.mappings);
-        const HugeMappings seen = process_parse_smaps(arena, texts[3]);
-
-        VEC_FOREACH(mapping, &seen)
-                require(mapping->length_bytes > 0 &&
-                        (mapping->is_small || mapping->page_size_bytes > 0));
         const MemoryMap map = memory_map_parse(arena, texts[3], texts[2], &devices);
 
         require(map.doubtful_bytes == 0 && map.sysv_bytes <= map.shared_bytes);

@@ -5,7 +5,7 @@
 #include "demand/demand.h"
 #include "demand/seen.h"
 #include "host/probe.h"
-#include "inspect/pages/unit_mappings.h"
+#include "inspect/pages/server_look.h"
 #include "runtime/log.h"
 #include "state/learned_file.h"
 
@@ -63,14 +63,14 @@ static uint64_t page_size_of(const InstanceConfig *instance, const Topology *top
 
 /* All of them, and at a time when it has memory to speak of: shared, or private that is half of what its settings ask
  * for. */
-static SmallTables small_tables_of(const UnitMappings *mappings, const View *view) {
+static SmallTables small_tables_of(const ServerLook *look, const View *view) {
         uint64_t base = page_counts_find(&view->instance->learned.pages, view->page_size_bytes);
-        bool is_large = base > 0 && mappings->resident_bytes / view->page_size_bytes >= base / 2;
+        bool is_large = base > 0 && look->resident_bytes / view->page_size_bytes >= base / 2;
 
-        if (view->huge_pages > 0 || mappings->table_bytes == 0 ||
+        if (view->huge_pages > 0 || look->page_table_bytes == 0 ||
             !(view->small_pages > 0 || is_large))
                 return (SmallTables){};
-        return (SmallTables){mappings->table_bytes, mappings->n_processes, NULL};
+        return (SmallTables){look->page_table_bytes, look->n_processes, NULL};
 }
 
 /* Two databases on one unit cannot be told apart. */
@@ -96,21 +96,31 @@ Seen look_at_unit(Command *command, const InstanceConfig *instance, const Topolo
                 *ret_why = "its unit runs other instances as well, which cannot be told apart";
                 return (Seen){};
         }
-        const UnitMappings mappings = unit_mappings_read(command->root, arena, instance->unit);
+        const ServerLook look = server_look(command->root, arena, topology, instance->engine,
+                                            instance->unit, false);
         Seen seen = seen_of_unit(instance);
 
-        seen.pages = unit_mappings_huge(arena, &mappings);
+        if (!look.is_all_mapped) {
+                *ret_why = look.missing.n > 0 ? look.missing.items[0] : NULL;
+                return (Seen){};
+        }
+        VEC_FOREACH(user, &look.pages)
+                if (user->page_size_bytes > 0)
+                        *vec_push(arena, &seen.pages) =
+                                (PageCount){user->page_size_bytes, page_user_kept_pages(user)};
         View view = {instance, topology, page_size_of(instance, topology, &seen.pages), 0, 0};
 
         if (view.page_size_bytes == 0)
                 return (Seen){};
         view.huge_pages = page_counts_find(&seen.pages, view.page_size_bytes);
-        view.small_pages = unit_mappings_small(&mappings, view.page_size_bytes);
+        /* Less than a page of it is no loss. */
+        if (look.map.unnamed_bytes >= view.page_size_bytes)
+                view.small_pages = div_round_up(look.map.unnamed_bytes, view.page_size_bytes);
         if (seen.pages.n == 0)
-                seen.small_tables = small_tables_of(&mappings, &view);
+                seen.small_tables = small_tables_of(&look, &view);
         uint64_t refused = refused_pages(command, &view);
 
-        seen.is_exact = mappings.is_complete && refused == 0 && seen.pages.n == 1;
+        seen.is_exact = look.missing.n == 0 && refused == 0 && seen.pages.n == 1;
         if (seen.pages.n == 0 && refused == 0 && view.small_pages > 0)
                 *ret_why = "its huge pages are there, and it takes small ones: it does not ask for "
                            "them; see its manual";

@@ -6,7 +6,7 @@
 #include "host/probe.h"
 #include "inspect/gather.h"
 #include "inspect/oracle_files.h"
-#include "inspect/pages/unit_mappings.h"
+#include "inspect/pages/server_look.h"
 #include "inspect/processes.h"
 #include "inspect/setting_sources.h"
 #include "model/names.h"
@@ -24,7 +24,7 @@ static bool is_server(Arena *arena, const RunningProcess *process) {
 static void look_elsewhere(const Command *command, RunningProcesses *processes) {
         VEC_FOREACH(process, processes)
                 if (process->is_elsewhere && is_server(command->arena, process))
-                        process->mapped_bytes = process_mappings_bytes(command->root, process->pid);
+                        process->mapped_bytes = server_mapped_bytes(command->root, process->pid);
 }
 
 Suggestions suggestions_find(Command *command) {

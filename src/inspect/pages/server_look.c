@@ -92,6 +92,7 @@ static bool read_member(Looker *looker, uint64_t pid, uint64_t *ret_tables_bytes
         member.size_bytes = process_find_bytes(scratch, text, "VmSize");
         member.resident_bytes = process_find_bytes(scratch, text, "VmRSS");
         *ret_tables_bytes = process_find_bytes(scratch, text, "VmPTE");
+        looker->look.resident_bytes = MAX(looker->look.resident_bytes, member.resident_bytes);
         *vec_push(looker->arena, &looker->members) = member;
         return true;
 }
@@ -393,4 +394,16 @@ ServerLook server_look(const Root *root, Arena *arena, const Topology *topology,
         if (looker.look.is_running)
                 count_pages(&looker);
         return looker.look;
+}
+
+uint64_t server_mapped_bytes(const Root *root, uint64_t pid) {
+        CLEANUP(arena_freep) Arena *arena = arena_new();
+        const Devices devices = process_file_hugetlbfs(root, arena, pid);
+        char *maps;
+
+        if (process_file_read(root, arena, pid, "maps", LISTING_BYTES_MAX, &maps, NULL) < 0)
+                return 0;
+        const MemoryMap map = memory_map_parse(arena, maps, NULL, &devices);
+
+        return add_saturated(add_saturated(map.huge_bytes, map.doubtful_bytes), map.unnamed_bytes);
 }

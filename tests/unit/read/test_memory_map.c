@@ -49,6 +49,7 @@ static void test_little(void **state) {
                       NULL);
 
         assert_int_equal(map.shared_bytes, 4 * MIB);
+        assert_int_equal(map.unnamed_bytes, 4 * MIB); /* and no file, however large */
         assert_int_equal(map.private_bytes, 0);
 }
 
@@ -74,6 +75,7 @@ static void test_doubtful(void **state) {
         assert_int_equal(map.huge_bytes, 200 * MIB);
         assert_int_equal(map.shared_bytes, (278 + 32) * MIB);
         assert_int_equal(map.sysv_bytes, 0);
+        assert_int_equal(map.unnamed_bytes, (278 + 32) * MIB);
         assert_text(map.policy, "interleave:0-1");
         map = parse(state, SYSV,
                     "7f6960000000 default file=/SYSV00000000\\040(deleted) dirty=1 N0=1\n");
