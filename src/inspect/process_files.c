@@ -8,7 +8,7 @@
 #include "read/process.h"
 #include "read/unit_file.h"
 
-enum { MOUNTS_BYTES_MAX = 8 << 20 };
+enum { MOUNTS_BYTES_MAX = 8 << 20, STATUS_BYTES_MAX = 64 * 1024 };
 
 int process_file_read(const Root *root, Arena *arena, uint64_t pid, const char *name, size_t max,
                       char **ret, size_t *ret_size) {
@@ -17,6 +17,18 @@ int process_file_read(const Root *root, Arena *arena, uint64_t pid, const char *
 
         *ret = NULL;
         return root_read_kernel_file(root, arena, path, max, ret, ret_size);
+}
+
+int process_read_status(const Root *root, Arena *arena, uint64_t pid, Process *ret) {
+        CLEANUP(arena_freep) Arena *scratch = arena_new();
+        char *text;
+        int r = process_file_read(root, scratch, pid, "status", STATUS_BYTES_MAX, &text, NULL);
+
+        *ret = (Process){.pid = pid};
+        if (r >= 0 && process_parse_status(scratch, text, ret) < 0)
+                r = -ESRCH; /* cut short, as it has ended meanwhile */
+        ret->command = arena_strdup(arena, ret->command);
+        return r;
 }
 
 Devices process_file_hugetlbfs(const Root *root, Arena *arena, uint64_t pid) {

@@ -18,6 +18,9 @@ static inline bool process_file_is_gone(int error) {
 int process_file_read(const Root *root, Arena *arena, uint64_t pid, const char *name, size_t max,
                       char **ret, size_t *ret_size);
 
+/* The status of the process PID; a negative errno where it cannot be read, or is none. */
+int process_read_status(const Root *root, Arena *arena, uint64_t pid, Process *ret);
+
 /* The devices of the hugetlbfs mounts that the process PID (0: this one) sees; none where that cannot be read. */
 Devices process_file_hugetlbfs(const Root *root, Arena *arena, uint64_t pid);
 

@@ -83,7 +83,7 @@ static bool read_process(const Root *root, Arena *arena, uint64_t pid, RunningPr
                 .command = arena_strdup(arena, process.command),
                 .unit = arena_strdup(arena, process.unit),
                 .peak_bytes = process_find_bytes(scratch, status, "VmPeak"),
-                .tables_bytes = process_find_bytes(scratch, status, "VmPTE"),
+                .tables_bytes = process.tables_bytes,
                 .shared_bytes = process_find_bytes(scratch, status, "RssShmem"),
                 .huge_bytes = process.huge_bytes,
                 .directory = working_directory(root, arena, pid),

@@ -73,6 +73,9 @@ int process_parse_status(Arena *arena, const char *text, Process *ret) {
                 return -EINVAL;
         ret->command = text_printable(arena, command);
         ret->huge_bytes = process_find_bytes(arena, text, "HugetlbPages");
+        ret->size_bytes = process_find_bytes(arena, text, "VmSize");
+        ret->resident_bytes = process_find_bytes(arena, text, "VmRSS");
+        ret->tables_bytes = process_find_bytes(arena, text, "VmPTE");
         ret->parent_pid = 0;
         if (parent)
                 parse_u64(parent, &ret->parent_pid);

@@ -40,6 +40,9 @@ typedef struct Process {
          * more) a page counts for the process that touched it first, and for nobody once that has
          * ended: less than the truth, and as little as 0. */
         uint64_t huge_bytes;
+        uint64_t size_bytes;     /* VmSize; 0: not known, as of one that has ended */
+        uint64_t resident_bytes; /* VmRSS: small pages only */
+        uint64_t tables_bytes;   /* its page tables: VmPTE */
         bool is_detailed; /* its mappings are known */
         HugeMappings mappings;
 } Process;
@@ -57,7 +60,7 @@ uint64_t process_find_bytes(Arena *arena, const char *text, const char *key);
 /* How long a process has run, by its stat and the host's uptime, to the second; -EINVAL. */
 int process_parse_age(Arena *arena, const char *stat, const char *uptime, uint64_t *ret_usec);
 
-/* /proc/PID/status into command, parent and bytes; -EINVAL for what is none. */
+/* /proc/PID/status into command, parent and counts of bytes; -EINVAL for what is none. */
 int process_parse_status(Arena *arena, const char *text, Process *ret);
 
 /* /proc/PID/cgroup, of unified, hybrid and legacy hosts, into unit and group. */

@@ -29,6 +29,12 @@ typedef struct Search {
 
 /* ---- one process ---- */
 
+/* Some hosts guard init even against root; what it does not show everyone it does not have. */
+static void note_error(Search *search, uint64_t pid, int error) {
+        if (error < 0 && !process_file_is_gone(error) && pid != 1)
+                search->is_complete = false;
+}
+
 /* NULL where it has gone or may not be read; the latter leaves the search incomplete. */
 static char *read_process_file(Search *search, Arena *scratch, uint64_t pid, const char *name,
                                int *ret_error) {
@@ -37,9 +43,7 @@ static char *read_process_file(Search *search, Arena *scratch, uint64_t pid, con
 
         if (ret_error)
                 *ret_error = r;
-        /* Some hosts guard init even against root; what it does not show everyone it does not have. */
-        if (r < 0 && !process_file_is_gone(r) && pid != 1)
-                search->is_complete = false;
+        note_error(search, pid, r);
         return text;
 }
 
@@ -81,14 +85,10 @@ static void read_mappings(Search *search, Process *process) {
 /* ---- which processes ---- */
 
 static bool read_status(Search *search, uint64_t pid, Process *ret) {
-        CLEANUP(arena_freep) Arena *scratch = arena_new();
-        char *text = read_process_file(search, scratch, pid, "status", NULL);
+        int r = process_read_status(search->root, search->arena, pid, ret);
 
-        *ret = (Process){.pid = pid};
-        if (!text || process_parse_status(scratch, text, ret) < 0)
-                return false;
-        ret->command = arena_strdup(search->arena, ret->command);
-        return true;
+        note_error(search, pid, r);
+        return r >= 0;
 }
 
 typedef struct Candidate {

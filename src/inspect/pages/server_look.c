@@ -25,13 +25,6 @@ static const uint64_t look_usec_max = 10 * USEC_PER_SEC;
 /* A walk over more small pages than these takes a second and more, with the address space locked. */
 static const uint64_t walk_bytes_max = 16 * GIB;
 
-/* What the status of a process tells beside what Process has. */
-typedef struct Member {
-        Process process;
-        uint64_t size_bytes;     /* VmSize */
-        uint64_t resident_bytes; /* VmRSS: small pages only */
-} Member;
-
 typedef struct Looker {
         const Root *root;
         Arena *arena; /* the caller's, for what stays */
@@ -42,7 +35,7 @@ typedef struct Looker {
         uint64_t deadline_usec;
         size_t bytes_max; /* of one file */
         ProcessIds pids;
-        VEC(Member) members;
+        VEC(Process) members;
         PageUserCharges charges;
         ServerLook look;
 } Looker;
@@ -80,33 +73,22 @@ static void leave_out_file(Looker *looker, const char *what, int error) {
 
 /* ---- the processes of the unit ---- */
 
-static bool read_member(Looker *looker, uint64_t pid, uint64_t *ret_tables_bytes) {
-        CLEANUP(arena_freep) Arena *scratch = arena_new();
-        Member member = {.process = {.pid = pid, .unit = looker->unit}};
-        char *text;
-
-        if (read_file(looker, scratch, pid, "status", &text) < 0 ||
-            process_parse_status(scratch, text, &member.process) < 0)
-                return false;
-        member.process.command = arena_strdup(looker->arena, member.process.command);
-        member.size_bytes = process_find_bytes(scratch, text, "VmSize");
-        member.resident_bytes = process_find_bytes(scratch, text, "VmRSS");
-        *ret_tables_bytes = process_find_bytes(scratch, text, "VmPTE");
-        looker->look.resident_bytes = MAX(looker->look.resident_bytes, member.resident_bytes);
-        *vec_push(looker->arena, &looker->members) = member;
-        return true;
-}
-
 static void read_members(Looker *looker, size_t n_max) {
-        uint64_t tables_bytes = 0, sum_bytes = 0;
+        uint64_t tables_bytes = 0;
         size_t n_seen = 0;
+        Process member;
 
         VEC_FOREACH(pid, &looker->pids) {
                 if (n_seen == n_max || deadline_left_usec(looker->deadline_usec) == 0)
                         break;
                 n_seen++;
-                if (read_member(looker, *pid, &tables_bytes))
-                        sum_bytes = add_saturated(sum_bytes, tables_bytes);
+                if (process_read_status(looker->root, looker->arena, *pid, &member) < 0)
+                        continue;
+                member.unit = looker->unit;
+                tables_bytes = add_saturated(tables_bytes, member.tables_bytes);
+                looker->look.resident_bytes =
+                        MAX(looker->look.resident_bytes, member.resident_bytes);
+                *vec_push(looker->arena, &looker->members) = member;
         }
         looker->look.is_running =
                 looker->members.n > 0 ||
@@ -115,38 +97,37 @@ static void read_members(Looker *looker, size_t n_max) {
         if (looker->look.is_glance)
                 return;
         if (n_seen == looker->pids.n && looker->members.n > 0)
-                looker->look.page_table_bytes = sum_bytes;
+                looker->look.page_table_bytes = tables_bytes;
         else if (n_seen < looker->pids.n)
                 leave_out(looker, "page tables: there was time for %zu of %zu processes only",
                           n_seen, looker->pids.n);
 }
 
-static bool has_server_name(const Looker *looker, const Member *member) {
+static bool has_server_name(const Looker *looker, const Process *member) {
         return looker->engine && looker->engine->servers &&
-               text_has_word(looker->engine->servers, member->process.command);
+               text_has_word(looker->engine->servers, member->command);
 }
 
 /* A server's program rather than another, then who has more huge pages, then more memory. */
-static bool is_likelier(const Looker *looker, const Member *one, const Member *other) {
+static bool is_likelier(const Looker *looker, const Process *one, const Process *other) {
         bool is_named = has_server_name(looker, one);
 
         if (is_named != has_server_name(looker, other))
                 return is_named;
-        return one->process.huge_bytes != other->process.huge_bytes
-                       ? one->process.huge_bytes > other->process.huge_bytes
-                       : one->size_bytes > other->size_bytes;
+        return one->huge_bytes != other->huge_bytes ? one->huge_bytes > other->huge_bytes
+                                                    : one->size_bytes > other->size_bytes;
 }
 
 /* Who has the database's memory mapped, and is the parent of the others who have: not a supervisor above it. */
-static Member *find_server(const Looker *looker) {
-        Member *largest = NULL;
+static Process *find_server(const Looker *looker) {
+        Process *largest = NULL;
 
         VEC_FOREACH(member, &looker->members)
                 if (!largest || is_likelier(looker, member, largest))
                         largest = member;
         for (unsigned depth = 0; depth < GROUP_DEPTH_MAX; depth++) {
-                Member *parent = VEC_FIND(each, &looker->members,
-                                          each->process.pid == largest->process.parent_pid);
+                Process *parent =
+                        VEC_FIND(each, &looker->members, each->pid == largest->parent_pid);
 
                 if (!parent || parent->size_bytes < largest->size_bytes / 2 ||
                     has_server_name(looker, parent) != has_server_name(looker, largest))
@@ -222,7 +203,7 @@ static void judge_charges(Looker *looker) {
                         counted_bytes, mul_saturated(MAX(charge->reserved_pages, charge->pages),
                                                      charge->page_size_bytes));
         VEC_FOREACH(member, &looker->members)
-                seen_bytes = MAX(seen_bytes, member->process.huge_bytes);
+                seen_bytes = MAX(seen_bytes, member->huge_bytes);
         looker->look.is_counted = looker->charges.n > 0 && counted_bytes >= seen_bytes;
 }
 
@@ -232,29 +213,28 @@ static void judge_charges(Looker *looker) {
  * after they were read. */
 static bool is_alive(const Looker *looker, uint64_t pid) {
         CLEANUP(arena_freep) Arena *scratch = arena_new();
-        char *text;
+        Process now;
 
-        return read_file(looker, scratch, pid, "status", &text) >= 0 &&
-               process_find_bytes(scratch, text, "VmSize") > 0;
+        return process_read_status(looker->root, scratch, pid, &now) >= 0 && now.size_bytes > 0;
 }
 
 /* Walks over the pages of a process: its mappings of huge pages, with what it has touched of each. */
-static int walk_pages(Looker *looker, Arena *scratch, Member *member, const char *maps,
+static int walk_pages(Looker *looker, Arena *scratch, Process *member, const char *maps,
                       char **ret_numa_maps) {
-        int r = read_file(looker, scratch, member->process.pid, "numa_maps", ret_numa_maps);
+        int r = read_file(looker, scratch, member->pid, "numa_maps", ret_numa_maps);
 
-        if (r >= 0 && !is_alive(looker, member->process.pid))
+        if (r >= 0 && !is_alive(looker, member->pid))
                 r = -ESRCH;
         if (r < 0)
                 return r;
         HugeMappings mappings = process_parse_numa_maps(scratch, *ret_numa_maps);
 
         process_add_maps(scratch, maps, &mappings);
-        process_keep_mappings(looker->arena, &mappings, &member->process);
+        process_keep_mappings(looker->arena, &mappings, member);
         return 0;
 }
 
-static void read_map(Looker *looker, Member *server) {
+static void read_map(Looker *looker, Process *server) {
         CLEANUP(arena_freep) Arena *scratch = arena_new();
         const Devices devices = process_file_hugetlbfs(looker->root, scratch, 0);
         ServerLook *look = &looker->look;
@@ -288,11 +268,11 @@ static void read_map(Looker *looker, Member *server) {
 }
 
 static int compare_use(const void *a, const void *b) {
-        const Member *first = a, *second = b;
+        const Process *first = a, *second = b;
 
-        return first->process.huge_bytes > second->process.huge_bytes   ? -1
-               : first->process.huge_bytes < second->process.huge_bytes ? 1
-                                                                        : 0;
+        return first->huge_bytes > second->huge_bytes   ? -1
+               : first->huge_bytes < second->huge_bytes ? 1
+                                                        : 0;
 }
 
 /* Where nothing counts for the unit: those who have touched most. What others touched stays unknown. */
@@ -304,11 +284,11 @@ static void walk_others(Looker *looker) {
                 CLEANUP(arena_freep) Arena *scratch = arena_new();
                 char *maps, *numa_maps;
 
-                if (member->process.huge_bytes == 0 || n == DETAILS_MAX ||
+                if (member->huge_bytes == 0 || n == DETAILS_MAX ||
                     deadline_left_usec(looker->deadline_usec) == 0)
                         break;
-                if (member->process.is_detailed || member->resident_bytes > walk_bytes_max ||
-                    read_file(looker, scratch, member->process.pid, "maps", &maps) < 0)
+                if (member->is_detailed || member->resident_bytes > walk_bytes_max ||
+                    read_file(looker, scratch, member->pid, "maps", &maps) < 0)
                         continue;
                 n++;
                 walk_pages(looker, scratch, member, maps, &numa_maps);
@@ -318,23 +298,20 @@ static void walk_others(Looker *looker) {
 /* ---- all ---- */
 
 static void count_pages(Looker *looker) {
-        Process *processes = ARENA_ARRAY(looker->arena, Process, looker->members.n);
         const PageUsersInput input = {
                 .topology = looker->topology,
-                .processes = processes,
+                .processes = looker->members.items,
                 .n_processes = looker->members.n,
                 .charges = looker->charges.items,
                 .n_charges = looker->charges.n,
         };
 
-        for (size_t i = 0; i < looker->members.n; i++)
-                processes[i] = looker->members.items[i].process;
         VEC_FOREACH(user, &page_users_make(looker->arena, &input)->list)
                 *vec_push(looker->arena, &looker->look.pages) = *user;
 }
 
 /* Nothing but a supervisor is in the unit: no process is called as a server is, and none has a database's memory. */
-static bool is_without_server(const Looker *looker, const Member *likeliest) {
+static bool is_without_server(const Looker *looker, const Process *likeliest) {
         const Engine *engine = looker->engine;
         const MemoryMap *map = &looker->look.map;
         uint64_t main_bytes = add_saturated(map->huge_bytes, map->doubtful_bytes);
@@ -345,16 +322,16 @@ static bool is_without_server(const Looker *looker, const Member *likeliest) {
         VEC_FOREACH(charge, &looker->charges)
                 main_bytes = add_saturated(main_bytes, charge->pages + charge->reserved_pages);
         main_bytes = add_saturated(main_bytes,
-                                   likeliest->process.huge_bytes + map->shared_bytes +
+                                   likeliest->huge_bytes + map->shared_bytes +
                                            (engine->maps_all_at_start ? 0 : map->private_bytes));
         return main_bytes == 0 && (looker->look.has_map || engine->maps_all_at_start);
 }
 
 static void look_at_server(Looker *looker) {
-        Member *server = find_server(looker);
+        Process *server = find_server(looker);
 
-        looker->look.pid = server->process.pid;
-        looker->look.command = server->process.command;
+        looker->look.pid = server->pid;
+        looker->look.command = server->command;
         read_age(looker);
         read_map(looker, server);
         if (is_without_server(looker, server))
