@@ -43,7 +43,7 @@ typedef struct Process {
         uint64_t size_bytes;     /* VmSize; 0: not known, as of one that has ended */
         uint64_t resident_bytes; /* VmRSS: small pages only */
         uint64_t tables_bytes;   /* its page tables: VmPTE */
-        bool is_detailed; /* its mappings are known */
+        bool is_detailed;        /* its mappings are known */
         HugeMappings mappings;
 } Process;
 
