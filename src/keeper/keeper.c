@@ -5,29 +5,17 @@
 #include "base/text.h"
 #include "demand/learned.h"
 #include "host/config_load.h"
-#include "keeper/keeper_inside.h"
+#include "keeper/keeper_drift.h"
+#include "keeper/keeper_part.h"
+#include "keeper/keeper_record.h"
+#include "keeper/keeper_seen.h"
+#include "keeper/keeper_state.h"
 #include "model/problem.h"
-#include "runtime/log.h"
 
 #include <string.h>
+#include <syslog.h>
 
 enum { PASSES_MAX = 8, ATTEMPTS_MAX = 200 };
-
-/* ---- telling ---- */
-
-void keeper_tell(const Keeper *keeper, int level, const char *id, const char *text) {
-        keeper->listener(keeper->userdata,
-                         &(KeeperEvent){.level = level,
-                                        .what = id ? HISTORY_PROBLEM : HISTORY_NONE,
-                                        .id = id,
-                                        .text = text});
-}
-
-void keeper_tell_diag(const Keeper *keeper, const Diag *diag) {
-        CLEANUP(arena_freep) Arena *arena = arena_new();
-
-        keeper_tell(keeper, log_level_of(diag->severity), diag->id, diag_format(arena, diag));
-}
 
 /* ---- rounds ---- */
 
@@ -36,10 +24,10 @@ static void note_attempts(Keeper *keeper, const ApplyResult *result) {
                 const Attempt attempt = {result->step.pool->node,
                                          result->step.pool->page_size_bytes, *record};
 
-                if (keeper->attempts.n == ATTEMPTS_MAX)
-                        memmove(keeper->attempts.items, keeper->attempts.items + 1,
-                                --keeper->attempts.n * sizeof(Attempt));
-                *vec_push(keeper->attempts_arena, &keeper->attempts) = attempt;
+                if (keeper->round.attempts.n == ATTEMPTS_MAX)
+                        memmove(keeper->round.attempts.items, keeper->round.attempts.items + 1,
+                                --keeper->round.attempts.n * sizeof(Attempt));
+                *vec_push(keeper->round.attempts_arena, &keeper->round.attempts) = attempt;
         }
 }
 
@@ -47,77 +35,79 @@ static void begin_pass(Keeper *keeper, uint64_t now_usec) {
         const ApplyInput input = {
                 .root = keeper->root,
                 .config = keeper->asked.config,
-                .topology = keeper->look->topology,
-                .ledger = keeper->look->ledger,
-                .starting = &keeper->starting,
-                .plan = keeper->look->plan,
-                .deadline_usec = keeper->attempts_until_usec,
+                .topology = keeper->known.look->topology,
+                .ledger = keeper->known.look->ledger,
+                .starting = &keeper->starts.list,
+                .plan = keeper->known.look->plan,
+                .deadline_usec = keeper->round.attempts_until_usec,
         };
 
         keeper_record_intent(keeper, now_usec);
-        keeper->apply = apply_new(keeper->look_arena, &input);
-        keeper->n_passes++;
+        keeper->round.apply = apply_new(keeper->known.arena, &input);
+        keeper->round.n_passes++;
 }
 
 /* By the last look. */
 static void begin_round(Keeper *keeper, uint64_t now_usec) {
         keeper->is_held_back = false;
-        keeper->is_another_wanted = false;
-        keeper->is_hurried = false;
-        keeper->is_drift_left = false;
-        keeper_begin_moves(keeper);
-        keeper->n_passes = 0;
+        keeper->round.is_another_wanted = false;
+        keeper->round.is_hurried = false;
+        keeper->drift.is_left = false;
+        moves_begin(&keeper->moves);
+        keeper->round.n_passes = 0;
         /* Before the pools: a gate may let its instance through between two writes to them. */
-        keeper_set_host(keeper, &keeper->look->host);
+        keeper_set_host(keeper, &keeper->known.look->host);
         begin_pass(keeper, now_usec);
 }
 
 static void renew_attempts(Keeper *keeper, uint64_t now_usec) {
-        keeper->attempts_until_usec =
+        keeper->round.attempts_until_usec =
                 add_saturated(now_usec, keeper->asked.config->host.reserve_timeout_usec);
 }
 
 /* What trying has shown once is tried again. The last look, which refers to it, goes with it; false: there
  * is no other, and both stay. */
 static bool forget_limits(Keeper *keeper) {
-        PoolLimits limits = keeper->limits;
+        PoolLimits limits = keeper->round.limits;
 
-        keeper->limits = (PoolLimits){};
+        keeper->round.limits = (PoolLimits){};
         if (!keeper_look_anew(keeper)) {
-                keeper->limits = limits;
+                keeper->round.limits = limits;
                 return false;
         }
-        arena_free(keeper->round_arena);
-        keeper->round_arena = arena_new();
+        arena_free(keeper->round.arena);
+        keeper->round.arena = arena_new();
         return true;
 }
 
 void keeper_begin(Keeper *keeper, KeeperCause cause, uint64_t now_usec) {
         CLEANUP(arena_freep) Arena *arena = arena_new();
 
-        if (keeper->apply) {
-                keeper->is_another_wanted = true;
-                apply_hurry(keeper->apply);
+        if (keeper->round.apply) {
+                keeper->round.is_another_wanted = true;
+                apply_hurry(keeper->round.apply);
                 return;
         }
         /* A start has gone on without a file that could not be read; now it can be. */
-        if (cause == KEEPER_RETRY && keeper->has_started && keeper->asked.config->fault.error < 0 &&
+        if (cause == KEEPER_RETRY && keeper_has_started(keeper) &&
+            keeper->asked.config->fault.error < 0 &&
             config_load(keeper->root, arena, NULL)->fault.error == 0 &&
             keeper_reload(keeper, false, now_usec) == KEEPER_RELOAD_BEGUN)
                 return;
         if (cause != KEEPER_RETRY)
                 renew_attempts(keeper, now_usec);
-        bool is_looked_at = cause == KEEPER_START && keeper->has_started;
+        bool is_looked_at = cause == KEEPER_START && keeper_has_started(keeper);
 
         if (!keeper_finish_start(keeper))
                 return;
         keeper_forget_old_restores(keeper, now_usec);
         if (is_looked_at)
-                keeper_note_drift(keeper, keeper->look);
+                keeper_note_drift(keeper, keeper->known.look);
         else
                 keeper_look_for_drift(keeper);
-        if (keeper->fault.error < 0 || (keeper->limits.n > 0 && !forget_limits(keeper)) ||
-            (keeper_take_parts(keeper) && keeper->fault.error < 0)) {
+        if (keeper->known.fault.error < 0 ||
+            (keeper->round.limits.n > 0 && !forget_limits(keeper)) ||
+            (keeper_take_parts(keeper) && keeper->known.fault.error < 0)) {
                 keeper_reload_break_off(keeper);
                 return;
         }
@@ -125,40 +115,41 @@ void keeper_begin(Keeper *keeper, KeeperCause cause, uint64_t now_usec) {
 }
 
 void keeper_hurry(Keeper *keeper) {
-        keeper->is_hurried = true;
-        if (keeper->apply)
-                apply_hurry(keeper->apply);
+        keeper->round.is_hurried = true;
+        if (keeper->round.apply)
+                apply_hurry(keeper->round.apply);
 }
 
 /* Takes in what the writes have brought; whether that was anything, or has taught something. Where all of it has
  * come as it was intended, that is on disk already. */
 static bool end_pass(Keeper *keeper) {
         size_t n;
-        const ApplyResult *results = apply_results(keeper->apply, &n);
+        const ApplyResult *results = apply_results(keeper->round.apply, &n);
         bool has_moved = false, is_other = false;
 
-        if (keeper->n_passes == 1 && n > 0) {
-                arena_free(keeper->attempts_arena);
-                keeper->attempts_arena = arena_new();
-                keeper->attempts = (Attempts){};
+        if (keeper->round.n_passes == 1 && n > 0) {
+                arena_free(keeper->round.attempts_arena);
+                keeper->round.attempts_arena = arena_new();
+                keeper->round.attempts = (Attempts){};
         }
         ARRAY_FOREACH(result, results, n) {
                 note_attempts(keeper, result);
-                keeper_note_move(keeper, result);
-                is_other |= keeper_record_result(keeper->look->ledger, result);
+                moves_note(&keeper->moves, result);
+                is_other |= keeper_record_result(keeper->known.look->ledger, result);
                 has_moved = has_moved || result->is_unread ||
                             result->reached_pages != result->step.from_pages;
         }
-        is_other |= keeper_record_straightening(keeper, apply_straightened_bytes(keeper->apply));
+        is_other |=
+                keeper_record_straightening(keeper, apply_straightened_bytes(keeper->round.apply));
         if (is_other)
                 keeper_save(keeper);
         /* The pools that stayed short become limits, by which the plan is made anew: an instance that cannot
          * be whole gives its pages to the next. */
-        PoolLimits limits =
-                apply_limits(keeper->round_arena, keeper->apply, keeper->look->topology);
+        PoolLimits limits = apply_limits(keeper->round.arena, keeper->round.apply,
+                                         keeper->known.look->topology);
 
         VEC_FOREACH(limit, &limits)
-                *vec_push(keeper->round_arena, &keeper->limits) = *limit;
+                *vec_push(keeper->round.arena, &keeper->round.limits) = *limit;
         return limits.n > 0 || has_moved;
 }
 
@@ -166,8 +157,8 @@ static bool end_pass(Keeper *keeper) {
 static bool is_nothing_to_do(const Keeper *keeper) {
         size_t n;
 
-        apply_results(keeper->apply, &n);
-        return n == 0 && keeper->look->host.writes.n == 0;
+        apply_results(keeper->round.apply, &n);
+        return n == 0 && keeper->known.look->host.writes.n == 0;
 }
 
 /* A plan by what the last one has recorded, of the same moment; false: it could not be made. Where that is what it was
@@ -179,8 +170,8 @@ static bool plan_again(Keeper *keeper) {
         if (keeper_is_as_stored(keeper))
                 return true;
         root_forget_fault(keeper->root);
-        look_complete(keeper->look_arena, &input, keeper->look);
-        return keeper->look->fault.error == 0 && memory_shortages() == n_shortages;
+        look_complete(keeper->known.arena, &input, keeper->known.look);
+        return keeper->known.look->fault.error == 0 && memory_shortages() == n_shortages;
 }
 
 /* False: the round is over. Others may have come meanwhile, so that the plan is made anew until nothing
@@ -189,15 +180,15 @@ static bool next_pass(Keeper *keeper, uint64_t now_usec) {
         bool is_still_so = is_nothing_to_do(keeper);
         bool has_brought = end_pass(keeper);
 
-        keeper->apply = NULL; /* it is in the look's arena */
+        keeper->round.apply = NULL; /* it is in the look's arena */
         if (!(is_still_so && plan_again(keeper)) && !keeper_look_anew(keeper)) {
                 keeper_save(keeper);
                 return false;
         }
-        bool is_cut_short = keeper->is_another_wanted || keeper->is_hurried;
+        bool is_cut_short = keeper->round.is_another_wanted || keeper->round.is_hurried;
 
-        if (plan_count_changed(keeper->look->plan) == 0 ||
-            (!is_cut_short && (!has_brought || keeper->n_passes >= PASSES_MAX))) {
+        if (plan_count_changed(keeper->known.look->plan) == 0 ||
+            (!is_cut_short && (!has_brought || keeper->round.n_passes >= PASSES_MAX))) {
                 keeper_record_outcome(keeper);
                 return false;
         }
@@ -210,64 +201,65 @@ static bool next_pass(Keeper *keeper, uint64_t now_usec) {
 }
 
 bool keeper_next(Keeper *keeper, uint64_t now_usec, ApplyOperation *ret) {
-        keeper->is_look_new = false;
-        while (keeper->apply) {
-                if (apply_next(keeper->apply, now_usec, ret))
+        keeper->known.is_new = false;
+        while (keeper->round.apply) {
+                if (apply_next(keeper->round.apply, now_usec, ret))
                         return true;
                 if (next_pass(keeper, now_usec))
                         continue;
-                keeper_tell_moves(keeper);
+                moves_tell(&keeper->moves, &keeper->teller);
                 /* What the round has brought is not known. */
-                if (keeper->fault.error < 0) {
+                if (keeper->known.fault.error < 0) {
                         keeper_reload_break_off(keeper);
                         continue;
                 }
-                keeper->has_settled = true;
-                keeper->is_look_new = true;
+                keeper->known.stage = KNOWN_SETTLED;
+                keeper->known.is_new = true;
                 keeper_forget_drift(keeper);
                 keeper_guard_pool(keeper);
                 /* Another one may follow at once. */
-                if (!keeper_reload_continue(keeper, now_usec) && keeper->is_another_wanted)
+                if (keeper_reload_continue(keeper) || keeper->round.is_another_wanted)
                         keeper_begin(keeper, KEEPER_FRESH, now_usec);
         }
         return false;
 }
 
 void keeper_done(Keeper *keeper, const ApplyOperation *operation, int error, uint64_t usec) {
-        apply_done(keeper->apply, operation, error, usec);
+        apply_done(keeper->round.apply, operation, error, usec);
 }
 
 bool keeper_is_working(const Keeper *keeper) {
-        return keeper->apply != NULL;
+        return keeper->round.apply != NULL;
 }
 
 bool keeper_wants_retry(const Keeper *keeper, uint64_t now_usec) {
-        if (keeper->apply || keeper->is_held_back)
+        if (keeper->round.apply || keeper->is_held_back)
                 return false;
-        return keeper->fault.error < 0 || keeper->asked.config->fault.error < 0 ||
-               (plan_is_short(keeper->look->plan) && now_usec < keeper->attempts_until_usec);
+        return keeper->known.fault.error < 0 || keeper->asked.config->fault.error < 0 ||
+               (plan_is_short(keeper->known.look->plan) &&
+                now_usec < keeper->round.attempts_until_usec);
 }
 
 bool keeper_verify(Keeper *keeper, bool has_memory, bool may_repair, uint64_t now_usec,
                    bool *ret_wants_repair) {
         *ret_wants_repair = false;
-        if (keeper->apply || keeper->is_held_back)
+        if (keeper->round.apply || keeper->is_held_back)
                 return false;
         if (!keeper_finish_start(keeper)) {
                 *ret_wants_repair = true;
                 return false;
         }
         keeper_forget_old_restores(keeper, now_usec);
-        keeper_forget_refused(keeper, now_usec);
+        starts_forget_refused(&keeper->starts, keeper->known.look->use, now_usec);
         bool is_drifted = keeper_look_for_drift(keeper) > 0;
 
-        if (keeper->fault.error == 0 && !is_drifted)
+        if (keeper->known.fault.error == 0 && !is_drifted)
                 keeper_take_parts(keeper);
-        if (keeper->fault.error < 0) {
+        if (keeper->known.fault.error < 0) {
                 *ret_wants_repair = true;
                 return false;
         }
-        const Plan *plan = keeper->look->plan;
+        const Plan *plan = keeper->known.look->plan;
         bool is_anything_left = plan_count_changed(plan) > 0;
         /* Memory that has come may help who is short, or whose node was not there. */
         bool is_short = has_memory && (plan_is_short(plan) ||
@@ -276,9 +268,10 @@ bool keeper_verify(Keeper *keeper, bool has_memory, bool may_repair, uint64_t no
 
         /* A pool below what was found there is known as it is from now on, pages that were moved are where they
          * are, and plans are made with what is there: it is there to be repaired all the same, until that is done. */
-        is_drifted = is_drifted || keeper_is_anything_lost(keeper) ||
-                     (keeper->is_drift_left && is_anything_left);
-        keeper->is_drift_left = is_drifted;
+        is_drifted = is_drifted ||
+                     moves_is_anything_lost(&keeper->moves, keeper->known.look->topology) ||
+                     (keeper->drift.is_left && is_anything_left);
+        keeper->drift.is_left = is_drifted;
         if (is_drifted && !is_short) {
                 if (keeper->asked.config->host.on_drift == DRIFT_REPORT)
                         return false;
@@ -287,17 +280,25 @@ bool keeper_verify(Keeper *keeper, bool has_memory, bool may_repair, uint64_t no
                         return false;
         }
         if (!is_drifted && !is_short && !is_anything_left) {
-                if (keeper->is_unsaved)
+                if (keeper->known.is_unsaved)
                         keeper_save(keeper);
                 return false;
         }
         renew_attempts(keeper, now_usec);
-        if (keeper->limits.n > 0 && !forget_limits(keeper)) {
+        if (keeper->round.limits.n > 0 && !forget_limits(keeper)) {
                 *ret_wants_repair = true;
                 return false;
         }
         begin_round(keeper, now_usec);
         return true;
+}
+
+bool keeper_waits_for_end(const Keeper *keeper) {
+        return starts_wait_for_end(&keeper->starts);
+}
+
+void keeper_note_host_written(Keeper *keeper, uint64_t now_usec) {
+        keeper->drift.host_written_usec = now_usec;
 }
 
 /* ---- what is so ---- */
@@ -307,17 +308,17 @@ const Config *keeper_config(const Keeper *keeper) {
 }
 
 const Look *keeper_look(const Keeper *keeper) {
-        return keeper->look;
+        return keeper->known.look;
 }
 
 const Apply *keeper_apply(const Keeper *keeper) {
-        return keeper->apply;
+        return keeper->round.apply;
 }
 
 SourceNames keeper_units(const Keeper *keeper, Arena *arena) {
         SourceNames units = {};
 
-        VEC_FOREACH(hold, &keeper->look->ledger->holds)
+        VEC_FOREACH(hold, &keeper->known.look->ledger->holds)
                 if (!hold->is_tentative)
                         *vec_push(arena, &units) = arena_strdup(arena, hold->unit);
         return units;
@@ -325,9 +326,9 @@ SourceNames keeper_units(const Keeper *keeper, Arena *arena) {
 
 void keeper_hold_back(Keeper *keeper) {
         keeper->is_held_back = true;
-        keeper->look->stored = NULL; /* it stands for longer than a moment */
-        keeper_tell(keeper, LOG_NOTICE, problem_id(PROBLEM_HELD_BACK),
-                    "rescue mode: nothing is reserved before a reload, or the start of a database");
+        keeper->known.look->stored = NULL; /* it stands for longer than a moment */
+        tell_text(&keeper->teller, LOG_NOTICE, problem_id(PROBLEM_HELD_BACK),
+                  "rescue mode: nothing is reserved before a reload, or the start of a database");
 }
 
 bool keeper_is_held_back(const Keeper *keeper) {
@@ -336,46 +337,27 @@ bool keeper_is_held_back(const Keeper *keeper) {
 
 /* ---- changes by hand ---- */
 
-ReadFault keeper_note_before(Keeper *keeper) {
-        Arena *arena = arena_new();
-        LookInput input = keeper_look_input(keeper);
+KeeperReload keeper_reload(Keeper *keeper, bool is_forced, uint64_t now_usec) {
+        KeeperReload state = keeper_reload_try(keeper, is_forced);
 
-        const Look *look = look_at_host(arena, &input);
-
-        keeper->before = look->fault.error == 0 ? look->topology : NULL;
-        arena_free(keeper->before_arena);
-        keeper->before_arena = arena;
-        return look->fault;
-}
-
-PoolChanges keeper_pool_changes(const Keeper *keeper, Arena *arena) {
-        if (!keeper->before)
-                return (PoolChanges){};
-        return pool_changes_between(arena, keeper->before, keeper->look->topology);
+        if (state == KEEPER_RELOAD_BEGUN)
+                keeper_begin(keeper, KEEPER_FRESH, now_usec);
+        return state;
 }
 
 void keeper_release(Keeper *keeper, const char *instance, uint64_t now_usec) {
         keeper_note_before(keeper);
-        ledger_release(keeper->look_arena, keeper->look->ledger, instance);
+        ledger_release(keeper->known.arena, keeper->known.look->ledger, instance);
         keeper_begin(keeper, KEEPER_FRESH, now_usec);
-}
-
-void keeper_set_found(Keeper *keeper, const char *instance, const PageCount *count) {
-        Figure *known = VEC_FIND(each, &keeper->asked.found,
-                                 text_equals(each->instance, instance) &&
-                                         each->sizing.page_size_bytes == count->page_size_bytes);
-
-        *(known ? known : vec_push(keeper->asked.arena, &keeper->asked.found)) =
-                learned_figure(instance, count);
 }
 
 bool keeper_grow(Keeper *keeper, const InstanceConfig *instance, const PageCounts *pages,
                  uint64_t now_usec) {
-        const PlanInstance *planned = plan_find(keeper->look->plan, instance->name);
+        const PlanInstance *planned = plan_find(keeper->known.look->plan, instance->name);
         VEC_FOREACH(count, pages) {
                 if (planned && planned->page_size_bytes == count->page_size_bytes &&
                     planned->pages_wanted != count->pages)
-                        keeper_tell_learned(keeper, instance->name, count, planned->pages_wanted);
+                        tell_learned(&keeper->teller, instance->name, count, planned->pages_wanted);
                 keeper_set_found(keeper, instance->name, count);
         }
         if (keeper->is_held_back)
@@ -389,6 +371,25 @@ bool keeper_grow(Keeper *keeper, const InstanceConfig *instance, const PageCount
         return true;
 }
 
+LearnedNewsList keeper_count(Keeper *keeper, Arena *arena, const Config *files, uint64_t now_usec) {
+        bool has_changed = false;
+        LearnedNewsList news = {};
+
+        if (!keeper_has_started(keeper) || keeper->is_held_back || keeper->known.fault.error < 0 ||
+            keeper_is_working(keeper) || keeper->known.look->use->is_moving)
+                return news;
+        news = keeper_take_counts(keeper, arena, files, now_usec, &has_changed);
+        if (has_changed) {
+                keeper_save(keeper);
+                keeper_begin(keeper, KEEPER_FRESH, now_usec);
+        }
+        return news;
+}
+
+bool keeper_is_counting(const Keeper *keeper, bool is_early) {
+        return counts_are_pending(&keeper->counts, is_early);
+}
+
 /* ---- beginning and end ---- */
 
 Keeper *keeper_new(const Root *root, KeeperListener listener, void *userdata) {
@@ -396,13 +397,11 @@ Keeper *keeper_new(const Root *root, KeeperListener listener, void *userdata) {
 
         *keeper = (Keeper){
                 .root = root,
-                .listener = listener,
-                .userdata = userdata,
-                .round_arena = arena_new(),
-                .attempts_arena = arena_new(),
-                .starting_arena = arena_new(),
-                .moves_arena = arena_new(),
-                .counted_arena = arena_new(),
+                .teller = {listener, userdata},
+                .round = {.arena = arena_new(), .attempts_arena = arena_new()},
+                .moves = {.arena = arena_new()},
+                .starts = {.arena = arena_new()},
+                .counts = {.arena = arena_new()},
         };
         return keeper;
 }
@@ -412,10 +411,18 @@ Keeper *keeper_free(Keeper *keeper) {
                 return NULL;
         const Reload *reload = &keeper->reload;
         Arena *const arenas[] = {
-                keeper->asked.arena,    keeper->look_arena,     keeper->round_arena,
-                keeper->attempts_arena, keeper->before_arena,   reload->look_arena,
-                reload->arena,          keeper->starting_arena, keeper->told_arena,
-                keeper->fault_arena,    keeper->moves_arena,    keeper->counted_arena,
+                keeper->asked.arena,
+                keeper->known.arena,
+                keeper->known.fault_arena,
+                keeper->round.arena,
+                keeper->round.attempts_arena,
+                keeper->drift.arena,
+                keeper->moves.arena,
+                keeper->starts.arena,
+                keeper->counts.arena,
+                reload->look_arena,
+                reload->arena,
+                keeper->before.arena,
         };
 
         if (reload->before.arena != keeper->asked.arena)

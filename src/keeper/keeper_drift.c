@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* What others have changed since the keeper left the host, each of it told once. */
+#include "keeper/keeper_drift.h"
 #include "base/text.h"
-#include "keeper/keeper_inside.h"
+#include "keeper/keeper_look.h"
+#include "keeper/keeper_state.h"
 #include "model/problem.h"
 
 #include <syslog.h>
@@ -31,7 +33,7 @@ static void tell_drift(Keeper *keeper, const Drift *drift, const char *text) {
                 .figures = drift_figures(drift),
         };
 
-        keeper->listener(keeper->userdata, &event);
+        tell_event(&keeper->teller, &event);
 }
 
 /* What is told is told once, for as long as it is so. IS_QUIET: only what was told already is known. How many there are
@@ -43,18 +45,18 @@ static size_t tell_drifts(Keeper *keeper, const Drifts *drifts, bool is_quiet) {
 
         VEC_FOREACH(drift, drifts) {
                 const char *text = drift_format(arena, drift);
-                bool is_new = !source_names_have(&keeper->told, text);
+                bool is_new = !source_names_have(&keeper->drift.told, text);
 
                 n_repairable += drift_wants_repair(drift);
                 if (is_new && is_quiet)
                         continue;
-                if (is_new && keeper->has_settled)
+                if (is_new && keeper->known.stage == KNOWN_SETTLED)
                         tell_drift(keeper, drift, text);
                 *vec_push(arena, &told) = text;
         }
-        arena_free(keeper->told_arena);
-        keeper->told_arena = arena;
-        keeper->told = told;
+        arena_free(keeper->drift.arena);
+        keeper->drift.arena = arena;
+        keeper->drift.told = told;
         return n_repairable;
 }
 
@@ -63,13 +65,13 @@ size_t keeper_note_drift(Keeper *keeper, const Look *look) {
         const HostPlan nothing = {};
         /* What a reload is about to set differs from the host because the plan is new. */
         bool is_new_plan = keeper->reload.stage == RELOAD_TRYING;
-        Drifts drifts = drift_find(scratch, keeper->look->plan, keeper->look->ledger,
+        Drifts drifts = drift_find(scratch, keeper->known.look->plan, keeper->known.look->ledger,
                                    look->topology, is_new_plan ? &nothing : &look->host);
         size_t n = tell_drifts(keeper, &drifts, false) + (look->moved_pages > 0);
 
         VEC_FOREACH(drift, &drifts)
                 if (drift->kind == DRIFT_POOL_LOWERED || drift->kind == DRIFT_NODE_GONE)
-                        keeper_note_lowered(keeper, drift);
+                        moves_note_lowered(&keeper->moves, drift);
         return n;
 }
 
@@ -78,16 +80,16 @@ size_t keeper_look_for_drift(Keeper *keeper) {
         Look *look = keeper_make_look(keeper, arena);
         size_t n = look->fault.error < 0 ? 0 : keeper_note_drift(keeper, look);
         /* That a unit has stopped, for instance: `hugeplanctl plan` and the next daemon go by the disk. */
-        bool is_other = !ledger_equals(keeper->look->ledger, look->ledger);
+        bool is_other = !ledger_equals(keeper->known.look->ledger, look->ledger);
 
         if (keeper_adopt(keeper, arena, look))
-                keeper->is_unsaved = keeper->is_unsaved || is_other;
+                keeper->known.is_unsaved = keeper->known.is_unsaved || is_other;
         return n;
 }
 
 void keeper_forget_drift(Keeper *keeper) {
         CLEANUP(arena_freep) Arena *scratch = arena_new();
-        const Look *look = keeper->look;
+        const Look *look = keeper->known.look;
         const Drifts left =
                 drift_find(scratch, look->plan, look->ledger, look->topology, &look->host);
 

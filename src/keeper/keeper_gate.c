@@ -8,15 +8,19 @@
  * Somebody who starts has nothing yet, so what his unit has mapped is taken for another's, and pages are
  * found beside it. That is why a start counts once: a unit that could start twice in one run would be given
  * its pages again for each that it has mapped. */
-#include "keeper/keeper.h"
-
+#include "keeper/keeper_gate.h"
 #include "base/size.h"
 #include "base/text.h"
 #include "host/cgroup_limit.h"
 #include "host/host_use.h"
 #include "host/mounts.h"
 #include "host/probe.h"
-#include "keeper/keeper_inside.h"
+#include "keeper/keeper_drift.h"
+#include "keeper/keeper_judge.h"
+#include "keeper/keeper_look.h"
+#include "keeper/keeper_part.h"
+#include "keeper/keeper_record.h"
+#include "keeper/keeper_state.h"
 #include "units/hugetlb_limit.h"
 
 #include <syslog.h>
@@ -24,47 +28,6 @@
 enum { ROUNDS_MAX = 8 };
 
 /* ---- starting ---- */
-
-/* How long the processes of a start that was refused may take to end. */
-static const uint64_t refused_usec = 5 * USEC_PER_SEC;
-
-static void free_starting(Keeper *keeper) {
-        if (keeper->starting.n > 0)
-                return;
-        arena_free(keeper->starting_arena);
-        keeper->starting_arena = arena_new();
-        keeper->starting = (PlanStartings){};
-}
-
-static void forget_starting(Keeper *keeper, const char *instance) {
-        VEC_KEEP(starting, &keeper->starting, !text_equals(starting->instance, instance));
-        free_starting(keeper);
-}
-
-/* Its group is still there, for a moment: it does not run for that. Where it is there for longer, systemd goes on
- * though the gate has failed. */
-static void note_refused(Keeper *keeper, const char *instance) {
-        VEC_FOREACH(starting, &keeper->starting)
-                starting->is_refused |= text_equals(starting->instance, instance);
-        keeper->refused_usec = 0;
-}
-
-bool keeper_waits_for_end(const Keeper *keeper) {
-        return VEC_ANY(starting, &keeper->starting, starting->is_refused);
-}
-
-void keeper_forget_refused(Keeper *keeper, uint64_t now_usec) {
-        if (!keeper_waits_for_end(keeper))
-                return;
-        if (keeper->refused_usec == 0)
-                keeper->refused_usec = now_usec;
-        bool is_over = now_usec - keeper->refused_usec >= refused_usec;
-
-        VEC_KEEP(starting, &keeper->starting,
-                 !starting->is_refused ||
-                         (!is_over && unit_use_is_running(keeper->look->use, starting->unit)));
-        free_starting(keeper);
-}
 
 static void view_forget(GateView *view) {
         view->seen_arena = arena_free(view->seen_arena);
@@ -75,12 +38,12 @@ static void view_forget(GateView *view) {
 /* What others have changed is known, and told, before anything is written for a gate. */
 static void note_drift(Keeper *keeper, GateView *view) {
         view_forget(view);
-        if (keeper_is_working(keeper))
+        if (keeper->round.apply)
                 return;
         if (keeper_look_for_drift(keeper) > 0)
-                keeper->is_drift_left = true;
-        if (keeper->fault.error == 0)
-                view->seen = keeper->look;
+                keeper->drift.is_left = true;
+        if (keeper->known.fault.error == 0)
+                view->seen = keeper->known.look;
 }
 
 /* What was seen for another gate a moment ago stands where nothing shows otherwise; else all is read. NULL: it cannot
@@ -99,7 +62,7 @@ static Look *see(const Keeper *keeper, GateView *view) {
         view_forget(view);
         Arena *arena = arena_new();
 
-        input.known = keeper->look->topology;
+        input.known = keeper->known.look->topology;
         seen = look_at_host(arena, &input);
         if (seen->fault.error < 0) {
                 arena_free(arena);
@@ -113,30 +76,29 @@ static Look *see(const Keeper *keeper, GateView *view) {
  * is as with any other: what was short may be there now. */
 static bool may_write(const Keeper *keeper) {
         return keeper->asked.config->host.on_drift == DRIFT_REPAIR ||
-               !(keeper->is_drift_left || keeper_is_anything_lost(keeper));
+               !(keeper->drift.is_left ||
+                 moves_is_anything_lost(&keeper->moves, keeper->known.look->topology));
 }
 
 /* Its earlier run is over, and so is what that had; what it needs now may be another thing. */
 static void begin_start(Keeper *keeper, const InstanceConfig *config, Gate *gate) {
-        gate->has_begun = keeper->is_start_unplanned = true;
+        gate->has_begun = true;
         gate->lacked_pages = UINT64_MAX;
         if (gate->policy.kind == MEMORY_POLICY_UNKNOWN)
-                gate->policy = plan_find(keeper->look->plan, config->name)->demand->policy;
-        ledger_end(keeper->look->ledger, config->unit, gate->run, config->name);
-        ledger_want_again(keeper->look->ledger, config->name);
-        forget_starting(keeper, config->name);
-        *vec_push(keeper->starting_arena, &keeper->starting) = (PlanStarting){
-                arena_strdup(keeper->starting_arena, config->name),
-                arena_strdup(keeper->starting_arena, config->unit),
-                arena_strdup(keeper->starting_arena, gate->run), gate->policy, false};
+                gate->policy = plan_find(keeper->known.look->plan, config->name)->demand->policy;
+        ledger_end(keeper->known.look->ledger, config->unit, gate->run, config->name);
+        ledger_want_again(keeper->known.look->ledger, config->name);
+        starts_begin(&keeper->starts,
+                     &(PlanStarting){config->name, config->unit, gate->run, gate->policy, false});
 }
 
 void keeper_begin_gate(Keeper *keeper, Gate *gate) {
         const InstanceConfig *config = config_find(keeper->asked.config, gate->instance);
 
-        if (!keeper->has_started || !config)
+        if (!keeper_has_started(keeper) || !config)
                 return;
-        const LedgerHold *hold = ledger_hold(keeper->look->ledger, config->unit, config->name);
+        const LedgerHold *hold =
+                ledger_hold(keeper->known.look->ledger, config->unit, config->name);
 
         /* One whose run is not known could start again and again. */
         gate->is_starting = gate->is_starting && *gate->run &&
@@ -151,7 +113,7 @@ static uint64_t held_and_not_there(const Keeper *keeper, const Status *status, c
                                    uint64_t page_size_bytes) {
         uint64_t pages = 0;
 
-        VEC_FOREACH(hold, &keeper->look->ledger->holds) {
+        VEC_FOREACH(hold, &keeper->known.look->ledger->holds) {
                 const StatusInstance *instance = status_find(status, hold->granted.name);
 
                 if (text_equals(hold->unit, unit) && instance &&
@@ -169,8 +131,8 @@ static Reason put_up_hugetlb_limit(const Keeper *keeper, Arena *arena, const Sta
                                    const InstanceConfig *config, const Gate *gate,
                                    const PageCount *lack) {
         TriState preference = hugetlb_limit_preference(keeper->asked.config, config->unit);
-        PageCounts limits =
-                hugetlb_limit_counts(arena, keeper->look->topology, status, config->unit, false);
+        PageCounts limits = hugetlb_limit_counts(arena, keeper->known.look->topology, status,
+                                                 config->unit, false);
         Reason reason = cgroup_limit_judge(keeper->root);
 
         VEC_FOREACH(limit, &limits)
@@ -190,14 +152,14 @@ static Reason put_up_hugetlb_limit(const Keeper *keeper, Arena *arena, const Sta
         }
         if (reason.kind == REASON_NONE || preference == TRI_YES)
                 return reason;
-        keeper_tell(keeper, LOG_WARNING, NULL,
-                    arena_printf(arena, "%s: %s cannot be kept from the huge pages of others: %s",
-                                 config->name, config->unit, reason.text));
+        tell_text(&keeper->teller, LOG_WARNING, NULL,
+                  arena_printf(arena, "%s: %s cannot be kept from the huge pages of others: %s",
+                               config->name, config->unit, reason.text));
         return (Reason){};
 }
 
 static bool is_counting(const Keeper *keeper, Arena *arena, const Gate *gate) {
-        const Topology *topology = keeper->look->topology;
+        const Topology *topology = keeper->known.look->topology;
         uint64_t bytes;
 
         return gate->group && topology->n_page_sizes > 0 &&
@@ -213,7 +175,7 @@ static bool is_counting(const Keeper *keeper, Arena *arena, const Gate *gate) {
 static void see_counted(const Keeper *keeper, GateView *view, const char *unit) {
         if (view->seen)
                 host_use_read_unit(keeper->root,
-                                   view->seen_arena ? view->seen_arena : keeper->look_arena,
+                                   view->seen_arena ? view->seen_arena : keeper->known.arena,
                                    view->seen->use, view->seen->topology, unit);
 }
 
@@ -229,13 +191,13 @@ static Reason let_start(Keeper *keeper, GateView *view, const Status *status,
         view->status = NULL;
         if (is_counted)
                 see_counted(keeper, view, config->unit);
-        forget_starting(keeper, gate->instance);
+        starts_forget(&keeper->starts, gate->instance);
         if (reason.kind != REASON_NONE)
                 return reason;
         /* By the plan by which it was judged: one that had nothing to be written is not recorded yet. */
-        plan_record(keeper->look_arena, keeper->look->plan, keeper->look->ledger);
+        plan_record(keeper->known.arena, keeper->known.look->plan, keeper->known.look->ledger);
         if (planned->pages_wanted > 0)
-                ledger_start(keeper->look_arena, keeper->look->ledger, config->name,
+                ledger_start(keeper->known.arena, keeper->known.look->ledger, config->name,
                              &(LedgerHold){.unit = config->unit,
                                            .run = gate->run,
                                            .policy = gate->policy,
@@ -244,10 +206,10 @@ static Reason let_start(Keeper *keeper, GateView *view, const Status *status,
                                                        .page_size_bytes = planned->page_size_bytes,
                                                        .pages_wanted = planned->pages_wanted,
                                                        .placement = config->placement}});
-        ledger_forget_refusal(keeper->look->ledger, config->name);
-        keeper->is_unsaved = true;
-        keeper_begin_count(keeper, config->unit);
-        keeper_tell_start(keeper, planned, NULL);
+        ledger_forget_refusal(keeper->known.look->ledger, config->name);
+        keeper->known.is_unsaved = true;
+        counts_begin(&keeper->counts, config->unit);
+        tell_start(&keeper->teller, planned, NULL);
         return (Reason){};
 }
 
@@ -266,10 +228,10 @@ static bool may_try_again(const Keeper *keeper, Gate *gate, bool may_try, uint64
 /* Whether what the instance of GATE lacks may come though no round is run for it: its node, memory that a retry finds,
  * or pages that others have taken out of a pool, which are put back. */
 static bool may_come(const Keeper *keeper, Gate *gate, const Reason *reason) {
-        const PlanInstance *planned = plan_find(keeper->look->plan, gate->instance);
+        const PlanInstance *planned = plan_find(keeper->known.look->plan, gate->instance);
 
         if (reason->kind == REASON_NODE_ABSENT)
-                return demand_nodes_may_come(keeper->look->topology, planned->demand->config);
+                return demand_nodes_may_come(keeper->known.look->topology, planned->demand->config);
         if (!may_write(keeper) || keeper->is_held_back)
                 return false;
         if (reason->kind == REASON_POOL_SHRANK && !gate->is_repair_due) {
@@ -283,21 +245,23 @@ static bool may_come(const Keeper *keeper, Gate *gate, const Reason *reason) {
 /* Who starts. Who only asks ends nothing for him. */
 static GateAnswer refuse(Keeper *keeper, GateView *view, const Gate *gate, const Reason *reason) {
         view->status = NULL;
-        note_refused(keeper, gate->instance);
+        starts_note_refused(&keeper->starts, gate->instance);
         if (!keeper_was_refused(keeper, gate->instance, gate->run))
-                keeper_tell_start(keeper, plan_find(keeper->look->plan, gate->instance), reason);
-        ledger_note_refusal(keeper->look_arena, keeper->look->ledger, gate->instance, gate->run,
-                            reason->text);
-        keeper->is_unsaved = true;
+                tell_start(&keeper->teller, plan_find(keeper->known.look->plan, gate->instance),
+                           reason);
+        ledger_note_refusal(keeper->known.arena, keeper->known.look->ledger, gate->instance,
+                            gate->run, reason->text);
+        keeper->known.is_unsaved = true;
         return GATE_REFUSE;
 }
 
 /* Its part is what is left over: as long as a more important one is short, and it is tried again for that, it waits. */
 static bool waits_for_others(const Keeper *keeper, Arena *arena, const Gate *gate,
                              const PlanInstance *planned, Reason *ret_reason) {
-        const PlanInstance *other = planned->pages_granted < planned->pages_wanted
-                                            ? keeper_find_short_before(keeper->look->plan, planned)
-                                            : NULL;
+        const PlanInstance *other =
+                planned->pages_granted < planned->pages_wanted
+                        ? keeper_find_short_before(keeper->known.look->plan, planned)
+                        : NULL;
 
         if (!other || !gate->is_due || gate->is_last)
                 return false;
@@ -325,19 +289,20 @@ static Lack find_restart_lack(Keeper *keeper, GateView *view, const PlanInstance
                               bool *ret_has_ended) {
         Arena *arena = view->arena;
         const InstanceConfig *config = planned->demand->config;
-        const LedgerHold *hold = ledger_hold(keeper->look->ledger, config->unit, config->name);
+        const LedgerHold *hold =
+                ledger_hold(keeper->known.look->ledger, config->unit, config->name);
         LookInput look_input = keeper_look_input(keeper);
         PlanStartings starting = {};
 
         if (!hold || hold->is_tentative || planned->pages_wanted == 0)
                 return (Lack){};
-        vec_push_all(arena, &starting, &keeper->starting);
+        vec_push_all(arena, &starting, &keeper->starts.list);
         *vec_push(arena, &starting) =
                 (PlanStarting){config->name, config->unit, hold->run, hold->policy, false};
         look_input.starting = &starting;
         look_input.seen = see(keeper, view);
         const Look *now = look_at_host(arena, &look_input);
-        const StatusInput input = look_status_input(now, keeper->look->plan);
+        const StatusInput input = look_status_input(now, keeper->known.look->plan);
 
         *ret_has_ended = now->fault.error == 0 && has_ended(hold, now);
         return *ret_has_ended ? status_find(status_judge(arena, &input), config->name)->lack
@@ -352,7 +317,7 @@ static GateAnswer judge_gate(Keeper *keeper, GateView *view, Gate *gate, bool ma
                              StatusInstance *instance, Reason *ret_reason) {
         Arena *arena = view->arena;
         const Status *status = view->status;
-        const PlanInstance *planned = plan_find(keeper->look->plan, gate->instance);
+        const PlanInstance *planned = plan_find(keeper->known.look->plan, gate->instance);
         bool is_valid = instance->verdict != VERDICT_INVALID, has_ended = false;
         bool may_start = verdict_lets_start(instance->verdict);
         Lack lack = {};
@@ -395,8 +360,8 @@ static GateAnswer judge_gate(Keeper *keeper, GateView *view, Gate *gate, bool ma
 }
 
 bool keeper_was_refused(const Keeper *keeper, const char *instance, const char *run) {
-        return keeper->look &&
-               VEC_FIND(refusal, &keeper->look->ledger->refusals,
+        return keeper->known.look &&
+               VEC_FIND(refusal, &keeper->known.look->ledger->refusals,
                         text_equals(refusal->instance, instance) && text_equals(refusal->run, run));
 }
 
@@ -406,21 +371,21 @@ GateAnswer keeper_try_gate(Keeper *keeper, GateView *view, Gate *gate, bool may_
 
         *ret_reason = (Reason){};
         /* Not everything could be read yet: whether there is such an instance is not known. */
-        if (!keeper->has_started)
+        if (!keeper_has_started(keeper))
                 return GATE_WAIT;
         if (!config)
                 return GATE_GONE;
         keeper_begin_gate(keeper, gate);
-        if (keeper->is_start_unplanned) {
-                keeper->is_start_unplanned = false;
+        if (keeper->starts.is_unplanned) {
+                keeper->starts.is_unplanned = false;
                 note_drift(keeper, view);
         }
         if (gate->is_starting && !gate->is_tried) {
                 gate->is_tried = true;
-                if (keeper->fault.error < 0)
+                if (keeper->known.fault.error < 0)
                         return GATE_WAIT;
                 /* Pages that its earlier run had elsewhere, for instance. */
-                if (!keeper_is_working(keeper) && plan_count_changed(keeper->look->plan) > 0 &&
+                if (!keeper->round.apply && plan_count_changed(keeper->known.look->plan) > 0 &&
                     may_write(keeper) && may_try) {
                         gate->n_rounds = 1;
                         return GATE_WAIT;
@@ -446,13 +411,13 @@ GateAnswer keeper_try_gate(Keeper *keeper, GateView *view, Gate *gate, bool may_
 }
 
 void keeper_time_out_gate(Keeper *keeper, GateView *view, const Gate *gate, const Reason *reason) {
-        if (gate->has_begun && plan_find(keeper->look->plan, gate->instance))
+        if (gate->has_begun && plan_find(keeper->known.look->plan, gate->instance))
                 refuse(keeper, view, gate, reason);
 }
 
 void keeper_end_gates(Keeper *keeper, GateView *view) {
         view_forget(view);
         view->arena = arena_free(view->arena);
-        if (keeper->is_unsaved)
+        if (keeper->known.is_unsaved)
                 keeper_save(keeper);
 }

@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* What is true now, from fresh counts, and what the keeper remembers that counts do not show. */
+#include "keeper/keeper_judge.h"
 #include "base/text.h"
-#include "keeper/keeper_inside.h"
+#include "keeper/keeper_look.h"
+#include "keeper/keeper_state.h"
 #include "model/problem.h"
 
 /* Why a reload left the previous plan in effect: mistakes on disk, or instances that would fall. */
 static void add_rejected(const Keeper *keeper, Diags *problems) {
         bool has_mistakes = keeper->reload.state == KEEPER_RELOAD_REJECTED;
 
-        if (!keeper->rejected)
+        if (!keeper->reload.rejected)
                 return;
-        diags_add_all(problems, keeper->rejected);
+        diags_add_all(problems, keeper->reload.rejected);
         problem_add(problems, SEVERITY_WARNING,
                     has_mistakes ? PROBLEM_CONFIG_REJECTED : PROBLEM_RELOAD_REFUSED, NULL,
                     "the last reload was refused; the previous plan stays in effect",
@@ -22,7 +24,7 @@ static void add_rejected(const Keeper *keeper, Diags *problems) {
 
 /* As long as nothing has started since, and nothing else is wrong with it. */
 static void add_refusals(const Keeper *keeper, Status *status, Arena *arena) {
-        VEC_FOREACH(refusal, &keeper->look->ledger->refusals) {
+        VEC_FOREACH(refusal, &keeper->known.look->ledger->refusals) {
                 const StatusInstance *instance = status_find(status, refusal->instance);
 
                 if (!instance || instance->is_running || !verdict_lets_start(instance->verdict))
@@ -58,7 +60,8 @@ static bool is_overtaken(const Plan *plan, const Status *status) {
 static Status *judge_overtaken(const Keeper *keeper, Arena *arena, Look *now,
                                const LookInput *input, StatusInput *judged, Status *status) {
         /* What others have lowered is restored when they have done. */
-        if (keeper->is_drift_left || keeper_is_anything_lost(keeper))
+        if (keeper->drift.is_left ||
+            moves_is_anything_lost(&keeper->moves, keeper->known.look->topology))
                 return status;
         look_complete(arena, input, now);
         if (now->fault.error < 0 || plan_count_changed(now->plan) == 0)
@@ -75,28 +78,28 @@ static Status *judge(const Keeper *keeper, Arena *arena, bool is_retrying, HostU
                      const Look *seen) {
         LookInput look_input = keeper_look_input(keeper);
 
-        look_input.known = keeper->look->topology;
+        look_input.known = keeper->known.look->topology;
         look_input.used = used;
         look_input.seen = seen;
         Look *look = look_at_host(arena, &look_input);
-        const ReadFault *fault = look->fault.error < 0 ? &look->fault : &keeper->fault;
+        const ReadFault *fault = look->fault.error < 0 ? &look->fault : &keeper->known.fault;
         /* The last that is known, and that it is no more than that. */
-        const Look *now = look->fault.error < 0 ? keeper->look : look;
-        StatusInput input = look_status_input(now, keeper->look->plan);
+        const Look *now = look->fault.error < 0 ? keeper->known.look : look;
+        StatusInput input = look_status_input(now, keeper->known.look->plan);
 
-        input.is_working = keeper->apply || is_retrying;
-        input.phase = keeper->is_held_back ? "held back (rescue mode)"
-                      : keeper->apply      ? "reserving"
-                      : is_retrying        ? "retrying"
-                                           : "idle";
-        input.attempts = &keeper->attempts;
+        input.is_working = keeper->round.apply || is_retrying;
+        input.phase = keeper->is_held_back  ? "held back (rescue mode)"
+                      : keeper->round.apply ? "reserving"
+                      : is_retrying         ? "retrying"
+                                            : "idle";
+        input.attempts = &keeper->round.attempts;
         Status *status = status_judge(arena, &input);
 
         if (now == look && !seen && !input.is_working && !keeper->is_held_back &&
             is_overtaken(input.plan, status))
                 status = judge_overtaken(keeper, arena, look, &look_input, &input, status);
-        diags_add_all(&status->problems, &keeper->look->host_problems);
-        diags_add_all(&status->problems, &keeper->look->guard_problems);
+        diags_add_all(&status->problems, &keeper->known.look->host_problems);
+        diags_add_all(&status->problems, &keeper->known.look->guard_problems);
         if (fault->error < 0) {
                 const Diag diag = look_fault_diag(arena, fault);
 
@@ -113,9 +116,9 @@ Status *keeper_judge(const Keeper *keeper, Arena *arena, bool is_retrying) {
 }
 
 Status *keeper_judge_round(Keeper *keeper, Arena *arena, bool is_retrying) {
-        HostUse *used = keeper->is_look_new ? keeper->look->use : NULL;
+        HostUse *used = keeper->known.is_new ? keeper->known.look->use : NULL;
 
-        keeper->is_look_new = false;
+        keeper->known.is_new = false;
         return judge(keeper, arena, is_retrying, used, NULL);
 }
 

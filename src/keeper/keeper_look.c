@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* How the keeper looks at the host: at first by what is on disk, then whenever something may be another. */
+#include "keeper/keeper_look.h"
 #include "base/memory.h"
 #include "base/text.h"
 #include "host/config_load.h"
-#include "keeper/keeper_inside.h"
+#include "keeper/keeper_state.h"
 #include "state/boot_guard_file.h"
 
 #include <syslog.h>
@@ -14,16 +15,17 @@ LookInput keeper_look_input(const Keeper *keeper) {
         return (LookInput){
                 .root = keeper->root,
                 .config = keeper->asked.config,
-                .ledger = keeper->look ? keeper->look->ledger : NULL,
+                .ledger = keeper->known.look ? keeper->known.look->ledger : NULL,
                 .found = &keeper->asked.found,
-                .limits = &keeper->limits,
-                .starting = &keeper->starting,
+                .limits = &keeper->round.limits,
+                .starting = &keeper->starts.list,
         };
 }
 
 /* Once, for as long as it is so. */
 void keeper_note_fault(Keeper *keeper, const ReadFault *fault) {
-        if (fault->error == keeper->fault.error && text_equals(fault->path, keeper->fault.path))
+        if (fault->error == keeper->known.fault.error &&
+            text_equals(fault->path, keeper->known.fault.path))
                 return;
         Arena *arena = arena_new();
         const ReadFault noted = {fault->error, arena_strdup(arena, fault->path)};
@@ -31,22 +33,22 @@ void keeper_note_fault(Keeper *keeper, const ReadFault *fault) {
         if (fault->error < 0) {
                 const Diag diag = look_fault_diag(arena, fault);
 
-                keeper_tell_diag(keeper, &diag);
+                tell_diag(&keeper->teller, &diag);
         } else {
-                keeper_tell(keeper, LOG_NOTICE, NULL,
-                            keeper->fault.path ? arena_printf(arena, "%s can be read again",
-                                                              keeper->fault.path)
-                                               : "there is memory again");
+                tell_text(&keeper->teller, LOG_NOTICE, NULL,
+                          keeper->known.fault.path ? arena_printf(arena, "%s can be read again",
+                                                                  keeper->known.fault.path)
+                                                   : "there is memory again");
         }
-        arena_free(keeper->fault_arena);
-        keeper->fault_arena = arena;
-        keeper->fault = noted;
+        arena_free(keeper->known.fault_arena);
+        keeper->known.fault_arena = arena;
+        keeper->known.fault = noted;
 }
 
 static void replace_look(Keeper *keeper, Arena *arena, Look *look) {
-        arena_free(keeper->look_arena);
-        keeper->look_arena = arena;
-        keeper->look = look;
+        arena_free(keeper->known.arena);
+        keeper->known.arena = arena;
+        keeper->known.look = look;
 }
 
 bool keeper_adopt(Keeper *keeper, Arena *arena, Look *look) {
@@ -75,6 +77,26 @@ bool keeper_look_anew(Keeper *keeper) {
         return keeper_adopt(keeper, arena, keeper_make_look(keeper, arena));
 }
 
+/* ---- changes of pools ---- */
+
+ReadFault keeper_note_before(Keeper *keeper) {
+        Arena *arena = arena_new();
+        LookInput input = keeper_look_input(keeper);
+
+        const Look *look = look_at_host(arena, &input);
+
+        keeper->before.topology = look->fault.error == 0 ? look->topology : NULL;
+        arena_free(keeper->before.arena);
+        keeper->before.arena = arena;
+        return look->fault;
+}
+
+PoolChanges keeper_pool_changes(const Keeper *keeper, Arena *arena) {
+        if (!keeper->before.topology)
+                return (PoolChanges){};
+        return pool_changes_between(arena, keeper->before.topology, keeper->known.look->topology);
+}
+
 /* ---- the first look ---- */
 
 /* After boots that failed in a row, this one gets only what is proven; a reload opens the guard. Negative
@@ -92,12 +114,12 @@ static int decide_boot_guard(const Keeper *keeper, Ledger *ledger) {
 
         ledger->guard = is_closed ? LEDGER_GUARD_CLOSED : LEDGER_GUARD_OPEN;
         if (is_closed && was_undecided)
-                keeper_tell(keeper, LOG_ALERT, reason_id(REASON_BOOT_GUARD),
-                            arena_printf(arena,
-                                         "%d boots in a row have failed: only what the last good "
-                                         "boot reserved is planned; 'hugeplanctl reload' plans "
-                                         "everything again",
-                                         BOOT_GUARD_FAILURES));
+                tell_text(&keeper->teller, LOG_ALERT, reason_id(REASON_BOOT_GUARD),
+                          arena_printf(arena,
+                                       "%d boots in a row have failed: only what the last good "
+                                       "boot reserved is planned; 'hugeplanctl reload' plans "
+                                       "everything again",
+                                       BOOT_GUARD_FAILURES));
         return 0;
 }
 
@@ -122,13 +144,13 @@ static void look_first(Keeper *keeper) {
 
         /* Which of it may pass, and is waited for. A file that cannot be read for long is a mistake of its
          * instance, for which the others do not wait. */
-        keeper->n_starts++;
-        if (keeper->n_starts < STARTS_MAX || config->is_unlisted)
+        keeper->known.n_tries++;
+        if (keeper->known.n_tries < STARTS_MAX || config->is_unlisted)
                 fault = config->fault;
         if (fault.error == 0)
                 fault = look->fault;
         if (look->state && look->fault.error == 0)
-                keeper_tell(keeper, LOG_WARNING, NULL, look->state);
+                tell_text(&keeper->teller, LOG_WARNING, NULL, look->state);
         if (fault.error == 0 && decide_boot_guard(keeper, look->ledger) < 0)
                 fault = root_fault(keeper->root, arena);
         if (fault.error == 0 && config->is_incomplete)
@@ -147,14 +169,14 @@ static void look_first(Keeper *keeper) {
         }
         if (fault.error == 0)
                 fault = look->fault;
-        keeper->has_started = fault.error == 0;
+        keeper->known.stage = fault.error == 0 ? KNOWN_FIRST : KNOWN_NOTHING;
         replace_look(keeper, arena, look);
         keeper_note_fault(keeper, &fault);
 }
 
 static void tell_mistakes(const Keeper *keeper) {
         VEC_FOREACH(problem, &keeper->asked.config->problems.list)
-                keeper_tell_diag(keeper, problem);
+                tell_diag(&keeper->teller, problem);
 }
 
 static void load_config(Keeper *keeper) {
@@ -172,12 +194,12 @@ void keeper_start(Keeper *keeper) {
 bool keeper_finish_start(Keeper *keeper) {
         Arena *before = keeper->asked.arena;
 
-        if (keeper->has_started)
+        if (keeper_has_started(keeper))
                 return true;
         load_config(keeper);
         look_first(keeper);
         arena_free(before); /* the look of before, which referred to it, is gone */
-        if (keeper->has_started)
+        if (keeper_has_started(keeper))
                 tell_mistakes(keeper);
-        return keeper->has_started;
+        return keeper_has_started(keeper);
 }

@@ -6,11 +6,14 @@
  * missing, no more. Its hugetlb limit is lowered first, so that the kernel refuses what it would map from then on, as
  * where it had started without; then it is read what it has mapped, and that stays its own. Where it can have no
  * limit (Isolate=no, no controller) nothing is taken: nobody could keep it from what somebody else counts on. */
+#include "keeper/keeper_part.h"
 #include "base/size.h"
 #include "host/cgroup_limit.h"
 #include "host/host_use.h"
 #include "host/unit_cgroup.h"
-#include "keeper/keeper_inside.h"
+#include "keeper/keeper_look.h"
+#include "keeper/keeper_record.h"
+#include "keeper/keeper_state.h"
 
 /* Whether OTHER is more important than PLANNED, and short of pages of these nodes. */
 static bool is_short_before(const PlanInstance *other, const PlanInstance *planned,
@@ -87,7 +90,7 @@ bool keeper_limit_group(const Keeper *keeper, Arena *arena, const char *group,
 }
 
 static bool take_part(Keeper *keeper, const PlanInstance *planned) {
-        Look *look = keeper->look;
+        Look *look = keeper->known.look;
         LedgerHold *hold = find_part(look, planned->demand->config);
         const UnitCharge *charge = hold ? charge_of(look, hold) : NULL;
         uint64_t granted = hold ? ledger_granted_pages(&hold->granted) : 0;
@@ -101,12 +104,14 @@ static bool take_part(Keeper *keeper, const PlanInstance *planned) {
         uint64_t left = MAX(charge->reserved_pages,
                             sub_floored(MIN(granted, planned->pages_granted), missing));
         const char *group =
-                missing > 0 ? unit_cgroup_find(keeper->root, keeper->look_arena, hold->unit) : NULL;
+                missing > 0 ? unit_cgroup_find(keeper->root, keeper->known.arena, hold->unit)
+                            : NULL;
 
-        if (!group || !keeper_limit_group(keeper, keeper->look_arena, group,
+        if (!group || !keeper_limit_group(keeper, keeper->known.arena, group,
                                           &(PageCount){hold->granted.page_size_bytes, left}))
                 return false;
-        host_use_read_unit(keeper->root, keeper->look_arena, look->use, look->topology, hold->unit);
+        host_use_read_unit(keeper->root, keeper->known.arena, look->use, look->topology,
+                           hold->unit);
         charge = charge_of(look, hold);
         if (!charge)
                 return false;
@@ -118,7 +123,7 @@ static bool take_part(Keeper *keeper, const PlanInstance *planned) {
 }
 
 bool keeper_take_parts(Keeper *keeper) {
-        const Plan *plan = keeper->look->plan;
+        const Plan *plan = keeper->known.look->plan;
         bool has_taken = false;
 
         /* What was foreseen is tried as it was. */

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* What the keeper writes: into the ledger, before the first page and as it was read back; and besides the pools. */
+#include "keeper/keeper_record.h"
 #include "apply/guard.h"
 #include "apply/host_apply.h"
 #include "base/size.h"
 #include "base/text.h"
-#include "keeper/keeper_inside.h"
+#include "keeper/keeper_state.h"
 #include "model/names.h"
 #include "model/problem.h"
 #include "state/state.h"
@@ -16,7 +17,8 @@
 static const uint64_t aftermath_usec = 10 * USEC_PER_SEC;
 
 bool keeper_is_as_stored(const Keeper *keeper) {
-        return keeper->look->stored && ledger_equals(keeper->look->stored, keeper->look->ledger);
+        return keeper->known.look->stored &&
+               ledger_equals(keeper->known.look->stored, keeper->known.look->ledger);
 }
 
 void keeper_save(Keeper *keeper) {
@@ -24,25 +26,25 @@ void keeper_save(Keeper *keeper) {
         bool is_there = keeper_is_as_stored(keeper);
 
         /* It was read a moment ago; later nobody knows what has become of the file. */
-        keeper->look->stored = NULL;
-        keeper->is_unsaved = false;
+        keeper->known.look->stored = NULL;
+        keeper->known.is_unsaved = false;
         /* What is on disk is better than what follows from what could not be read. */
-        if (!keeper->has_started || is_there)
+        if (!keeper_has_started(keeper) || is_there)
                 return;
-        int r = state_save(keeper->root, keeper->look->ledger);
+        int r = state_save(keeper->root, keeper->known.look->ledger);
 
         if (r < 0)
-                keeper_tell(keeper, LOG_WARNING, NULL,
-                            arena_printf(arena, "cannot write " PATH_STATE ": %s", strerror(-r)));
+                tell_text(&keeper->teller, LOG_WARNING, NULL,
+                          arena_printf(arena, "cannot write " PATH_STATE ": %s", strerror(-r)));
 }
 
 void keeper_record_intent(Keeper *keeper, uint64_t now_usec) {
-        Ledger *ledger = keeper->look->ledger;
-        const Plan *plan = keeper->look->plan;
-        bool is_aftermath = keeper->host_written_usec > 0 &&
-                            now_usec - keeper->host_written_usec < aftermath_usec;
+        Ledger *ledger = keeper->known.look->ledger;
+        const Plan *plan = keeper->known.look->plan;
+        bool is_aftermath = keeper->drift.host_written_usec > 0 &&
+                            now_usec - keeper->drift.host_written_usec < aftermath_usec;
 
-        plan_record(keeper->look_arena, plan, ledger);
+        plan_record(keeper->known.arena, plan, ledger);
         ARRAY_FOREACH(pool, plan->pools, plan->n_pools) {
                 LedgerPool *known = ledger_pool(ledger, pool->node, pool->page_size_bytes);
 
@@ -55,22 +57,23 @@ void keeper_record_intent(Keeper *keeper, uint64_t now_usec) {
                         sub_floored(MIN(known->set_pages, pool->to_pages), pool->from_pages);
 
                 if (restored > 0 && is_aftermath) {
-                        ledger_restore(keeper->look_arena, ledger, pool->page_size_bytes, restored);
-                        keeper->restored_usec = now_usec;
+                        ledger_restore(keeper->known.arena, ledger, pool->page_size_bytes,
+                                       restored);
+                        keeper->drift.restored_usec = now_usec;
                 }
                 known->set_pages = MAX(MAX(pool->from_pages, pool->to_pages), known->found_pages);
         }
         /* Else the outcome follows at once. */
-        if (plan_steps(keeper->look_arena, plan).n > 0)
+        if (plan_steps(keeper->known.arena, plan).n > 0)
                 keeper_save(keeper);
 }
 
 bool keeper_record_straightening(const Keeper *keeper, uint64_t page_size_bytes) {
         bool is_other = false;
 
-        VEC_FOREACH(known, &keeper->look->ledger->pools) {
+        VEC_FOREACH(known, &keeper->known.look->ledger->pools) {
                 const Pool *pool =
-                        topology_pool(keeper->look->topology, known->node, page_size_bytes);
+                        topology_pool(keeper->known.look->topology, known->node, page_size_bytes);
 
                 if (!pool || known->page_size_bytes != page_size_bytes ||
                     known->set_pages >= pool->total_pages)
@@ -104,26 +107,18 @@ bool keeper_record_result(Ledger *ledger, const ApplyResult *result) {
 }
 
 void keeper_record_outcome(Keeper *keeper) {
-        plan_record(keeper->look_arena, keeper->look->plan, keeper->look->ledger);
-        plan_note_ready(keeper->look->plan, keeper->look->ledger);
+        plan_record(keeper->known.arena, keeper->known.look->plan, keeper->known.look->ledger);
+        plan_note_ready(keeper->known.look->plan, keeper->known.look->ledger);
         keeper_save(keeper);
 }
 
-void keeper_note_host_written(Keeper *keeper, uint64_t now_usec) {
-        keeper->host_written_usec = now_usec;
-}
-
 void keeper_forget_old_restores(const Keeper *keeper, uint64_t now_usec) {
-        if (keeper->restored_usec > 0 && now_usec - keeper->restored_usec >= aftermath_usec)
-                ledger_forget_restored(keeper->look->ledger);
+        if (keeper->drift.restored_usec > 0 &&
+            now_usec - keeper->drift.restored_usec >= aftermath_usec)
+                ledger_forget_restored(keeper->known.look->ledger);
 }
 
 /* ---- besides the pools ---- */
-
-static void tell_set(const Keeper *keeper, const char *text) {
-        keeper->listener(keeper->userdata,
-                         &(KeeperEvent){.level = LOG_INFO, .what = HISTORY_SET, .text = text});
-}
 
 /* As long as a reload may be taken back. What it has found counts, not what it has set meanwhile. */
 static void note_for_undo(Keeper *keeper, const HostWrites *writes) {
@@ -147,8 +142,8 @@ void keeper_undo_host(Keeper *keeper) {
 
         keeper->reload.undo = (HostWrites){};
         if (r < 0)
-                keeper_tell(keeper, LOG_WARNING, NULL,
-                            arena_printf(arena, "cannot set %s back: %s", path, strerror(-r)));
+                tell_text(&keeper->teller, LOG_WARNING, NULL,
+                          arena_printf(arena, "cannot set %s back: %s", path, strerror(-r)));
 }
 
 /* False: not all could be written. */
@@ -161,8 +156,8 @@ static bool write_host(Keeper *keeper, const HostWrites *writes, ProblemKind kin
 
         if (r < 0)
                 problem_add(
-                        &keeper->look->host_problems, SEVERITY_ERROR, kind, NULL,
-                        arena_printf(keeper->look_arena, "cannot set %s: %s", path, strerror(-r)),
+                        &keeper->known.look->host_problems, SEVERITY_ERROR, kind, NULL,
+                        arena_printf(keeper->known.arena, "cannot set %s: %s", path, strerror(-r)),
                         remedy);
         return r == 0;
 }
@@ -174,19 +169,19 @@ void keeper_set_host(Keeper *keeper, const HostPlan *plan) {
                        "run hugepland as root with /sys writable, or write "
                        "TransparentHugePages=keep") &&
             plan->thp.writes.n > 0)
-                tell_set(keeper, arena_printf(arena, "transparent huge pages are now '%s'",
-                                              thp_policy_name(plan->thp.policy)));
+                tell_set(&keeper->teller, arena_printf(arena, "transparent huge pages are now '%s'",
+                                                       thp_policy_name(plan->thp.policy)));
         if (write_host(keeper, &plan->limits, PROBLEM_LIMIT_WRITE,
                        "run hugepland as root with /proc/sys writable"))
                 VEC_FOREACH(write, &plan->limits)
-                        tell_set(keeper,
+                        tell_set(&keeper->teller,
                                  arena_printf(arena, "%s is now %s", write->path, write->value));
 }
 
 void keeper_guard_pool(const Keeper *keeper) {
         CLEANUP(arena_freep) Arena *arena = arena_new();
-        const Topology *now = keeper->look->topology;
-        const Plan *plan = keeper->look->plan;
+        const Topology *now = keeper->known.look->topology;
+        const Plan *plan = keeper->known.look->plan;
         int i = topology_page_size_index(now, now->default_page_size_bytes);
         bool is_used = ARRAY_FIND(pool, plan->pools, plan->n_pools,
                                   pool->granted_pages > 0 &&
@@ -196,7 +191,7 @@ void keeper_guard_pool(const Keeper *keeper) {
                         : guard_remove(keeper->root);
 
         if (r < 0)
-                keeper_tell(keeper, LOG_WARNING, NULL,
-                            arena_printf(arena, "cannot keep " PATH_SYSCTL_GUARD " up to date: %s",
-                                         strerror(-r)));
+                tell_text(&keeper->teller, LOG_WARNING, NULL,
+                          arena_printf(arena, "cannot keep " PATH_SYSCTL_GUARD " up to date: %s",
+                                       strerror(-r)));
 }

@@ -4,11 +4,13 @@
  * kept that instances have, as far as there is memory for both. Only when all who stood stand again, it
  * is in effect, and what was kept is given back; if one of them does not, because memory is fragmented,
  * say, it is the new pages that are given back. Units that run keep theirs in any case. */
-#include "keeper/keeper.h"
-
+#include "keeper/keeper_reload.h"
 #include "base/text.h"
 #include "host/config_load.h"
-#include "keeper/keeper_inside.h"
+#include "keeper/keeper_judge.h"
+#include "keeper/keeper_look.h"
+#include "keeper/keeper_record.h"
+#include "keeper/keeper_state.h"
 #include "model/problem.h"
 #include "status/falls.h"
 
@@ -18,7 +20,7 @@
 
 /* Who does not run may fall as well: what it was granted stays until the reload is in effect. */
 static void keep_standing(Keeper *keeper) {
-        Ledger *ledger = keeper->look->ledger;
+        Ledger *ledger = keeper->known.look->ledger;
 
         ARRAY_FOREACH(was, keeper->reload.status->instances, keeper->reload.status->n_instances) {
                 const LedgerInstance *granted = ledger_instance(keeper->reload.ledger, was->name);
@@ -26,7 +28,7 @@ static void keep_standing(Keeper *keeper) {
                 if (was->is_running || !verdict_lets_start(was->verdict) || !granted ||
                     granted->grants.n == 0)
                         continue;
-                *vec_push(keeper->look_arena, &ledger->holds) = (LedgerHold){
+                *vec_push(keeper->known.arena, &ledger->holds) = (LedgerHold){
                         .unit = "",
                         .run = "",
                         .is_tentative = true,
@@ -63,30 +65,29 @@ static void forget_reload(Keeper *keeper) {
         arena_free(keeper->reload.look_arena);
         arena_free(keeper->reload.arena);
         keeper->reload = (Reload){.arena = arena_new()};
-        keeper->rejected = NULL;
 }
 
 /* What is there now is not known: nothing is changed by half. LOOK's fault, or the keeper's. */
 static KeeperReload reject_unread(Keeper *keeper, const ReadFault *fault) {
         const Diag diag = look_fault_diag(keeper->reload.arena, fault);
 
-        keeper_tell_diag(keeper, &diag);
+        tell_diag(&keeper->teller, &diag);
         keeper->reload.state = KEEPER_RELOAD_REJECTED;
         keeper->reload.problems = diags_in(keeper->reload.arena);
         diags_add(&keeper->reload.problems, &diag);
-        keeper_tell(keeper, LOG_ERR, NULL,
-                    "the host cannot be read; the previous plan stays in effect");
+        tell_text(&keeper->teller, LOG_ERR, NULL,
+                  "the host cannot be read; the previous plan stays in effect");
         return KEEPER_RELOAD_REJECTED;
 }
 
 static KeeperReload refuse(Keeper *keeper, const Diags *falls) {
         keeper->reload.state = KEEPER_RELOAD_REFUSED;
         keeper->reload.problems = *falls;
-        keeper->rejected = arena_memdup(keeper->reload.arena, falls, sizeof(*falls));
+        keeper->reload.rejected = arena_memdup(keeper->reload.arena, falls, sizeof(*falls));
         VEC_FOREACH(fall, &falls->list)
-                keeper_tell_diag(keeper, fall);
-        keeper_tell(keeper, LOG_ERR, problem_id(PROBLEM_RELOAD_REFUSED),
-                    "the reload is refused; the previous plan stays in effect");
+                tell_diag(&keeper->teller, fall);
+        tell_text(&keeper->teller, LOG_ERR, problem_id(PROBLEM_RELOAD_REFUSED),
+                  "the reload is refused; the previous plan stays in effect");
         return KEEPER_RELOAD_REFUSED;
 }
 
@@ -118,7 +119,7 @@ static ReadFault note_before(Keeper *keeper) {
         Reload *reload = &keeper->reload;
 
         reload->status = keeper_judge(keeper, reload->arena, false);
-        reload->ledger = ledger_copy(reload->arena, keeper->look->ledger);
+        reload->ledger = ledger_copy(reload->arena, keeper->known.look->ledger);
         return keeper_note_before(keeper);
 }
 
@@ -141,12 +142,13 @@ static bool look_keeping(Keeper *keeper) {
         if (!keeper_look_anew(keeper))
                 return false;
         /* Whether everybody has what he would have if nothing were kept. */
-        const PlanInstance *kept = keeper->look->plan->instances, *others = next->plan->instances;
+        const PlanInstance *kept = keeper->known.look->plan->instances,
+                           *others = next->plan->instances;
 
         if (!ARRAY_FIND(other, others, next->plan->n_instances,
                         kept[other - others].pages_granted < other->pages_granted))
                 return true;
-        let_go(keeper->look->ledger);
+        let_go(keeper->known.look->ledger);
         return keeper_look_anew(keeper);
 }
 
@@ -155,17 +157,17 @@ static bool look_keeping(Keeper *keeper) {
 static void restore(Keeper *keeper) {
         Reload *reload = &keeper->reload;
         Arena *tried = keeper->asked.arena;
-        Ledger *ledger = ledger_copy(reload->look_arena, keeper->look->ledger);
+        Ledger *ledger = ledger_copy(reload->look_arena, keeper->known.look->ledger);
         const Ledger *before = ledger_copy(reload->look_arena, reload->ledger);
 
         let_go(ledger);
         ledger->instances = before->instances;
         ledger->guard = before->guard;
         reload->look->ledger = ledger;
-        if (keeper->look != reload->look)
-                arena_free(keeper->look_arena);
-        keeper->look_arena = TAKE_PTR(reload->look_arena);
-        keeper->look = TAKE_PTR(reload->look);
+        if (keeper->known.look != reload->look)
+                arena_free(keeper->known.arena);
+        keeper->known.arena = TAKE_PTR(reload->look_arena);
+        keeper->known.look = TAKE_PTR(reload->look);
         keeper->asked = reload->before;
         reload->before = (Asked){};
         arena_free(tried);
@@ -177,11 +179,11 @@ static void restore(Keeper *keeper) {
 static bool take_over(Keeper *keeper, const Asked *asked) {
         Reload *reload = &keeper->reload;
 
-        reload->look_arena = TAKE_PTR(keeper->look_arena);
-        reload->look = keeper->look;
+        reload->look_arena = TAKE_PTR(keeper->known.arena);
+        reload->look = keeper->known.look;
         reload->before = keeper->asked;
         keeper->asked = *asked;
-        ledger_reload(keeper->look->ledger);
+        ledger_reload(keeper->known.look->ledger);
         if (look_keeping(keeper))
                 return true;
         restore(keeper);
@@ -191,12 +193,12 @@ static bool take_over(Keeper *keeper, const Asked *asked) {
 void keeper_reload_break_off(Keeper *keeper) {
         if (keeper->reload.stage != RELOAD_TRYING)
                 return;
-        reject_unread(keeper, &keeper->fault);
+        reject_unread(keeper, &keeper->known.fault);
         restore(keeper);
         keeper->reload.stage = RELOAD_TAKING_BACK;
 }
 
-KeeperReload keeper_reload(Keeper *keeper, bool is_forced, uint64_t now_usec) {
+KeeperReload keeper_reload_try(Keeper *keeper, bool is_forced) {
         Asked asked = {.arena = arena_new()};
         Reload *reload = &keeper->reload;
 
@@ -204,20 +206,20 @@ KeeperReload keeper_reload(Keeper *keeper, bool is_forced, uint64_t now_usec) {
         asked.config = config_load(keeper->root, asked.arena, NULL);
         asked.found = keep_found(asked.arena, &keeper->asked.found, asked.config);
         VEC_FOREACH(problem, &asked.config->problems.list)
-                keeper_tell_diag(keeper, problem);
+                tell_diag(&keeper->teller, problem);
         /* Mistakes stay on show until they are corrected. */
         if (diags_count(&asked.config->problems, SEVERITY_ERROR) > 0) {
                 arena_free(reload->arena);
                 reload->arena = asked.arena;
-                keeper->rejected = &asked.config->problems;
-                keeper_tell(keeper, LOG_ERR, NULL,
-                            "the configuration has mistakes; the previous plan stays in effect");
+                keeper->reload.rejected = &asked.config->problems;
+                tell_text(&keeper->teller, LOG_ERR, NULL,
+                          "the configuration has mistakes; the previous plan stays in effect");
                 reload->problems = asked.config->problems;
                 return reload->state = KEEPER_RELOAD_REJECTED;
         }
         if (!keeper_finish_start(keeper)) {
                 arena_free(asked.arena);
-                return reject_unread(keeper, &keeper->fault);
+                return reject_unread(keeper, &keeper->known.fault);
         }
         CLEANUP(arena_freep) Arena *scratch = arena_new();
         Diags falls = diags_in(reload->arena);
@@ -236,14 +238,12 @@ KeeperReload keeper_reload(Keeper *keeper, bool is_forced, uint64_t now_usec) {
         }
         reload->is_forced = is_forced;
         if (!take_over(keeper, &asked))
-                return reject_unread(keeper, &keeper->fault);
+                return reject_unread(keeper, &keeper->known.fault);
         reload->stage = RELOAD_TRYING;
-        reload->state = KEEPER_RELOAD_BEGUN;
-        keeper_begin(keeper, KEEPER_FRESH, now_usec);
-        return KEEPER_RELOAD_BEGUN;
+        return reload->state = KEEPER_RELOAD_BEGUN;
 }
 
-bool keeper_reload_continue(Keeper *keeper, uint64_t now_usec) {
+bool keeper_reload_continue(Keeper *keeper) {
         CLEANUP(arena_freep) Arena *scratch = arena_new();
         Reload *reload = &keeper->reload;
 
@@ -272,9 +272,8 @@ bool keeper_reload_continue(Keeper *keeper, uint64_t now_usec) {
                 reload->before = (Asked){};
                 reload->state = KEEPER_RELOAD_APPLIED;
                 reload->stage = RELOAD_SETTLING;
-                let_go(keeper->look->ledger);
+                let_go(keeper->known.look->ledger);
         }
-        keeper_begin(keeper, KEEPER_FRESH, now_usec);
         return true;
 }
 
@@ -289,6 +288,7 @@ KeeperReloadResult keeper_reload_result(const Keeper *keeper) {
                         .path = undo->path, .value = undo->before, .before = undo->value};
         if (reload->state == KEEPER_RELOAD_APPLIED)
                 result.changes = changes_between(reload->arena, reload->ledger,
-                                                 keeper->look->ledger, keeper->look->plan);
+                                                 keeper->known.look->ledger,
+                                                 keeper->known.look->plan);
         return result;
 }

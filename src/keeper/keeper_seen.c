@@ -2,47 +2,20 @@
 /* What units have mapped that run (demand/seen.h), as the kernel counts it for their control groups, and what that gives
  * back at once.
  *
- * Nobody tells when a server has taken what it takes; so a count is believed once it has stayed as it is for seconds.
  * A unit keeps what it was let start with, for it may yet map it. Of an engine that maps everything when it starts that
  * is over then: what was granted beyond it serves nobody. A pool is lowered by the plan that follows, in which what is
  * reserved and not touched yet is promised to the unit as before. */
+#include "keeper/keeper_seen.h"
 #include "base/text.h"
 #include "demand/learned.h"
 #include "host/unit_cgroup.h"
-#include "keeper/keeper_inside.h"
+#include "keeper/keeper_part.h"
+#include "keeper/keeper_state.h"
 #include "units/hugetlb_limit.h"
 
 #include <syslog.h>
 
-static const uint64_t rest_usec = 4 * USEC_PER_SEC;
-
-/* ---- what stays as it is ---- */
-
-void keeper_begin_count(Keeper *keeper, const char *unit) {
-        VEC_KEEP(counted, &keeper->counted, !text_equals(counted->unit, unit));
-        *vec_push(keeper->counted_arena, &keeper->counted) =
-                (Counted){.unit = arena_strdup(keeper->counted_arena, unit)};
-}
-
-bool keeper_is_counting(const Keeper *keeper, bool is_early) {
-        return VEC_ANY(counted, &keeper->counted,
-                       !counted->is_at_rest && (is_early || counted->bytes > 0));
-}
-
-/* How UNIT is counted now; whether it has come to rest by that. */
-static bool count_unit(const Keeper *keeper, const UnitUse *unit, uint64_t now_usec, Counted *ret) {
-        const Counted *before =
-                VEC_FIND(known, &keeper->counted, text_equals(known->unit, unit->unit));
-        uint64_t bytes = VEC_SUM(charge, &unit->charges,
-                                 mul_saturated(charge->reserved_pages, charge->page_size_bytes));
-        bool is_same = before && before->bytes == bytes;
-
-        *ret = (Counted){.bytes = bytes, .since_usec = is_same ? before->since_usec : now_usec};
-        ret->is_at_rest = is_same && bytes > 0 && now_usec - ret->since_usec >= rest_usec;
-        return ret->is_at_rest && !before->is_at_rest;
-}
-
-/* ---- what that tells ---- */
+/* ---- what a count tells ---- */
 
 /* The pages of that size which nobody has reserved, as far as HOLD's unit may take them. */
 static uint64_t left_for(const Topology *topology, const LedgerHold *hold) {
@@ -74,12 +47,12 @@ static bool was_refused(const Keeper *keeper, Arena *arena, const char *unit, ui
 static bool has_all_it_wanted(const Keeper *keeper, Arena *arena, const InstanceConfig *instance,
                               const PageCount *count) {
         const LedgerHold *hold =
-                ledger_counted_hold(keeper->look->ledger, instance->unit, instance->name);
+                ledger_counted_hold(keeper->known.look->ledger, instance->unit, instance->name);
 
         if (!hold || hold->granted.page_size_bytes != count->page_size_bytes)
                 return false;
         uint64_t granted = ledger_granted_pages(&hold->granted);
-        bool is_enough = left_for(keeper->look->topology, hold) >=
+        bool is_enough = left_for(keeper->known.look->topology, hold) >=
                          MAX(sub_floored(granted, count->pages), UINT64_C(1));
 
         return granted >= hold->granted.pages_wanted &&
@@ -108,6 +81,15 @@ static Seen seen_by_count(const Keeper *keeper, Arena *arena, const InstanceConf
 
 /* ---- what follows from it ---- */
 
+void keeper_set_found(Keeper *keeper, const char *instance, const PageCount *count) {
+        Figure *known = VEC_FIND(each, &keeper->asked.found,
+                                 text_equals(each->instance, instance) &&
+                                         each->sizing.page_size_bytes == count->page_size_bytes);
+
+        *(known ? known : vec_push(keeper->asked.arena, &keeper->asked.found)) =
+                learned_figure(instance, count);
+}
+
 /* As at its start, where it has a limit of ours. */
 static void lower_limit(const Keeper *keeper, Arena *arena, const char *unit,
                         const PageCount *count) {
@@ -127,12 +109,12 @@ static void lower_limit(const Keeper *keeper, Arena *arena, const char *unit,
 static bool settle(const Keeper *keeper, Arena *arena, const InstanceConfig *instance,
                    const Seen *seen, const UnitUse *unit) {
         const PageCount *count = seen->pages.items;
-        LedgerHold *hold = ledger_hold(keeper->look->ledger, instance->unit, instance->name);
+        LedgerHold *hold = ledger_hold(keeper->known.look->ledger, instance->unit, instance->name);
 
         if (!instance->engine->maps_all_at_start || !seen->is_exact ||
             page_counts_find(&seen->base, count->page_size_bytes) == 0 ||
             ledger_granted_pages(&hold->granted) <= count->pages ||
-            !ledger_is_only_hold(keeper->look->ledger, hold))
+            !ledger_is_only_hold(keeper->known.look->ledger, hold))
                 return false;
         const UnitCharge *charge = unit_use_charge(unit, count->page_size_bytes);
 
@@ -145,7 +127,7 @@ static bool settle(const Keeper *keeper, Arena *arena, const InstanceConfig *ins
  * than was known on disk, a gate knew better. */
 static bool take_figures(Keeper *keeper, const PageCounts *before, const InstanceConfig *now,
                          const PageCounts *pages) {
-        const PlanInstance *planned = plan_find(keeper->look->plan, now->name);
+        const PlanInstance *planned = plan_find(keeper->known.look->plan, now->name);
         bool has_changed = false;
 
         VEC_FOREACH(count, pages) {
@@ -157,7 +139,7 @@ static bool take_figures(Keeper *keeper, const PageCounts *before, const Instanc
                     (count->pages < wanted &&
                      page_counts_find(before, count->page_size_bytes) != wanted))
                         continue;
-                keeper_tell_learned(keeper, now->name, count, wanted);
+                tell_learned(&keeper->teller, now->name, count, wanted);
                 keeper_set_found(keeper, planned->demand->config->name, count);
                 has_changed = true;
         }
@@ -168,21 +150,20 @@ static bool take_figures(Keeper *keeper, const PageCounts *before, const Instanc
  * that the next start, or boot, should have. */
 static bool take_count(Keeper *keeper, Arena *arena, const InstanceConfig *instance,
                        const UnitUse *unit, LearnedNewsList *news) {
-        const PlanInstance *planned = plan_find(keeper->look->plan, instance->name);
+        const PlanInstance *planned = plan_find(keeper->known.look->plan, instance->name);
         const Seen seen = seen_by_count(keeper, arena, instance, unit);
         InstanceConfig now = *instance;
 
         now.learned.seen = seen_merge(instance, &seen);
         const PageCounts pages = learned_pages(arena, &now, &now.learned);
-        const Reason beyond =
-                learned_beyond(arena, keeper->asked.config, &now, keeper->look->topology, &pages);
+        const Reason beyond = learned_beyond(arena, keeper->asked.config, &now,
+                                             keeper->known.look->topology, &pages);
 
         if (seen.pages.n == 0 || beyond.kind != REASON_NONE) {
                 if (seen.pages.n > 0)
-                        keeper_tell(keeper, LOG_WARNING, NULL,
-                                    arena_printf(arena, "%s: seen: %s; it is not kept: %s",
-                                                 now.name, seen_describe(arena, &seen),
-                                                 beyond.text));
+                        tell_text(&keeper->teller, LOG_WARNING, NULL,
+                                  arena_printf(arena, "%s: seen: %s; it is not kept: %s", now.name,
+                                               seen_describe(arena, &seen), beyond.text));
                 return false;
         }
         if (!learned_is_kept(instance, &now.learned))
@@ -213,35 +194,20 @@ static const InstanceConfig *find_counted(const Keeper *keeper, const Config *fi
                        : NULL;
 }
 
-LearnedNewsList keeper_count(Keeper *keeper, Arena *arena, const Config *files, uint64_t now_usec) {
+LearnedNewsList keeper_take_counts(Keeper *keeper, Arena *arena, const Config *files,
+                                   uint64_t now_usec, bool *ret_has_changed) {
         LearnedNewsList news = {};
-        typeof(keeper->counted) all = {};
-        bool has_changed = false;
+        Counts next = {.arena = arena_new()};
 
-        if (!keeper->has_started || keeper->is_held_back || keeper->fault.error < 0 ||
-            keeper_is_working(keeper) || keeper->look->use->is_moving)
-                return news;
-        Arena *counted_arena = arena_new();
-
-        VEC_FOREACH(unit, &keeper->look->use->units) {
+        *ret_has_changed = false;
+        VEC_FOREACH(unit, &keeper->known.look->use->units) {
                 const InstanceConfig *instance =
                         unit->is_running ? find_counted(keeper, files, unit->unit) : NULL;
-                Counted counted;
 
-                if (!instance)
-                        continue;
-                if (count_unit(keeper, unit, now_usec, &counted))
-                        has_changed = take_count(keeper, arena, instance, unit, &news) ||
-                                      has_changed;
-                counted.unit = arena_strdup(counted_arena, unit->unit);
-                *vec_push(counted_arena, &all) = counted;
+                if (instance && counts_add(&next, &keeper->counts, unit, now_usec))
+                        *ret_has_changed |= take_count(keeper, arena, instance, unit, &news);
         }
-        arena_free(keeper->counted_arena);
-        keeper->counted_arena = counted_arena;
-        keeper->counted = all;
-        if (has_changed) {
-                keeper_save(keeper);
-                keeper_begin(keeper, KEEPER_FRESH, now_usec);
-        }
+        arena_free(keeper->counts.arena);
+        keeper->counts = next;
         return news;
 }

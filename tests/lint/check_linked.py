@@ -28,7 +28,7 @@ PROGRAMS = {
     "hugeplan-generator": Program({"base", "model", "read", "engines", "config", "demand", "plan", "units", "host",
                                    "generator"}, 6029, ("traits",)),
     "hugepland": Program({"base", "model", "read", "engines", "config", "demand", "promise", "escalation", "plan", "status",
-                          "units", "render", "runtime", "host", "state", "apply", "systemd", "keeper", "ipc", "daemon"}, 25416,
+                          "units", "render", "runtime", "host", "state", "apply", "systemd", "keeper", "ipc", "daemon"}, 25492,
                          ("traits", "formula")),
 }
 MEMBER = re.compile(r"(\S+?\.a\.p/|\S+?\.p/)(\S+?\.c\.o)")

@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What the keeper has done, told once each: of a round one event for each pool, however many writes it took. */
+#include "keeper/notes/moves.h"
+
 #include "base/text.h"
-#include "keeper/keeper_inside.h"
 
 #include <string.h>
 #include <syslog.h>
 
-/* ---- pools ---- */
-
-void keeper_begin_moves(Keeper *keeper) {
-        VEC_FOREACH(move, &keeper->moves)
+void moves_begin(Moves *moves) {
+        VEC_FOREACH(move, &moves->list)
                 *move = (PoolMove){.node = move->node,
                                    .page_size_bytes = move->page_size_bytes,
                                    .lost_pages = move->lowered_pages,
@@ -17,19 +15,19 @@ void keeper_begin_moves(Keeper *keeper) {
                                    .told_best_pages = move->told_best_pages};
 }
 
-static PoolMove *find_or_add_move(Keeper *keeper, unsigned node, uint64_t page_size_bytes) {
-        PoolMove *move = VEC_FIND(each, &keeper->moves,
+static PoolMove *find_or_add(Moves *moves, unsigned node, uint64_t page_size_bytes) {
+        PoolMove *move = VEC_FIND(each, &moves->list,
                                   each->node == node && each->page_size_bytes == page_size_bytes);
 
         if (move)
                 return move;
-        move = vec_push(keeper->moves_arena, &keeper->moves);
+        move = vec_push(moves->arena, &moves->list);
         *move = (PoolMove){.node = node, .page_size_bytes = page_size_bytes};
         return move;
 }
 
-void keeper_note_lowered(Keeper *keeper, const Drift *drift) {
-        PoolMove *move = find_or_add_move(keeper, drift->node, drift->page_size_bytes);
+void moves_note_lowered(Moves *moves, const Drift *drift) {
+        PoolMove *move = find_or_add(moves, drift->node, drift->page_size_bytes);
 
         move->lowered_pages = move->is_lowered ? move->lowered_pages : drift->expected_pages;
         move->is_lowered = true;
@@ -41,8 +39,8 @@ static bool is_lost(const Topology *topology, const PoolMove *move) {
         return move->is_lowered && (!pool || pool_persistent_pages(pool) < move->lowered_pages);
 }
 
-bool keeper_is_anything_lost(const Keeper *keeper) {
-        return VEC_ANY(move, &keeper->moves, is_lost(keeper->look->topology, move));
+bool moves_is_anything_lost(const Moves *moves, const Topology *topology) {
+        return VEC_ANY(move, &moves->list, is_lost(topology, move));
 }
 
 static void add_record(PoolMove *move, const EscalationRecord *record) {
@@ -53,9 +51,9 @@ static void add_record(PoolMove *move, const EscalationRecord *record) {
                 move->error = record->error;
 }
 
-void keeper_note_move(Keeper *keeper, const ApplyResult *result) {
+void moves_note(Moves *moves, const ApplyResult *result) {
         const PlanPool *pool = result->step.pool;
-        PoolMove *move = find_or_add_move(keeper, pool->node, pool->page_size_bytes);
+        PoolMove *move = find_or_add(moves, pool->node, pool->page_size_bytes);
 
         if (!move->has_begun)
                 move->from_pages = move->pages = result->step.from_pages;
@@ -128,8 +126,8 @@ static bool was_told(PoolMove *move, HistoryEvent what) {
         return was;
 }
 
-void keeper_tell_moves(Keeper *keeper) {
-        VEC_FOREACH(move, &keeper->moves) {
+void moves_tell(Moves *moves, const Teller *teller) {
+        VEC_FOREACH(move, &moves->list) {
                 CLEANUP(arena_freep) Arena *arena = arena_new();
                 HistoryEvent what = move->has_begun ? judge_move(move) : HISTORY_NONE;
 
@@ -151,58 +149,6 @@ void keeper_tell_moves(Keeper *keeper) {
                                 },
                 };
 
-                keeper->listener(keeper->userdata, &event);
+                tell_event(teller, &event);
         }
-}
-
-/* ---- instances ---- */
-
-static HistoryFigures figures_of(const PlanInstance *planned) {
-        if (planned->page_size_bytes == 0)
-                return (HistoryFigures){};
-        return (HistoryFigures){
-                .page_size_bytes = HISTORY_NUMBER(planned->page_size_bytes),
-                .pages = HISTORY_NUMBER(planned->pages_granted),
-                .pages_wanted = HISTORY_NUMBER(planned->pages_wanted),
-        };
-}
-
-void keeper_tell_start(Keeper *keeper, const PlanInstance *planned, const Reason *refusal) {
-        CLEANUP(arena_freep) Arena *arena = arena_new();
-        const InstanceConfig *config = planned->demand->config;
-        const char *pages = arena_printf(arena, "%s pages of %s",
-                                         format_count(arena, planned->pages_granted),
-                                         format_page_size(arena, planned->page_size_bytes));
-        const KeeperEvent event = {
-                .level = refusal ? LOG_WARNING : LOG_INFO,
-                .what = refusal ? HISTORY_GATE_REFUSED : HISTORY_GATE_PASSED,
-                .instance = config->name,
-                .text = refusal ? arena_printf(arena, "%s: its start is refused: %s", config->name,
-                                               refusal->text)
-                                : arena_printf(arena, "%s: may start with %s", config->name,
-                                               planned->page_size_bytes > 0 ? pages
-                                                                            : "no huge pages"),
-                .figures = figures_of(planned),
-        };
-
-        keeper->listener(keeper->userdata, &event);
-}
-
-void keeper_tell_learned(Keeper *keeper, const char *instance, const PageCount *count,
-                         uint64_t pages_before) {
-        CLEANUP(arena_freep) Arena *arena = arena_new();
-        KeeperEvent event = {
-                .level = LOG_INFO,
-                .what = HISTORY_LEARNED,
-                .instance = instance,
-                .text = arena_printf(arena, "%s: was found to need %s pages of %s (before: %s)",
-                                     instance, format_count(arena, count->pages),
-                                     format_page_size(arena, count->page_size_bytes),
-                                     format_count(arena, pages_before)),
-                .figures = {.page_size_bytes = HISTORY_NUMBER(count->page_size_bytes),
-                            .pages_before = HISTORY_NUMBER(pages_before),
-                            .pages_wanted = HISTORY_NUMBER(count->pages)},
-        };
-
-        keeper->listener(keeper->userdata, &event);
 }
