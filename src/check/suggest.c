@@ -257,6 +257,10 @@ Suggestions suggest(Arena *arena, const SuggestInput *input) {
         }
         suggestions.processes = *input->processes;
         suggestions.places = finder.places;
+        /* What a server's own files say of its data is known only now. */
+        VEC_KEEP(passed, &finder.passed_over,
+                 !VEC_ANY(suggestion, &suggestions,
+                          text_equals(suggestion->data_directory, passed->name)));
         suggestions.passed_over = finder.passed_over;
         return suggestions;
 }

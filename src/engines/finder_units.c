@@ -135,17 +135,49 @@ static const char *starts_server(const Finder *finder, const UnitFile *unit, con
         return server ? server : started_by_unit(finder->arena, unit, engine->supervisors);
 }
 
+#define PAGES_OF_ALL "ask the servers there for their sizes, and describe this unit with Pages="
+
+static const char of_compose[] =
+        "starts containers by a compose file, which is not read; " PAGES_OF_ALL;
+
+/* What stands for servers of whose size nothing is read: why, and the way. */
+static const struct {
+        const char *programs, *why;
+} passed_over[] = {
+        {"sapstartsrv sapinit",
+         "SAP HANA takes transparent huge pages only; describe it with Engine=hana, which states its preference"},
+        {"db2start db2fmcd db2gcf",
+         "Db2's files are not read; describe the unit that starts it with Engine=db2 and Memory=auto: what it maps is seen"},
+        {"mysqld_multi",
+         "starts several servers; have a unit of its own start each, or describe this one with Engine=generic and "
+         "Memory=auto: what they map is seen"},
+        {"docker-compose podman-compose", of_compose},
+        {"lxc-start",
+         "starts a container, whose files are not this host's and are not read; " PAGES_OF_ALL},
+};
+
+static bool pass_stand_in(Finder *finder, const UnitFile *unit) {
+        ARRAY_FOREACH(passed, passed_over, ARRAY_LEN(passed_over))
+                if (started_by_unit(finder->arena, unit, passed->programs)) {
+                        finder_pass(finder, unit->name, passed->why);
+                        return true;
+                }
+        return false;
+}
+
 /* A product's unit by its name, whose program is not the server. */
 static void pass_namesake(Finder *finder, const Engine *engine, const UnitFile *unit) {
         const char *start = unit_file_value(unit, "Service", "ExecStart");
         const char *program = start ? text_next_word(finder->arena, &start, " \t") : NULL;
 
         if (engine->is_started_by_name && text_fits(engine->units, unit->name))
-                finder_pass(finder, unit->name,
-                            program ? arena_printf(finder->arena,
-                                                   "starts %s, which is no database server",
-                                                   text_excerpt(finder->arena, program, 80))
-                                    : "starts nothing itself");
+                finder_pass(
+                        finder, unit->name,
+                        program ? arena_printf(
+                                          finder->arena,
+                                          "starts %s, which is no known database server; if it starts one: Unit= and Memory=auto",
+                                          text_excerpt(finder->arena, program, 80))
+                                : "starts nothing itself");
 }
 
 /* "docker run --rm -v pg:/var/lib/postgresql/data postgres:16": of what stands alone, an image is no option, path or
@@ -162,6 +194,8 @@ static bool find_container(Finder *finder, const UnitFile *unit) {
                                                ? NULL
                                                : find_engine_of_image(finder, word);
 
+                if (text_equals(word, "compose"))
+                        finder_pass(finder, unit->name, of_compose);
                 if (!engine)
                         continue;
                 find_image(finder, engine, finder_stem(finder, unit->name), word,
@@ -188,7 +222,7 @@ static const char *find_unmet(const Finder *finder, const UnitFile *unit) {
 }
 
 static bool find_in_unit(Finder *finder, const UnitFile *unit, bool is_guess) {
-        bool is_any = find_container(finder, unit);
+        bool is_any = find_container(finder, unit) || pass_stand_in(finder, unit);
 
         for (size_t i = 0; i < n_engines; i++) {
                 const char *program = starts_server(finder, unit, engines[i]);
@@ -377,6 +411,33 @@ void find_in_quadlets(Finder *finder) {
         finder_looked(finder, "podman quadlets", n);
 }
 
+/* ---- units of users' own managers ---- */
+
+/* By their names alone: root opens no file in a home. */
+static void pass_user_units(Finder *finder) {
+        SourceNames directories = {};
+        const SourceNames homes = source_list(finder->sources, finder->arena, "/home");
+
+        *vec_push(finder->arena, &directories) = "/etc/systemd/user";
+        VEC_FOREACH(home, &homes)
+                *vec_push(finder->arena, &directories) =
+                        arena_printf(finder->arena, "/home/%s/.config/systemd/user", *home);
+        VEC_FOREACH(directory, &directories) {
+                const SourceNames names = source_list(finder->sources, finder->arena, *directory);
+
+                VEC_FOREACH(name, &names)
+                        for (size_t i = 0; i < n_engines; i++)
+                                if (engines[i]->is_started_by_name &&
+                                    text_fits(engines[i]->units, *name))
+                                        finder_pass(
+                                                finder,
+                                                arena_printf(finder->arena, "%s/%s", *directory,
+                                                             *name),
+                                                "a unit of users' own managers, which no gate is put into; have a unit of "
+                                                "the system's with User= start the server");
+        }
+}
+
 /* ---- all ---- */
 
 void find_in_units(Finder *finder) {
@@ -395,6 +456,7 @@ void find_in_units(Finder *finder) {
                         find_in_unit(finder, unit, false);
         }
         find_in_templates(finder, &templates);
+        pass_user_units(finder);
         finder_looked(finder, "units", names.n);
         finder_looked(finder, "templates", templates.n);
 }

@@ -48,6 +48,53 @@ static void find_installed(Finder *finder, const Engine *engine) {
         finder_looked(finder, POSTGRESQL_CLUSTERS, clusters.n);
 }
 
+/* Whether a database that was found is the cluster in DIRECTORY, as far as its name or its unit tells. */
+static bool is_found(const Finder *finder, const char *name, const char *directory) {
+        VEC_FOREACH(candidate, &finder->candidates) {
+                const UnitFile *unit = candidate->target.unit
+                                               ? unit_file_read(finder->arena, finder->sources,
+                                                                candidate->target.unit)
+                                               : &(UnitFile){};
+
+                if (text_equals(candidate->name, name) ||
+                    text_equals(candidate->target.data_directory, directory) ||
+                    VEC_ANY(line, &unit->assignments, strstr(line->value, directory) != NULL))
+                        return true;
+        }
+        return false;
+}
+
+/* Clusters that were restored, or whose packages are gone. */
+static void find_rest(Finder *finder, const Engine *engine UNUSED) {
+        static const char *const places[] = {"/var/lib/postgresql", "/var/lib/pgsql"};
+        Arena *arena = finder->arena;
+
+        ARRAY_FOREACH(place, places, ARRAY_LEN(places)) {
+                const SourceNames versions = source_list(finder->sources, arena, *place);
+
+                VEC_FOREACH(version, &versions) {
+                        const char *above = arena_printf(arena, "%s/%s", *place, *version);
+                        const SourceNames names = source_list(finder->sources, arena, above);
+
+                        VEC_FOREACH(name, &names) {
+                                const char *directory = arena_printf(arena, "%s/%s", above, *name);
+
+                                if (source_exists(
+                                            finder->sources, arena,
+                                            arena_printf(arena, "%s/PG_VERSION", directory)) &&
+                                    !is_found(finder,
+                                              arena_printf(arena, "postgresql-%s-%s", *version,
+                                                           *name),
+                                              directory))
+                                        finder_pass(
+                                                finder, directory,
+                                                "a PostgreSQL cluster that no unit which was found names; have one "
+                                                "start it, and describe that with DataDirectory=");
+                        }
+                }
+        }
+}
+
 /* What starts the server, and may start it again by itself. */
 static const struct {
         const char *program, *title, *note;
@@ -68,4 +115,5 @@ static void describe(Finder *finder UNUSED, Candidate *candidate, const UnitFile
                 }
 }
 
-const EngineFinder finder_postgresql = {.find_installed = find_installed, .describe = describe};
+const EngineFinder finder_postgresql = {
+        .find_installed = find_installed, .find_rest = find_rest, .describe = describe};
