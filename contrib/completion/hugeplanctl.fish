@@ -63,6 +63,7 @@ complete -c hugeplanctl -n '__fish_seen_subcommand_from wait' -l all -d 'every i
 complete -c hugeplanctl -n '__fish_seen_subcommand_from wait' -l timeout -x -d 'how long'
 complete -c hugeplanctl -n '__fish_seen_subcommand_from wait' -l restart -d 'its database starts again, and its unit runs on'
 complete -c hugeplanctl -n '__fish_seen_subcommand_from size' -s c -x -a '(__hugeplanctl_settings)' -d 'a setting of the engine'
+complete -c hugeplanctl -n '__fish_seen_subcommand_from size' -l from -r -d 'settings in a file'
 complete -c hugeplanctl -n '__fish_seen_subcommand_from size' -l page-size -x -a '2M 1G' -d 'instead of the default'
 complete -c hugeplanctl -n '__fish_seen_subcommand_from size' -l engine-version -x -d 'version of the engine'
 complete -c hugeplanctl -n '__fish_seen_subcommand_from size' -l pages -x -d 'what so many pages hold'

@@ -10,6 +10,7 @@
 #include "model/exit_code.h"
 #include "model/names.h"
 #include "runtime/log.h"
+#include "status/json_value.h"
 
 #include <limits.h>
 #include <stdio.h>
@@ -153,4 +154,17 @@ json_t *sizing_to_json(const Sizing *sizing) {
                          count_to_json(sizing->pages), "bytes", count_to_json(sizing->bytes),
                          "exact", sizing->is_exact, "source", sizing_source_name(sizing->source),
                          "caveat", sizing->caveat, "steps", steps);
+}
+
+json_t *settings_to_json(Arena *arena, const Settings *settings) {
+        json_t *list = json_array();
+
+        VEC_FOREACH(setting, settings)
+                if (settings_find(settings, setting->name) == setting)
+                        json_array_append_new(
+                                list,
+                                json_pack("{so so so}", "name", text_to_json(arena, setting->name),
+                                          "value", text_to_json(arena, setting->value), "origin",
+                                          text_to_json(arena, setting->origin)));
+        return list;
 }

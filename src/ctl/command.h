@@ -30,6 +30,7 @@ typedef struct Command {
         char **arguments;   /* after the verb */
         size_t n_arguments;
         VEC(const char *) settings; /* -c NAME=VALUE */
+        const char *from;           /* --from= */
         const char *page_size;      /* --page-size= */
         const char *engine_version; /* --engine-version= */
         const char *pages, *memory; /* --pages=, --memory= */
@@ -69,6 +70,9 @@ void print_json(const Command *command, json_t *json);
 
 /* A derivation, as `size` and `explain` print it. */
 json_t *sizing_to_json(const Sizing *sizing);
+
+/* Those of SETTINGS that count: of a name the last. */
+json_t *settings_to_json(Arena *arena, const Settings *settings);
 
 /* "no instance is called 'x'; there are: a, b" on standard error; gives EXIT_NO_INSTANCE. */
 int fail_no_instance(Command *command, const char *name, const Config *config);

@@ -41,6 +41,7 @@ static int print_help(Command *command UNUSED, const char *value UNUSED) {
              "  --write                  with import: create the files; none is ever replaced\n"
              "  --force                  with reload: even if an instance that stands falls\n"
              "  -c NAME=VALUE            with size: a setting of the engine (repeatable)\n"
+             "  --from=FILE              with size: the settings in FILE (-: standard input)\n"
              "  --page-size=SIZE         with size: instead of the host's default\n"
              "  --engine-version=V       with size: the engine's version\n"
              "  --pages=N, --memory=SIZE with size: the largest buffers or heap that so much holds\n"
@@ -104,6 +105,7 @@ static const struct {
         {"json", optional_argument, .take = take_json},
         {"output", required_argument, .take = take_output},
         {"no-pager", no_argument},
+        {"from", required_argument, .text = offsetof(Command, from)},
         {"page-size", required_argument, .text = offsetof(Command, page_size)},
         {"engine-version", required_argument, .text = offsetof(Command, engine_version)},
         {"pages", required_argument, .text = offsetof(Command, pages)},

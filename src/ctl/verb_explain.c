@@ -27,21 +27,6 @@ static json_t *figures_to_json(const Figures *figures) {
         return list;
 }
 
-static json_t *settings_to_json(Arena *arena, const Gathered *gathered) {
-        json_t *list = json_array();
-
-        if (!gathered)
-                return list;
-        VEC_FOREACH(setting, &gathered->settings)
-                if (settings_find(&gathered->settings, setting->name) == setting)
-                        json_array_append_new(
-                                list,
-                                json_pack("{so so so}", "name", text_to_json(arena, setting->name),
-                                          "value", text_to_json(arena, setting->value), "origin",
-                                          text_to_json(arena, setting->origin)));
-        return list;
-}
-
 static json_t *seen_to_json(Arena *arena, const InstanceConfig *instance, const Seen *now) {
         const Seen *seen = &instance->learned.seen;
 
@@ -63,13 +48,16 @@ static json_t *lesson_to_json(Arena *arena, const Lesson *lesson) {
         const Figures next = lesson_figures(arena, lesson);
         const Diags none = {};
 
-        return json_pack(
-                "{so so so so so sb so so so}", "version", text_to_json(arena, lesson->version),
-                "settings", settings_to_json(arena, lesson->gathered), "problems",
-                problems_to_json(lesson->gathered ? &lesson->gathered->problems : &none), "byRule",
-                figures_to_json(&lesson->by_rule), "sizes", figures_to_json(&lesson->figures),
-                "exact", lesson->is_exact, "next", figures_to_json(&next), "unasked",
-                text_to_json(arena, lesson->unasked), "wrong", text_to_json(arena, lesson->wrong));
+        return json_pack("{so so so so so sb so so so}", "version",
+                         text_to_json(arena, lesson->version), "settings",
+                         settings_to_json(arena, lesson->gathered ? &lesson->gathered->settings
+                                                                  : &(Settings){}),
+                         "problems",
+                         problems_to_json(lesson->gathered ? &lesson->gathered->problems : &none),
+                         "byRule", figures_to_json(&lesson->by_rule), "sizes",
+                         figures_to_json(&lesson->figures), "exact", lesson->is_exact, "next",
+                         figures_to_json(&next), "unasked", text_to_json(arena, lesson->unasked),
+                         "wrong", text_to_json(arena, lesson->wrong));
 }
 
 static json_t *explain_to_json(Arena *arena, const PlanInstance *planned, const Lesson *lesson,

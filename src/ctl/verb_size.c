@@ -9,9 +9,11 @@
 #include "host/probe.h"
 #include "inspect/gather.h"
 #include "model/exit_code.h"
+#include "model/names.h"
 #include "plan/fit.h"
 #include "render/views.h"
 #include "runtime/log.h"
+#include "units/hugetlb_limit.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -33,6 +35,45 @@ static int size_page_size(const Command *command, const Topology *topology, uint
         return 0;
 }
 
+/* What is on standard input, to be parsed by who would parse a file. */
+static SourceText read_input(Command *command) {
+        char *text = arena_alloc(command->arena, SOURCE_BYTES_MAX + 2);
+        size_t size = fread(text, 1, SOURCE_BYTES_MAX + 1, stdin);
+        int error = ferror(stdin) ? -EIO : size > SOURCE_BYTES_MAX ? -EFBIG : 0;
+
+        return error < 0 ? (SourceText){.error = error} : (SourceText){.text = text, .size = size};
+}
+
+static const Figure *gather(Command *command, const Engine *engine, const EngineTarget *target,
+                            const SourceText *input) {
+        OwnerGatherer owner = gather_as_owner(command->root);
+        Figures figures = {};
+
+        owner.input = input;
+        owner.gatherer.gather(&owner.gatherer, command->arena, engine, target, NULL, 0, &figures);
+        return &figures.items[0];
+}
+
+/* The settings in the file that --from= names, which is read as its owner. */
+static int read_from(Command *command, const Engine *engine, Settings *ret) {
+        bool is_input = TEXT_IS_ANY(command->from, "-", PATH_STANDARD_INPUT);
+        SourceText input = is_input ? read_input(command) : (SourceText){};
+        const EngineTarget target = {
+                .config_file = is_input ? PATH_STANDARD_INPUT
+                                        : absolute_path(command, command->from),
+                .is_alone = true,
+        };
+        const Figure *found = gather(command, engine, &target, is_input ? &input : NULL);
+
+        VEC_FOREACH(problem, &found->gathered->problems.list)
+                log_line(LOG_WARNING, "%s", diag_format(command->arena, problem));
+        if (found->wrong)
+                log_line(LOG_ERR, "%s%s", found->wrong,
+                         found->remedy ? "; hand it over by --from=- <FILE" : "");
+        vec_push_all(command->arena, ret, &found->gathered->settings);
+        return found->wrong ? -EINVAL : 0;
+}
+
 static int size_settings(Command *command, Settings *ret) {
         VEC_FOREACH(item, &command->settings) {
                 const char *equals = strchr(*item, '=');
@@ -49,15 +90,49 @@ static int size_settings(Command *command, Settings *ret) {
         return 0;
 }
 
+/* ---- what limits are set by ---- */
+
+/* A resource of a pod's container (kubernetes.io, "Manage HugePages") and its quantity. */
+static const char *pod_resource(Arena *arena, const Sizing *sizing) {
+        return arena_printf(arena, "hugepages-%si",
+                            format_page_size(arena, sizing->page_size_bytes));
+}
+
+static const char *pod_quantity(Arena *arena, const Sizing *sizing) {
+        bool is_mib = sizing->bytes % MIB == 0;
+
+        return arena_printf(arena, "%" PRIu64 "%s", sizing->bytes / (is_mib ? MIB : KIB),
+                            is_mib ? "Mi" : "Ki");
+}
+
+/* The file of a control group: Documentation/admin-guide/cgroup-v2.rst, HugeTLB. */
+static const char *group_limit(Arena *arena, const Sizing *sizing) {
+        return arena_printf(arena, "hugetlb.%s.max",
+                            hugetlb_limit_size_name(arena, sizing->page_size_bytes));
+}
+
+static json_t *size_to_json(Arena *arena, const Engine *engine, const Sizing *sizing,
+                            const Settings *settings) {
+        json_t *json = sizing_to_json(sizing);
+
+        json_object_update_new(json,
+                               json_pack("{ss so s{ss} s{so}}", "engine", engine->name, "settings",
+                                         settings_to_json(arena, settings), "kubernetes",
+                                         pod_resource(arena, sizing), pod_quantity(arena, sizing),
+                                         "controlGroup", group_limit(arena, sizing),
+                                         count_to_json(sizing->bytes)));
+        return json;
+}
+
 /* Of an engine that reserves nothing: what it wants of transparent huge pages. */
 static int size_of_nothing(Command *command, const Engine *engine, uint64_t page_size_bytes) {
         const char *version = command->engine_version;
         ThpPolicy preference;
 
-        if (command->settings.n > 0) {
+        if (command->settings.n > 0 || command->from) {
                 log_line(LOG_ERR,
-                         "%s uses no reserved huge pages, whatever its settings; leave -c out",
-                         engine->title);
+                         "%s uses no reserved huge pages, whatever its settings; leave %s out",
+                         engine->title, command->from ? "--from" : "-c");
                 return EXIT_FAILED;
         }
         if (engine_thp_preference(engine, version, &preference) < 0) {
@@ -66,12 +141,14 @@ static int size_of_nothing(Command *command, const Engine *engine, uint64_t page
                 return EXIT_USAGE;
         }
         if (command->json != JSON_OFF) {
-                json_t *json = sizing_to_json(
-                        &(Sizing){.page_size_bytes = page_size_bytes, .is_exact = true});
+                json_t *json = size_to_json(
+                        command->arena, engine,
+                        &(Sizing){.page_size_bytes = page_size_bytes, .is_exact = true},
+                        &(Settings){});
 
                 json_object_update_new(
                         json,
-                        json_pack("{ss ss?}", "engine", engine->name, "transparentHugePages",
+                        json_pack("{ss?}", "transparentHugePages",
                                   preference == THP_AUTO ? NULL : thp_policy_name(preference)));
                 print_json(command, json);
         } else {
@@ -147,19 +224,17 @@ static int asked_pages(const Command *command, uint64_t page_size_bytes, uint64_
 /* The database's own settings as far as its files can be read. */
 static Settings read_settings(Command *command, const InstanceConfig *config,
                               const char **ret_why_not) {
-        OwnerGatherer owner = gather_as_owner(command->root);
-        EngineTarget target = figures_target(config, NULL);
-        Figures figures = {};
+        const EngineTarget target = figures_target(config, NULL);
 
         if (!config->engine->has_auto) {
                 *ret_why_not = arena_printf(command->arena, "%s's files are not read",
                                             config->engine->title);
                 return (Settings){};
         }
-        owner.gatherer.gather(&owner.gatherer, command->arena, config->engine, &target, NULL, 0,
-                              &figures);
-        *ret_why_not = figures.items[0].wrong;
-        return *ret_why_not ? (Settings){} : figures.items[0].gathered->settings;
+        const Figure *found = gather(command, config->engine, &target, NULL);
+
+        *ret_why_not = found->wrong;
+        return found->wrong ? (Settings){} : found->gathered->settings;
 }
 
 static uint64_t pages_possible(Command *command, const Look *look, uint64_t page_size_bytes) {
@@ -301,12 +376,12 @@ static int size_of_settings(Command *command, const Engine *engine, const Settin
                 return EXIT_FAILED;
         }
         if (command->json != JSON_OFF) {
-                json_t *json = sizing_to_json(&sizing);
-
-                json_object_set_new(json, "engine", json_string(engine->name));
-                print_json(command, json);
+                print_json(command, size_to_json(command->arena, engine, &sizing, settings));
         } else {
-                fputs(render_sizing(command->arena, &sizing, &command->render), stdout);
+                printf("%s  pod: %s: %s; control group: %s: %" PRIu64 "\n",
+                       render_sizing(command->arena, &sizing, &command->render),
+                       pod_resource(command->arena, &sizing), pod_quantity(command->arena, &sizing),
+                       group_limit(command->arena, &sizing), sizing.bytes);
         }
         return EXIT_DONE;
 }
@@ -318,6 +393,8 @@ static int size_of_engine(Command *command, const Engine *engine) {
 
         settings_add_host(command->arena, &goal.settings, topology->n_cpus,
                           topology->base_page_bytes);
+        if (command->from && engine->reserves && read_from(command, engine, &goal.settings) < 0)
+                return EXIT_FAILED;
         if (size_page_size(command, topology, &goal.page_size_bytes) < 0 ||
             size_settings(command, &goal.settings) < 0 ||
             asked_pages(command, goal.page_size_bytes, &asked) < 0)
@@ -332,7 +409,7 @@ static int size_of_engine(Command *command, const Engine *engine) {
 
 /* Many instances are called as their engine is: what is asked of settings is asked of that. */
 static bool is_of_instance(Command *command, const Engine *engine) {
-        bool has_settings = command->settings.n > 0 || command->engine_version ||
+        bool has_settings = command->settings.n > 0 || command->from || command->engine_version ||
                             command->page_size;
         const InstanceConfig *instance =
                 has_settings ? NULL : config_find(read_config(command), command->arguments[0]);

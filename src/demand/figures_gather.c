@@ -3,6 +3,7 @@
 /* On its own, for with it come the readers of all products' files. */
 
 #include "demand/figures.h"
+#include "engines/settings_file.h"
 
 const char *gathered_size(Arena *arena, const Engine *engine, const EngineTarget *target,
                           const Gathered *gathered, uint64_t page_size_bytes, Sizing *ret) {
@@ -20,7 +21,9 @@ void figures_gather(Arena *arena, const Engine *engine, const EngineTarget *targ
         Gathered *gathered = ARENA_NEW(arena, Gathered);
 
         gathered->problems = diags_in(arena);
-        const char *wrong = engine_reader(engine)->gather(arena, target, sources, gathered);
+        const char *wrong =
+                target->is_alone ? settings_file_gather(arena, engine, target, sources, gathered)
+                                 : engine_reader(engine)->gather(arena, target, sources, gathered);
 
         gathered->incomplete = wrong;
         settings_add_host(arena, &gathered->settings, target->n_cpus, 0);

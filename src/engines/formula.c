@@ -232,7 +232,7 @@ bool parameters_have(const ParameterTable *table, const char *name) {
         return ARRAY_ANY(row, table->rows, table->n, setting_is_named(row->name, name));
 }
 
-static bool is_known(const ParameterTable *table, const char *name) {
+bool parameters_know(const ParameterTable *table, const char *name) {
         const char *point = table->has_prefixes ? strchr(name, '.') : NULL;
 
         return parameters_have(table, point ? point + 1 : name);
@@ -316,7 +316,7 @@ const char *parameters_read(Arena *arena, const Engine *engine, const ParameterT
         for (size_t i = 0; i < settings->n; i++) {
                 const Setting *setting = &settings->items[i];
 
-                if (!setting->origin && !is_known(table, setting->name))
+                if (!setting->origin && !parameters_know(table, setting->name))
                         return refuse_unknown(arena, engine, table, setting);
         }
         for (size_t i = 0; i < table->n; i++) {

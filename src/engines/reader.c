@@ -95,6 +95,19 @@ const char *reader_fault(Arena *arena, int error) {
         return arena_printf(arena, "cannot be read: %s", text);
 }
 
+unsigned reader_binary_line(const char *text, size_t size) {
+        unsigned line = 1;
+
+        for (size_t i = 0; i < size; i++) {
+                unsigned char byte = (unsigned char) text[i];
+
+                if (byte == 0x7f || (byte < ' ' && !memchr("\t\n\v\f\r", byte, 5)))
+                        return line;
+                line += byte == '\n';
+        }
+        return 0;
+}
+
 /* ---- versions ---- */
 
 enum { VERSION_LENGTH_MAX = 32 };

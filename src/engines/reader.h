@@ -120,6 +120,9 @@ bool engine_is_fixed(const Engine *engine, const Settings *settings);
 /* "cannot be read: ..." for the negative errno of reading a file. */
 const char *reader_fault(Arena *arena, int error);
 
+/* The line of the first byte that no text file has; 0: there is none. */
+unsigned reader_binary_line(const char *text, size_t size);
+
 /* ENGINE's program, asked for its version: the one that the unit starts, else the usual ones. GATHERED may be NULL where
  * the engine does not gather. */
 void version_ask(Arena *arena, const Engine *engine, const EngineTarget *target,

@@ -9,9 +9,10 @@
 
 /* Whose size is to be found: what an [Instance] says of where its database is. */
 typedef struct EngineTarget {
-        const char *instance;       /* its name; NULL where there is none yet */
-        const char *unit;           /* NULL: not known */
-        const char *config_file;    /* ConfigFile=; NULL: where the engine has it by default */
+        const char *instance;    /* its name; NULL where there is none yet */
+        const char *unit;        /* NULL: not known */
+        const char *config_file; /* ConfigFile=; NULL: where the engine has it by default */
+        bool is_alone; /* only that file counts, for it need not be of a server of this host */
         const char *data_directory; /* DataDirectory=; likewise */
         const char *user;         /* User=; NULL: the owner of the data directory, or of the unit */
         unsigned n_cpus;          /* of the host; 0: not known */

@@ -75,6 +75,9 @@ static SourceText read_file(const Sources *sources, Arena *arena, const char *pa
         Judged judged = {host, path};
         char *string = NULL;
         size_t size = 0;
+
+        if (host->input && text_equals(path, PATH_STANDARD_INPUT))
+                return *host->input;
         int r = root_read_judged(host->root, arena, path, SOURCE_BYTES_MAX, judge, &judged, &string,
                                  &size);
 

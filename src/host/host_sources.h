@@ -36,6 +36,8 @@ typedef struct HostSources {
         gid_t group;
         /* Of SOURCES_OF_OWNER: the first file that others than root and the owner may write. */
         const char *foreign;
+        /* What is read for PATH_STANDARD_INPUT: the caller has taken the bytes off it. NULL: nothing. */
+        const SourceText *input;
 } HostSources;
 
 /* For who reads as himself; as root on the running host, of root's files only. */

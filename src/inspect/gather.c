@@ -22,6 +22,7 @@ typedef struct Errand {
         const uint64_t *page_sizes;
         size_t n_page_sizes;
         uint64_t deadline_usec;
+        const SourceText *input;
 } Errand;
 
 /* ---- in the reader ---- */
@@ -30,6 +31,7 @@ static json_t *run_errand(void *userdata, Arena *arena, HostSources *sources) {
         const Errand *errand = userdata;
         Figures figures = {};
 
+        sources->input = errand->input;
         figures_gather(arena, errand->engine, errand->target, &sources->sources, errand->page_sizes,
                        errand->n_page_sizes, &figures);
         VEC_FOREACH(figure, &figures) {
@@ -110,7 +112,7 @@ static void complete_version(const Root *root, Arena *arena, const Errand *erran
         const char *version;
         char *output;
 
-        if (!reader->version_mark || gathered->untrusted)
+        if (!reader->version_mark || gathered->untrusted || errand->target->is_alone)
                 return;
         version_ask(arena, errand->engine, errand->target, &sources.sources, gathered, &question);
         question.user = errand->person->name;
@@ -159,12 +161,16 @@ static void gather_there(const Gatherer *gatherer, Arena *arena, const Engine *e
         const OwnerGatherer *owner = (const OwnerGatherer *) gatherer;
         const Root *root = owner->root;
         Person person = {}, better = {};
-        Errand errand = {engine, target, &person, page_sizes, n_page_sizes, owner->deadline_usec};
+        Errand errand = {
+                engine,       target, &person, page_sizes, n_page_sizes, owner->deadline_usec,
+                owner->input,
+        };
         Figures found = {};
 
         if (!root_is_host(root)) {
                 HostSources sources = host_sources(root, arena);
 
+                sources.input = owner->input;
                 figures_gather(arena, engine, target, &sources.sources, page_sizes, n_page_sizes,
                                &found);
                 explain_denied(arena, NULL, &found);
@@ -196,5 +202,5 @@ static void gather_there(const Gatherer *gatherer, Arena *arena, const Engine *e
 }
 
 OwnerGatherer gather_as_owner(const Root *root) {
-        return (OwnerGatherer){{gather_there}, root, UINT64_MAX};
+        return (OwnerGatherer){{gather_there}, root, UINT64_MAX, NULL};
 }

@@ -10,7 +10,8 @@
 typedef struct OwnerGatherer {
         Gatherer gatherer; /* give a pointer to this */
         const Root *root;
-        uint64_t deadline_usec; /* of all that it does; at first never */
+        uint64_t deadline_usec;  /* of all that it does; at first never */
+        const SourceText *input; /* what is read for PATH_STANDARD_INPUT; NULL: nothing */
 } OwnerGatherer;
 
 /* ROOT must outlive it. */

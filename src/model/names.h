@@ -39,6 +39,7 @@
 /* Where systemd-journald keeps what it was told: over boots, and for this one. */
 #define PATH_JOURNAL          "/var/log/journal"
 #define PATH_JOURNAL_VOLATILE "/run/log/journal"
+#define PATH_STANDARD_INPUT   "/dev/stdin"
 #define KERNEL_SWITCH_OFF     "hugeplan=off"
 
 /* The drop-in directories, the most important one first (UAPI.6, systemd's standard order). */

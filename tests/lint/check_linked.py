@@ -26,9 +26,9 @@ class Program:
 
 PROGRAMS = {
     "hugeplan-generator": Program({"base", "model", "read", "engines", "config", "demand", "plan", "units", "host",
-                                   "generator"}, 6029, ("traits",)),
+                                   "generator"}, 6032, ("traits",)),
     "hugepland": Program({"base", "model", "read", "engines", "config", "demand", "promise", "escalation", "plan", "status",
-                          "units", "render", "runtime", "host", "state", "apply", "systemd", "keeper", "ipc", "daemon"}, 25492,
+                          "units", "render", "runtime", "host", "state", "apply", "systemd", "keeper", "ipc", "daemon"}, 25500,
                          ("traits", "formula")),
 }
 MEMBER = re.compile(r"(\S+?\.a\.p/|\S+?\.p/)(\S+?\.c\.o)")

@@ -482,7 +482,10 @@ static const char *check_settings(const Search *search) {
                         search->arena,
                         "%s: there is no -XX:+UseLargePages, without which Java takes no "
                         "reserved huge pages%s",
-                        place, search->target->instance ? "; add it, or remove this instance" : "");
+                        place,
+                        search->target->is_alone   ? "; add it"
+                        : search->target->instance ? "; add it, or remove this instance"
+                                                   : "");
         if (!settings_find(settings, "Xmx"))
                 return arena_printf(search->arena,
                                     "%s: there is no -Xmx, so that the heap depends on the host's "
@@ -515,8 +518,8 @@ static const char *gather_jvm(Arena *arena, const EngineTarget *target, const So
         }
         if (search.product && !target->arguments)
                 read_scripts(&search);
-        bool is_sure;
-        const char *home = find_java_home(&search, &is_sure);
+        bool is_sure = false;
+        const char *home = target->is_alone ? NULL : find_java_home(&search, &is_sure);
 
         read_version(&search, home, is_sure);
         const char *wrong = add_options(&search);

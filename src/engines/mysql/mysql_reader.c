@@ -320,6 +320,7 @@ static const char *learn_settings(Server *server) {
         Gathered *ret = server->ret;
         const char *origin = NULL, *wrong = NULL;
         const char *of_unit = version_of_unit(server, &origin);
+        bool is_alone = server->start.target->is_alone;
         Settings settings = collect(server, of_unit, false);
 
         ret->is_read = ret->config_file || settings.n > 0;
@@ -327,7 +328,8 @@ static const char *learn_settings(Server *server) {
         /* Red Hat's units say "10.11": the patch level comes from the data directory, if that is of
          * the same series. */
         const char *data_origin = NULL;
-        const char *of_data = version_of_data(server, ret->data_directory, &data_origin);
+        const char *of_data = is_alone ? NULL
+                                       : version_of_data(server, ret->data_directory, &data_origin);
 
         ret->version = of_unit;
         server->version_origin = origin;
@@ -337,7 +339,7 @@ static const char *learn_settings(Server *server) {
         }
         if (!of_unit)
                 settings = collect(server, ret->version, true);
-        if (server->dialect->persists &&
+        if (server->dialect->persists && !is_alone &&
             !text_equals(value_of(&settings, "persisted_globals_load"), "OFF"))
                 wrong = read_persisted(server, ret->data_directory, &settings);
         if (ret->version)
@@ -364,7 +366,12 @@ static const char *gather(Arena *arena, const MysqlDialect *dialect, const Engin
         wrong = learn_files(&server);
         if (!wrong)
                 wrong = learn_settings(&server);
-        return wrong ? wrong : check_large_pages(&server);
+        if (wrong)
+                return wrong;
+        wrong = check_large_pages(&server);
+        if (wrong && target->is_alone) /* what it would take */
+                note(&server, target->config_file, wrong, NULL);
+        return target->is_alone ? NULL : wrong;
 }
 
 /* ---- what is read ---- */

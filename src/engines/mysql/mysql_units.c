@@ -156,7 +156,7 @@ MysqlStart mysql_start_read(Arena *arena, const MysqlProduct *product, const Eng
                 .files = {.problems = diags_in(arena)},
         };
 
-        start.unit = find_unit(&start);
+        start.unit = target->is_alone ? NULL : find_unit(&start);
         if (start.unit)
                 start.command = read_command(arena, start.unit, sources);
         start.user = target->user ? target->user : unit_file_value(start.unit, "Service", "User");

@@ -23,12 +23,12 @@ enum {
         SGA_TARGET,
         USE_LARGE_PAGES,
         SPFILE,
-        SIZED_PARAMETERS,
+        SHARED_SEGMENTS,
 };
 
-/* Small segments (fixed SGA, redo, the 24 KiB one) that round up to a page each: one or two were
- * seen in alert logs; five is the customary allowance. */
-enum { SMALL_SEGMENTS = 5 };
+/* Of the SGA (fixed, variable, redo, one of 24 KiB; more where kernel.shmmax is less), each of which ends within a page:
+ * one or two pages more than the SGA were seen in alert logs; five is the customary allowance. */
+enum { SEGMENTS = 5 };
 
 /* The documented lower end of SGA_TARGET; less is a forgotten unit. */
 #define SGA_MIN_BYTES (64 * MIB)
@@ -49,6 +49,9 @@ static const Parameter parameters[] = {
                              LARGE_PAGES_TRUE,
                              PARAMETER_WORDS("false", "true", "only", "auto", "auto_only")},
         [SPFILE] = {.name = "spfile", .takes_nothing = "where the parameters stand"},
+        /* No parameter of Oracle's: what `ipcs -m` shows, or "Dump of system resources" in the alert log. */
+        [SHARED_SEGMENTS] = {"segments", parse_u64, "write how many the SGA has, such as 4",
+                             SEGMENTS, .minimum = 1, .maximum = 4096},
         {.name = "db_cache_size", .takes_nothing = within_sga},
         {.name = "db_keep_cache_size", .takes_nothing = within_sga},
         {.name = "shared_pool_size", .takes_nothing = within_sga},
@@ -126,7 +129,7 @@ static const char *caveat(const ParameterValue *values) {
                 return "an estimate from a server parameter file, whose format Oracle does not "
                        "document; to be sure, CREATE PFILE FROM SPFILE and name that by "
                        "ConfigFile=, or compare with EXPECTED_PAGES in the alert log";
-        return "an estimate: five pages are allowed for small segments; EXPECTED_PAGES in the "
+        return "an estimate: a page is allowed for each segment of the SGA; EXPECTED_PAGES in the "
                "alert log is exact";
 }
 
@@ -204,8 +207,10 @@ static const char *add_sga(Arena *arena, const Settings *settings, const char *s
                                     "no page is shared between instances",
                                     round_up_saturated(rounded_bytes, page_size_bytes) -
                                             rounded_bytes);
-        sizing_add(arena, sizing, label(arena, sid, "small segments"), "5 pages",
-                   mul_saturated(SMALL_SEGMENTS, page_size_bytes));
+        sizing_add(arena, sizing, label(arena, sid, "segments"),
+                   arena_printf(arena, "%" PRIu64 ", each of which may end within a page",
+                                values[SHARED_SEGMENTS].number),
+                   mul_saturated(values[SHARED_SEGMENTS].number, page_size_bytes));
         sizing_add_idle(arena, sizing, &oracle_parameter_table, settings);
         sizing->caveat = caveat(values);
         return NULL;

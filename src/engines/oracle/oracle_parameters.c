@@ -372,23 +372,9 @@ static const char *read_assignment(Reader *reader, Scanner *scanner, unsigned de
 
 /* ---- files ---- */
 
-/* The line of the first byte that no text file has; 0: there is none. */
-static unsigned binary_line(const char *text, size_t size) {
-        unsigned line = 1;
-
-        for (size_t i = 0; i < size; i++) {
-                unsigned char byte = (unsigned char) text[i];
-
-                if (byte == 0x7f || (byte < ' ' && !memchr("\t\n\v\f\r", byte, 5)))
-                        return line;
-                line += byte == '\n';
-        }
-        return 0;
-}
-
 static const char *read_text(Reader *reader, const char *path, const char *text, size_t size,
                              unsigned depth) {
-        unsigned odd_line = binary_line(text, size);
+        unsigned odd_line = reader_binary_line(text, size);
         Scanner scanner = {
                 .arena = reader->arena,
                 .path = path,

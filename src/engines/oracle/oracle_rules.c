@@ -119,12 +119,12 @@ static void find_auto(RuleRun *run, const RuleInstance *instance) {
         }
 }
 
-/* What is allowed for small segments is a margin. */
+/* What is allowed for the ends of segments is a margin. */
 static uint64_t least_pages(const Sizing *sizing) {
         uint64_t bytes = sizing->bytes;
 
         VEC_FOREACH(step, &sizing->steps)
-                if (text_ends_with(step->what, "small segments"))
+                if (text_ends_with(step->what, "segments"))
                         bytes = sub_floored(bytes, step->bytes);
         return div_round_up(bytes, sizing->page_size_bytes);
 }

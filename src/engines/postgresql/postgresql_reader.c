@@ -329,10 +329,21 @@ static void add_last_options(const Server *server) {
         }
 }
 
+static const char *gather_alone(Server *server) {
+        const char *wrong = read_main_file(server);
+
+        guess_version(server);
+        vec_push_all(server->arena, &server->ret->settings, &server->files);
+        return wrong;
+}
+
 static const char *gather(Arena *arena, const EngineTarget *target, const Sources *sources,
                           Gathered *ret) {
         Server server = {.arena = arena, .target = target, .sources = sources, .ret = ret};
         PostgresqlCommand pg_ctl = {};
+
+        if (target->is_alone)
+                return gather_alone(&server);
         const char *wrong = learn_unit(&server);
 
         server.directory = postgresql_start_directory(arena, target, sources, &server.start,

@@ -151,6 +151,62 @@ static void test_not_his(void **state) {
         assert_contains(figure->gathered->untrusted, "/third belongs to user 7");
 }
 
+/* ---- a file that the caller names, or hands over ---- */
+
+static const Figure *gather_alone(const Tree *tree, const char *path, const SourceText *input) {
+        Figures *figures = ARENA_NEW(tree->arena, Figures);
+        const EngineTarget target = {.config_file = path, .is_alone = true};
+        Root *host;
+
+        assert_int_equal(root_open("/", &host), 0);
+        OwnerGatherer owner = gather_as_owner(host);
+
+        owner.input = input;
+        owner.gatherer.gather(&owner.gatherer, tree->arena, engine_find("postgresql"), &target,
+                              NULL, 0, figures);
+        root_free(host);
+        assert_int_equal(figures->n, 1);
+        return &figures->items[0];
+}
+
+static const char *value_of(const Figure *figure, const char *name) {
+        assert_null(figure->wrong);
+        return settings_find(&figure->gathered->settings, name)->value;
+}
+
+/* By its owner's rights, and root's own by nobody's: what only root may read root hands over, and who has no rights
+ * parses it. */
+static void test_named_file(void **state) {
+        const Tree *tree = *state;
+        const char *path = tree_path(tree, "/x.conf");
+        const SourceText input = {.text = "{\"shared_buffers\": \"2GB\"}", .size = 25};
+        const char *include = arena_printf(tree->arena, "include '%s'\n", path);
+
+        assert_int_equal(chmod(tree_path(tree, "/"), 0755), 0);
+        tree_write(tree, "/x.conf", "shared_buffers = 3GB\n");
+        assert_text(value_of(gather_alone(tree, path, NULL), "shared_buffers"), "3GB");
+        assert_int_equal(chmod(path, 0600), 0);
+        const Figure *figure = gather_alone(tree, path, NULL);
+
+        if (geteuid() == 0) {
+                assert_contains(figure->wrong, "x.conf: cannot be read: Permission denied");
+                assert_true(gather_was_denied(&(Figures){.items = (Figure *) figure, .n = 1}));
+                assert_contains(
+                        gather_alone(tree, "/dev/stdin", &(SourceText){include, strlen(include), 0})
+                                ->wrong,
+                        "Permission denied");
+                give_away(tree, "/x.conf");
+                figure = gather_alone(tree, path, NULL);
+        }
+        assert_text(value_of(figure, "shared_buffers"), "3GB");
+        assert_text(value_of(gather_alone(tree, "/dev/stdin", &input), "shared_buffers"), "2GB");
+        assert_contains(gather_alone(tree, "/dev/stdin", &(SourceText){.error = -EFBIG})->wrong,
+                        "/dev/stdin: cannot be read: it is larger than 1M");
+        assert_int_equal(mkfifo(tree_path(tree, "/fifo"), 0666), 0);
+        assert_contains(gather_alone(tree, tree_path(tree, "/fifo"), NULL)->wrong,
+                        "it is no regular file");
+}
+
 /* ---- whether we are the owner, for our own unit ---- */
 
 static const char *why_not_us(const Tree *tree, const EngineTarget *target) {
@@ -240,8 +296,8 @@ TEST_FILE(gather) {
         const struct CMUnitTest tests[] = {
                 TREE_TEST(test_own_files), TREE_TEST(test_no_sizes),
                 TREE_TEST(test_sessions),  TREE_TEST(test_no_regular_files),
-                TREE_TEST(test_not_his),   TREE_TEST(test_whose),
-                TREE_TEST(test_answers),
+                TREE_TEST(test_not_his),   TREE_TEST(test_named_file),
+                TREE_TEST(test_whose),     TREE_TEST(test_answers),
         };
 
         return RUN_TESTS(tests);

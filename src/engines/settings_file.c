@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* A flat mapping is what JSON and YAML have in common, and the list that autobase's variables have:
+ *
+ *   { "shared_buffers": "8GB", "max_connections": 200 }        over as many lines as it likes
+ *   shared_buffers: 8GB                                        a line for each, not indented
+ *   postgresql_parameters:
+ *     - { option: "shared_buffers", value: "8GB" }
+ *
+ * Whatever else is nested is refused. Like a product's own file, a mapping may hold settings on which the size does
+ * not depend; one that holds nothing else is a mistake. */
+
+#include "engines/settings_file.h"
+
+#include "base/text.h"
+#include "engines/parameters.h"
+
+#include <string.h>
+
+/* More are no configuration. */
+enum { SETTINGS_MAX = 4096 };
+
+static const char write_option[] = "write - { option: NAME, value: VALUE }";
+
+typedef struct Scan {
+        Arena *arena;
+        const char *path;
+        const char *start, *at; /* NUL-terminated */
+        unsigned line;
+        Settings settings;
+} Scan;
+
+static const char *refuse(const Scan *scan, const char *key, const char *text) {
+        return arena_printf(scan->arena, "%s:%u: %s%s%s", scan->path, scan->line,
+                            key ? text_excerpt(scan->arena, key, QUOTE_BYTES_MAX) : "",
+                            key ? ": " : "", text);
+}
+
+/* Goes over whitespace and comments, and over the ends of lines where they mean nothing. */
+static void skip(Scan *scan, bool over_lines) {
+        for (;; scan->at++) {
+                if (*scan->at == '#')
+                        scan->at += strcspn(scan->at, "\n");
+                if (*scan->at == '\n' && over_lines)
+                        scan->line++;
+                else if (!*scan->at || !strchr(" \t\r", *scan->at))
+                        return;
+        }
+}
+
+/* A text in quotes; NULL where it does not end in its line, or has an escape that stands for no character here. */
+static const char *take_quoted(Scan *scan) {
+        static const char letters[] = "\"\\/nt", bytes[] = "\"\\/\n\t";
+        Text word = text_in(scan->arena);
+        char quote = *scan->at++;
+
+        while (*scan->at && *scan->at != '\n') {
+                char c = *scan->at++;
+
+                if (c == quote && (quote == '"' || *scan->at != quote))
+                        return text_string(&word);
+                if (c == quote) {
+                        scan->at++; /* two are one of the text */
+                } else if (c == '\\' && quote == '"') {
+                        const char *letter = *scan->at ? strchr(letters, *scan->at++) : NULL;
+
+                        if (!letter)
+                                return NULL;
+                        c = bytes[letter - letters];
+                }
+                text_add_n(&word, &c, 1);
+        }
+        return NULL;
+}
+
+/* A text in quotes, or plain up to one of STOPS or a comment; NULL where it is neither. */
+static const char *take_word(Scan *scan, const char *stops) {
+        const char *start = scan->at;
+
+        if (*start == '"' || *start == '\'')
+                return take_quoted(scan);
+        while (*scan->at && !strchr(stops, *scan->at) &&
+               !(*scan->at == '#' && strchr(" \t", scan->at[-1])))
+                scan->at++;
+        return scan->at == start || strchr("[]{}|>&*!%@`,?", *start)
+                       ? NULL
+                       : text_strip(scan->arena, arena_strdup_to(scan->arena, start, scan->at));
+}
+
+/* KEY: VALUE. *RET_VALUE is NULL where a list follows. */
+static const char *take_pair(Scan *scan, bool is_flow, const char **ret_key,
+                             const char **ret_value) {
+        *ret_key = take_word(scan, ":,{}[]\n");
+        skip(scan, is_flow);
+        if (!*ret_key || *scan->at != ':')
+                return refuse(scan, NULL, "this is no setting; write NAME: VALUE");
+        scan->at++;
+        skip(scan, is_flow);
+        Scan next = *scan;
+
+        *ret_value = take_word(scan, is_flow ? ",}\"\n" : "\n");
+        skip(&next, true);
+        if (*ret_value || (!is_flow && next.line > scan->line && *next.at == '-'))
+                return NULL;
+        return refuse(scan, *ret_key,
+                      "its value is no single word or text in quotes; write NAME: VALUE, without "
+                      "lists, mappings and templates");
+}
+
+static const char *add(Scan *scan, const char *key, const char *value) {
+        const Setting *before = settings_find(&scan->settings, key);
+
+        if (before)
+                return refuse(scan, key,
+                              arena_printf(scan->arena, "%s sets this, too; remove one of the two",
+                                           before->origin));
+        if (scan->settings.n >= SETTINGS_MAX)
+                return refuse(scan, key, "more than 4096 settings are no configuration");
+        settings_add(scan->arena, &scan->settings, key, value,
+                     source_origin(scan->arena, scan->path, scan->line));
+        return NULL;
+}
+
+/* { KEY: VALUE, ... }; of a list { option: KEY, value: VALUE }. */
+static const char *take_mapping(Scan *scan, bool is_option) {
+        const char *key, *value, *wrong = NULL, *option = NULL, *of_option = NULL;
+
+        scan->at++;
+        for (skip(scan, true); !wrong && *scan->at != '}'; skip(scan, true)) {
+                wrong = take_pair(scan, true, &key, &value);
+                if (!wrong && !is_option)
+                        wrong = add(scan, key, value);
+                else if (!wrong)
+                        *(text_equals(key, "option") ? &option : &of_option) = value;
+                skip(scan, true);
+                if (!wrong && *scan->at == ',')
+                        scan->at++;
+                else if (!wrong && *scan->at != '}')
+                        wrong = refuse(scan, key, "behind this a ',' or a '}' is missing");
+        }
+        scan->at += !wrong;
+        if (wrong || !is_option)
+                return wrong;
+        return option && of_option ? add(scan, option, of_option)
+                                   : refuse(scan, NULL, write_option);
+}
+
+/* Pairs by lines, and a list behind one without a value. */
+static const char *take_lines(Scan *scan) {
+        const char *key, *value = NULL, *wrong = NULL;
+
+        for (skip(scan, true); !wrong && *scan->at; skip(scan, true)) {
+                if (!value && *scan->at == '-') {
+                        scan->at++;
+                        skip(scan, false);
+                        wrong = *scan->at == '{' ? take_mapping(scan, true)
+                                                 : refuse(scan, NULL, write_option);
+                } else if (scan->at > scan->start && scan->at[-1] != '\n') {
+                        wrong = refuse(scan, NULL,
+                                       "this is indented, and so part of something "
+                                       "larger; write NAME: VALUE lines alone");
+                } else {
+                        wrong = take_pair(scan, false, &key, &value);
+                        if (!wrong && value)
+                                wrong = add(scan, key, value);
+                }
+                skip(scan, false);
+                if (!wrong && *scan->at && *scan->at != '\n')
+                        wrong = refuse(scan, NULL, "more than a setting in a line; break the line");
+        }
+        return wrong;
+}
+
+/* The first of its lines that are no comments begins a mapping: no product's own file has a colon before its "=". */
+static bool is_mapping(Scan *scan) {
+        skip(scan, true);
+        if (text_starts_with(scan->at, "---")) {
+                scan->at += strcspn(scan->at, "\n");
+                skip(scan, true);
+                return true;
+        }
+        const char *colon = memchr(scan->at, ':', strcspn(scan->at, "=\n"));
+
+        return *scan->at == '{' || (colon && strchr(" \t\r\n", colon[1]));
+}
+
+static const char *read_mapping(Scan *scan, const SourceText *text, const Engine *engine,
+                                Gathered *ret) {
+        unsigned odd_line = reader_binary_line(text->text, text->size);
+
+        if (odd_line > 0 || !text_is_utf8(text->text, text->size))
+                return arena_printf(scan->arena, "%s:%u: this is no text in UTF-8", scan->path,
+                                    MAX(odd_line, 1U));
+        const char *wrong = *scan->at == '{' ? take_mapping(scan, false) : take_lines(scan);
+
+        skip(scan, true);
+        if (!wrong && *scan->at)
+                wrong = refuse(scan, NULL, "there is more behind the mapping; remove it");
+        VEC_FOREACH(setting, &scan->settings)
+                if (parameters_know(engine_formula(engine)->parameters, setting->name))
+                        *vec_push(scan->arena, &ret->settings) = *setting;
+        if (!wrong && ret->settings.n == 0)
+                wrong = arena_printf(scan->arena,
+                                     "%s: none of these settings matters to the size of %s; "
+                                     "'hugeplanctl size --json' lists those that do",
+                                     scan->path, engine->title);
+        return wrong;
+}
+
+const char *settings_file_gather(Arena *arena, const Engine *engine, const EngineTarget *target,
+                                 const Sources *sources, Gathered *ret) {
+        const EngineReader *reader = engine_reader(engine);
+        SourceText text = source_read(sources, arena, target->config_file);
+        Scan scan = {arena, target->config_file, text.text, text.text, 1, {}};
+
+        if (text.error < 0)
+                return arena_printf(arena, "%s: %s", scan.path, reader_fault(arena, text.error));
+        return is_mapping(&scan) || !reader->gather ? read_mapping(&scan, &text, engine, ret)
+                                                    : reader->gather(arena, target, sources, ret);
+}

@@ -1,0 +1,1 @@
+size generic --from=/srv/generic.yml --page-size=1G

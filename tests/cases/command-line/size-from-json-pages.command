@@ -1,0 +1,1 @@
+size postgresql --from=/srv/settings.json --memory=16G

@@ -1,0 +1,1 @@
+size mongodb --from=/srv/settings.json

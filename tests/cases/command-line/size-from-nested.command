@@ -1,0 +1,1 @@
+size postgresql --from=/srv/patroni.yml

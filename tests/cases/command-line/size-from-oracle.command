@@ -1,0 +1,1 @@
+size oracle --from=/srv/initORDERS.ora -c segments=4

@@ -1,0 +1,1 @@
+size postgresql --from=/srv/postgresql.conf --engine-version=17
