@@ -216,6 +216,13 @@ static const Example examples[] = {
         {"oracle", "sga_target=1200M", 2 * MIB, 601, 605},
         {"oracle", "sga_max_size=19328M", 2 * MIB, 9665, 9669},
         {"oracle", "sga_max_size=4G", 2 * MIB, 2050, 2053},
+        {"oracle", "sga_max_size=16G", 2 * MIB, 8193, 8197},
+        /* Oracle: the number of segments, which is at least what was reported beyond the SGA. */
+        {"oracle", "sga_target=1200M segments=1", 2 * MIB, 601, 601},
+        {"oracle", "sga_max_size=4G segments=2", 2 * MIB, 2050, 2050},
+        {"oracle", "a.sga_target=1G a.segments=2 b.sga_target=1G b.segments=7", 2 * MIB, 1024 + 9,
+         1024 + 9},
+        {"oracle", "sga_target=1G segments=3", GIB, 4, 4},
         /* Oracle: the granule above each bound. */
         {"oracle", "sga_target=1023M", 2 * MIB, 512 + 5, 512 + 5},
         {"oracle", "sga_target=1025M", 2 * MIB, 520 + 5, 520 + 5},
@@ -238,12 +245,17 @@ static const Example examples[] = {
         {"postgresql", "", 2 * MIB, 75, 84},
         /* PostgreSQL: what the field articles have used. 128GB are 65536 pages (one says 65535) for
          * shared_buffers alone; 67128 were in use, as 9.6 to 11 have it. 2GB took 1061. 72457 by
-         * VmPeak was 86 too many, for shared_buffers of 70656; 15 needs 72141. */
+         * VmPeak was 86 too many (72371), for shared_buffers of 70656; 15 needs 72141. */
         {"postgresql", "shared_buffers=128GB max_connections=2000 server_version=9.6", 2 * MIB,
          67128, 67600},
         {"postgresql", "shared_buffers=128GB max_connections=2000", GIB, 132, 132},
         {"postgresql", "shared_buffers=2GB server_version=9.6", 2 * MIB, 1061, 1113},
-        {"postgresql", "shared_buffers=138GB", 2 * MIB, 72141, 72900},
+        {"postgresql", "shared_buffers=138GB", 2 * MIB, 72371, 72900},
+        /* PostgreSQL: pmap of 15 before its release, and 13; a fork (Postgres Pro) with its 100 connections. */
+        {"postgresql", "shared_buffers=128MB wal_buffers=4MB server_version=15", 2 * MIB, 71, 72},
+        {"postgresql", "shared_buffers=128MB wal_buffers=16MB server_version=15", 2 * MIB, 77, 78},
+        {"postgresql", "shared_buffers=128MB server_version=13", 2 * MIB, 71, 72},
+        {"postgresql", "shared_buffers=112GB max_locks_per_transaction=512", 2 * MIB, 58767, 58900},
         /* PostgreSQL 15: postgres -C with one setting raised, 2GB of shared_buffers. */
         {"postgresql", "shared_buffers=2GB max_worker_processes=2000", 2 * MIB, 1110, 1160},
         {"postgresql", "shared_buffers=2GB max_wal_senders=2000", 2 * MIB, 1109, 1160},
@@ -857,6 +869,9 @@ static const struct {
         {"oracle", "memory_target=8G", {"memory_target", "set it to 0", "sga_target"}},
         {"oracle", "sga_target=8G memory_max_target=1", {"memory_max_target", "set it to 0"}},
         {"oracle", "sga_target=8G use_large_pages=FALSE", {"use_large_pages", "ONLY"}},
+        {"oracle", "sga_target=8G segments=0", {"segments", "such as 4"}},
+        {"oracle", "sga_target=8G segments=-1", {"segments", "'-1'", "such as 4"}},
+        {"oracle", "sga_target=8G segments=4097", {"segments", "4097"}},
         {"oracle", "sga_target=8G use_large_pages=maybe", {"use_large_pages", "'maybe'", "ONLY"}},
         {"mariadb", "buffer_pool_size=8G", {"buffer_pool_size", "mean innodb_buffer_pool_size?"}},
         {"mariadb", "large_pages=OFF", {"large_pages", "ON"}},

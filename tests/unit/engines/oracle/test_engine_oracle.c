@@ -20,8 +20,8 @@
 
 /* ---- worked examples ---- */
 
-/* What an article says of an SGA; whether that is enough for its SGA / 2M pages, to which the small
- * segments add five. */
+/* What an article says of an SGA; whether that is enough for its SGA / 2M pages, to which the
+ * ends of segments add five. */
 static const struct {
         const char *sga, *claim;
         uint64_t claimed_pages, pages;
