@@ -54,6 +54,10 @@ int daemon_call(Command *command, const char *method, json_t *parameters, uint64
 /* What the daemon says; NULL, with the reason in *RET_WHY, when it does not. */
 Status *ask_status(Command *command, const char **ret_why);
 
+/* The status as the daemon has it, or, where it cannot be reached, as the files say; *RET_CONFIG, where that is asked
+ * for, is NULL unless these were read. */
+Status *status_now(Command *command, const Config **ret_config);
+
 /* Whatever is the matter: one that runs but is silent is not helped by "start", and one whose socket
  * somebody has removed makes that anew. */
 #define DAEMON_REMEDY "systemctl restart hugeplan.service"

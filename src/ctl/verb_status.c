@@ -18,35 +18,6 @@
 #include <stdio.h>
 #include <string.h>
 
-Status *status_now(Command *command, const Config **ret_config) {
-        const char *why = NULL;
-        bool is_off = is_switched_off(command);
-        Status *status = is_off ? NULL : ask_status(command, &why);
-
-        if (ret_config)
-                *ret_config = NULL;
-        if (status)
-                return status;
-        const Look *look = local_load_now(command, NULL);
-
-        if (ret_config)
-                *ret_config = look->config;
-        status = local_status(command, look, is_off ? "switched off" : "no daemon");
-        if (!is_off && command->n_arguments == 1 &&
-            !command->is_plugin) /* that of one instance shows no problems */
-                log_line(
-                        LOG_WARNING,
-                        "hugepland cannot be reached (%s); this is what the files say; " DAEMON_REMEDY,
-                        why);
-        if (!is_off)
-                diags_tell(&status->problems,
-                           (Diag){.severity = SEVERITY_WARNING,
-                                  .id = problem_id(PROBLEM_NO_DAEMON),
-                                  .remedy = DAEMON_REMEDY},
-                           "hugepland cannot be reached (%s); this is what the files say", why);
-        return status;
-}
-
 /* The fields of an instance that make a row. */
 static const char instance_columns[] =
         "name|verdict|outcome|unit|engine|>pageSizeBytes|>pagesWanted|>pagesGranted|nodes|"

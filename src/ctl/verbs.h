@@ -43,10 +43,6 @@ int verb_wait(Command *command);
 /* What the kernel command line should say, and what is wrong with it. */
 KernelAdvice *cmdline_advise(Command *command, const Look *look);
 
-/* The status as the daemon has it, or, where it cannot be reached, as the files say; *RET_CONFIG, where that is asked
- * for, is NULL unless these were read. */
-Status *status_now(Command *command, const Config **ret_config);
-
 /* Adds to each instance whose unit has, or could have, pages of its own what it makes of them, at a glance; and what is
  * wrong with that to the problems. */
 void add_outcomes(Command *command, Status *status);

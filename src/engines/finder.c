@@ -201,7 +201,7 @@ static void find_where(Finder *finder, bool is_elsewhere) {
         finder->is_elsewhere = false;
 }
 
-static void find_in_processes(Finder *finder) {
+void find_in_processes(Finder *finder) {
         find_where(finder, false);
         find_where(finder, true);
         finder_looked(finder, "processes", finder->processes->n);
@@ -218,31 +218,4 @@ const EngineFinder *engine_finder(const Engine *engine) {
         ENGINE_FINDERS(ROW)
 #undef ROW
         return &none;
-}
-
-/* By engine; within one as they were found. */
-static void sort_candidates(Finder *finder) {
-        typeof(finder->candidates) sorted = {};
-
-        for (size_t i = 0; i < n_engines; i++)
-                VEC_FOREACH(candidate, &finder->candidates)
-                        if (candidate->engine == engines[i])
-                                *vec_push(finder->arena, &sorted) = *candidate;
-        finder->candidates = sorted;
-}
-
-void engines_find(Finder *finder) {
-        find_in_units(finder);
-        for (size_t i = 0; i < n_engines; i++)
-                if (engine_finder(engines[i])->find_installed)
-                        engine_finder(engines[i])->find_installed(finder, engines[i]);
-        find_in_quadlets(finder);
-        find_in_processes(finder);
-        for (size_t i = 0; i < n_engines; i++)
-                if (engine_finder(engines[i])->find_rest)
-                        engine_finder(engines[i])->find_rest(finder, engines[i]);
-        sort_candidates(finder);
-        VEC_KEEP(passed, &finder->passed_over,
-                 !VEC_ANY(candidate, &finder->candidates,
-                          text_equals(candidate->target.unit, passed->name)));
 }

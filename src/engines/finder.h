@@ -117,10 +117,8 @@ const char *finder_stem(const Finder *finder, const char *unit);
 /* Its files are read as who runs it, whatever it says it is; NULL: not known. */
 const char *finder_user(const Finder *finder, const RunningProcess *process);
 
-/* Parts of engines_find(): units, by what their packages call them and by what they start; and those that podman makes of
- * container files. */
-void find_in_units(Finder *finder);
-void find_in_quadlets(Finder *finder);
+/* A part of engines_find(): by what runs. */
+void find_in_processes(Finder *finder);
 
 /* The first of NAMES, a list of programs (NULL: none), that ExecStart= of UNIT starts, allocated in ARENA; NULL: none. */
 const char *started_by_unit(Arena *arena, const UnitFile *unit, const char *names);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Databases by their units: those of packages by name, all others by what they start, instances of templates too. */
+/* Databases by their units: those of packages by name, all others by what they start, instances of templates too;
+ * and all together. */
 
 #include "base/text.h"
 #include "engines/finder.h"
@@ -392,7 +393,7 @@ static void read_quadlet(Finder *finder, const char *path) {
                 find_image(finder, engine, service, image, path, unit);
 }
 
-void find_in_quadlets(Finder *finder) {
+static void find_in_quadlets(Finder *finder) {
         static const char *const directories[] = {
                 "/etc/containers/systemd",
                 "/run/containers/systemd",
@@ -438,9 +439,7 @@ static void pass_user_units(Finder *finder) {
         }
 }
 
-/* ---- all ---- */
-
-void find_in_units(Finder *finder) {
+static void find_in_units(Finder *finder) {
         const SourceNames templates = unit_file_names(finder->arena, finder->sources, "*@.service");
         SourceNames names = unit_file_names(finder->arena, finder->sources, "*.service");
 
@@ -459,4 +458,33 @@ void find_in_units(Finder *finder) {
         pass_user_units(finder);
         finder_looked(finder, "units", names.n);
         finder_looked(finder, "templates", templates.n);
+}
+
+/* ---- all ---- */
+
+/* By engine; within one as they were found. */
+static void sort_candidates(Finder *finder) {
+        typeof(finder->candidates) sorted = {};
+
+        for (size_t i = 0; i < n_engines; i++)
+                VEC_FOREACH(candidate, &finder->candidates)
+                        if (candidate->engine == engines[i])
+                                *vec_push(finder->arena, &sorted) = *candidate;
+        finder->candidates = sorted;
+}
+
+void engines_find(Finder *finder) {
+        find_in_units(finder);
+        for (size_t i = 0; i < n_engines; i++)
+                if (engine_finder(engines[i])->find_installed)
+                        engine_finder(engines[i])->find_installed(finder, engines[i]);
+        find_in_quadlets(finder);
+        find_in_processes(finder);
+        for (size_t i = 0; i < n_engines; i++)
+                if (engine_finder(engines[i])->find_rest)
+                        engine_finder(engines[i])->find_rest(finder, engines[i]);
+        sort_candidates(finder);
+        VEC_KEEP(passed, &finder->passed_over,
+                 !VEC_ANY(candidate, &finder->candidates,
+                          text_equals(candidate->target.unit, passed->name)));
 }

@@ -3,7 +3,7 @@
 
 #include "base/size.h"
 #include "base/text.h"
-#include "plan/planner.h"
+#include "plan/planner/planner.h"
 
 #include <string.h>
 
@@ -12,7 +12,7 @@ static const uint64_t node_floor_bytes = 64 * MIB;
 
 /* ---- memory ---- */
 
-static uint64_t keep_free_bytes(const HostConfig *host, const Node *node) {
+uint64_t plan_node_keep_free_bytes(const HostConfig *host, const Node *node) {
         return MAX(amount_of(&host->keep_free, node->memory_bytes), node_floor_bytes);
 }
 
@@ -22,15 +22,15 @@ static uint64_t available_bytes(const HostConfig *host, const Node *node) {
 }
 
 uint64_t plan_node_room_bytes(const HostConfig *host, const Node *node) {
-        return node->has_memory
-                       ? sub_floored(available_bytes(host, node), keep_free_bytes(host, node))
-                       : 0;
+        return node->has_memory ? sub_floored(available_bytes(host, node),
+                                              plan_node_keep_free_bytes(host, node))
+                                : 0;
 }
 
 uint64_t plan_node_shortage_bytes(const HostConfig *host, const Node *node) {
-        return node->has_memory
-                       ? sub_floored(keep_free_bytes(host, node), available_bytes(host, node))
-                       : 0;
+        return node->has_memory ? sub_floored(plan_node_keep_free_bytes(host, node),
+                                              available_bytes(host, node))
+                                : 0;
 }
 
 /* ---- units that run ---- */
@@ -81,26 +81,6 @@ const LedgerHold *plan_find_hold(const Plan *plan, const HoldIndex *holds,
                         other = hold;
         }
         return other && is_heir(plan, holds, config, other) ? other : NULL;
-}
-
-static void find_holds(Planner *planner) {
-        const PlanInput *input = planner->input;
-        const LedgerHolds *holds = &input->ledger->holds;
-        Plan *plan = planner->plan;
-
-        if (input->is_restarted)
-                return;
-        HoldIndex index = ledger_index_holds(planner->arena, holds);
-        bool *is_taken_up = ARENA_ARRAY(planner->arena, bool, holds->n);
-
-        ARRAY_FOREACH(instance, plan->instances, plan->n_instances) {
-                instance->hold = plan_find_hold(plan, &index, instance->demand->config);
-                if (instance->hold)
-                        is_taken_up[instance->hold - holds->items] = true;
-        }
-        VEC_FOREACH(hold, holds)
-                if (!is_taken_up[hold - holds->items])
-                        *vec_push(planner->arena, &plan->left_holds) = hold;
 }
 
 /* Units that were let start, or are about to, by their names. */
@@ -200,68 +180,18 @@ Promises *plan_promises(Arena *arena, const PlanInput *input) {
         return promises;
 }
 
-/* Whose pages are likely whose from now on. */
-static void note_likely(const Planner *planner, const Promises *promises) {
-        uint64_t bytes = promises->topology->page_sizes[promises->size].bytes;
-        uint64_t left = promises->left_pages, all = promises_all_loose_pages(promises);
-
-        VEC_FOREACH(row, &promises->list) {
-                PlanInstance *instance = (PlanInstance *) plan_find(planner->plan, row->loose);
-                uint64_t kept = 0;
-
-                if (!row->loose)
-                        continue;
-                if (instance && instance->page_size_bytes == bytes) {
-                        kept = instance->pages_granted;
-                        instance->likely_pages = MIN(row->used_pages + row->likely_pages, kept);
-                }
-                /* All of them may run for the one that has fewer from now on. */
-                left += sub_floored(MIN(all, row->granted_pages), kept);
-        }
-        if (left > 0)
-                *vec_push(planner->arena, &planner->plan->left) = (PageCount){bytes, left};
-}
-
-Plan *plan_make(Arena *arena, const PlanInput *input) {
-        Plan *plan = ARENA_NEW(arena, Plan);
-        Planner planner = {.arena = arena, .input = input, .plan = plan};
-        const Topology *topology = input->topology;
-
-        plan->demand = input->demand;
-        plan->n_instances = input->demand->n_instances;
-        plan->instances = ARENA_ARRAY(arena, PlanInstance, plan->n_instances);
-        for (size_t i = 0; i < plan->n_instances; i++) {
-                const DemandInstance *demand = &input->demand->instances[i];
-
-                plan->instances[i] = (PlanInstance){.demand = demand, .reason = demand->reason};
-                if (!demand->config->refusal && demand->config->isolate == TRI_YES)
-                        plan->instances[i].no_hugetlb_limit = topology->no_hugetlb_limit;
-        }
-        find_holds(&planner);
-        planner.promises = plan_promises(arena, input);
-        planner.room_bytes = ARENA_ARRAY(arena, uint64_t, topology->n_nodes);
-        for (size_t i = 0; i < topology->n_nodes; i++) {
-                const Node *node = &topology->nodes[i];
-
-                planner.room_bytes[i] = plan_node_room_bytes(input->host, node);
-                if (node->has_memory)
-                        plan->keep_free_bytes += keep_free_bytes(input->host, node);
-        }
-        plan->base_page_bytes = topology->base_page_bytes;
-        planner_add_pools(&planner);
-        planner_share(&planner);
-        planner_serve(&planner);
-        planner_set_targets(&planner);
-        planner_cover(&planner);
-        for (size_t k = 0; k < topology->n_page_sizes; k++)
-                note_likely(&planner, &planner.promises[k]);
-        return plan;
-}
-
 const PlanInstance *plan_find(const Plan *plan, const char *instance) {
         return !instance ? NULL
                          : ARRAY_SEEK(each, plan->instances, plan->n_instances,
                                       strcmp(instance, each->demand->config->name));
+}
+
+const DemandOption *planner_find_option(const LedgerInstance *before,
+                                        const DemandInstance *demand) {
+        return before ? ARRAY_FIND(option, demand->options, demand->n_options,
+                                   option->page_size_bytes == before->page_size_bytes &&
+                                           option->pages == before->pages_wanted)
+                      : NULL;
 }
 
 uint64_t planner_granted_on(const PlanInstance *instance, unsigned node) {

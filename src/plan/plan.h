@@ -138,6 +138,9 @@ const LedgerHold *plan_find_hold(const Plan *plan, const HoldIndex *holds,
 const PlanInstance *plan_find(const Plan *plan, const char *instance);
 const PlanPool *plan_pool(const Plan *plan, unsigned node, uint64_t page_size_bytes);
 
+/* What KeepFree= leaves to a node. */
+uint64_t plan_node_keep_free_bytes(const HostConfig *host, const Node *node);
+
 /* What new pages may take of a node as it is now: its free memory, with the page cache it can give
  * up where that is allowed, less KeepFree=. */
 uint64_t plan_node_room_bytes(const HostConfig *host, const Node *node);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* A row of page users as text and as JSON: the second half of page_users.h. */
+/* A row of page users as text, as a finding, and as JSON: the second half of page_users.h. */
 
 #include "base/text.h"
 #include "status/json_value.h"
@@ -50,6 +50,26 @@ char *page_user_format_use(Arena *arena, const PageUser *user) {
                             format_count(arena, user->nodes[i].pages),
                             i + 1 == user->n_nodes ? ")" : "");
         return text.string;
+}
+
+Diag page_user_held(Arena *arena, const PageUser *user, uint64_t pages) {
+        const char *text = arena_printf(
+                arena,
+                "%s, and no instance is described for %s: so long %s stay reserved that were not "
+                "there before hugeplan",
+                page_user_format(arena, user), user->unit ? "this unit" : "it",
+                format_page_count_and_size(arena, pages, user->page_size_bytes));
+        const char *stop = user->unit ? arena_printf(arena, "systemctl stop %s", user->unit)
+                                      : arena_printf(arena, "end process %" PRIu64, user->pid);
+
+        return (Diag){
+                .text = text,
+                .remedy = arena_printf(
+                        arena,
+                        "%s, or describe it in /etc/hugeplan.d%s, or switch huge pages off in its "
+                        "settings (PostgreSQL: huge_pages=off) and restart it: what is free then "
+                        "is given back at once",
+                        stop, user->unit ? " with its Unit=" : "")};
 }
 
 json_t *page_user_to_json(const PageUser *user, const char *instance) {

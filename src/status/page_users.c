@@ -503,23 +503,3 @@ PageUsers *page_users_make(Arena *arena, const PageUsersInput *input) {
         vec_sort(&page_users->list, compare_page_users);
         return page_users;
 }
-
-Diag page_user_held(Arena *arena, const PageUser *user, uint64_t pages) {
-        const char *text = arena_printf(
-                arena,
-                "%s, and no instance is described for %s: so long %s stay reserved that were not "
-                "there before hugeplan",
-                page_user_format(arena, user), user->unit ? "this unit" : "it",
-                format_page_count_and_size(arena, pages, user->page_size_bytes));
-        const char *stop = user->unit ? arena_printf(arena, "systemctl stop %s", user->unit)
-                                      : arena_printf(arena, "end process %" PRIu64, user->pid);
-
-        return (Diag){
-                .text = text,
-                .remedy = arena_printf(
-                        arena,
-                        "%s, or describe it in /etc/hugeplan.d%s, or switch huge pages off in its "
-                        "settings (PostgreSQL: huge_pages=off) and restart it: what is free then "
-                        "is given back at once",
-                        stop, user->unit ? " with its Unit=" : "")};
-}

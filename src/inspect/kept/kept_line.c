@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "inspect/kept/kept.h"
+#include "inspect/kept/kept_line.h"
 
 #include "base/text.h"
 #include "engines/reader.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Who gets what: those that hold their pages, then by priority. */
-#include "plan/planner.h"
+#include "plan/planner/planner.h"
 
 #include <stdlib.h>
 
@@ -12,15 +12,6 @@ static void refuse(Planner *planner, PlanInstance *instance, const DemandOption 
         instance->page_size_bytes = option->page_size_bytes;
         instance->pages_wanted = option->pages;
         instance->reason = planner_explain(planner, instance, option, &candidate);
-}
-
-/* The option that the instance was served by before; NULL if its demand is another one now. */
-const DemandOption *planner_find_option(const LedgerInstance *before,
-                                        const DemandInstance *demand) {
-        return before ? ARRAY_FIND(option, demand->options, demand->n_options,
-                                   option->page_size_bytes == before->page_size_bytes &&
-                                           option->pages == before->pages_wanted)
-                      : NULL;
 }
 
 static const DemandOption *find_option_before(const Planner *planner,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "base/size.h"
 #include "base/text.h"
-#include "plan/planner.h"
+#include "plan/planner/planner.h"
 
 /* So many others are named where memory does not suffice for all. */
 enum { CLAIMS_NAMED_MAX = 3 };

@@ -3,7 +3,7 @@
  * promise/admission.h. */
 #include "base/size.h"
 #include "base/text.h"
-#include "plan/planner.h"
+#include "plan/planner/planner.h"
 
 /* Free pages when the plan is applied: what raises a pool makes surplus pages persistent first. */
 static uint64_t *free_then(const Planner *planner, size_t k) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "base/size.h"
-#include "plan/planner.h"
+#include "plan/planner/planner.h"
 
 /* ---- what a unit that runs keeps ---- */
 

@@ -2,7 +2,7 @@
 #include "base/size.h"
 #include "base/text.h"
 #include "demand/bound.h"
-#include "plan/planner.h"
+#include "plan/planner/planner.h"
 
 #include <stdlib.h>
 
