@@ -18,6 +18,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 /* The page size to reckon with: as asked, else the host's. */
 static int size_page_size(const Command *command, const Topology *topology, uint64_t *ret) {
@@ -68,8 +69,10 @@ static int read_from(Command *command, const Engine *engine, Settings *ret) {
         VEC_FOREACH(problem, &found->gathered->problems.list)
                 log_line(LOG_WARNING, "%s", diag_format(command->arena, problem));
         if (found->wrong)
-                log_line(LOG_ERR, "%s%s", found->wrong,
-                         found->remedy ? "; hand it over by --from=- <FILE" : "");
+                log_line(LOG_ERR, "%s%s%s", found->wrong, found->remedy ? "; " : "",
+                         !found->remedy   ? ""
+                         : geteuid() == 0 ? "hand it over by --from=- <FILE"
+                                          : found->remedy);
         vec_push_all(command->arena, ret, &found->gathered->settings);
         return found->wrong ? -EINVAL : 0;
 }
@@ -92,35 +95,33 @@ static int size_settings(Command *command, Settings *ret) {
 
 /* ---- what limits are set by ---- */
 
-/* A resource of a pod's container (kubernetes.io, "Manage HugePages") and its quantity. */
-static const char *pod_resource(Arena *arena, const Sizing *sizing) {
-        return arena_printf(arena, "hugepages-%si",
-                            format_page_size(arena, sizing->page_size_bytes));
-}
+typedef struct Limits {
+        const char *resource,
+                *quantity; /* of a pod's container: kubernetes.io, "Manage HugePages" */
+        const char *file; /* of a control group: Documentation/admin-guide/cgroup-v2.rst, HugeTLB */
+} Limits;
 
-static const char *pod_quantity(Arena *arena, const Sizing *sizing) {
-        bool is_mib = sizing->bytes % MIB == 0;
+static Limits limits_of(Arena *arena, const Sizing *sizing) {
+        uint64_t page = sizing->page_size_bytes, unit = sizing->bytes % MIB == 0 ? MIB : KIB;
 
-        return arena_printf(arena, "%" PRIu64 "%s", sizing->bytes / (is_mib ? MIB : KIB),
-                            is_mib ? "Mi" : "Ki");
-}
-
-/* The file of a control group: Documentation/admin-guide/cgroup-v2.rst, HugeTLB. */
-static const char *group_limit(Arena *arena, const Sizing *sizing) {
-        return arena_printf(arena, "hugetlb.%s.max",
-                            hugetlb_limit_size_name(arena, sizing->page_size_bytes));
+        return (Limits){
+                arena_printf(arena, "hugepages-%si", format_page_size(arena, page)),
+                arena_printf(arena, "%" PRIu64 "%ci", sizing->bytes / unit,
+                             unit == MIB ? 'M' : 'K'),
+                arena_printf(arena, "hugetlb.%s.max", hugetlb_limit_size_name(arena, page)),
+        };
 }
 
 static json_t *size_to_json(Arena *arena, const Engine *engine, const Sizing *sizing,
                             const Settings *settings) {
+        const Limits limits = limits_of(arena, sizing);
         json_t *json = sizing_to_json(sizing);
 
         json_object_update_new(json,
                                json_pack("{ss so s{ss} s{so}}", "engine", engine->name, "settings",
                                          settings_to_json(arena, settings), "kubernetes",
-                                         pod_resource(arena, sizing), pod_quantity(arena, sizing),
-                                         "controlGroup", group_limit(arena, sizing),
-                                         count_to_json(sizing->bytes)));
+                                         limits.resource, limits.quantity, "controlGroup",
+                                         limits.file, count_to_json(sizing->bytes)));
         return json;
 }
 
@@ -378,10 +379,11 @@ static int size_of_settings(Command *command, const Engine *engine, const Settin
         if (command->json != JSON_OFF) {
                 print_json(command, size_to_json(command->arena, engine, &sizing, settings));
         } else {
+                const Limits limits = limits_of(command->arena, &sizing);
+
                 printf("%s  pod: %s: %s; control group: %s: %" PRIu64 "\n",
-                       render_sizing(command->arena, &sizing, &command->render),
-                       pod_resource(command->arena, &sizing), pod_quantity(command->arena, &sizing),
-                       group_limit(command->arena, &sizing), sizing.bytes);
+                       render_sizing(command->arena, &sizing, &command->render), limits.resource,
+                       limits.quantity, limits.file, sizing.bytes);
         }
         return EXIT_DONE;
 }

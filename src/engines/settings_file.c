@@ -17,9 +17,6 @@
 
 #include <string.h>
 
-/* More are no configuration. */
-enum { SETTINGS_MAX = 4096 };
-
 static const char write_option[] = "write - { option: NAME, value: VALUE }";
 
 typedef struct Scan {
@@ -48,9 +45,9 @@ static void skip(Scan *scan, bool over_lines) {
         }
 }
 
-/* A text in quotes; NULL where it does not end in its line, or has an escape that stands for no character here. */
+/* A text in quotes; NULL where it does not end in its line. Of an escape the character itself is taken, which is enough:
+ * no value that matters has one that is a control character. */
 static const char *take_quoted(Scan *scan) {
-        static const char letters[] = "\"\\/nt", bytes[] = "\"\\/\n\t";
         Text word = text_in(scan->arena);
         char quote = *scan->at++;
 
@@ -59,15 +56,8 @@ static const char *take_quoted(Scan *scan) {
 
                 if (c == quote && (quote == '"' || *scan->at != quote))
                         return text_string(&word);
-                if (c == quote) {
-                        scan->at++; /* two are one of the text */
-                } else if (c == '\\' && quote == '"') {
-                        const char *letter = *scan->at ? strchr(letters, *scan->at++) : NULL;
-
-                        if (!letter)
-                                return NULL;
-                        c = bytes[letter - letters];
-                }
+                if ((c == quote || (c == '\\' && quote == '"')) && *scan->at && *scan->at != '\n')
+                        c = *scan->at++;
                 text_add_n(&word, &c, 1);
         }
         return NULL;
@@ -114,8 +104,6 @@ static const char *add(Scan *scan, const char *key, const char *value) {
                 return refuse(scan, key,
                               arena_printf(scan->arena, "%s sets this, too; remove one of the two",
                                            before->origin));
-        if (scan->settings.n >= SETTINGS_MAX)
-                return refuse(scan, key, "more than 4096 settings are no configuration");
         settings_add(scan->arena, &scan->settings, key, value,
                      source_origin(scan->arena, scan->path, scan->line));
         return NULL;

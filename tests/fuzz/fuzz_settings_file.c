@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* A file that `size --from=` names, of any form. The first byte says of which engine; those without a form of their own
+ * read a mapping of JSON or YAML only.
+ *
+ * Whatever it holds: it ends. Of a mapping values are printable, and each setting is there once. */
+
+#include "base/text.h"
+#include "engines/settings_file.h"
+#include "fuzz/fuzz.h"
+#include "support/sources.h"
+
+static void check(Arena *arena, const Engine *engine, const Gathered *gathered) {
+        Sizing sizing;
+
+        VEC_FOREACH(setting, &gathered->settings)
+                require(engine->has_auto ||
+                        (text_starts_with(setting->origin, "/f:") &&
+                         settings_find(&gathered->settings, setting->name) == setting));
+        VEC_FOREACH(setting, &gathered->settings)
+                require(engine->has_auto ||
+                        text_equals(text_printable(arena, setting->value), setting->value) ||
+                        strchr(setting->value, '\t'));
+        engine_size(engine, arena, &gathered->settings, 2 << 20, &sizing);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+        CLEANUP(arena_freep) Arena *arena = arena_new();
+
+        if (size < 2)
+                return 0;
+        const Engine *engine = engines[*data % n_engines];
+        const TestFile file = {
+                .path = "/f", .text = fuzz_text(arena, data + 1, size - 1), .size = size - 1};
+        const EngineTarget target = {.config_file = file.path, .is_alone = true};
+        Gathered gathered = {.problems = diags_in(arena)};
+
+        if (engine->reserves &&
+            !settings_file_gather(arena, engine, &target, test_sources(arena, &file, 1), &gathered))
+                check(arena, engine, &gathered);
+        return 0;
+}
