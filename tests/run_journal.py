@@ -197,6 +197,43 @@ def check_daemon(programs: argparse.Namespace, remote: str, root: pathlib.Path) 
     check("what was there and what is", (drift["HUGEPLAN_PAGES_BEFORE"], drift["HUGEPLAN_PAGES"]), ("500", "124"))
 
 
+def run_addition(host: run_daemon.Host, export: pathlib.Path, programs: argparse.Namespace) -> None:
+    """Nothing is described; somebody else adds pages, and adds more."""
+    environment = {"LD_PRELOAD": f"{host.shim['LD_PRELOAD']} {programs.journal_shim.resolve()}",
+                   "JOURNAL_EXPORT": str(export), "JOURNAL_BOOT": BOOTS[0]}
+    daemon = host.spawn(*AS_SERVICE, more_environment=environment)
+    run_daemon.wait_until("the first round", host.is_idle)
+    for i, pages in enumerate((40, 60), 1):
+        host.pool_path(0).write_text(f"{pages}\n")
+        run_daemon.wait_until("the sight of it", lambda i=i: export.read_text().count("EVENT=drift") == i)
+    host.stop(daemon)
+
+
+def say_who(program: str, root: pathlib.Path, *arguments: str) -> str:
+    done = subprocess.run([*WRAPPER, program, f"--root={root}", *arguments], check=False, capture_output=True, text=True,
+                          timeout=60, env={**os.environ, "TZ": "UTC"})
+    lines = " ".join(line.strip("# ") for line in done.stdout.splitlines())
+    found = re.search(r"[-0-9: ]+to 60 pages on node 0, not by hugeplan|who set them is not known: there is no journal", lines)
+    return found[0].strip() if found else lines
+
+
+def check_addition(programs: argparse.Namespace, remote: str, root: pathlib.Path) -> None:
+    """Whose pages stand that no file explains: what hugepland saw; before there is a journal, that it is not known."""
+    program, export = str(programs.hugeplanctl), root.with_suffix(".export")
+    export.touch()
+    with run_daemon.host_of(programs, "two-nodes-hole") as host:
+        run_addition(host, export, programs)
+        for verb in ("import", "status"):
+            check(f"{verb} without a journal", say_who(program, host.root, verb),
+                  "who set them is not known: there is no journal")
+        make_journal(remote, host.root, export.read_text())
+        write_boot(host.root, 0)
+        for verb in ("import", "status"):
+            said = say_who(program, host.root, verb)
+            check(verb, re.sub(r"^\d{4}(-\d\d){2} (\d\d:){2}\d\d", "WHEN", said),
+                  "WHEN: 40 to 60 pages on node 0, not by hugeplan")
+
+
 def main() -> int:
     parser = argparse.ArgumentParser()
     for name in ("hugepland", "hugeplanctl", "shim", "journal-shim"):
@@ -218,6 +255,7 @@ def main() -> int:
         check_report(program, root)
         check_waste(program, remote, pathlib.Path(name, "waste"))
         check_daemon(programs, remote, pathlib.Path(name, "daemon"))
+        check_addition(programs, remote, pathlib.Path(name, "addition"))
     return 0
 
 

@@ -89,8 +89,8 @@ def check_quotes(root: Root) -> None:
 
 
 def check_first_look(root: Root) -> None:
-    done = root.run("status", "--json")
-    look = json.loads(done.stdout)["firstLook"]
+    look = json.loads(root.run("report", "--json").stdout)["status"]["firstLook"]
+    check("firstLook" not in json.loads(root.run("status", "--json").stdout), "programs have the host left alone")
     text = root.run("status").stdout
     check(look["databases"] and all(each["title"] in text for each in look["databases"]), str(look))
     check(f"Next: {look['next']}" in text, text)

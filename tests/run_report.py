@@ -216,6 +216,8 @@ def wrong_in_data(program: pathlib.Path, root: pathlib.Path, page: str) -> list[
             for instance in alone["instances"]:
                 instance.pop("outcome", None)
             alone["problems"] = data["status"]["problems"]
+            if "firstLook" in data["status"] and not alone["instances"]:
+                alone["firstLook"] = data["status"]["firstLook"]  # a look around the host, which programs do not ask for
         if data[verb] != alone:
             problems.append(f"it has another {verb} than {verb} --json")
     return problems

@@ -116,5 +116,10 @@ IdlePages idle_pages_find(Arena *arena, const IdleInput *input, uint64_t page_si
         }
         idle.where = text_string(&where);
         idle.command = text_string(&command);
+        if (idle.source)
+                idle.origin = arena_printf(arena, "they come from %s",
+                                           setting_source_format(arena, idle.source));
+        else if (input->history)
+                idle.origin = history_say_who(arena, input->history, page_size_bytes);
         return mul_saturated(idle.pages, page_size_bytes) < IDLE_BYTES_MIN ? (IdlePages){} : idle;
 }

@@ -5,6 +5,7 @@
 
 #include "plan/idle.h"
 #include "read/setting_source.h"
+#include "status/history.h"
 #include "status/page_users.h"
 
 /* Less is not worth a word. */
@@ -18,13 +19,15 @@ typedef struct IdleInput {
         const HostUse *use;
         const PageUsers *page_users;           /* NULL: nobody has looked */
         const SettingSources *setting_sources; /* NULL: nobody has looked */
+        const HistoryEntries *history;         /* likewise */
 } IdleInput;
 
 typedef struct IdlePages {
         uint64_t pages;              /* 0: none worth a word */
         const char *where;           /* "919 on node 0, 12 on node 1" */
         const char *command;         /* gives them back */
-        const SettingSource *source; /* who has set one of the pools; NULL: nobody is known to */
+        const SettingSource *source; /* who has set one of the pools; NULL: no line that was read */
+        const char *origin; /* the same in words, or by the history; NULL: nothing is known */
 } IdlePages;
 
 IdlePages idle_pages_find(Arena *arena, const IdleInput *input, uint64_t page_size_bytes);

@@ -246,8 +246,8 @@ static void add_left_out(Arena *arena, Report *report) {
                           "this is a captured host, which does not tell when it was captured");
         if (input->no_before)
                 leave_out(arena, report, "What there was before", input->no_before);
-        if (input->no_history)
-                leave_out(arena, report, "History", input->no_history);
+        if (input->history->missing)
+                leave_out(arena, report, "History", input->history->missing);
         VEC_FOREACH(proof, &input->proofs->list) {
                 /* Of those that cannot be judged it is among the findings. */
                 if (proof->outcome == OUTCOME_UNKNOWN)

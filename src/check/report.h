@@ -22,12 +22,11 @@ typedef struct ReportInput {
         const Plan *plan;
         const Figures *figures;
         const Topology *topology;
-        const Ledger *ledger;          /* what the pools had before: what it calls existing */
-        const char *no_before;         /* why LEDGER does not tell; NULL: it does */
-        const HistoryEntries *history; /* of this boot, the oldest first */
-        const char *no_history;        /* why there is none; NULL: there is */
-        const FirstLook *first_look;   /* NULL: something is described */
-        uint64_t tables_bytes;         /* page tables of the whole host; 0: not known */
+        const Ledger *ledger;  /* what the pools had before: what it calls existing */
+        const char *no_before; /* why LEDGER does not tell; NULL: it does */
+        const HistoryEntries *history;
+        const FirstLook *first_look; /* NULL: something is described */
+        uint64_t tables_bytes;       /* page tables of the whole host; 0: not known */
 } ReportInput;
 
 typedef enum ReportVerdict {

@@ -12,6 +12,7 @@
 #include "check/conflict.h"
 #include "check/host_facts.h"
 #include "model/rule.h"
+#include "status/history.h"
 #include "status/proof.h"
 
 /* An instance with all that is known about it. */
@@ -37,6 +38,7 @@ typedef struct RuleInput {
         const PageUsers *page_users; /* NULL: nobody has looked */
         const ProofList *proofs;     /* of the instances that reserve; NULL: likewise */
         const SettingSources *setting_sources; /* NULL: likewise */
+        const HistoryEntries *history;         /* NULL: likewise */
         const KernelLine *boot_line;           /* the running kernel's; NULL: not known */
         const Diags *problems; /* what was found by others, to be shown among the rest */
 } RuleInput;

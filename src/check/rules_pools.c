@@ -31,6 +31,7 @@ static IdlePages find_idle(const RuleRun *run, uint64_t page_size_bytes) {
                 .use = run->input->use,
                 .page_users = run->input->page_users,
                 .setting_sources = run->input->setting_sources,
+                .history = run->input->history,
         };
 
         return run->n_instances > 0 ? idle_pages_find(run->arena, &input, page_size_bytes)
@@ -55,11 +56,9 @@ static void add_idle(RuleRun *run, uint64_t page_size_bytes) {
                                     "brings them again; and "
                                   : "take the line out, or they come back; and ",
                           idle.command),
-                  "%s lie idle, which no instance wants and nobody uses: %s%s",
+                  "%s lie idle, which no instance wants and nobody uses: %s%s%s",
                   format_page_count_and_size(run->arena, idle.pages, page_size_bytes), idle.where,
-                  source ? arena_printf(run->arena, "; they come from %s",
-                                        setting_source_format(run->arena, source))
-                         : "");
+                  idle.origin ? "; " : "", idle.origin ? idle.origin : "");
 }
 
 /* Beyond the pool, and so in use. */

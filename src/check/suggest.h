@@ -9,6 +9,7 @@
 #include "check/migrate/set_pages.h"
 #include "demand/figures.h"
 #include "engines/finder.h"
+#include "status/history.h"
 
 typedef struct SuggestInput {
         const Config *config;
@@ -49,6 +50,7 @@ typedef struct Suggestions {
 typedef struct FirstLook {
         const Suggestions *suggestions;
         const SetPagesList *set_pages;
+        const HistoryEntries *history; /* NULL: all of these are explained */
         const Topology *topology;
         uint64_t tables_bytes; /* page tables of the whole host; 0: not known */
 } FirstLook;

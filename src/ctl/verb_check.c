@@ -4,6 +4,7 @@
 #include "base/text.h"
 #include "check/host_after.h"
 #include "config/config.h"
+#include "ctl/observe/journal_read.h"
 #include "ctl/observe/observe.h"
 #include "ctl/verbs.h"
 #include "host/config_dirs.h"
@@ -304,6 +305,7 @@ Findings findings_now(Command *command, const Status *status, const ProofList *p
                 .page_users = page_users_find(command->root, arena, look->topology),
                 .proofs = proofs ? proofs : &own,
                 .setting_sources = check.setting_sources,
+                .history = journal_read(command),
                 .boot_line = kernel_line_read(arena, look->topology->kernel_command_line, NULL,
                                               look->topology),
                 .problems = &problems,

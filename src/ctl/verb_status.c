@@ -30,16 +30,12 @@ static void print_rows(const Command *command, const StatusInstance *instances, 
 }
 
 static void print_all(Command *command, const Status *status) {
-        const FirstLook *look = command->is_watching ? NULL : first_look_now(command, status);
-        json_t *json = command->json != JSON_OFF ? status_seen_to_json(status) : NULL;
-
-        if (json) {
-                if (look)
-                        json_object_set_new(json, "firstLook",
-                                            first_look_to_json(command->arena, look));
-                print_json(command, json);
+        if (command->json != JSON_OFF) { /* as programs ask for it every few seconds */
+                print_json(command, status_seen_to_json(status));
                 return;
         }
+        const FirstLook *look = command->is_watching ? NULL : first_look_now(command, status);
+
         fputs(render_status(command->arena, status, &command->render), stdout);
         if (look)
                 fputs(render_first_look(command->arena, look, &command->render), stdout);

@@ -145,7 +145,8 @@ static void add_set_pages(Text *text, const FirstLook *look) {
                         text_printf(text, "  %s\n",
                                     text_printable(arena, setting_source_format(arena, *source)));
                 if (set->is_unexplained)
-                        text_add(text, "  " SET_PAGES_UNEXPLAINED "\n");
+                        text_printf(text, "  " SET_PAGES_UNEXPLAINED "\n  %s\n",
+                                    history_say_who(arena, look->history, set->page_size_bytes));
         }
 }
 
@@ -184,12 +185,16 @@ static json_t *database_to_json(const FirstLook *look, const Suggestion *suggest
                 "now", now);
 }
 
-static json_t *set_pages_to_json(Arena *arena, const SetPages *set) {
-        return json_pack("{so so so}", "pageSizeBytes", count_to_json(set->page_size_bytes),
-                         "pages", count_to_json(set->pages), "sources",
-                         VEC_TO_JSON(source, &set->sources,
-                                     json_string(text_printable(
-                                             arena, setting_source_format(arena, *source)))));
+static json_t *set_pages_to_json(Arena *arena, const FirstLook *look, const SetPages *set) {
+        return json_pack(
+                "{so so so ss?}", "pageSizeBytes", count_to_json(set->page_size_bytes), "pages",
+                count_to_json(set->pages), "sources",
+                VEC_TO_JSON(
+                        source, &set->sources,
+                        json_string(text_printable(arena, setting_source_format(arena, *source)))),
+                "who",
+                set->is_unexplained ? history_say_who(arena, look->history, set->page_size_bytes)
+                                    : NULL);
 }
 
 json_t *first_look_to_json(Arena *arena, const FirstLook *look) {
@@ -199,7 +204,7 @@ json_t *first_look_to_json(Arena *arena, const FirstLook *look) {
                 if (suggestion->engine->reserves)
                         json_array_append_new(databases, database_to_json(look, suggestion));
         return json_pack("{so so so ss?}", "databases", databases, "setByOthers",
-                         VEC_TO_JSON(set, look->set_pages, set_pages_to_json(arena, set)),
+                         VEC_TO_JSON(set, look->set_pages, set_pages_to_json(arena, look, set)),
                          "pageTableBytes", known_to_json(look->tables_bytes), "next",
                          first_look_next(look).command);
 }

@@ -157,8 +157,8 @@ json_t *report_to_json(Arena *arena, const Report *report) {
                 VEC_TO_JSON(finding, &report->findings, finding_to_json(finding)), "before",
                 input->no_before ? json_null() : before_to_json(input), "sizes",
                 sizes_to_json(arena, input), "history",
-                input->no_history ? json_null()
-                                  : VEC_TO_JSON(entry, input->history, entry_to_json(entry)),
+                input->history->missing ? json_null()
+                                        : VEC_TO_JSON(entry, input->history, entry_to_json(entry)),
                 "leftOut", VEC_TO_JSON(sentence, &report->left_out, json_string(*sentence)),
                 "status", status, "verify", proofs_to_json(input->proofs));
 }

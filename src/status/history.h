@@ -58,7 +58,12 @@ typedef struct HistoryEntry {
         const char *at;   /* the same for people */
 } HistoryEntry;
 
-typedef VEC(HistoryEntry) HistoryEntries;
+/* Of this boot, the oldest first. */
+typedef struct HistoryEntries {
+        HistoryEntry *items;
+        size_t n, capacity;
+        const char *missing; /* why nothing is known of what happened; NULL: it is */
+} HistoryEntries;
 
 /* A field of the journal: a text of HistoryEntry, or a HistoryNumber, AT an offset. */
 typedef struct HistoryField {
@@ -80,6 +85,10 @@ void history_take_field(Arena *arena, HistoryEntry *entry, const char *field, si
 /* Since when INSTANCE has had its pages, and was not let start, by the HISTORY of a boot: since 1970. 0: it was let
  * start, and when it stopped nobody tells; or it is not known. */
 uint64_t history_unused_since(const HistoryEntries *history, const char *instance);
+
+/* Who set pages of that size, where no file says it: "2026-12-31 23:59:59: 40 to 60 pages on node 0, not by hugeplan", the
+ * last change of each node that hugepland saw; or that it is not known, and why. */
+const char *history_say_who(Arena *arena, const HistoryEntries *history, uint64_t page_size_bytes);
 
 /* Leaves out what repeats the last verdict on an instance, and its reason: a daemon that was
  * started anew says again how it finds them. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* History as it is read: the second half of history.h. */
+#include "base/size.h"
 #include "base/text.h"
 #include "status/history.h"
 #include "status/status.h"
@@ -57,6 +58,37 @@ uint64_t history_unused_since(const HistoryEntries *history, const char *instanc
                                                       : entry->at_usec;
         }
         return since_usec;
+}
+
+/* More pages of that size than hugepland had left. */
+static bool is_addition(const HistoryEntry *entry, uint64_t page_size_bytes) {
+        const HistoryFigures *figures = &entry->figures;
+
+        return text_equals(entry->event, history_event_name(HISTORY_DRIFT)) &&
+               figures->node.is_known && figures->page_size_bytes.value == page_size_bytes &&
+               figures->pages.value > figures->pages_before.value;
+}
+
+const char *history_say_who(Arena *arena, const HistoryEntries *history, uint64_t page_size_bytes) {
+        const HistoryEntry *end = history->items + history->n;
+        Text text = text_in(arena);
+
+        VEC_FOREACH(entry, history)
+                if (is_addition(entry, page_size_bytes) &&
+                    !ARRAY_ANY(later, entry + 1, (size_t) (end - entry - 1),
+                               is_addition(later, page_size_bytes) &&
+                                       later->figures.node.value == entry->figures.node.value))
+                        text_printf(&text, "%s%s: %s to %s pages on node %" PRIu64,
+                                    text.length > 0 ? "; " : "", entry->at,
+                                    format_count(arena, entry->figures.pages_before.value),
+                                    format_count(arena, entry->figures.pages.value),
+                                    entry->figures.node.value);
+        if (text.length > 0)
+                return arena_printf(arena, "%s, not by hugeplan", text_string(&text));
+        return arena_printf(
+                arena, "who set them is not known: %s",
+                history->missing ? history->missing
+                                 : "in this boot hugepland has not run, or seen no change of them");
 }
 
 void history_fold(HistoryEntries *history) {

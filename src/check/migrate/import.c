@@ -150,7 +150,7 @@ static void add_rest(const Maker *maker, const SetPages *set, uint64_t rest) {
 /* Beyond what is known, and no less than others have of it now; of both, what is not described as theirs yet. */
 static uint64_t rest_of(const ImportInput *input, const ImportPages *pages) {
         /* What is in use by nobody who is known may be an instance's own, as segments are: it is of what stands. */
-        bool may_be_ours = pages->is_unexplained && input->config->n_instances > 0;
+        bool may_be_ours = pages->who && input->config->n_instances > 0;
         uint64_t others = may_be_ours ? 0 : others_pages(input, pages->page_size_bytes);
         uint64_t loose = ARRAY_SUM(instance, input->plan->instances, input->plan->n_instances,
                                    instance->page_size_bytes == pages->page_size_bytes &&
@@ -172,7 +172,9 @@ static void add_pages(const Maker *maker) {
                 *pages = (ImportPages){
                         .page_size_bytes = set->page_size_bytes,
                         .set_pages = set->pages,
-                        .is_unexplained = set->is_unexplained,
+                        .who = set->is_unexplained ? history_say_who(maker->arena, input->history,
+                                                                     set->page_size_bytes)
+                                                   : NULL,
                         .known_pages = known_pages(input, set->page_size_bytes),
                 };
                 if (set->pages > 0)

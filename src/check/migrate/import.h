@@ -12,6 +12,7 @@
 #include "check/migrate/set_pages.h"
 #include "check/suggest.h"
 #include "plan/plan.h"
+#include "status/history.h"
 #include "status/page_users.h"
 
 typedef struct ImportInput {
@@ -22,6 +23,7 @@ typedef struct ImportInput {
         const Suggestions *suggestions;
         const HostFacts *facts;
         const PageUsers *page_users;
+        const HistoryEntries *history;
 } ImportInput;
 
 typedef struct ImportFile {
@@ -47,7 +49,8 @@ typedef struct ImportLine {
 typedef struct ImportPages {
         uint64_t page_size_bytes;
         uint64_t set_pages;
-        bool is_unexplained;  /* so many stand, and nothing that was read sets as many */
+        const char *
+                who; /* so many stand, and nothing that was read sets as many: who may have; NULL: they are explained */
         uint64_t known_pages; /* what instances and databases that were found need */
         uint64_t rest_pages; /* reserved for others: what is set beyond that, or what they use now, if that is more */
 } ImportPages;

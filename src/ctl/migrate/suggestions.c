@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The databases of this host; and what `status` shows beside nothing. */
 #include "check/suggest.h"
+#include "ctl/observe/journal_read.h"
 #include "ctl/verbs.h"
 #include "host/host_sources.h"
 #include "host/probe.h"
@@ -73,6 +74,8 @@ const FirstLook *first_look_now(Command *command, const Status *status) {
         *look = (FirstLook){
                 .suggestions = suggestions,
                 .set_pages = set_pages,
+                .history = VEC_ANY(set, set_pages, set->is_unexplained) ? journal_read(command)
+                                                                        : NULL,
                 .topology = topology,
                 .tables_bytes = probe_page_tables(command->root, arena),
         };

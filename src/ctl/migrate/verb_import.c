@@ -4,6 +4,7 @@
 #include "base/text.h"
 #include "check/migrate/import.h"
 #include "config/config.h"
+#include "ctl/observe/journal_read.h"
 #include "ctl/verbs.h"
 #include "host/config_dirs.h"
 #include "host/host_sources.h"
@@ -31,6 +32,7 @@ static Import find_import(Command *command, const Look *look) {
                 .facts = host_facts_read(arena, &sources.sources, look->config, look->topology,
                                          &(Figures){}),
                 .page_users = page_users_find(command->root, arena, look->topology),
+                .history = journal_read(command),
         };
 
         return import_make(arena, &input);
@@ -67,15 +69,26 @@ static void print_thp(Command *command, const Topology *topology, const Import *
                 printf("#   %s\n", host_write_format(command->arena, write));
 }
 
+static void print_wrapped(const Command *command, const char *first, const char *indent,
+                          const char *paragraph) {
+        Text text = text_in(command->arena);
+
+        text_add_wrapped(&text, first, indent, paragraph,
+                         command->render.width > 0 ? command->render.width : 100);
+        fputs(text_string(&text), stdout);
+}
+
 static void print_pages(Command *command, const Import *import) {
         Arena *arena = command->arena;
 
-        VEC_FOREACH(pages, &import->pages)
+        VEC_FOREACH(pages, &import->pages) {
                 printf("# %s %s; %s for instances and databases found; %s for others.\n",
                        format_page_count(arena, pages->set_pages, pages->page_size_bytes),
-                       pages->is_unexplained ? "stand" : "set today",
-                       format_count(arena, pages->known_pages),
+                       pages->who ? "stand" : "set today", format_count(arena, pages->known_pages),
                        format_count(arena, pages->rest_pages));
+                if (pages->who)
+                        print_wrapped(command, "#   ", "#     ", pages->who);
+        }
 }
 
 /* Before anything is written: what the plan would refuse. */
@@ -95,15 +108,6 @@ static void print_excess(Command *command, const ImportExcess *excess) {
                        "#   hugeplanctl size %s --pages=%" PRIu64 "\n",
                        format_count(arena, excess->largest_pages), excess->largest->title,
                        excess->largest->engine->name, excess->largest_pages);
-}
-
-static void print_wrapped(const Command *command, const char *first, const char *indent,
-                          const char *paragraph) {
-        Text text = text_in(command->arena);
-
-        text_add_wrapped(&text, first, indent, paragraph,
-                         command->render.width > 0 ? command->render.width : 100);
-        fputs(text_string(&text), stdout);
 }
 
 static void print_lines(Command *command, const Import *import, ImportAction action,
@@ -203,11 +207,11 @@ static json_t *import_to_json(const Import *import) {
         json_t *files = VEC_TO_JSON(file, &import->files,
                                     json_pack("{ss ss}", "path", file->path, "text", file->text));
         json_t *pages = VEC_TO_JSON(each, &import->pages,
-                                    json_pack("{so so so so}", "pageSizeBytes",
+                                    json_pack("{so so so so ss?}", "pageSizeBytes",
                                               count_to_json(each->page_size_bytes), "set",
                                               count_to_json(each->set_pages), "known",
                                               count_to_json(each->known_pages), "rest",
-                                              count_to_json(each->rest_pages)));
+                                              count_to_json(each->rest_pages), "who", each->who));
         json_t *lines = VEC_TO_JSON(line, &import->lines,
                                     json_pack("{ss ss si ss ss}", "action",
                                               import_action_names[line->action], "file", line->file,

@@ -111,22 +111,26 @@ static int read_all(Command *command, Journal *journal, HistoryEntries *history)
         return r;
 }
 
-const char *journal_read(Command *command, HistoryEntries *ret) {
-        CLEANUP(journal_end) Journal journal = {};
-        bool is_there = root_is_directory(command->root, PATH_JOURNAL) ||
-                        root_is_directory(command->root, PATH_JOURNAL_VOLATILE);
-        int r = is_there ? read_all(command, &journal, ret) : -ENOENT;
-
-        if (r >= 0)
-                return NULL;
+static const char *say_missing(const Command *command, bool is_there, int error) {
         if (!is_there)
                 return "there is no journal on this host: systemd-journald does not run, or keeps nothing";
-        if (r == -ENOPKG)
+        if (error == -ENOPKG)
                 return "systemd's library (libsystemd.so.0) is not there to read the journal with";
-        if (r != -ENODATA)
-                return strerror(-r);
+        if (error != -ENODATA)
+                return strerror(-error);
         return geteuid() == 0 || !root_is_host(command->root)
                        ? "the journal has nothing of this boot, or it may not be read"
                        : "nothing of the journal may be read: run it as root, or as a member of the "
                          "group systemd-journal";
+}
+
+const HistoryEntries *journal_read(Command *command) {
+        CLEANUP(journal_end) Journal journal = {};
+        HistoryEntries *history = ARENA_NEW(command->arena, HistoryEntries);
+        bool is_there = root_is_directory(command->root, PATH_JOURNAL) ||
+                        root_is_directory(command->root, PATH_JOURNAL_VOLATILE);
+        int r = is_there ? read_all(command, &journal, history) : -ENOENT;
+
+        history->missing = r < 0 ? say_missing(command, is_there, r) : NULL;
+        return history;
 }

@@ -6,9 +6,8 @@
 #include "ctl/command.h"
 #include "status/history.h"
 
-/* Sets *RET to the events of this boot, the oldest first, in COMMAND's arena: those of the host below its root. Returns
- * NULL, or why nothing can be said about what happened. */
-const char *journal_read(Command *command, HistoryEntries *ret);
+/* The events of this boot, in COMMAND's arena: those of the host below its root. */
+const HistoryEntries *journal_read(Command *command);
 
 /* Local time: "2026-12-31 23:59:59"; "-" if it cannot be formatted. */
 const char *journal_format_moment(Arena *arena, uint64_t usec);

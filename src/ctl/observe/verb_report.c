@@ -58,7 +58,6 @@ static Report *look_at_all(Command *command) {
         ReportInput *input = ARENA_NEW(arena, ReportInput);
         Findings *findings = ARENA_NEW(arena, Findings);
         Proofs *proofs = ARENA_NEW(arena, Proofs);
-        HistoryEntries *history = ARENA_NEW(arena, HistoryEntries);
         const char *host = probe_text(command->root, arena, PATH_HOST_NAME);
         const Look *look;
         const Status *status = status_now(command, NULL);
@@ -77,11 +76,10 @@ static Report *look_at_all(Command *command) {
                 .topology = look->topology,
                 .ledger = look->ledger,
                 .no_before = look->state,
-                .history = history,
+                .history = journal_read(command),
                 .first_look = status->n_instances == 0 ? first_look_now(command, status) : NULL,
                 .tables_bytes = probe_page_tables(command->root, arena),
         };
-        input->no_history = journal_read(command, history);
         return report_make(arena, input);
 }
 

@@ -151,9 +151,8 @@ static void find_ownerless(Verification *verification, const Look *look) {
                                 .pages = idle.pages,
                                 .what = arena_printf(
                                         arena, "wanted by no instance and used by nobody (%s)%s%s",
-                                        idle.where, idle.source ? "; they come from " : "",
-                                        idle.source ? setting_source_format(arena, idle.source)
-                                                    : ""),
+                                        idle.where, idle.origin ? "; " : "",
+                                        idle.origin ? idle.origin : ""),
                                 .command = idle.command,
                         };
         }
@@ -231,15 +230,14 @@ Proofs observe(Command *command, const Status *status, const char *name) {
 /* Nothing in the kernel tells since when pages wait for a unit that does not come; the journal does, if it may be read. */
 static void date_waste(Command *command, WasteList *waste) {
         uint64_t now_usec = clock_read_usec(CLOCK_REALTIME);
-        HistoryEntries history = {};
 
-        if (!VEC_ANY(row, waste, row->kind == WASTE_DISABLED || row->kind == WASTE_NO_UNIT) ||
-            journal_read(command, &history))
+        if (!VEC_ANY(row, waste, row->kind == WASTE_DISABLED || row->kind == WASTE_NO_UNIT))
                 return;
+        const HistoryEntries *history = journal_read(command);
+
         VEC_FOREACH(row, waste) {
                 bool is_waiting = row->kind == WASTE_DISABLED || row->kind == WASTE_NO_UNIT;
-                uint64_t since_usec = is_waiting ? history_unused_since(&history, row->instance)
-                                                 : 0;
+                uint64_t since_usec = is_waiting ? history_unused_since(history, row->instance) : 0;
 
                 if (since_usec > 0)
                         row->age_usec = sub_floored(now_usec, since_usec);

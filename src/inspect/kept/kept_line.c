@@ -36,7 +36,7 @@ static const struct {
          "if then else elif fi case esac for in while until do done function export local readonly "
          "declare exec nohup command test true false sudo numactl taskset nice "
          "ionice chrt prlimit setpriv env stdbuf runuser su gosu chpst sh bash dash ksh zsh docker "
-         "podman nerdctl"},
+         "podman nerdctl compose"},
 };
 
 typedef struct Line {

@@ -136,6 +136,7 @@ static void test_rest(void **state) {
                 .suggestions = &suggestions,
                 .facts = &facts,
                 .page_users = &users,
+                .history = &(HistoryEntries){},
         };
         const Import import = import_make(arena, &input);
 

@@ -130,7 +130,7 @@ static void test_left_out(void **state) {
         Scene *scene = scene_new(*state);
 
         scene->input.no_before = "it cannot be read";
-        scene->input.no_history = "there is no journal";
+        scene->input.history = &(HistoryEntries){.missing = "there is no journal"};
         scene->input.host = scene->input.when = NULL;
         const Report *report = report_make(*state, &scene->input);
 

@@ -135,10 +135,45 @@ static void test_unused_since(void **state) {
         assert_int_equal(SINCE("reserved"), 0);
 }
 
+static void add_drift(Arena *arena, HistoryEntries *history, const char *at, unsigned node,
+                      uint64_t page_size_bytes, uint64_t before, uint64_t now) {
+        say(arena, history, NULL, "drift", "a");
+        HistoryEntry *entry = &history->items[history->n - 1];
+
+        entry->at = at;
+        entry->figures = (HistoryFigures){.node = HISTORY_NUMBER(node),
+                                          .page_size_bytes = HISTORY_NUMBER(page_size_bytes),
+                                          .pages_before = HISTORY_NUMBER(before),
+                                          .pages = HISTORY_NUMBER(now)};
+}
+
+/* The last addition of each node, of that size; what was taken away, or is no pool's, is no addition. */
+static void test_who_added(void **state) {
+        Arena *arena = *state;
+        HistoryEntries history = {};
+
+        assert_text(
+                history_say_who(arena, &history, 2 * MIB),
+                "who set them is not known: in this boot hugepland has not run, or seen no change of them");
+        history.missing = "there is no journal";
+        assert_text(history_say_who(arena, &history, 2 * MIB),
+                    "who set them is not known: there is no journal");
+        history.missing = NULL;
+        add_drift(arena, &history, "at 1", 0, 2 * MIB, 0, 40);
+        add_drift(arena, &history, "at 2", 0, 2 * MIB, 40, 1060);
+        add_drift(arena, &history, "at 3", 1, 2 * MIB, 5, 6);
+        add_drift(arena, &history, "at 4", 0, GIB, 0, 1);
+        add_drift(arena, &history, "at 5", 0, 2 * MIB, 1060, 20);
+        say(arena, &history, NULL, "drift", "transparent huge pages");
+        assert_text(
+                history_say_who(arena, &history, 2 * MIB),
+                "at 2: 40 to 1,060 pages on node 0; at 3: 5 to 6 pages on node 1, not by hugeplan");
+}
+
 TEST_FILE(history) {
         const struct CMUnitTest tests[] = {
-                TEST(test_fields),        TEST(test_read_back),    TEST(test_strange_fields),
-                TEST(test_nothing_twice), TEST(test_unused_since),
+                TEST(test_who_added),      TEST(test_fields),        TEST(test_read_back),
+                TEST(test_strange_fields), TEST(test_nothing_twice), TEST(test_unused_since),
         };
 
         return RUN_TESTS(tests);
