@@ -46,18 +46,15 @@ static json_t *learned_to_json(Arena *arena, const Lesson *lesson) {
 
 static json_t *lesson_to_json(Arena *arena, const Lesson *lesson) {
         const Figures next = lesson_figures(arena, lesson);
-        const Diags none = {};
+        const Gathered none = {}, *gathered = lesson->gathered ? lesson->gathered : &none;
 
-        return json_pack("{so so so so so sb so so so}", "version",
-                         text_to_json(arena, lesson->version), "settings",
-                         settings_to_json(arena, lesson->gathered ? &lesson->gathered->settings
-                                                                  : &(Settings){}),
-                         "problems",
-                         problems_to_json(lesson->gathered ? &lesson->gathered->problems : &none),
-                         "byRule", figures_to_json(&lesson->by_rule), "sizes",
-                         figures_to_json(&lesson->figures), "exact", lesson->is_exact, "next",
-                         figures_to_json(&next), "unasked", text_to_json(arena, lesson->unasked),
-                         "wrong", text_to_json(arena, lesson->wrong));
+        return json_pack(
+                "{so so so so so sb so so so}", "version", text_to_json(arena, lesson->version),
+                "settings", settings_to_json(arena, &gathered->settings), "problems",
+                problems_to_json(&gathered->problems), "byRule", figures_to_json(&lesson->by_rule),
+                "sizes", figures_to_json(&lesson->figures), "exact", lesson->is_exact, "next",
+                figures_to_json(&next), "unasked", text_to_json(arena, lesson->unasked), "wrong",
+                text_to_json(arena, lesson->wrong));
 }
 
 static json_t *explain_to_json(Arena *arena, const PlanInstance *planned, const Lesson *lesson,

@@ -329,28 +329,21 @@ static void add_last_options(const Server *server) {
         }
 }
 
-static const char *gather_alone(Server *server) {
-        const char *wrong = read_main_file(server);
-
-        guess_version(server);
-        vec_push_all(server->arena, &server->ret->settings, &server->files);
-        return wrong;
-}
-
 static const char *gather(Arena *arena, const EngineTarget *target, const Sources *sources,
                           Gathered *ret) {
         Server server = {.arena = arena, .target = target, .sources = sources, .ret = ret};
         PostgresqlCommand pg_ctl = {};
-
-        if (target->is_alone)
-                return gather_alone(&server);
         const char *wrong = learn_unit(&server);
 
         server.directory = postgresql_start_directory(arena, target, sources, &server.start,
                                                       server.patroni.data_directory);
         if (!wrong)
                 wrong = read_main_file(&server);
-        if (!ret->config_file)
+        if (target->is_alone) {
+                guess_version(&server);
+                vec_push_all(arena, &ret->settings, &server.files);
+        }
+        if (target->is_alone || !ret->config_file)
                 return wrong;
         /* A server whose files cannot all be read here can still be asked: the rest of what that takes is found. */
         const char *others[] = {read_data_directory(&server), read_pg_ctl_conf(&server, &pg_ctl)};
