@@ -51,7 +51,8 @@ static uint64_t missing_bytes(const Look *look, const HostConfig *host, const Pl
                 const Node *node = topology_node(look->topology, grant->node);
 
                 id_set_add(&nodes, grant->node);
-                if (node)
+                /* Once others have made it whole, its next start has what its unit would give up. */
+                if (node && plan_instance_is_short(planned))
                         bytes = add_saturated(bytes, shortage_bytes(look, host, node));
         }
         ARRAY_FOREACH(other, look->plan->instances, look->plan->n_instances)

@@ -78,6 +78,26 @@ static void test_more_important(void **state) {
         (void) state;
 }
 
+/* Somebody has made its pool large enough for all of it, out of what KeepFree= leaves: what its unit would give up of its
+ * part, its next start would have. */
+static void test_made_whole(void **state) {
+        Play *play = begin_part(state, PART, 0);
+
+        play->pools[0].total = 1500;
+        play->pools[0].lost = 100;
+        show_host(play);
+        for (int i = 0; i < 3; i++) {
+                bool wants_repair;
+
+                if (keeper_verify(play->keeper, false, true, play->now_usec, &wants_repair))
+                        run(play);
+        }
+        const LedgerHold *hold = ledger_hold(keeper_look(play->keeper)->ledger, "a.service", "a");
+
+        assert_int_equal(ledger_granted_pages(&hold->granted), 1000);
+        assert_int_equal(play->pools[0].total, 1500);
+}
+
 /* A gate that would open for a part opens last. */
 static void test_opens_last(void **state) {
         static const struct {
@@ -148,7 +168,7 @@ static void test_host_is_short(void **state) {
 
 TEST_FILE(keeper_part) {
         const struct CMUnitTest tests[] = {TEST(test_more_important), TEST(test_opens_last),
-                                           TEST(test_host_is_short)};
+                                           PLAY_TEST(test_made_whole), TEST(test_host_is_short)};
 
         return RUN_TESTS(tests);
 }
