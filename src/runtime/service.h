@@ -10,9 +10,6 @@
 /* Tells it "VARIABLE=VALUE", one to a line. */
 void service_notify(const char *format, ...) PRINTF_LIKE(1, 2);
 
-/* Says that the start is done, where Type=notify has others wait for it. */
-void service_notify_ready(void);
-
 /* Asks for USEC from now on, where a time limit would be over sooner. */
 void service_extend_timeout(uint64_t usec);
 

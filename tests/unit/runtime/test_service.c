@@ -47,13 +47,13 @@ static void test_notify(void **state) {
                 assert_text(heard(tree, fd), "READY=1\nSTATUS=2 of 3");
                 service_extend_timeout(5000000);
                 assert_text(heard(tree, fd), "EXTEND_TIMEOUT_USEC=5000000");
-                service_notify_ready();
+                service_notify("READY=1");
                 assert_text(heard(tree, fd), "READY=1");
                 setenv("NOTIFY_SOCKET", "relative", 1);
-                service_notify_ready();
+                service_notify("READY=1");
                 assert_null(heard(tree, fd));
                 unsetenv("NOTIFY_SOCKET");
-                service_notify_ready();
+                service_notify("READY=1");
                 assert_null(heard(tree, fd));
                 close(fd);
         }
