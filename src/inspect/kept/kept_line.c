@@ -21,9 +21,10 @@ static const struct {
          "User Group SupplementaryGroups Slice NUMAPolicy NUMAMask AllowedMemoryNodes "
          "AmbientCapabilities WorkingDirectory ConditionPathExists ConditionPathIsDirectory "
          "AssertPathExists EnvironmentFile LimitMEMLOCK MemoryMax MemoryHigh RemoveIPC Image "
-         "ServiceName"},
+         "ServiceName Requires Wants BindsTo Upholds OnSuccess OnFailure Unit Service Accept"},
         {"*/systemd/*", READS_COMMAND, "ExecStart ExecStartPre ExecStartPost"},
-        {"*/systemd/*", READS_WORD, "Unit Service Slice Login Container Description Environment"},
+        {"*/systemd/*", READS_WORD,
+         "Slice Login Container Description Environment Timer Path Socket"},
         {"*/nsswitch.conf", READS_REST, "passwd group"},
         {"*/tuned/*", READS_REST, "type enabled replace include"},
         {"*/tuned/*", READS_WORD, "main sysctl sysfs vm bootloader"},
