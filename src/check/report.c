@@ -177,7 +177,7 @@ static void say_who_runs(Text *text, const Counts *counts) {
         if (!counts->reserves)
                 return;
         if (n == 0)
-                text_add(text, "; no database with huge pages of its own runs");
+                text_add(text, "; none of the databases that are described runs");
         else if (n == 1)
                 text_printf(text, "; the database that runs %s", is_fine ? "uses its own" : "");
         else

@@ -165,7 +165,7 @@ static const char *refuse(const Maker *maker, const Candidate *candidate) {
                 return "it needs none: it takes no reserved huge pages, and turns transparent ones off for itself";
         return candidate->is_elsewhere && engine->reserves ? refuse_elsewhere(maker, candidate)
                : candidate->is_elsewhere && !candidate->target.unit
-                       ? "it runs in a container that no unit starts"
+                       ? "it runs in a container, and in no unit of the host's"
                        : NULL;
 }
 

@@ -157,7 +157,7 @@ static void add_process(Finder *finder, const Engine *engine, const RunningProce
         if (!service && !finder->is_elsewhere)
                 candidate.note = arena_printf(
                         finder->arena,
-                        "No unit of the host's starts it%s%s%s, so that nothing has it wait for its "
+                        "It runs in no service of the host's%s%s%s, so that nothing has it wait for its "
                         "pages: have one start it, and write that into Unit=",
                         process->unit ? " (" : "", process->unit ? process->unit : "",
                         process->unit ? ")" : "");
@@ -168,8 +168,8 @@ static void add_process(Finder *finder, const Engine *engine, const RunningProce
                 return;
         }
         finder_pass(finder, arena_printf(finder->arena, "%s (%s)", found, program),
-                    engine->reserves ? "no unit starts it, and its data directory is not known"
-                                     : "no unit starts it");
+                    engine->reserves ? "it runs in no service, and its data directory is not known"
+                                     : "it runs in no service of the host's");
 }
 
 static void find_servers(Finder *finder) {

@@ -27,8 +27,8 @@ static void add_headline(Text *text, const Findings *findings, const RenderOptio
                             n_hurting == 1 ? "1 finding hurts"
                                            : arena_printf(arena, "%zu findings hurt", n_hurting));
         if (is_fine)
-                text_printf(&line, "nothing%s hurts at the next start",
-                            findings->is_incomplete ? " seen" : "");
+                text_printf(&line, "nothing %s hurts at the next start",
+                            findings->is_incomplete ? "seen" : "found");
         if (n_rest > 0)
                 text_printf(&line, "; %s",
                             count_of(arena, n_rest, is_fine ? "finding" : "more finding"));

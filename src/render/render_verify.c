@@ -24,7 +24,7 @@ static void add_headline(Text *text, const Proofs *proofs, const RenderOptions *
                           n_wrong == 0 ? RENDER_FULL : RENDER_CROSS,
                           n_wrong == 0 ? "as planned" : "not as planned");
         if (n_running == 0)
-                text_add(text, "  no database with huge pages of its own runs");
+                text_add(text, "  none of the databases that are described runs");
         else
                 text_printf(text, "  %zu of %zu running %s huge pages", n_used, n_running,
                             n_running == 1 ? "database uses its" : "databases use their");

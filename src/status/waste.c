@@ -79,12 +79,12 @@ static void add_absent(Arena *arena, const Proof *proof, UnitStart start, Waste 
                 return;
         waste.kind = start == UNIT_START_GONE ? WASTE_NO_UNIT : WASTE_DISABLED;
         waste.pages = proof->instance->pages_granted;
-        waste.what =
-                arena_printf(arena,
-                             start == UNIT_START_GONE
-                                     ? "granted to %s, which does not exist"
-                                     : "granted to %s, which does not run and which nothing starts",
-                             proof->instance->unit);
+        waste.what = arena_printf(
+                arena,
+                start == UNIT_START_GONE
+                        ? "granted to %s, which does not exist"
+                        : "granted to %s, which does not run, and which no unit that was read starts",
+                proof->instance->unit);
         waste.command = arena_printf(arena, "hugeplanctl release %s; for good: remove %s",
                                      proof->instance->name, proof->instance->file);
         add(arena, list, waste);

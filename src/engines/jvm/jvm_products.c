@@ -149,7 +149,7 @@ static void find_running(Finder *finder, const Engine *engine) {
                         continue;
                 if (!service && !finder->is_elsewhere)
                         finder_pass(finder, arena_printf(finder->arena, "%s (java)", found),
-                                    "no unit starts it");
+                                    "it runs in no service of the host's");
                 else
                         finder_add(finder,
                                    &(Candidate){

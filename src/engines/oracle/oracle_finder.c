@@ -67,23 +67,24 @@ static void find_running(Finder *finder, const Engine *engine) {
 
                 if (!oracle_sid_is_valid(sid) || is_together(finder, &instances, sid))
                         continue;
-                finder_add(finder,
-                           &(Candidate){
-                                   .engine = engine,
-                                   .name = arena_printf(arena, "oracle-%s", sid),
-                                   .title = arena_printf(arena, "Oracle instance %s", sid),
-                                   .found = arena_printf(arena, "process %" PRIu64, process->pid),
-                                   .target = {.unit = finder_service(process),
-                                              .data_directory = finder_is_path(process->directory)
-                                                                        ? process->directory
-                                                                        : NULL,
-                                              .user = finder_user(finder, process)},
-                                   .note = finder_service(process)
-                                                   ? NULL
-                                                   : "No unit of the host's starts it: write the "
-                                                     "service that is to start it into Unit=",
-                                   .process = process,
-                           });
+                finder_add(
+                        finder,
+                        &(Candidate){
+                                .engine = engine,
+                                .name = arena_printf(arena, "oracle-%s", sid),
+                                .title = arena_printf(arena, "Oracle instance %s", sid),
+                                .found = arena_printf(arena, "process %" PRIu64, process->pid),
+                                .target = {.unit = finder_service(process),
+                                           .data_directory = finder_is_path(process->directory)
+                                                                     ? process->directory
+                                                                     : NULL,
+                                           .user = finder_user(finder, process)},
+                                .note = finder_service(process)
+                                                ? NULL
+                                                : "It runs in no service of the host's: write the "
+                                                  "service that is to start it into Unit=",
+                                .process = process,
+                        });
         }
 }
 

@@ -16,9 +16,10 @@ static const char *debian_note(const Finder *finder, const char *directory) {
                 const char *word = text_strip(finder->arena, line);
 
                 if (text_equals(word, "manual") || text_equals(word, "disabled"))
-                        return arena_printf(finder->arena,
-                                            "%s/start.conf says '%s': nothing starts it at boot",
-                                            directory, word);
+                        return arena_printf(
+                                finder->arena,
+                                "%s/start.conf says '%s': its unit does not start it at boot",
+                                directory, word);
         }
         return NULL;
 }

@@ -1,0 +1,117 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""No sentence says more than was looked at. Each text of what import, check, verify, plan and status say of a host that
+has a word such as "nothing" or "never" stands in the table here, beside what it is known by; others are refused.
+
+usage: check_absolutes.py SRC-DIR
+"""
+
+from __future__ import annotations
+
+import pathlib
+import re
+import sys
+
+PLACES = ("check/**/*.[ch]", "render/*.c", "ctl/migrate/*.c", "ctl/verb_check.c", "ctl/verb_cmdline.c", "ctl/verb_explain.c",
+          "ctl/verb_plan.c", "ctl/observe/verb_verify.c", "engines/finder*.c", "engines/*/*_finder.c", "engines/*/*_products.c",
+          "inspect/setting_sources.c", "status/waste.c", "status/history_read.c")
+ABSOLUTE = re.compile(r"\b(nothing|nobody|never|always|none|no (other|one|unit|service|program|database|file|instance|"
+                      r"pool|line)s?)\b", re.IGNORECASE)
+COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
+LITERALS = re.compile(r'"(?:[^"\\\n]|\\.)*"(?:\s*"(?:[^"\\\n]|\\.)*")*')
+LITERAL = re.compile(r'"((?:[^"\\\n]|\\.)*)"')
+
+# What a text begins with, or has, and what it is known by.
+KNOWN = {
+    # What was looked at is named in the sentence itself.
+    "nothing that was read sets as many": "the places that import lists",
+    "no database that was found needs it": "what import has found",
+    "Nothing that was looked at sets pools": "the places that import lists",
+    "no databases were found that hugeplan knows": "what import has found",
+    "No databases were found that take huge pages": "what import has found",
+    "no unit that was read starts": "unit files, .wants directories",
+    "no unit which was found names": "lines of the units of databases that were found",
+    "nothing %s hurts at the next start": "the findings; %s is found or seen",
+    # The configuration, or the plan that was made of it.
+    "No database is described to hugeplan": "the configuration",
+    "No instance is in effect on this host yet": "the configuration, and the plan in effect",
+    "no instance is described": "the configuration",
+    "o instances are described in /etc/hugeplan.d": "the configuration",
+    "belong to no instance": "the configuration, and the units that hold the pages",
+    "none of the databases that are described runs": "the configuration, and the units' control groups",
+    "no unit waits for this reservation": "the configuration: no Unit=",
+    "none waits for it": "the configuration: no Unit=",
+    "the plan needs nothing on the kernel command line": "the plan",
+    "nothing is found out before a start": "what the gate does without a socket",
+    "for the units that want none": "the remedy: what the administrator wants",
+    "The others alone leave nothing": "the plan's arithmetic",
+    "what nobody needs": "the remedy: what the administrator knows",
+    "If nothing needs these pages": "the remedy: what the administrator knows",
+    # What hugeplanctl itself has done, or does.
+    "There is nothing to write": "what was to be written",
+    "and changes nothing else": "what --write does",
+    "Nothing was written": "what plan does",
+    "No pool has or gets any pages": "the kernel's counts, and the plan",
+    "Nothing can be changed, though not every instance": "the plan",
+    "nothing to do": "the plan",
+    "Nothing was seen of it yet": "what is learned and counted, in the instance's directory",
+    "Nothing was learned yet": "the same",
+    # Counts of the kernel.
+    "of huge pages serve nobody": "free pages, and what units have mapped",
+    "which no instance wants and nobody uses": "the plan, and the kernel's counts of free and reserved pages",
+    "wanted by no instance and used by nobody": "the plan, and the kernel's counts of free and reserved pages",
+    "never touched": "the kernel's counts of reserved and used pages",
+    "to which nobody is attached": "nattch in /proc/sysvipc/shm",
+    "next to nothing": "arithmetic of page tables",
+    # What a process is in, by its control group.
+    "runs in no service": "its control group",
+    "in no unit of the host": "its control group",
+    # The files that were read.
+    "starts nothing itself": "the unit's ExecStart=",
+    "a template: no instance of it": "unit files, .wants directories, processes",
+    "Oracle ships no unit": "the product",
+    "it needs none: it takes no reserved huge pages": "the product's documentation",
+}
+# Words that stand alone: values of transparent huge pages and of other files, cells of tables.
+WORDS = {"never", "always", "none", "nothing", "nobody", "NONE", "no unit"}
+
+
+def literals(text: str) -> list[str]:
+    plain = COMMENT.sub("", text)
+    return ["".join(LITERAL.findall(match[0])).replace("\\n", " ").strip() for match in LITERALS.finditer(plain)]
+
+
+def is_known(literal: str) -> str | None:
+    return next((row for row in KNOWN if row in literal), None)
+
+
+def check(src: pathlib.Path) -> list[str]:
+    problems, used = [], set()
+    for path in sorted({path for place in PLACES for path in src.glob(place)}):
+        for literal in literals(path.read_text(encoding="utf-8")):
+            if literal in WORDS or not ABSOLUTE.search(literal):
+                continue
+            row = is_known(literal)
+            used.add(row)
+            if row is None:
+                problems.append(f"{path.relative_to(src)}: \"{literal}\" is absolute: say what was looked at, add a row")
+    return problems + [f"no text has \"{row}\" any more: take the row out" for row in KNOWN.keys() - used]
+
+
+def self_test() -> None:
+    text = '/* "nothing" */ f("a \\"b\\"" "nothing sets it", "fine");\n'
+    assert literals(text) == ['a \\"b\\"nothing sets it', "fine"], literals(text)
+    assert is_known("nothing sets huge pages on this host") is None
+    assert is_known("; nothing that was read sets as many, it seems")
+
+
+def main() -> int:
+    self_test()
+    problems = check(pathlib.Path(sys.argv[1]))
+    for problem in problems:
+        print(problem)
+    return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
