@@ -51,7 +51,7 @@ GUEST_PACKAGES = (
 
 # And besides, where a scenario for one suite alone wants it.
 SUITE_PACKAGES = {
-    "bookworm": ("ansible-core", "etcd-server", "libinih1", "patroni", "python3-apt"),  # libinih1: of older trees
+    "bookworm": ("ansible-core", "cron", "etcd-server", "libinih1", "patroni", "python3-apt"),  # libinih1: of older trees
     "trixie": ("crun", "podman", "rpm", "tomcat10"),
     "forky": ("systemd-report",),
 }
@@ -103,6 +103,7 @@ KEPT_GENERATORS = ("postgresql-generator", "systemd-fstab-generator")
 
 # Installed for the scenarios that ask for them; no boot starts them by itself.
 DISABLED_UNITS = (
+    "cron.service",
     "etcd.service",
     "mariadb.service",
     "mariadb.socket",

@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Over from tuned, hugeadm, a line of cron's and cloud-init's directory (of sysctl.d and a script tells `migrate`): each sets
+the pool in one boot and is imported, its line is taken out, and in the next boot the plan has the pages."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from guestlib import check, check_equal, output, pools, said, sh, status, wait_for
+from memory import CONFIG, reload
+from scenario import Boot, Node, Scenario
+
+ONESHOT = "[Service]\nType=oneshot\nExecStart={}\n[Install]\nWantedBy=multi-user.target\n"
+
+
+class Way(NamedTuple):
+    name: str
+    pages: int
+    file: str  # that import is to name, the first of `files`
+    files: dict[str, str]
+    unit: str  # that acts at boot
+    action: str = "look"  # what import says of the line
+    instead: str = ""  # of the line, when it is taken out
+    is_seen: bool = True  # no file says how many, and hugepland has seen them come
+
+
+WAYS = (
+    Way("tuned", 200, "/etc/tuned/pages/tuned.conf", {
+        "/etc/tuned/pages/tuned.conf": "[main]\nsummary=pages\n[sysctl]\nvm.nr_hugepages=200\n",
+        "/etc/tuned/active_profile": "pages\n",
+        "/etc/tuned/profile_mode": "manual\n",
+    }, "tuned.service", action="remove", is_seen=False),
+    Way("hugeadm", 210, "/etc/systemd/system/old-pages.service", {
+        "/etc/systemd/system/old-pages.service": ONESHOT.format("/usr/bin/hugeadm --pool-pages-min 2MB:210"),
+    }, "old-pages.service", instead="ExecStart=/bin/true"),
+    Way("cron", 220, "/etc/cron.d/pages", {
+        "/etc/cron.d/pages": "@reboot root echo 220 >/proc/sys/vm/nr_hugepages\n",
+    }, "cron.service"),
+    # cloud-init itself is not there: what it does with its directory is.
+    Way("cloud-init", 230, "/var/lib/cloud/scripts/per-boot/pages", {
+        "/var/lib/cloud/scripts/per-boot/pages": "#!/bin/sh\nsysctl -w vm.nr_hugepages=230\n",
+        "/etc/systemd/system/cloud-scripts.service": ONESHOT.format("/bin/run-parts /var/lib/cloud/scripts/per-boot"),
+    }, "cloud-scripts.service", instead=":"),
+)
+
+
+def ask_import(*options: str) -> dict[str, Any]:
+    done = sh(f"hugeplanctl --json import {' '.join(options)}")
+    check(done.returncode == 0, "import", said(done))
+    return json.loads(done.stdout)
+
+
+def install(way: Way) -> None:
+    for name, text in way.files.items():
+        path = Path(name)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+        path.chmod(0o755 if text.startswith("#!") else 0o644)
+    output(f"systemctl daemon-reload; systemctl enable {way.unit}")
+
+
+def sets(way: Way) -> None:
+    check(wait_for(lambda: sum(pools().values()) == way.pages, 120), f"{way.name} sets the pool", pools())
+    imported = ask_import("--write")
+    of_2m = next(each for each in imported["pages"] if each["pageSizeBytes"] == 2 << 20)
+    check_equal(of_2m["set"], way.pages, f"{way.name}: import counts them")
+    check_equal("not by hugeplan" in (of_2m["who"] or ""), way.is_seen, f"{way.name}: and says who, if no file does")
+    lines = [line for line in imported["lines"] if line["file"] == way.file]
+    check_equal([line["action"] for line in lines], [way.action], f"{way.name}: import names its line")
+    output("systemctl daemon-reload")
+    reload()
+    text = Path(way.file).read_text().splitlines()
+    for line in lines:
+        text[line["line"] - 1] = way.instead
+    Path(way.file).write_text("\n".join(text) + "\n")
+
+
+def taken_over(way: Way, following: Way | None) -> None:
+    """Nothing waits for what comes late at boot: the plan was made before."""
+    check(sum(pools().values()) >= way.pages, f"{way.name}: the plan has as many after a boot without its line", pools())
+    check_equal({each["verdict"] for each in status()["instances"]}, {"ready"}, f"{way.name}: all instances are ready")
+    check_equal(ask_import()["files"], [], f"{way.name}: nothing is left to import")
+    for path in CONFIG.iterdir():
+        (shutil.rmtree if path.is_dir() else Path.unlink)(path)
+    output(f"systemctl disable {way.unit}")
+    if following:
+        install(following)
+
+
+def boots() -> tuple[Boot, ...]:
+    made = []
+    for way, following in zip(WAYS, (*WAYS[1:], None)):
+        made += [Boot(lambda way=way: sets(way)), Boot(lambda way=way, following=following: taken_over(way, following))]
+    return tuple(made)
+
+
+SCENARIO = Scenario(
+    nodes=(Node("1536M"),),
+    files=WAYS[0].files,
+    enable=(WAYS[0].unit,),
+    boots=boots(),
+)
