@@ -286,36 +286,31 @@ void conflicts_add(Arena *arena, const ConflictInput *input, Diags *problems) {
 
                 if (!is_conflict(&conflict))
                         continue;
-                Diag diag = {.severity = SEVERITY_WARNING,
-                             .id = problem_id(sources[entry->source].problem),
-                             .file = entry->file,
-                             .line = entry->line,
-                             .key = entry->key,
-                             .remedy = remedy_of(&conflict)};
+                bool has_effect = !is_refused(entry) && entry->what < SETTING_SOURCE_UNCLEAR &&
+                                  entry->is_effective;
+                const Diag diag = {.severity = has_effect ? SEVERITY_WARNING : SEVERITY_NOTICE,
+                                   .id = problem_id(sources[entry->source].problem),
+                                   .file = entry->file,
+                                   .line = entry->line,
+                                   .key = entry->key,
+                                   .remedy = remedy_of(&conflict)};
 
-                if (is_refused(entry)) {
-                        diag.severity = SEVERITY_NOTICE;
+                if (has_effect)
+                        diags_tell(problems, diag, "%s; %s, and %s", does_text(&conflict),
+                                   sources[entry->source].acts, kind_texts[entry->what].harm);
+                else if (is_refused(entry))
                         diags_tell(problems, diag,
                                    "the kernel refuses '%s', which is no number: it has no effect",
                                    entry->value);
-                        continue;
-                }
-                if (entry->what >= SETTING_SOURCE_UNCLEAR) {
-                        diag.severity = SEVERITY_NOTICE;
+                else if (entry->what >= SETTING_SOURCE_UNCLEAR)
                         diags_tell(problems, diag, "mentions %s, and %s; what it sets is not read",
                                    entry->what == SETTING_SOURCE_UNCLEAR ? "huge pages"
                                                                          : "transparent huge pages",
                                    entry->section);
-                        continue;
-                }
-                if (entry->is_effective) {
-                        diags_tell(problems, diag, "%s; %s, and %s", does_text(&conflict),
-                                   sources[entry->source].acts, kind_texts[entry->what].harm);
-                        continue;
-                }
-                diag.severity = SEVERITY_NOTICE;
-                diags_tell(problems, diag, "%s, though another line overrules it as things are",
-                           does_text(&conflict));
+                else
+                        diags_tell(problems, diag,
+                                   "%s, though another line overrules it as things are",
+                                   does_text(&conflict));
         }
         judge_group(arena, input, problems);
 }

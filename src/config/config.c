@@ -75,15 +75,13 @@ const ConfigOrigin *config_find_origin(const InstanceConfig *instance, const cha
         return VEC_FIND(origin, &instance->origins, text_equals(origin->key, key));
 }
 
-Diag config_diag(const InstanceConfig *instance, Severity severity, ProblemKind kind,
-                 const char *key, const char *text, const char *remedy) {
+Diag config_diag(const InstanceConfig *instance, ProblemKind kind, const char *key,
+                 const char *text, const char *remedy) {
         const ConfigOrigin *origin = config_find_origin(instance, key);
+        Diag diag = problem_of(kind, origin ? origin->file : instance->file, remedy);
 
-        return (Diag){.severity = severity,
-                      .id = problem_id(kind),
-                      .file = origin ? origin->file : instance->file,
-                      .line = origin ? origin->line : 0,
-                      .key = key,
-                      .text = text,
-                      .remedy = remedy};
+        diag.line = origin ? origin->line : 0;
+        diag.key = key;
+        diag.text = text;
+        return diag;
 }

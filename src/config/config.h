@@ -226,8 +226,8 @@ char *amount_format(Arena *arena, const Amount *amount);
 extern const char *const placement_names[], *const shortage_names[];
 
 /* What is wrong with the value of KEY, of the file and line that set it last, else of the instance's file. */
-Diag config_diag(const InstanceConfig *instance, Severity severity, ProblemKind kind,
-                 const char *key, const char *text, const char *remedy);
+Diag config_diag(const InstanceConfig *instance, ProblemKind kind, const char *key,
+                 const char *text, const char *remedy);
 
 /* From FILES (sorted by name as they are to be read) to a configuration: which make up an instance, and what is wrong
  * with them as a whole. Never fails: what is wrong stands in `problems` and in the instances' `refusal`. */

@@ -21,13 +21,12 @@ typedef struct Reader {
 
 void config_file_refuse(ParsedFile *parsed, Diags *problems, ProblemKind kind, unsigned line,
                         const char *key, const char *text, const char *remedy) {
-        diags_add(problems, &(Diag){.severity = SEVERITY_ERROR,
-                                    .id = problem_id(kind),
-                                    .file = parsed->file->path,
-                                    .line = line,
-                                    .key = key,
-                                    .text = text,
-                                    .remedy = remedy});
+        Diag diag = problem_of(kind, parsed->file->path, remedy);
+
+        diag.line = line;
+        diag.key = key;
+        diag.text = text;
+        diags_add(problems, &diag);
         if (!parsed->refusal)
                 parsed->refusal = arena_memdup(
                         problems->arena, &problems->list.items[problems->list.n - 1], sizeof(Diag));

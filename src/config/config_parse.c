@@ -383,11 +383,10 @@ Config *config_parse(Arena *arena, const ConfigFiles *files) {
         VEC_FOREACH(file, files)
                 /* What was learned of an instance stays when that is removed, as a package's configuration does. */
                 if (file->extends && !index_find(names, file->extends) && !is_learned(file))
-                        problem_add(&config->problems, SEVERITY_WARNING, PROBLEM_CONFIG_ORPHAN,
-                                    file->path,
-                                    arena_printf(arena, "extends %s, which is not there",
-                                                 file->extends),
-                                    "create that file, or remove this one");
+                        diags_tell(&config->problems,
+                                   problem_of(PROBLEM_CONFIG_ORPHAN, file->path,
+                                              "create that file, or remove this one"),
+                                   "extends %s, which is not there", file->extends);
         vec_sort(&assembler.instances, compare_instances);
         config->instances = assembler.instances.items;
         config->n_instances = assembler.instances.n;

@@ -33,7 +33,7 @@ bool config_needs_group(const Config *config) {
 static void refuse_account(Arena *arena, Config *config, InstanceConfig *instance, const char *key,
                            const char *what, const char *name) {
         const Diag refusal =
-                config_diag(instance, SEVERITY_ERROR, PROBLEM_CONFIG_BAD_VALUE, key,
+                config_diag(instance, PROBLEM_CONFIG_BAD_VALUE, key,
                             arena_printf(arena, "there is no %s '%s' on this host", what, name),
                             arena_printf(arena, "create the %s, or name one that exists", what));
 

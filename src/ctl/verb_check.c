@@ -79,11 +79,8 @@ static void add_shortages(const Plan *plan, const Topology *topology, Diags *pro
 
                 if (!config->refusal && !config->unit && config->engine->reserves)
                         diags_tell(problems,
-                                   (Diag){.severity = SEVERITY_NOTICE,
-                                          .id = problem_id(PROBLEM_NO_UNIT),
-                                          .file = config->file,
-                                          .key = "Unit",
-                                          .remedy = "name the database's service in Unit="},
+                                   config_diag(config, PROBLEM_NO_UNIT, "Unit", NULL,
+                                               "name the database's service in Unit="),
                                    "no unit waits for this reservation");
                 if (!config->refusal && config->isolate == TRI_YES)
                         add_reason(&topology->no_hugetlb_limit, SEVERITY_ERROR, config->file,

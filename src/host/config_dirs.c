@@ -75,11 +75,10 @@ static void list_directory(Finder *finder, const char *directory, size_t rank,
 
         if (r < 0) {
                 if (r != -ENOENT)
-                        problem_add(
-                                finder->problems, SEVERITY_ERROR, PROBLEM_CONFIG_UNREADABLE,
-                                directory,
-                                arena_printf(finder->arena, "cannot be listed: %s", strerror(-r)),
-                                "make it a directory that root can read");
+                        diags_tell(finder->problems,
+                                   problem_of(PROBLEM_CONFIG_UNREADABLE, directory,
+                                              "make it a directory that root can read"),
+                                   "cannot be listed: %s", strerror(-r));
                 return;
         }
         VEC_FOREACH(item, &folder->names) {

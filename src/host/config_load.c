@@ -57,11 +57,12 @@ static Config *load_once(const Root *root, Arena *arena, const char *draft) {
                 config->stamp = trace.stamp.hash;
         /* Directories and files have their problems already. */
         if (config->fault.error < 0 && !config->is_incomplete)
-                problem_add(
-                        &config->problems, SEVERITY_ERROR, PROBLEM_CONFIG_UNREADABLE,
-                        config->fault.path,
-                        arena_printf(arena, "cannot be read: %s", strerror(-config->fault.error)),
-                        "find out what is wrong with the file or the host; it is tried again");
+                diags_tell(
+                        &config->problems,
+                        problem_of(
+                                PROBLEM_CONFIG_UNREADABLE, config->fault.path,
+                                "find out what is wrong with the file or the host; it is tried again"),
+                        "cannot be read: %s", strerror(-config->fault.error));
         return config;
 }
 

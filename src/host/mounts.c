@@ -85,15 +85,10 @@ static const Diag *find_problem(const Root *root, Arena *arena, const MountTable
         if (root_read_file(root, arena, path, SOURCE_BYTES_MAX, &text, NULL) == 0 &&
             text_equals(text, unit->text))
                 return mount_difference(arena, unit, &sight);
-        const Diag missing = {
-                .severity = SEVERITY_WARNING,
-                .id = problem_id(PROBLEM_DROPIN_MISSING),
-                .file = path,
-                .text = arena_printf(arena, "systemd does not have the mount of %s as it is now",
-                                     unit->instance->name),
-                .remedy = "run 'systemctl daemon-reload'",
-        };
+        Diag missing = problem_of(PROBLEM_DROPIN_MISSING, path, "run 'systemctl daemon-reload'");
 
+        missing.text = arena_printf(arena, "systemd does not have the mount of %s as it is now",
+                                    unit->instance->name);
         return arena_memdup(arena, &missing, sizeof(missing));
 }
 

@@ -1,18 +1,24 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "model/problem.h"
 
-const char *problem_id(ProblemKind kind) {
-#define PROBLEM_ID(name, id) id,
-        static const char *const ids[] = {PROBLEMS(PROBLEM_ID)};
+#define PROBLEM_ROW(name, id, severity, weight) {id, SEVERITY_##severity, PROBLEM_##weight},
+const Problem problem_kinds[PROBLEM_KINDS] = {PROBLEMS(PROBLEM_ROW)};
 
-        return ids[kind];
+const char *problem_id(ProblemKind kind) {
+        return problem_kinds[kind].id;
+}
+
+Diag problem_of(ProblemKind kind, const char *file, const char *remedy) {
+        return (Diag){.severity = problem_kinds[kind].severity,
+                      .id = problem_kinds[kind].id,
+                      .file = file,
+                      .remedy = remedy};
 }
 
 void problem_add(Diags *problems, Severity severity, ProblemKind kind, const char *file,
                  const char *text, const char *remedy) {
-        diags_add(problems, &(Diag){.severity = severity,
-                                    .id = problem_id(kind),
-                                    .file = file,
-                                    .text = text,
-                                    .remedy = remedy});
+        Diag diag = problem_of(kind, file, remedy);
+
+        diag.severity = severity;
+        diags_tell(problems, diag, "%s", text);
 }

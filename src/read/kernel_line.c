@@ -102,12 +102,8 @@ const KernelArgument *kernel_argument_find(const KernelArguments *arguments, con
 
 static void tell(Reader *reader, Severity severity, ProblemKind kind, const char *words,
                  const char *text, const char *remedy) {
-        diags_add(&reader->line->problems, &(Diag){.severity = severity,
-                                                   .id = problem_id(kind),
-                                                   .file = reader->file,
-                                                   .key = words,
-                                                   .text = text,
-                                                   .remedy = remedy});
+        diags_add(&reader->line->problems,
+                  &(Diag){severity, problem_id(kind), reader->file, 0, words, text, remedy});
 }
 
 static void add_repair(Reader *reader, const KernelChange *repair) {

@@ -6,10 +6,8 @@
 void falls_add(const StatusInstance *was, const Reason *reason, Diags *falls) {
         if ((!was->is_running && !verdict_lets_start(was->verdict)) || was->verdict == VERDICT_LOST)
                 return;
-        problem_add(falls, SEVERITY_ERROR, PROBLEM_RELOAD_REFUSED, was->file,
-                    arena_printf(falls->arena, "%s stands, and would not be let start any more: %s",
-                                 was->name, reason->text),
-                    reason->remedy);
+        diags_tell(falls, problem_of(PROBLEM_RELOAD_REFUSED, was->file, reason->remedy),
+                   "%s stands, and would not be let start any more: %s", was->name, reason->text);
 }
 
 void falls_find(const Status *before, const Plan *restarted, const Plan *next, Diags *falls) {

@@ -77,15 +77,12 @@ static void judge_changes(Arena *arena, const PendingInput *input, Diags *proble
                 text_printf(&text, "%schanged: [Host]", text.length > 0 ? "; " : "");
         if (text.length == 0)
                 return;
-        diags_tell(
-                problems,
-                (Diag){.severity = SEVERITY_WARNING,
-                       .id = problem_id(PROBLEM_RELOAD_PENDING),
-                       .remedy =
-                               input->is_unread
-                                       ? "run 'systemctl daemon-reload', then 'hugeplanctl reload'"
-                                       : "run 'hugeplanctl reload'"},
-                "hugepland has not read these files as they are now; %s", text_string(&text));
+        diags_tell(problems,
+                   problem_of(PROBLEM_RELOAD_PENDING, NULL,
+                              input->is_unread
+                                      ? "run 'systemctl daemon-reload', then 'hugeplanctl reload'"
+                                      : "run 'hugeplanctl reload'"),
+                   "hugepland has not read these files as they are now; %s", text_string(&text));
 }
 
 static bool has_problem(const Status *running, ProblemKind kind) {

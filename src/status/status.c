@@ -395,17 +395,15 @@ void status_add_exposure(const Exposure *exposure, Diags *problems) {
 
         diags_tell(
                 problems,
-                (Diag){.severity = SEVERITY_WARNING,
-                       .id = problem_id(PROBLEM_PAGES_EXPOSED),
-                       .remedy =
-                               exposure->is_taker_kept
-                                       ? "free memory there and run 'hugeplanctl reload'"
-                               : exposure->taker
-                                       ? arena_printf(
-                                                 arena,
-                                                 "restart %s, which then keeps to its own nodes; see RESERVED PAGES in hugeplan.d(5)",
-                                                 exposure->taker)
-                                       : "see who uses huge pages in 'hugeplanctl status --all', and describe that program in /etc/hugeplan.d too"},
+                problem_of(
+                        PROBLEM_PAGES_EXPOSED, NULL,
+                        exposure->is_taker_kept ? "free memory there and run 'hugeplanctl reload'"
+                        : exposure->taker
+                                ? arena_printf(
+                                          arena,
+                                          "restart %s, which then keeps to its own nodes; see RESERVED PAGES in hugeplan.d(5)",
+                                          exposure->taker)
+                                : "see who uses huge pages in 'hugeplanctl status --all', and describe that program in /etc/hugeplan.d too"),
                 "%s pages of %s that %s has reserved on %s and not touched yet may be taken by %s%s%s may take %s there",
                 format_count(arena, exposure->pages),
                 format_page_size(arena, exposure->page_size_bytes), exposure->unit,
@@ -445,10 +443,9 @@ static void add_problems(Judge *judge) {
                 if (pool->surplus_pages > 0)
                         diags_tell(
                                 problems,
-                                (Diag){.severity = SEVERITY_NOTICE,
-                                       .id = problem_id(PROBLEM_SURPLUS_PAGES),
-                                       .remedy =
-                                               "see vm.nr_overcommit_hugepages, or who lowered the pool while it was in use; on kernels before 6.7 see SURPLUS PAGES in hugepland(8)"},
+                                problem_of(
+                                        PROBLEM_SURPLUS_PAGES, NULL,
+                                        "see vm.nr_overcommit_hugepages, or who lowered the pool while it was in use; on kernels before 6.7 see SURPLUS PAGES in hugepland(8)"),
                                 "node %u has %s surplus pages of %s, which vanish when they are given back",
                                 pool->node, format_count(arena, pool->surplus_pages),
                                 format_page_size(arena, pool->page_size_bytes));
@@ -461,8 +458,7 @@ static void add_problems(Judge *judge) {
         }
         VEC_FOREACH(hold, &status->left)
                 diags_tell(
-                        problems,
-                        (Diag){.severity = SEVERITY_NOTICE, .id = problem_id(PROBLEM_PAGES_KEPT)},
+                        problems, problem_of(PROBLEM_PAGES_KEPT, NULL, NULL),
                         "%s keeps the %s pages of %s that it was started with for %s, which is described no longer, until it stops",
                         hold->unit, format_count(arena, hold->pages),
                         format_page_size(arena, hold->page_size_bytes), hold->instance);

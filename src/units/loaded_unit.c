@@ -57,14 +57,9 @@ static void add_missing(Arena *arena, const LoadedUnit *unit, const char *dropin
                         Diags *problems) {
         Text later = text_in(arena);
         bool is_later = false, is_reset = false;
-        Diag diag = {
-                .severity = SEVERITY_WARNING,
-                .id = problem_id(PROBLEM_GATE_MISSING),
-                .file = dropin,
-                .text = arena_printf(arena, "%s: systemd has not read its gate", what),
-                .remedy = reload_remedy,
-        };
+        Diag diag = problem_of(PROBLEM_GATE_MISSING, dropin, reload_remedy);
 
+        diag.text = arena_printf(arena, "%s: systemd has not read its gate", what);
         /* Of those that are read after ours one must have taken the gate away. */
         VEC_FOREACH(path, &unit->dropins) {
                 if (is_later) {
@@ -110,11 +105,9 @@ void loaded_unit_judge_gates(const Config *config, const LoadedUnit *unit, Diags
         if (!override || source_names_have(&unit->dropins, dropin))
                 add_missing(arena, unit, dropin, what, problems);
         else
-                problem_add(problems, SEVERITY_NOTICE, PROBLEM_GATE_MASKED,
-                            text_printable(arena, override),
-                            arena_printf(arena, "%s: this file takes the gate's place, as it may",
-                                         what),
-                            NULL);
+                diags_tell(problems,
+                           problem_of(PROBLEM_GATE_MASKED, text_printable(arena, override), NULL),
+                           "%s: this file takes the gate's place, as it may", what);
 }
 
 /* ---- a start ---- */
@@ -142,12 +135,10 @@ typedef struct Need {
 
 static void add_setting(const Need *need, const char *key, const char *text, const char *remedy,
                         Diags *problems) {
-        diags_add(problems, &(Diag){.severity = SEVERITY_WARNING,
-                                    .id = problem_id(PROBLEM_UNIT_SETTING),
-                                    .file = need->instance->file,
-                                    .key = key,
-                                    .text = text,
-                                    .remedy = remedy});
+        Diag diag = problem_of(PROBLEM_UNIT_SETTING, need->instance->file, remedy);
+
+        diag.key = key;
+        diags_tell(problems, diag, "%s", text);
 }
 
 static void judge_nodes(const Need *need, Diags *problems) {
@@ -243,8 +234,7 @@ static void judge_order(const Need *need, Diags *problems) {
 
 static Diag not_loaded(Arena *arena, const Config *config, const UnitSearch *search,
                        const LoadedUnit *unit, const InstanceConfig *instance) {
-        Diag diag = config_diag(instance, SEVERITY_WARNING, PROBLEM_UNIT_NOT_LOADED, "Unit", NULL,
-                                NULL);
+        Diag diag = config_diag(instance, PROBLEM_UNIT_NOT_LOADED, "Unit", NULL, NULL);
 
         if (text_equals(unit->load_state, "not-found")) {
                 diag.text = arena_printf(arena,
@@ -303,13 +293,10 @@ void loaded_units_judge(const LoadedUnitInput *input, const LoadedUnits *units, 
                         continue;
                 }
                 if (unit->is_outdated)
-                        problem_add(
-                                problems, SEVERITY_WARNING, PROBLEM_UNIT_CHANGED, NULL,
-                                arena_printf(
-                                        arena,
-                                        "the files of %s were changed, and systemd goes by what it had read",
-                                        unit->name),
-                                reload_remedy);
+                        diags_tell(
+                                problems, problem_of(PROBLEM_UNIT_CHANGED, NULL, reload_remedy),
+                                "the files of %s were changed, and systemd goes by what it had read",
+                                unit->name);
                 loaded_unit_judge_gates(input->config, unit, problems);
                 ARRAY_FOREACH(instance, input->config->instances, input->config->n_instances) {
                         const Need need = {arena, input, unit, instance,

@@ -57,7 +57,7 @@ void mount_check_owners(Arena *arena, Config *config, const Accounts *accounts) 
                     find_owner(arena, instance, accounts, &mount, &missing, &name))
                         continue;
                 const Diag refusal = config_diag(
-                        instance, SEVERITY_ERROR, PROBLEM_CONFIG_BAD_VALUE, "Mount",
+                        instance, PROBLEM_CONFIG_BAD_VALUE, "Mount",
                         arena_printf(arena, "there is no %s '%s' in /etc/%s to own %s", missing,
                                      name, text_equals(missing, "user") ? "passwd" : "group",
                                      instance->mount->path),
@@ -166,15 +166,15 @@ const Diag *mount_obstacle(Arena *arena, const MountUnit *unit, const MountSight
         if (entry && !text_equals(entry->type, "hugetlbfs"))
                 return say_taken(
                         arena, unit,
-                        config_diag(unit->instance, SEVERITY_WARNING, PROBLEM_MOUNT_TAKEN, "Mount",
+                        config_diag(unit->instance, PROBLEM_MOUNT_TAKEN, "Mount",
                                     arena_printf(arena, "a file system of type %s is mounted",
                                                  text_printable(arena, entry->type)),
                                     "unmount it and run 'systemctl daemon-reload', or give Mount= "
                                     "another path"));
         if (!entry && sight->is_directory_used)
                 return say_taken(arena, unit,
-                                 config_diag(unit->instance, SEVERITY_WARNING, PROBLEM_MOUNT_TAKEN,
-                                             "Mount", "there are files",
+                                 config_diag(unit->instance, PROBLEM_MOUNT_TAKEN, "Mount",
+                                             "there are files",
                                              "move them away, or give Mount= a path of its own"));
         return NULL;
 }
@@ -185,19 +185,16 @@ const Diag *mount_difference(Arena *arena, const MountUnit *unit, const MountSig
 
         if (!entry || !mount_entry_read(arena, entry, &is) || huge_mount_equals(&is, &unit->wanted))
                 return NULL;
-        const Diag diag = {
-                .severity = SEVERITY_WARNING,
-                .id = problem_id(PROBLEM_MOUNT_OUTDATED),
-                .text = arena_printf(arena, "%s, the mount of %s, has %s instead of %s",
-                                     entry->path, unit->instance->name,
-                                     huge_mount_format(arena, &is),
-                                     huge_mount_format(arena, &unit->wanted)),
-                .remedy = arena_printf(
-                        arena,
-                        "stop %s, then 'systemctl daemon-reload' and 'systemctl restart %s'; a "
-                        "remount does not change min_size=",
-                        unit->instance->unit ? unit->instance->unit : "what uses it", unit->name),
-        };
+        Diag diag = problem_of(
+                PROBLEM_MOUNT_OUTDATED, NULL,
+                arena_printf(arena,
+                             "stop %s, then 'systemctl daemon-reload' and 'systemctl restart %s'; "
+                             "a remount does not change min_size=",
+                             unit->instance->unit ? unit->instance->unit : "what uses it",
+                             unit->name));
 
+        diag.text = arena_printf(arena, "%s, the mount of %s, has %s instead of %s", entry->path,
+                                 unit->instance->name, huge_mount_format(arena, &is),
+                                 huge_mount_format(arena, &unit->wanted));
         return arena_memdup(arena, &diag, sizeof(diag));
 }

@@ -83,13 +83,6 @@ typedef struct Matcher {
         Diags *problems;
 } Matcher;
 
-static void add_problem(const Matcher *matcher, const InstanceConfig *instance, Severity severity,
-                        ProblemKind kind, const char *text, const char *remedy) {
-        const Diag diag = config_diag(instance, severity, kind, "Unit", text, remedy);
-
-        diags_add(matcher->problems, &diag);
-}
-
 static void judge_instance(const Matcher *matcher, const InstanceConfig *instance,
                            const LoadedUnit *unit) {
         const Engine *engine = instance->engine;
@@ -107,16 +100,18 @@ static void judge_instance(const Matcher *matcher, const InstanceConfig *instanc
                                                             matcher->input->config, instance)
                                      : NULL;
 
-        add_problem(
-                matcher, instance, SEVERITY_WARNING, PROBLEM_UNIT_WRONG,
-                arena_printf(matcher->arena, "%s: nobody waits for the pages of %s",
-                             text_printable(matcher->arena, fault), instance->name),
+        const char *remedy =
                 nearest ? arena_printf(matcher->arena,
                                        "did you mean %s? Correct the line, then run 'systemctl "
                                        "daemon-reload' and 'hugeplanctl reload'",
                                        nearest)
                         : "name the unit that starts it; then run 'systemctl daemon-reload' and "
-                          "'hugeplanctl reload'");
+                          "'hugeplanctl reload'";
+
+        diags_tell(matcher->problems,
+                   config_diag(instance, PROBLEM_UNIT_WRONG, "Unit", NULL, remedy),
+                   "%s: nobody waits for the pages of %s", text_printable(matcher->arena, fault),
+                   instance->name);
 }
 
 /* ---- several on one unit ---- */
@@ -161,17 +156,18 @@ static void judge_sharing(const Matcher *matcher, const InstanceConfig *instance
             (is_meant || VEC_FIND(silenced, &input->config->host.silenced,
                                   text_equals(silenced->id, problem_id(PROBLEM_UNIT_SHARED)))))
                 return;
-        add_problem(matcher, instance, is_meant ? SEVERITY_NOTICE : SEVERITY_WARNING,
-                    PROBLEM_UNIT_SHARED,
-                    arena_printf(arena,
-                                 "%s names %s, and so does %s (%s): %s and %s are reserved, and "
-                                 "both have to be there before it starts",
-                                 instance->name, instance->unit, first->name, first->file,
-                                 pages_of(arena, input->plan, instance),
-                                 pages_of(arena, input->plan, first)),
-                    is_meant ? NULL
-                             : "take one of the files away; if both are meant, say so by "
-                               "SilenceRules=unit-shared");
+        Diag diag = config_diag(instance, PROBLEM_UNIT_SHARED, "Unit", NULL,
+                                is_meant ? NULL
+                                         : "take one of the files away; if both are meant, say so "
+                                           "by SilenceRules=unit-shared");
+
+        if (is_meant)
+                diag.severity = SEVERITY_NOTICE;
+        diags_tell(matcher->problems, diag,
+                   "%s names %s, and so does %s (%s): %s and %s are reserved, and both have to be "
+                   "there before it starts",
+                   instance->name, instance->unit, first->name, first->file,
+                   pages_of(arena, input->plan, instance), pages_of(arena, input->plan, first));
 }
 
 /* ---- all ---- */

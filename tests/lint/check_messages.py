@@ -16,7 +16,7 @@ import subprocess
 import sys
 import tempfile
 
-ROW = re.compile(r'X\(\w+, "([a-z-]+)"\)')
+ROW = re.compile(r'X\(\w+, "([a-z-]+)"[,)]')
 LITERAL = re.compile(r'\.id = "|problem_id\("')
 LEAST = 40  # ids; fewer means that ROW no longer fits
 

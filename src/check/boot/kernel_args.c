@@ -224,12 +224,11 @@ static void change_size(Adviser *adviser, uint64_t page_size_bytes) {
 
 /* ---- problems ---- */
 
-static Diag problem_of(Severity severity, ProblemKind kind, const char *key, const char *remedy) {
-        return (Diag){.severity = severity,
-                      .id = problem_id(kind),
-                      .file = PATH_CMDLINE,
-                      .key = key,
-                      .remedy = remedy};
+static Diag of_line(ProblemKind kind, const char *words, const char *remedy) {
+        Diag diag = problem_of(kind, PATH_CMDLINE, remedy);
+
+        diag.key = words;
+        return diag;
 }
 
 static void judge_numa(Adviser *adviser) {
@@ -246,8 +245,8 @@ static void judge_numa(Adviser *adviser) {
                 return;
         add_change(adviser, &(KernelChange){.from = numa->word});
         diags_tell(&adviser->advice->problems,
-                   problem_of(SEVERITY_ERROR, PROBLEM_CMDLINE_NUMA_OFF, numa->word,
-                              "remove numa=off, or Nodes= and NodeMemory= from the instances"),
+                   of_line(PROBLEM_CMDLINE_NUMA_OFF, numa->word,
+                           "remove numa=off, or Nodes= and NodeMemory= from the instances"),
                    "makes the host a single node, while instance %s names nodes", preference->name);
 }
 
@@ -258,8 +257,7 @@ static void judge_pool(Adviser *adviser, const KernelPool *pool) {
         if (pool->present_pages > pool->found_pages)
                 diags_tell(
                         problems,
-                        problem_of(
-                                SEVERITY_WARNING, PROBLEM_CMDLINE_SHORT, NULL,
+                        of_line(PROBLEM_CMDLINE_SHORT, NULL,
                                 "ask for less, or for another node; pages may also have been given back since"),
                         "asks for %" PRIu64
                         " pages of %s on node %u, of which the node has %" PRIu64,
@@ -267,12 +265,11 @@ static void judge_pool(Adviser *adviser, const KernelPool *pool) {
         else if (pool->present_pages < pool->planned_pages &&
                  pool->found_pages >= pool->planned_pages && !pool->is_run_time)
                 diags_tell(
-                        problems, problem_of(SEVERITY_NOTICE, PROBLEM_CMDLINE_RUN_TIME, NULL, NULL),
+                        problems, of_line(PROBLEM_CMDLINE_RUN_TIME, NULL, NULL),
                         "pages of %s on node %u were reserved at run time in this boot, which may not succeed in the next",
                         size, pool->node);
         if (pool->present_pages > pool->planned_pages)
-                diags_tell(problems,
-                           problem_of(SEVERITY_NOTICE, PROBLEM_CMDLINE_BEYOND_PLAN, NULL, NULL),
+                diags_tell(problems, of_line(PROBLEM_CMDLINE_BEYOND_PLAN, NULL, NULL),
                            "asks for %" PRIu64
                            " pages of %s on node %u beyond the plan; they stay with others",
                            pool->present_pages - pool->planned_pages, size, pool->node);
@@ -282,8 +279,8 @@ static void judge_pool(Adviser *adviser, const KernelPool *pool) {
 static void judge_skill(Adviser *adviser, uint64_t page_size_bytes) {
         Arena *arena = adviser->arena;
         const SizeNeed need = size_need(adviser, page_size_bytes, false);
-        const Diag diag = problem_of(
-                SEVERITY_WARNING, PROBLEM_CMDLINE_SPREAD, NULL,
+        const Diag diag = of_line(
+                PROBLEM_CMDLINE_SPREAD, NULL,
                 "leave it as it is, or boot a newer kernel and run 'hugeplanctl cmdline' again");
         const char *planned = format_count(arena, need.pages);
         const char *excess = format_count(arena, need.even_pages - need.pages);
@@ -342,8 +339,7 @@ static void add_problems(Adviser *adviser) {
                 add_change(adviser, &(KernelChange){.from = cma->word});
                 diags_tell(
                         problems,
-                        problem_of(
-                                SEVERITY_ERROR, PROBLEM_CMDLINE_CMA, cma->word,
+                        of_line(PROBLEM_CMDLINE_CMA, cma->word,
                                 "remove it, or leave hugepages= out and gigantic pages to run time"),
                         "has the kernel skip hugepages= for gigantic pages and keep memory aside for run time instead");
         }
@@ -352,8 +348,8 @@ static void add_problems(Adviser *adviser) {
                     !is_spread(adviser) && is_gigantic(adviser, pages->page_size_bytes))
                         diags_tell(
                                 problems,
-                                problem_of(SEVERITY_WARNING, PROBLEM_CMDLINE_SPREAD, pages->words,
-                                           "write hugepages=NODE:PAGES,NODE:PAGES"),
+                                of_line(PROBLEM_CMDLINE_SPREAD, pages->words,
+                                        "write hugepages=NODE:PAGES,NODE:PAGES"),
                                 "names no nodes, so that the kernel spreads the pages evenly; the plan distributes them differently");
         ARRAY_FOREACH(size, topology->page_sizes, topology->n_page_sizes)
                 judge_skill(adviser, size->bytes);

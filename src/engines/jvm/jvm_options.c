@@ -61,14 +61,12 @@ void jvm_options_read_lines(Arena *arena, const SourceText *text, const char *pa
                                 add_option(arena, text_strip(arena, option),
                                            source_origin(arena, path, lines.number), ret);
                 } else if (n_notes++ < NOTES_MAX) {
-                        diags_add(problems,
-                                  &(Diag){.severity = SEVERITY_WARNING,
-                                          .id = problem_id(PROBLEM_DATABASE_FILES),
-                                          .file = path,
-                                          .line = lines.number,
-                                          .text = "this is no option, and is passed over",
-                                          .remedy = "begin the line with '-', with versions as in "
-                                                    "'8-13:-', or with '#'"});
+                        Diag diag = problem_of(PROBLEM_DATABASE_FILES, path,
+                                               "begin the line with '-', with versions as in "
+                                               "'8-13:-', or with '#'");
+
+                        diag.line = lines.number;
+                        diags_tell(problems, diag, "this is no option, and is passed over");
                 }
         }
 }

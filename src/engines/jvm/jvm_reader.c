@@ -264,10 +264,8 @@ static void read_script(Search *search, const char *path) {
         int r = jvm_script_read(&search->script, path);
 
         if (r < 0)
-                problem_add(&search->ret->problems, SEVERITY_WARNING, PROBLEM_DATABASE_FILES, path,
-                            arena_printf(search->arena, "what this script sets is not known: %s",
-                                         strerror(-r)),
-                            NULL);
+                diags_tell(&search->ret->problems, problem_of(PROBLEM_DATABASE_FILES, path, NULL),
+                           "what this script sets is not known: %s", strerror(-r));
 }
 
 /* What `before` holds is given to Java before what files have, and so is not there any more for scripts. */

@@ -117,14 +117,11 @@ static const char *unopened_text(const Reader *reader, int error) {
 
 /* search_default_file_with_ext() of both servers ignores what it cannot open. */
 static void note_skipped(const Reader *reader, const Place *place, const char *path, int error) {
-        diags_add(&reader->files->problems,
-                  &(Diag){.severity = SEVERITY_WARNING,
-                          .id = problem_id(PROBLEM_DATABASE_FILES),
-                          .file = place->path,
-                          .line = place->line,
-                          .text = arena_printf(reader->arena, "%s%s %s; the server skips it",
-                                               place->line > 0 ? "the included " : "", path,
-                                               unopened_text(reader, error))});
+        Diag diag = problem_of(PROBLEM_DATABASE_FILES, place->path, NULL);
+
+        diag.line = place->line;
+        diags_tell(&reader->files->problems, diag, "%s%s %s; the server skips it",
+                   place->line > 0 ? "the included " : "", path, unopened_text(reader, error));
 }
 
 static const char *read_text(const Reader *reader, Place *place, const SourceText *text);

@@ -35,11 +35,8 @@ typedef struct Server {
 } Server;
 
 static void note(const Server *server, const char *file, const char *text, const char *remedy) {
-        diags_add(&server->ret->problems, &(Diag){.severity = SEVERITY_WARNING,
-                                                  .id = problem_id(PROBLEM_DATABASE_FILES),
-                                                  .file = file,
-                                                  .text = text,
-                                                  .remedy = remedy});
+        diags_tell(&server->ret->problems, problem_of(PROBLEM_DATABASE_FILES, file, remedy), "%s",
+                   text);
 }
 
 /* ---- unit and option files ---- */

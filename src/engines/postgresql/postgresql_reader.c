@@ -39,10 +39,8 @@ typedef struct Server {
 } Server;
 
 static void warn(const Server *server, const char *text, const char *remedy) {
-        diags_add(&server->ret->problems, &(Diag){.severity = SEVERITY_WARNING,
-                                                  .id = problem_id(PROBLEM_DATABASE_FILES),
-                                                  .text = text,
-                                                  .remedy = remedy});
+        diags_tell(&server->ret->problems, problem_of(PROBLEM_DATABASE_FILES, NULL, remedy), "%s",
+                   text);
 }
 
 /* ---- the unit ---- */
