@@ -22,8 +22,9 @@ void figures_gather(Arena *arena, const Engine *engine, const EngineTarget *targ
 
         gathered->problems = diags_in(arena);
         const char *wrong =
-                target->is_alone ? settings_file_gather(arena, engine, target, sources, gathered)
-                                 : engine_reader(engine)->gather(arena, target, sources, gathered);
+                target->is_alone
+                        ? settings_file_gather(arena, engine, target, sources, gathered)
+                        : engine_reader(engine)->gather(arena, engine, target, sources, gathered);
 
         gathered->incomplete = wrong;
         settings_add_host(arena, &gathered->settings, target->n_cpus, 0);

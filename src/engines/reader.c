@@ -46,7 +46,7 @@ static Reads reads_of(const Engine *engine, const char *word) {
         const ParameterTable *table = engine_formula(engine)->parameters;
         const EngineReader *reader = engine_reader(engine);
         const char *dot = strrchr(word, '.'), *base = text_base_name(word);
-        Reads reads = reader->reads ? reader->reads(word) : READS_NOT;
+        Reads reads = reader->reads ? reader->reads(engine, word) : READS_NOT;
 
         if (reads != READS_NOT)
                 return reads;

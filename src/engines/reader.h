@@ -72,8 +72,8 @@ typedef struct EngineReader {
         /* Memory=auto: finds and reads the product's own configuration. NULL where the engine has none.
          * Returns NULL, or a sentence (with file and line) on what keeps it from knowing. The
          * text of a file is never quoted beyond the values of known settings: strangers wrote it. */
-        const char *(*gather)(Arena *arena, const EngineTarget *target, const Sources *sources,
-                              Gathered *ret);
+        const char *(*gather)(Arena *arena, const Engine *engine, const EngineTarget *target,
+                              const Sources *sources, Gathered *ret);
         /* The question whose answer is exact; false: there is none, and the formula is all that is to
          * be had. NULL likewise. */
         bool (*ask)(Arena *arena, const Gathered *gathered, uint64_t page_size_bytes,
@@ -88,7 +88,7 @@ typedef struct EngineReader {
         void (*add_programs)(Arena *arena, const Gathered *gathered, SourceNames *ret);
         /* What it uses of WORD, beside the settings of its formula and the programs of its traits: in its own files, in
          * command lines and variables, without what stands before the word ("--", "+"). NULL: nothing. */
-        Reads (*reads)(const char *word);
+        Reads (*reads)(const Engine *engine, const char *word);
         const char *whole_files; /* base names of files that it reads whole; NULL: none */
         /* The bytes of a binary file that it reads. NULL: it reads none. */
         void (*pieces)(Arena *arena, const SourceText *file, Pieces *ret);

@@ -203,6 +203,7 @@ const char *settings_file_gather(Arena *arena, const Engine *engine, const Engin
 
         if (text.error < 0)
                 return arena_printf(arena, "%s: %s", scan.path, reader_fault(arena, text.error));
-        return is_mapping(&scan) || !reader->gather ? read_mapping(&scan, &text, engine, ret)
-                                                    : reader->gather(arena, target, sources, ret);
+        return is_mapping(&scan) || !reader->gather
+                       ? read_mapping(&scan, &text, engine, ret)
+                       : reader->gather(arena, engine, target, sources, ret);
 }

@@ -61,7 +61,7 @@ static void find(Arena *arena, const Sources *sources, const EngineTarget *targe
         const Engine *jvm = engine_find("jvm");
         Sizing sizing;
 
-        if (engine_reader(jvm)->gather(arena, target, sources, &gathered))
+        if (engine_reader(jvm)->gather(arena, jvm, target, sources, &gathered))
                 return;
         check_settings(&gathered.settings);
         if (!engine_size(jvm, arena, &gathered.settings, 2 << 20, &sizing))

@@ -36,7 +36,8 @@ static void check(Arena *arena, const char *name, const EngineTarget *target,
                   const Sources *sources) {
         const Engine *engine = engine_find(name);
         Gathered gathered = {.problems = diags_in(arena)};
-        const char *wrong = engine_reader(engine)->gather(arena, target, sources, &gathered);
+        const char *wrong =
+                engine_reader(engine)->gather(arena, engine, target, sources, &gathered);
 
         if (wrong)
                 require(*wrong);

@@ -56,7 +56,7 @@ static void find(Arena *arena, const Sources *sources, const EngineTarget *targe
         const Engine *oracle = engine_find("oracle");
         Sizing sizing;
 
-        if (engine_reader(oracle)->gather(arena, target, sources, &gathered))
+        if (engine_reader(oracle)->gather(arena, oracle, target, sources, &gathered))
                 return;
         VEC_FOREACH(setting, &gathered.settings)
                 require(setting->name && setting->value && setting->origin);

@@ -49,7 +49,8 @@ static void check_size(Arena *arena, const Engine *engine, const Gathered *gathe
 static void check_target(Arena *arena, const Sources *sources, EngineTarget target) {
         const Engine *engine = engine_find("postgresql");
         Gathered gathered = {.problems = diags_in(arena)};
-        const char *wrong = engine_reader(engine)->gather(arena, &target, sources, &gathered);
+        const char *wrong =
+                engine_reader(engine)->gather(arena, engine, &target, sources, &gathered);
 
         VEC_FOREACH(problem, &gathered.problems.list)
                 require_short(diag_format(arena, problem), 64 << 10);

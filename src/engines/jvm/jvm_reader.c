@@ -492,8 +492,8 @@ static const char *check_settings(const Search *search) {
         return NULL;
 }
 
-static const char *gather_jvm(Arena *arena, const EngineTarget *target, const Sources *sources,
-                              Gathered *ret) {
+static const char *gather_jvm(Arena *arena, const Engine *engine UNUSED, const EngineTarget *target,
+                              const Sources *sources, Gathered *ret) {
         Search search = {
                 .arena = arena,
                 .target = target,
@@ -532,7 +532,7 @@ static const EngineFallback fallback = {
         "UseLargePages", NULL,
         "where the heap's pages cannot be had at its start, Java goes on with small ones; its log has the warning 'Failed to reserve and commit memory'"};
 
-static Reads reads(const char *word) {
+static Reads reads(const Engine *engine UNUSED, const char *word) {
         CLEANUP(arena_freep) Arena *arena = arena_new();
         const char *const options[] = {arena_printf(arena, "-%s", word),
                                        arena_printf(arena, "--%s", word)};

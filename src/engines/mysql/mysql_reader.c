@@ -12,15 +12,6 @@
 #include <string.h>
 #include <strings.h>
 
-/* What the products' settings differ in. All lists end with NULL. */
-typedef struct MysqlDialect {
-        const MysqlProduct *product;
-        const char *const *versioned_groups; /* [mysqld-10.11] for "mysqld" */
-        const char *const *version_files;    /* in the data directory */
-        MysqlNames names;                    /* the settings that matter, and datadir and user */
-        bool persists;                       /* it has mysqld-auto.cnf */
-} MysqlDialect;
-
 /* Of Debian's and Red Hat's packages, and of the vendors'. */
 static const char default_data_directory[] = "/var/lib/mysql";
 
@@ -28,7 +19,6 @@ static const char persisted_file[] = "mysqld-auto.cnf";
 
 typedef struct Server {
         Arena *arena;
-        const MysqlDialect *dialect;
         MysqlStart start;
         const char *version_origin;
         Gathered *ret;
@@ -97,7 +87,7 @@ static GroupUse use_of_plain(const Server *server, const char *group, const char
         for (const char *const *name = server->start.product->groups; *name; name++)
                 if (strcasecmp(group, *name) == 0)
                         return GROUP_READ;
-        for (const char *const *name = server->dialect->versioned_groups; *name; name++) {
+        for (const char *const *name = server->start.product->versioned_groups; *name; name++) {
                 size_t n = strlen(*name);
 
                 if (strncasecmp(group, *name, n) != 0 || group[n] != '-')
@@ -127,7 +117,7 @@ static GroupUse use_of_group(const Server *server, const char *group, const char
 /* What files and command line set; of groups with a version those of VERSION only. Where that is
  * NULL, all of them, which is noted, if MAY_GUESS. */
 static Settings collect(const Server *server, const char *version, bool may_guess) {
-        const MysqlNames *names = &server->dialect->names;
+        const MysqlNames *names = &server->start.product->names;
         const SourceNames *words = &server->start.command.arguments;
         MysqlOptions options = mysql_options_of_words(server->arena, words->items, words->n, names,
                                                       server->start.command.origin);
@@ -200,7 +190,7 @@ static const char *history_version(Arena *arena, const SourceText *text) {
  * the server. */
 static const char *version_of_data(const Server *server, const char *data_directory,
                                    const char **ret_origin) {
-        for (const char *const *name = server->dialect->version_files; *name; name++) {
+        for (const char *const *name = server->start.product->version_files; *name; name++) {
                 const char *path = arena_printf(server->arena, "%s/%s", data_directory, *name);
                 SourceText text = source_read(server->start.sources, server->arena, path);
                 const char *version = NULL;
@@ -246,7 +236,8 @@ static void add_persisted(const Server *server, json_t *json, const char *path, 
                 };
 
                 if (option.value)
-                        mysql_option_set(server->arena, &option, &server->dialect->names, settings);
+                        mysql_option_set(server->arena, &option, &server->start.product->names,
+                                         settings);
                 else if (depth < PERSISTED_DEPTH_MAX)
                         add_persisted(server, item, path, depth + 1, settings);
         }
@@ -336,7 +327,7 @@ static const char *learn_settings(Server *server) {
         }
         if (!of_unit)
                 settings = collect(server, ret->version, true);
-        if (server->dialect->persists && !is_alone &&
+        if (server->start.product->persists && !is_alone &&
             !text_equals(value_of(&settings, "persisted_globals_load"), "OFF"))
                 wrong = read_persisted(server, ret->data_directory, &settings);
         if (ret->version)
@@ -348,12 +339,11 @@ static const char *learn_settings(Server *server) {
 }
 
 /* Without large_pages it gives a sentence: the pages would be reserved for nobody. */
-static const char *gather(Arena *arena, const MysqlDialect *dialect, const EngineTarget *target,
+static const char *gather(Arena *arena, const Engine *engine, const EngineTarget *target,
                           const Sources *sources, Gathered *ret) {
         Server server = {
                 .arena = arena,
-                .dialect = dialect,
-                .start = mysql_start_read(arena, dialect->product, target, sources),
+                .start = mysql_start_read(arena, mysql_product(engine), target, sources),
                 .ret = ret,
         };
         const char *wrong;
@@ -374,8 +364,9 @@ static const char *gather(Arena *arena, const MysqlDialect *dialect, const Engin
 /* ---- what is read ---- */
 
 /* Of option files and command lines of both. */
-static Reads reads(const MysqlDialect *dialect, const char *word) {
-        const char *const *groups = dialect->product->groups;
+static Reads reads(const Engine *engine, const char *word) {
+        const MysqlProduct *product = mysql_product(engine);
+        const char *const *groups = product->groups;
 
         for (; *groups; groups++) { /* "mysqld.reports", "mysqld-10.11", "mysqld1" */
                 const char *rest = word + strlen(*groups);
@@ -386,11 +377,11 @@ static Reads reads(const MysqlDialect *dialect, const char *word) {
         if (text_has_word("include includedir memlock innodb_buffer_pool_size_max", word))
                 return READS_VALUE;
         if (text_has_word("defaults-file defaults-extra-file defaults-group-suffix", word) ||
-            text_equals(word, dialect->product->title))
+            text_equals(word, product->title))
                 return READS_NEXT;
         if (text_has_word("no-defaults MYSQL_GROUP_SUFFIX MYSQL_HOME", word))
                 return READS_WORD;
-        return mysql_option_reads(&dialect->names, word);
+        return mysql_option_reads(&product->names, word);
 }
 
 /* "mariadbd  Ver 10.11.18-MariaDB-0+deb12u1 for debian-linux-gnu on x86_64 (Debian 12)" */
@@ -401,44 +392,13 @@ static const char version_option[] = "--no-defaults";
 
 /* ---- MariaDB ---- */
 
-/* The shortest names that 10.11 takes. */
-static const MysqlName mariadb_names[] = {
-        {.name = "innodb_buffer_pool_size"},
-        {.name = "innodb_buffer_pool_chunk_size", .shortest = "innodb_buffer_pool_c"},
-        {.name = "innodb_log_buffer_size", .shortest = "innodb_log_b"},
-        {.name = "key_buffer_size", .shortest = "key_b", .of_key_cache = true},
-        {.name = "key_cache_segments", .shortest = "key_cache_s"},
-        {.name = "key_cache_block_size", .shortest = "key_cache_b", .of_key_cache = true},
-        {.name = "aria_pagecache_buffer_size", .shortest = "aria_pagecache_b"},
-        {.name = "aria_block_size", .shortest = "aria_b"},
-        {.name = "large_pages", .shortest = "lar", .kind = MYSQL_SWITCH},
-        {.name = "datadir", .shortest = "data", .kind = MYSQL_TEXT, .letter = 'h'},
-        {.name = "user", .kind = MYSQL_TEXT, .letter = 'u'},
-};
-
-static const MysqlDialect mariadb_dialect = {
-        .product = &mysql_product_mariadb,
-        .versioned_groups = (const char *const[]){"mysqld", "mariadb", "mariadbd", NULL},
-        .version_files = (const char *const[]){"mariadb_upgrade_info", "mysql_upgrade_info", NULL},
-        .names = {mariadb_names, ARRAY_LEN(mariadb_names)},
-};
-
-static const char *gather_mariadb(Arena *arena, const EngineTarget *target, const Sources *sources,
-                                  Gathered *ret) {
-        return gather(arena, &mariadb_dialect, target, sources, ret);
-}
-
-static Reads reads_mariadb(const char *word) {
-        return reads(&mariadb_dialect, word);
-}
-
 static const EngineFallback mariadb_fallback = {
         "large_pages", NULL,
         "large_pages falls back silently: the key caches come first, and what its buffer pool could not have at its start it took in small pages"};
 
 const EngineReader reader_mariadb = {
-        .gather = gather_mariadb,
-        .reads = reads_mariadb,
+        .gather = gather,
+        .reads = reads,
         .whole_files = "mariadb_upgrade_info mysql_upgrade_info",
         .version_mark = version_mark,
         .version_programs = "mariadbd mysqld", /* the one up to 10.4.5 */
@@ -449,43 +409,13 @@ const EngineReader reader_mariadb = {
 
 /* ---- MySQL ---- */
 
-/* Whole names only: MySQL gave up abbreviations with 8.0. */
-static const MysqlName mysql_names[] = {
-        {.name = "innodb_buffer_pool_size"},
-        {.name = "innodb_buffer_pool_chunk_size"},
-        {.name = "innodb_buffer_pool_instances"},
-        {.name = "innodb_page_size"},
-        {.name = "innodb_dedicated_server", .kind = MYSQL_SWITCH},
-        {.name = "large_pages", .kind = MYSQL_SWITCH},
-        {.name = "persisted_globals_load", .kind = MYSQL_SWITCH},
-        {.name = "datadir", .kind = MYSQL_TEXT, .letter = 'h'},
-        {.name = "user", .kind = MYSQL_TEXT, .letter = 'u'},
-};
-
-static const MysqlDialect mysql_dialect = {
-        .product = &mysql_product_mysql,
-        .versioned_groups = (const char *const[]){"mysqld", NULL},
-        .version_files = (const char *const[]){"mysql_upgrade_history", "mysql_upgrade_info", NULL},
-        .names = {mysql_names, ARRAY_LEN(mysql_names)},
-        .persists = true,
-};
-
-static const char *gather_mysql(Arena *arena, const EngineTarget *target, const Sources *sources,
-                                Gathered *ret) {
-        return gather(arena, &mysql_dialect, target, sources, ret);
-}
-
-static Reads reads_mysql(const char *word) {
-        return reads(&mysql_dialect, word);
-}
-
 static const EngineFallback mysql_fallback = {
         "large_pages", NULL,
         "large_pages falls back chunk by chunk; its log has a warning for each (MY-012681)"};
 
 const EngineReader reader_mysql = {
-        .gather = gather_mysql,
-        .reads = reads_mysql,
+        .gather = gather,
+        .reads = reads,
         .whole_files = "mysql_upgrade_history mysql_upgrade_info",
         .version_mark = version_mark,
         .version_programs = "mysqld",

@@ -8,7 +8,22 @@
 #include <string.h>
 #include <strings.h>
 
-const MysqlProduct mysql_product_mariadb = {
+/* The shortest names that 10.11 takes. */
+static const MysqlName mariadb_names[] = {
+        {.name = "innodb_buffer_pool_size"},
+        {.name = "innodb_buffer_pool_chunk_size", .shortest = "innodb_buffer_pool_c"},
+        {.name = "innodb_log_buffer_size", .shortest = "innodb_log_b"},
+        {.name = "key_buffer_size", .shortest = "key_b", .of_key_cache = true},
+        {.name = "key_cache_segments", .shortest = "key_cache_s"},
+        {.name = "key_cache_block_size", .shortest = "key_cache_b", .of_key_cache = true},
+        {.name = "aria_pagecache_buffer_size", .shortest = "aria_pagecache_b"},
+        {.name = "aria_block_size", .shortest = "aria_b"},
+        {.name = "large_pages", .shortest = "lar", .kind = MYSQL_SWITCH},
+        {.name = "datadir", .shortest = "data", .kind = MYSQL_TEXT, .letter = 'h'},
+        {.name = "user", .kind = MYSQL_TEXT, .letter = 'u'},
+};
+
+static const MysqlProduct mariadb = {
         .title = "MariaDB",
         .group = "mariadbd",
         .units = (const char *const[]){"mariadb.service", "mysql.service", "mysqld.service", NULL},
@@ -17,9 +32,25 @@ const MysqlProduct mysql_product_mariadb = {
                                         "galera", NULL},
         .template_prefix = "mariadb@",
         .template_separator = ".",
+        .versioned_groups = (const char *const[]){"mysqld", "mariadb", "mariadbd", NULL},
+        .version_files = (const char *const[]){"mariadb_upgrade_info", "mysql_upgrade_info", NULL},
+        .names = {mariadb_names, ARRAY_LEN(mariadb_names)},
 };
 
-const MysqlProduct mysql_product_mysql = {
+/* Whole names only: MySQL gave up abbreviations with 8.0. */
+static const MysqlName mysql_names[] = {
+        {.name = "innodb_buffer_pool_size"},
+        {.name = "innodb_buffer_pool_chunk_size"},
+        {.name = "innodb_buffer_pool_instances"},
+        {.name = "innodb_page_size"},
+        {.name = "innodb_dedicated_server", .kind = MYSQL_SWITCH},
+        {.name = "large_pages", .kind = MYSQL_SWITCH},
+        {.name = "persisted_globals_load", .kind = MYSQL_SWITCH},
+        {.name = "datadir", .kind = MYSQL_TEXT, .letter = 'h'},
+        {.name = "user", .kind = MYSQL_TEXT, .letter = 'u'},
+};
+
+static const MysqlProduct mysql = {
         .title = "MySQL",
         .group = "mysqld",
         .units = (const char *const[]){"mysql.service", "mysqld.service", NULL},
@@ -27,7 +58,15 @@ const MysqlProduct mysql_product_mysql = {
         .groups = (const char *const[]){"mysqld", "server", "mysql_cluster", NULL},
         .template_prefix = "mysqld@",
         .template_separator = "@",
+        .versioned_groups = (const char *const[]){"mysqld", NULL},
+        .version_files = (const char *const[]){"mysql_upgrade_history", "mysql_upgrade_info", NULL},
+        .names = {mysql_names, ARRAY_LEN(mysql_names)},
+        .persists = true,
 };
+
+const MysqlProduct *mysql_product(const Engine *engine) {
+        return text_equals(engine->name, "mysql") ? &mysql : &mariadb;
+}
 
 /* ---- what a unit passes ---- */
 
@@ -248,14 +287,10 @@ static const char *suffix_of(const MysqlProduct *product, const char *group) {
         return NULL;
 }
 
-static const MysqlProduct *product_of(const Engine *engine) {
-        return text_equals(engine->name, "mysql") ? &mysql_product_mysql : &mysql_product_mariadb;
-}
-
 /* Those of the template for which option files have groups. */
 static void add_units(const Engine *engine, Arena *arena, const Sources *sources,
                       SourceNames *units) {
-        const MysqlProduct *product = product_of(engine);
+        const MysqlProduct *product = mysql_product(engine);
         const EngineTarget target = {};
         MysqlStart start = mysql_start_read(arena, product, &target, sources);
 
@@ -286,7 +321,7 @@ static bool has_group(const MysqlStart *start) {
 /* A server with a group of its own that no option file has, or with an option file that is not there. */
 static const char *find_absent(const Engine *engine, Arena *arena, const EngineTarget *target,
                                const Sources *sources, bool has_disks UNUSED) {
-        const MysqlProduct *product = product_of(engine);
+        const MysqlProduct *product = mysql_product(engine);
         MysqlStart start = mysql_start_read(arena, product, target, sources);
         const char *only = argument(&start, "defaults-file");
 

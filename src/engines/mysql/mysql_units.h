@@ -17,9 +17,14 @@ typedef struct MysqlProduct {
         /* The packages' template, and what stands between a group's name and the instance's:
          * "mariadb@NAME.service" reads [mysqld.NAME]. */
         const char *template_prefix, *template_separator;
+        const char *const *versioned_groups; /* [mysqld-10.11] for "mysqld" */
+        const char *const *version_files;    /* in the data directory */
+        MysqlNames names;                    /* the settings that matter, and datadir and user */
+        bool persists;                       /* it has mysqld-auto.cnf */
 } MysqlProduct;
 
-extern const MysqlProduct mysql_product_mariadb, mysql_product_mysql;
+/* Of either of the two. */
+const MysqlProduct *mysql_product(const Engine *engine);
 
 /* What a unit passes to mariadbd or mysqld: the rest of its ExecStart=, also where that is a shell's script, as in the units
  * of MariaDB 10.11 and later. */

@@ -265,7 +265,8 @@ static const char *gather_file(const Search *search) {
                         false);
 }
 
-static const char *gather_oracle(Arena *arena, const EngineTarget *target, const Sources *sources,
+static const char *gather_oracle(Arena *arena, const Engine *engine UNUSED,
+                                 const EngineTarget *target, const Sources *sources,
                                  Gathered *ret) {
         const char *unit = target->unit;
         Search search = {
@@ -294,7 +295,7 @@ static const EngineFallback fallback = {
         "its segments were made without SHM_HUGETLB, as USE_LARGE_PAGES=TRUE does when the pages, or the right to them, are missing",
         "hugeplanctl check tells what is missing (ora-true, ora-group, ora-memlock)"};
 
-static Reads reads(const char *word) {
+static Reads reads(const Engine *engine UNUSED, const char *word) {
         if (text_starts_with(word, "ora_pmon_")) /* a process */
                 return READS_WORD;
         return TEXT_IS_ANY(word, "ifile", "IFILE", "spfile", "SPFILE") ? READS_VALUE : READS_NOT;

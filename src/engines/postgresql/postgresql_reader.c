@@ -327,8 +327,8 @@ static void add_last_options(const Server *server) {
         }
 }
 
-static const char *gather(Arena *arena, const EngineTarget *target, const Sources *sources,
-                          Gathered *ret) {
+static const char *gather(Arena *arena, const Engine *engine UNUSED, const EngineTarget *target,
+                          const Sources *sources, Gathered *ret) {
         Server server = {.arena = arena, .target = target, .sources = sources, .ret = ret};
         PostgresqlCommand pg_ctl = {};
         const char *wrong = learn_unit(&server);
@@ -461,7 +461,7 @@ static const char *answer(Arena *arena, const Gathered *gathered, const char *ou
 /* ---- all ---- */
 
 /* Of its files, Patroni's, its launchers', and of command lines. */
-static Reads reads(const char *word) {
+static Reads reads(const Engine *engine UNUSED, const char *word) {
         static const char values[] =
                 "include include_if_exists include_dir data_dir config_dir bin_dir PGDATA "
                 "PATRONI_POSTGRESQL_DATA_DIR PATRONI_POSTGRESQL_CONFIG_DIR PATRONI_POSTGRESQL_BIN_DIR";

@@ -14,7 +14,8 @@
 static const char *gather(Arena *arena, const EngineTarget *target, const Sources *sources,
                           Gathered *ret) {
         *ret = (Gathered){.problems = diags_in(arena)};
-        const char *wrong = engine_reader(engine_find("jvm"))->gather(arena, target, sources, ret);
+        const char *wrong = engine_reader(engine_find("jvm"))
+                                    ->gather(arena, engine_find("jvm"), target, sources, ret);
         Text text = text_in(arena);
 
         if (wrong)

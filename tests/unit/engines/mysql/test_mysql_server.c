@@ -38,7 +38,8 @@
 static const char *gather_target(Arena *arena, const char *engine, const EngineTarget *target,
                                  const Sources *sources, Gathered *ret) {
         *ret = (Gathered){.problems = diags_in(arena)};
-        return engine_reader(engine_find(engine))->gather(arena, target, sources, ret);
+        return engine_reader(engine_find(engine))
+                ->gather(arena, engine_find(engine), target, sources, ret);
 }
 
 /* The settings as "NAME=VALUE ", what counts only; fails where they cannot be had. */

@@ -104,8 +104,8 @@ static EngineTarget target_of_unit(void) {
 static const char *gather(Arena *arena, const EngineTarget *target, const Sources *sources,
                           Gathered *ret) {
         *ret = (Gathered){.problems = diags_in(arena)};
-        const char *wrong =
-                engine_reader(engine_find("oracle"))->gather(arena, target, sources, ret);
+        const char *wrong = engine_reader(engine_find("oracle"))
+                                    ->gather(arena, engine_find("oracle"), target, sources, ret);
         Text text = text_in(arena);
 
         if (wrong)

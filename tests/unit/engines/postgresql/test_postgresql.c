@@ -344,7 +344,8 @@ static Found gather(Arena *arena, const Sources *sources, EngineTarget target) {
         Found found = {.gathered.problems = diags_in(arena)};
 
         found.wrong = engine_reader(engine_find("postgresql"))
-                              ->gather(arena, &target, sources, &found.gathered);
+                              ->gather(arena, engine_find("postgresql"), &target, sources,
+                                       &found.gathered);
         return found;
 }
 
