@@ -56,8 +56,7 @@ int daemon_begin(Command *command, const char *method, json_t *parameters, bool 
         }
         call->command = command;
         call->patience_usec = command->is_daemon_silent ? 0 : patience_min_usec;
-        r = more ? varlink_client_call_more(call->client, method, parameters, limit_usec)
-                 : varlink_client_send(call->client, method, parameters, limit_usec);
+        r = varlink_client_send(call->client, method, parameters, more, limit_usec);
         if (r < 0)
                 return r;
         *ret = TAKE_PTR(call);

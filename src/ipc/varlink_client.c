@@ -191,14 +191,9 @@ int varlink_client_call(VarlinkClient *client, const char *method, json_t *param
                      : client_take(client, false, deadline_usec, ret_parameters, ret_error_name);
 }
 
-int varlink_client_send(VarlinkClient *client, const char *method, json_t *parameters,
+int varlink_client_send(VarlinkClient *client, const char *method, json_t *parameters, bool more,
                         uint64_t timeout_usec) {
-        return client_start(client, method, parameters, false, deadline_in(timeout_usec));
-}
-
-int varlink_client_call_more(VarlinkClient *client, const char *method, json_t *parameters,
-                             uint64_t timeout_usec) {
-        return client_start(client, method, parameters, true, deadline_in(timeout_usec));
+        return client_start(client, method, parameters, more, deadline_in(timeout_usec));
 }
 
 int varlink_client_next(VarlinkClient *client, uint64_t timeout_usec, json_t **ret_parameters,

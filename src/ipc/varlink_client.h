@@ -28,15 +28,10 @@ VarlinkClient *varlink_client_free(VarlinkClient *client);
 int varlink_client_call(VarlinkClient *client, const char *method, json_t *parameters,
                         uint64_t timeout_usec, json_t **ret_parameters, char **ret_error_name);
 
-/* Sends the call and does not wait: its one reply is fetched with varlink_client_next(). Otherwise as
- * varlink_client_call_more(). */
-int varlink_client_send(VarlinkClient *client, const char *method, json_t *parameters,
+/* Sends the call and does not wait: its reply, with MORE its replies, are to be fetched with varlink_client_next();
+ * steals PARAMETERS. 0, or a negative errno; -EBUSY, and nothing is lost, while an earlier stream still runs. */
+int varlink_client_send(VarlinkClient *client, const char *method, json_t *parameters, bool more,
                         uint64_t timeout_usec);
-
-/* Calls METHOD for several replies, to be fetched with varlink_client_next(); steals PARAMETERS. 0,
- * or a negative errno; -EBUSY, and nothing is lost, while an earlier stream still runs. */
-int varlink_client_call_more(VarlinkClient *client, const char *method, json_t *parameters,
-                             uint64_t timeout_usec);
 
 /* Waits for the next reply, as above. 1 when more will follow, 0 when this was the last, -ENODATA
  * when there was none to come. Running out of time loses nothing here: it can be called again. */

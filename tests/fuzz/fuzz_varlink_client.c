@@ -143,8 +143,8 @@ static int ask(VarlinkClient *client, char how) {
                         check_reply(reply, error_name);
                 return r;
         }
-        r = how == 's' ? varlink_client_send(client, MANAGER_DESCRIBE, NULL, WAIT_USEC)
-                       : varlink_client_call_more(client, MANAGER_WAIT, NULL, WAIT_USEC);
+        r = varlink_client_send(client, how == 's' ? MANAGER_DESCRIBE : MANAGER_WAIT, NULL,
+                                how != 's', WAIT_USEC);
         require(r == 0);
         return read_replies(client);
 }

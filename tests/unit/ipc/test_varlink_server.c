@@ -1586,8 +1586,8 @@ static void client_streams(ClientThread *thread) {
         thread->r[0] = varlink_client_connect(thread->path, CLIENT_TIMEOUT_USEC, &client);
         if (thread->r[0] < 0)
                 return;
-        thread->r[0] = varlink_client_call_more(client, "org.example.Stream.Stream", NULL,
-                                                CLIENT_TIMEOUT_USEC);
+        thread->r[0] = varlink_client_send(client, "org.example.Stream.Stream", NULL, true,
+                                           CLIENT_TIMEOUT_USEC);
         call_and_note(thread, 1, client, "org.example.Stream.Stream", json_object(), 0);
         for (size_t i = 2; i < 6; i++)
                 thread->r[i] = varlink_client_next(client, CLIENT_TIMEOUT_USEC,
@@ -1623,11 +1623,11 @@ static void client_sends(ClientThread *thread) {
         if (thread->r[0] < 0)
                 return;
         thread->r[1] = varlink_client_send(client, "org.example.Test.Echo",
-                                           json_pack("{s:i}", "x", 17), CLIENT_TIMEOUT_USEC);
+                                           json_pack("{s:i}", "x", 17), false, CLIENT_TIMEOUT_USEC);
         thread->r[2] = varlink_client_next(client, CLIENT_TIMEOUT_USEC, &thread->parameters[2],
                                            &thread->error_names[2]);
-        thread->r[3] =
-                varlink_client_send(client, "org.example.Test.Keep", NULL, CLIENT_TIMEOUT_USEC);
+        thread->r[3] = varlink_client_send(client, "org.example.Test.Keep", NULL, false,
+                                           CLIENT_TIMEOUT_USEC);
         for (size_t i = 4; i < 6; i++) /* waiting in vain loses nothing */
                 thread->r[i] = varlink_client_next(client, 20000, &thread->parameters[i],
                                                    &thread->error_names[i]);
