@@ -328,7 +328,7 @@ void manager_reload(Manager *manager, bool is_forced) {
         manager->is_reload_wanted = true;
         manager->is_reload_forced = manager->is_reload_forced || is_forced;
         if (keeper_is_working(manager->keeper))
-                keeper_hurry(manager->keeper);
+                keeper_stop_early(manager->keeper);
         else
                 begin_reload(manager);
 }

@@ -47,15 +47,15 @@ static void begin_pass(Keeper *keeper, uint64_t now_usec) {
         keeper->round.n_passes++;
 }
 
-/* By the last look. */
+/* Uses the plan of the last look. */
 static void begin_round(Keeper *keeper, uint64_t now_usec) {
         keeper->is_held_back = false;
         keeper->round.is_another_wanted = false;
-        keeper->round.is_hurried = false;
+        keeper->round.stops_early = false;
         keeper->drift.is_left = false;
         moves_begin(&keeper->moves);
         keeper->round.n_passes = 0;
-        /* Before the pools: a gate may let its instance through between two writes to them. */
+        /* Before the pools, because a gate may pass between two writes to them. */
         keeper_set_host(keeper, &keeper->known.look->host);
         begin_pass(keeper, now_usec);
 }
@@ -65,8 +65,8 @@ static void renew_attempts(Keeper *keeper, uint64_t now_usec) {
                 add_saturated(now_usec, keeper->asked.config->host.reserve_timeout_usec);
 }
 
-/* What trying has shown once is tried again. The last look, which refers to it, goes with it; false: there
- * is no other, and both stay. */
+/* Forgets the limits of pools, so that they are tried again, and looks again, because the last look refers to them.
+ * Returns false if the host cannot be read; both stay then. */
 static bool forget_limits(Keeper *keeper) {
         PoolLimits limits = keeper->round.limits;
 
@@ -88,7 +88,7 @@ void keeper_begin(Keeper *keeper, KeeperCause cause, uint64_t now_usec) {
                 apply_hurry(keeper->round.apply);
                 return;
         }
-        /* A start has gone on without a file that could not be read; now it can be. */
+        /* The configuration was incomplete at startup; read it again now that the file is readable. */
         if (cause == KEEPER_RETRY && keeper_has_started(keeper) &&
             keeper->asked.config->fault.error < 0 &&
             config_load(keeper->root, arena, NULL)->fault.error == 0 &&
@@ -114,14 +114,14 @@ void keeper_begin(Keeper *keeper, KeeperCause cause, uint64_t now_usec) {
         begin_round(keeper, now_usec);
 }
 
-void keeper_hurry(Keeper *keeper) {
-        keeper->round.is_hurried = true;
+void keeper_stop_early(Keeper *keeper) {
+        keeper->round.stops_early = true;
         if (keeper->round.apply)
                 apply_hurry(keeper->round.apply);
 }
 
-/* Takes in what the writes have brought; whether that was anything, or has taught something. Where all of it has
- * come as it was intended, that is on disk already. */
+/* Records the results of the writes. Returns whether pools have changed or new limits are known. The ledger is stored
+ * only if the results differ from the intent, which is on disk already. */
 static bool end_pass(Keeper *keeper) {
         size_t n;
         const ApplyResult *results = apply_results(keeper->round.apply, &n);
@@ -139,12 +139,11 @@ static bool end_pass(Keeper *keeper) {
                 has_moved = has_moved || result->is_unread ||
                             result->reached_pages != result->step.from_pages;
         }
-        is_other |=
-                keeper_record_straightening(keeper, apply_straightened_bytes(keeper->round.apply));
+        is_other |= keeper_adopt_surplus(keeper, apply_straightened_bytes(keeper->round.apply));
         if (is_other)
                 keeper_save(keeper);
-        /* The pools that stayed short become limits, by which the plan is made anew: an instance that cannot
-         * be whole gives its pages to the next. */
+        /* Pools that stayed short limit the next plan, so that an instance that cannot have all its pages leaves them to
+ * the next one. */
         PoolLimits limits = apply_limits(keeper->round.arena, keeper->round.apply,
                                          keeper->known.look->topology);
 
@@ -153,7 +152,7 @@ static bool end_pass(Keeper *keeper) {
         return limits.n > 0 || has_moved;
 }
 
-/* Nothing was written, nor is there anything: the round ends in the moment in which it has begun. */
+/* The round has written nothing and has nothing to write, so the look that it began with is current. */
 static bool is_nothing_to_do(const Keeper *keeper) {
         size_t n;
 
@@ -161,8 +160,8 @@ static bool is_nothing_to_do(const Keeper *keeper) {
         return n == 0 && keeper->known.look->host.writes.n == 0;
 }
 
-/* A plan by what the last one has recorded, of the same moment; false: it could not be made. Where that is what it was
- * made from, it is the same plan. */
+/* Plans again from the same look and the ledger as it is now. If the ledger is unchanged, the plan is, too. Returns false
+ * on failure. */
 static bool plan_again(Keeper *keeper) {
         LookInput input = keeper_look_input(keeper);
         unsigned n_shortages = memory_shortages();
@@ -174,18 +173,18 @@ static bool plan_again(Keeper *keeper) {
         return keeper->known.look->fault.error == 0 && memory_shortages() == n_shortages;
 }
 
-/* False: the round is over. Others may have come meanwhile, so that the plan is made anew until nothing
- * is left to be written, or writing brings nothing. */
+/* Ends a pass and begins the next one, because the host may have changed meanwhile. Returns false if the round is over:
+ * nothing is left to write, or writing makes no progress. */
 static bool next_pass(Keeper *keeper, uint64_t now_usec) {
         bool is_still_so = is_nothing_to_do(keeper);
         bool has_brought = end_pass(keeper);
 
-        keeper->round.apply = NULL; /* it is in the look's arena */
+        keeper->round.apply = NULL; /* owned by the look's arena */
         if (!(is_still_so && plan_again(keeper)) && !keeper_look_anew(keeper)) {
                 keeper_save(keeper);
                 return false;
         }
-        bool is_cut_short = keeper->round.is_another_wanted || keeper->round.is_hurried;
+        bool is_cut_short = keeper->round.is_another_wanted || keeper->round.stops_early;
 
         if (plan_count_changed(keeper->known.look->plan) == 0 ||
             (!is_cut_short && (!has_brought || keeper->round.n_passes >= PASSES_MAX))) {
@@ -207,8 +206,8 @@ bool keeper_next(Keeper *keeper, uint64_t now_usec, ApplyOperation *ret) {
                         return true;
                 if (next_pass(keeper, now_usec))
                         continue;
-                moves_tell(&keeper->moves, &keeper->teller);
-                /* What the round has brought is not known. */
+                moves_report(&keeper->moves, &keeper->events);
+                /* The result of the round is not known. */
                 if (keeper->known.fault.error < 0) {
                         keeper_reload_break_off(keeper);
                         continue;
@@ -217,7 +216,7 @@ bool keeper_next(Keeper *keeper, uint64_t now_usec, ApplyOperation *ret) {
                 keeper->known.is_new = true;
                 keeper_forget_drift(keeper);
                 keeper_guard_pool(keeper);
-                /* Another one may follow at once. */
+                /* Another round may follow at once. */
                 if (keeper_reload_continue(keeper) || keeper->round.is_another_wanted)
                         keeper_begin(keeper, KEEPER_FRESH, now_usec);
         }
@@ -261,15 +260,15 @@ bool keeper_verify(Keeper *keeper, bool has_memory, bool may_repair, uint64_t no
         }
         const Plan *plan = keeper->known.look->plan;
         bool is_anything_left = plan_count_changed(plan) > 0;
-        /* Memory that has come may help who is short, or whose node was not there. */
+        /* More memory may help instances that are short or whose node was absent. */
         bool is_short = has_memory && (plan_is_short(plan) ||
                                        ARRAY_FIND(instance, plan->instances, plan->n_instances,
                                                   instance->reason.kind == REASON_NODE_ABSENT));
 
-        /* A pool below what was found there is known as it is from now on, pages that were moved are where they
-         * are, and plans are made with what is there: it is there to be repaired all the same, until that is done. */
+        /* The new plan starts from the changed pools and no longer shows the difference, so the drift is remembered until a
+ * round has repaired it. */
         is_drifted = is_drifted ||
-                     moves_is_anything_lost(&keeper->moves, keeper->known.look->topology) ||
+                     moves_have_lost_pages(&keeper->moves, keeper->known.look->topology) ||
                      (keeper->drift.is_left && is_anything_left);
         keeper->drift.is_left = is_drifted;
         if (is_drifted && !is_short) {
@@ -301,7 +300,7 @@ void keeper_note_host_written(Keeper *keeper, uint64_t now_usec) {
         keeper->drift.host_written_usec = now_usec;
 }
 
-/* ---- what is so ---- */
+/* ---- state ---- */
 
 const Config *keeper_config(const Keeper *keeper) {
         return keeper->asked.config;
@@ -326,16 +325,17 @@ SourceNames keeper_units(const Keeper *keeper, Arena *arena) {
 
 void keeper_hold_back(Keeper *keeper) {
         keeper->is_held_back = true;
-        keeper->known.look->stored = NULL; /* it stands for longer than a moment */
-        tell_text(&keeper->teller, LOG_NOTICE, problem_id(PROBLEM_HELD_BACK),
-                  "rescue mode: nothing is reserved before a reload, or the start of a database");
+        keeper->known.look->stored = NULL; /* the file may change while nothing is done */
+        event_report_text(
+                &keeper->events, LOG_NOTICE, problem_id(PROBLEM_HELD_BACK),
+                "rescue mode: nothing is reserved before a reload, or the start of a database");
 }
 
 bool keeper_is_held_back(const Keeper *keeper) {
         return keeper->is_held_back;
 }
 
-/* ---- changes by hand ---- */
+/* ---- requested changes ---- */
 
 KeeperReload keeper_reload(Keeper *keeper, bool is_forced, uint64_t now_usec) {
         KeeperReload state = keeper_reload_try(keeper, is_forced);
@@ -357,12 +357,13 @@ bool keeper_grow(Keeper *keeper, const InstanceConfig *instance, const PageCount
         VEC_FOREACH(count, pages) {
                 if (planned && planned->page_size_bytes == count->page_size_bytes &&
                     planned->pages_wanted != count->pages)
-                        tell_learned(&keeper->teller, instance->name, count, planned->pages_wanted);
+                        event_report_size(&keeper->events, instance->name, count,
+                                          planned->pages_wanted);
                 keeper_set_found(keeper, instance->name, count);
         }
         if (keeper->is_held_back)
                 return false;
-        /* The plan that holds was made for these numbers. */
+        /* The current plan was made for these sizes. */
         if (planned && planned->demand->n_options > 0 &&
             !ARRAY_FIND(option, planned->demand->options, planned->demand->n_options,
                         page_counts_find(pages, option->page_size_bytes) != option->pages))
@@ -397,7 +398,7 @@ Keeper *keeper_new(const Root *root, KeeperListener listener, void *userdata) {
 
         *keeper = (Keeper){
                 .root = root,
-                .teller = {listener, userdata},
+                .events = {listener, userdata},
                 .round = {.arena = arena_new(), .attempts_arena = arena_new()},
                 .moves = {.arena = arena_new()},
                 .starts = {.arena = arena_new()},

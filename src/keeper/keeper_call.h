@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-/* What the keeper is asked for, and what it answers. */
+/* Types of the keeper's calls. */
 
 #include "keeper/look.h"
 #include "plan/changes.h"
@@ -9,29 +9,29 @@
 typedef struct Keeper Keeper;
 
 typedef enum KeeperCause {
-        KEEPER_START, /* right after keeper_start(), whose look is used; else as fresh */
-        KEEPER_FRESH, /* try as hard as ReserveTimeout= allows, from now on */
-        KEEPER_RETRY, /* go on with what is short */
+        KEEPER_START, /* right after keeper_start(): its look is used */
+        KEEPER_FRESH, /* ReserveTimeout= begins again */
+        KEEPER_RETRY, /* ReserveTimeout= continues */
 } KeeperCause;
 
 /* ---- changes ---- */
 
 typedef enum KeeperReload {
-        KEEPER_RELOAD_REJECTED, /* there are mistakes; the previous plan stays in effect */
-        KEEPER_RELOAD_REFUSED,  /* an instance that stands would fall; likewise */
-        KEEPER_RELOAD_BEGUN,    /* a round is under way; see keeper_reload_result() */
+        KEEPER_RELOAD_REJECTED, /* the configuration has errors; the previous plan stays in effect */
+        KEEPER_RELOAD_REFUSED, /* an instance would lose its pages; the previous plan stays in effect */
+        KEEPER_RELOAD_BEGUN, /* a round is running; see keeper_reload_result() */
         KEEPER_RELOAD_APPLIED,
 } KeeperReload;
 
 typedef struct KeeperReloadResult {
         KeeperReload state;
-        Diags problems;    /* mistakes, or who would fall and why */
-        Changes changes;   /* of instances */
-        PoolChanges pools; /* as they were read before and after */
-        HostWrites writes; /* what the new plan set besides the pools */
+        Diags problems;  /* errors, or the instances that would lose their pages, with the reason */
+        Changes changes; /* of instances */
+        PoolChanges pools; /* read before and after */
+        HostWrites writes; /* what was written besides the pools */
 } KeeperReloadResult;
 
-/* What is new of an instance of the configuration on disk, to be kept there. */
+/* A learned figure to be stored beside the instance's file. */
 typedef struct LearnedNews {
         const InstanceConfig *instance;
         Learned learned;
@@ -43,38 +43,38 @@ typedef VEC(LearnedNews) LearnedNewsList;
 
 typedef struct Gate {
         const char *instance;
-        /* The gate of the unit that is about to start, which needs its pages now; else somebody asks. That
-         * is believed once for each start: whoever comes after that was let start asks. */
+        /* The call comes from the gate of the unit that is starting and needs its pages now; otherwise it is a query. Only
+ * one call for each start is a gate: after that has passed, further calls are queries. */
         bool is_starting;
-        /* Its unit runs, and a supervisor there is about to start the database again. Believed as far as the kernel
-         * counts for the unit, and has nothing left for it: so often as may be, for it never has its pages twice. */
+        /* The unit runs, and a supervisor in it is about to start the database again. Accepted only while the kernel counts
+ * no pages for the unit, so that the unit never has its pages twice. */
         bool is_restarting;
-        MemoryPolicy policy; /* under which it starts; UNKNOWN: as its drop-in has it */
-        const char *group;   /* its control group; NULL: not known */
-        const char *run;     /* the id of this start; "": not known, so that nobody starts by it */
-        bool is_due;         /* a retry, or a look at what has changed, comes by itself */
-        bool is_last;        /* its time is over: who may start with a part does */
-        /* The keeper's own. */
-        bool has_begun;        /* its earlier run was ended */
-        bool is_tried;         /* since then */
-        unsigned n_rounds;     /* that were run for it */
-        uint64_t lacked_pages; /* before the last of them; UINT64_MAX: not known */
-        bool is_repair_due; /* its owner was told that there is something to be repaired for it */
+        MemoryPolicy policy; /* of the starting process; UNKNOWN: that of the drop-in */
+        const char *group;   /* the unit's control group; NULL: not known */
+        const char *run;     /* the invocation ID; "": not known, and the call is a query */
+        bool is_due;         /* a retry or another look is scheduled */
+        bool is_last;        /* the time to wait is over: the instance may start with a part */
+        /* Private to the keeper. */
+        bool has_begun;        /* the hold of the previous run was dropped */
+        bool is_tried;         /* it was tried since then */
+        unsigned n_rounds;     /* that were run for this gate */
+        uint64_t lacked_pages; /* before the last round; UINT64_MAX: not known */
+        bool is_repair_due;    /* the caller was told once to wait for a repair */
 } Gate;
 
 typedef enum GateAnswer {
-        GATE_WAIT,   /* a round is under way, or keeper_begin() is to be called */
-        GATE_PASS,   /* it may start, and its unit has been noted as running */
-        GATE_REFUSE, /* *RET_REASON says why */
-        GATE_GONE,   /* there is no such instance any more */
-        GATE_PENDING, /* what it lacks may come without a round for it; *RET_REASON says what that is */
+        GATE_WAIT,    /* a round is running, or keeper_begin() is to be called */
+        GATE_PASS,    /* the instance may start; its hold is recorded */
+        GATE_REFUSE,  /* for *RET_REASON */
+        GATE_GONE,    /* the instance no longer exists */
+        GATE_PENDING, /* the missing pages may come without a round; *RET_REASON says how */
 } GateAnswer;
 
-/* What is so, for all gates that are tried one right after the other: looked at once, and again where anything shows
- * that it is another; judged again after each that is let start. {} before the first. */
+/* The look and status shared by gates that are tried one right after the other. The host is looked at again if its
+ * counts have changed, and judged again after each start. {} before the first gate. */
 typedef struct GateView {
-        Arena *arena;         /* all that is returned is in it, until the next one is tried */
-        const Status *status; /* by SEEN; NULL: nothing is judged, or something has changed since */
+        Arena *arena;         /* of the returned values; valid until the next gate is tried */
+        const Status *status; /* of SEEN; NULL: to be judged again */
         Arena *seen_arena;
-        Look *seen; /* whose counts and units stand; NULL: nothing was looked at */
+        Look *seen; /* the current counts and units; NULL: not looked at */
 } GateView;

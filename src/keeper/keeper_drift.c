@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What others have changed since the keeper left the host, each of it told once. */
+/* External changes since the last round, each reported once. */
 #include "keeper/keeper_drift.h"
 #include "base/text.h"
 #include "keeper/keeper_look.h"
@@ -8,7 +8,7 @@
 
 #include <syslog.h>
 
-/* What there is to say of it besides its text, for fields. */
+/* For the fields of the journal entry. */
 static HistoryFigures drift_figures(const Drift *drift) {
         if (drift->kind == DRIFT_HOST)
                 return (HistoryFigures){};
@@ -20,7 +20,7 @@ static HistoryFigures drift_figures(const Drift *drift) {
         };
 }
 
-static void tell_drift(Keeper *keeper, const Drift *drift, const char *text) {
+static void report_drift(Keeper *keeper, const Drift *drift, const char *text) {
         CLEANUP(arena_freep) Arena *arena = arena_new();
         const KeeperEvent event = {
                 .level = drift_wants_repair(drift) ? LOG_WARNING : LOG_NOTICE,
@@ -33,41 +33,41 @@ static void tell_drift(Keeper *keeper, const Drift *drift, const char *text) {
                 .figures = drift_figures(drift),
         };
 
-        tell_event(&keeper->teller, &event);
+        event_report(&keeper->events, &event);
 }
 
-/* What is told is told once, for as long as it is so. IS_QUIET: only what was told already is known. How many there are
- * to repair. */
-static size_t tell_drifts(Keeper *keeper, const Drifts *drifts, bool is_quiet) {
+/* Reports new drift and remembers it as long as it persists. IS_QUIET: reports and adds nothing. Returns the number of
+ * changes that can be repaired. */
+static size_t report_drifts(Keeper *keeper, const Drifts *drifts, bool is_quiet) {
         Arena *arena = arena_new();
         SourceNames told = {};
         size_t n_repairable = 0;
 
         VEC_FOREACH(drift, drifts) {
                 const char *text = drift_format(arena, drift);
-                bool is_new = !source_names_have(&keeper->drift.told, text);
+                bool is_new = !source_names_have(&keeper->drift.reported, text);
 
                 n_repairable += drift_wants_repair(drift);
                 if (is_new && is_quiet)
                         continue;
                 if (is_new && keeper->known.stage == KNOWN_SETTLED)
-                        tell_drift(keeper, drift, text);
+                        report_drift(keeper, drift, text);
                 *vec_push(arena, &told) = text;
         }
         arena_free(keeper->drift.arena);
         keeper->drift.arena = arena;
-        keeper->drift.told = told;
+        keeper->drift.reported = told;
         return n_repairable;
 }
 
 size_t keeper_note_drift(Keeper *keeper, const Look *look) {
         CLEANUP(arena_freep) Arena *scratch = arena_new();
         const HostPlan nothing = {};
-        /* What a reload is about to set differs from the host because the plan is new. */
+        /* Settings of a new plan differ from the host because they have not been written yet. */
         bool is_new_plan = keeper->reload.stage == RELOAD_TRYING;
         Drifts drifts = drift_find(scratch, keeper->known.look->plan, keeper->known.look->ledger,
                                    look->topology, is_new_plan ? &nothing : &look->host);
-        size_t n = tell_drifts(keeper, &drifts, false) + (look->moved_pages > 0);
+        size_t n = report_drifts(keeper, &drifts, false) + (look->moved_pages > 0);
 
         VEC_FOREACH(drift, &drifts)
                 if (drift->kind == DRIFT_POOL_LOWERED || drift->kind == DRIFT_NODE_GONE)
@@ -79,7 +79,7 @@ size_t keeper_look_for_drift(Keeper *keeper) {
         Arena *arena = arena_new();
         Look *look = keeper_make_look(keeper, arena);
         size_t n = look->fault.error < 0 ? 0 : keeper_note_drift(keeper, look);
-        /* That a unit has stopped, for instance: `hugeplanctl plan` and the next daemon go by the disk. */
+        /* For example, a unit has stopped: `hugeplanctl plan` and the next daemon read the ledger from disk. */
         bool is_other = !ledger_equals(keeper->known.look->ledger, look->ledger);
 
         if (keeper_adopt(keeper, arena, look))
@@ -93,5 +93,5 @@ void keeper_forget_drift(Keeper *keeper) {
         const Drifts left =
                 drift_find(scratch, look->plan, look->ledger, look->topology, &look->host);
 
-        tell_drifts(keeper, &left, true);
+        report_drifts(keeper, &left, true);
 }

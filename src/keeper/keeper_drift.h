@@ -3,12 +3,12 @@
 
 #include "keeper/keeper_call.h"
 
-/* Looks anew, and says what others have changed since the host was left; what they have moved between
- * nodes is to be repaired, too. How many there are to repair; the keeper's fault says whether that could be seen. */
+/* Looks again and reports external changes, pages moved between nodes included. Returns the number of changes that can
+ * be repaired; sets the keeper's fault if the host cannot be read. */
 size_t keeper_look_for_drift(Keeper *keeper);
 
-/* The same of a LOOK that was made already. */
+/* The same for an existing LOOK. */
 size_t keeper_note_drift(Keeper *keeper, const Look *look);
 
-/* By the last look: what has been repaired is told again when it comes again. */
+/* Forgets reported drift that the last look no longer shows, so that it is reported again if it returns. */
 void keeper_forget_drift(Keeper *keeper);

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Gates: whether an instance may start, and what is done for it at that moment.
+/* Gates: decides whether an instance may start.
  *
- * Its pages must be available to it now, in whatever order those that run touch theirs. Where they are
- * not, rounds are run for it as long as they bring it nearer. Who is let start is noted on disk before
- * he hears of it: from then on its pages are its own until its unit stops.
+ * An instance may start if its pages are available now, in whatever order running units touch theirs. If pages are
+ * missing, further rounds are run while the shortage shrinks. The hold is stored before the client is answered, so that
+ * a crash cannot lose it; the pages then belong to the instance until its unit stops.
  *
- * Somebody who starts has nothing yet, so what his unit has mapped is taken for another's, and pages are
- * found beside it. That is why a start counts once: a unit that could start twice in one run would be given
- * its pages again for each that it has mapped. */
+ * A starting unit owns no pages yet, so pages that it has mapped count as another's, and new pages are found beside
+ * them. Therefore each start counts once: a unit that could start twice in one run would get its pages twice. */
 #include "keeper/keeper_gate.h"
 #include "base/size.h"
 #include "base/text.h"
@@ -35,8 +34,8 @@ static void view_forget(GateView *view) {
         view->status = NULL;
 }
 
-/* What others have changed is known, and told, before anything is written for a gate. */
-static void note_drift(Keeper *keeper, GateView *view) {
+/* Detects and reports external changes before anything is written for a gate. */
+static void detect_drift(Keeper *keeper, GateView *view) {
         view_forget(view);
         if (keeper->round.apply)
                 return;
@@ -46,9 +45,9 @@ static void note_drift(Keeper *keeper, GateView *view) {
                 view->seen = keeper->known.look;
 }
 
-/* What was seen for another gate a moment ago stands where nothing shows otherwise; else all is read. NULL: it cannot
- * be. */
-static Look *see(const Keeper *keeper, GateView *view) {
+/* Returns the look made for an earlier gate if the counts are unchanged, otherwise a new one; NULL if the host cannot be
+ * read. */
+static Look *look_now(const Keeper *keeper, GateView *view) {
         CLEANUP(arena_freep) Arena *scratch = arena_new();
         LookInput input = keeper_look_input(keeper);
         Look *seen = view->seen;
@@ -72,15 +71,14 @@ static Look *see(const Keeper *keeper, GateView *view) {
         return view->seen = seen;
 }
 
-/* With OnDrift=report no round may undo what others have done. Where they have done nothing, or have put it back, it
- * is as with any other: what was short may be there now. */
+/* With OnDrift=report a round must not revert external changes. Without such changes it may reserve pages as usual. */
 static bool may_write(const Keeper *keeper) {
         return keeper->asked.config->host.on_drift == DRIFT_REPAIR ||
                !(keeper->drift.is_left ||
-                 moves_is_anything_lost(&keeper->moves, keeper->known.look->topology));
+                 moves_have_lost_pages(&keeper->moves, keeper->known.look->topology));
 }
 
-/* Its earlier run is over, and so is what that had; what it needs now may be another thing. */
+/* The previous run has ended; drop its hold. */
 static void begin_start(Keeper *keeper, const InstanceConfig *config, Gate *gate) {
         gate->has_begun = true;
         gate->lacked_pages = UINT64_MAX;
@@ -100,15 +98,15 @@ void keeper_begin_gate(Keeper *keeper, Gate *gate) {
         const LedgerHold *hold =
                 ledger_hold(keeper->known.look->ledger, config->unit, config->name);
 
-        /* One whose run is not known could start again and again. */
+        /* Without an invocation ID one start could not be told from the next. */
         gate->is_starting = gate->is_starting && *gate->run &&
                             !(hold && text_equals(hold->run, gate->run));
         if (gate->is_starting && !gate->has_begun)
                 begin_start(keeper, config, gate);
 }
 
-/* What the unit was let start with for others of its instances is its own, though more important ones may
- * have claims to these pages that do not run yet. */
+/* Pages that the unit holds for its other instances, beyond those that the plan grants them now: more important instances
+ * that do not run yet may have a claim to them, but the unit keeps them. */
 static uint64_t held_and_not_there(const Keeper *keeper, const Status *status, const char *unit,
                                    uint64_t page_size_bytes) {
         uint64_t pages = 0;
@@ -125,8 +123,8 @@ static uint64_t held_and_not_there(const Keeper *keeper, const Status *status, c
         return pages;
 }
 
-/* Keeps the unit to its own pages, less what it lacks because others who run may need them, where that is
- * asked for; what cannot be done is no reason not to start but where somebody insists. */
+/* Sets the hugetlb limit of the unit to its own pages, less the missing ones, which running units may need. A limit that
+ * cannot be set is a reason to refuse the start only with Isolate=yes. */
 static Reason put_up_hugetlb_limit(const Keeper *keeper, Arena *arena, const Status *status,
                                    const InstanceConfig *config, const Gate *gate,
                                    const PageCount *lack) {
@@ -144,7 +142,7 @@ static Reason put_up_hugetlb_limit(const Keeper *keeper, Arena *arena, const Sta
                 return (Reason){};
         }
         if (reason.kind == REASON_NONE && gate->group) {
-                /* What it lacks is what others may need who run. */
+                /* Running units may need the missing pages. */
                 VEC_FOREACH(limit, &limits)
                         if (limit->page_size_bytes == lack->page_size_bytes)
                                 limit->pages = sub_floored(limit->pages, lack->pages);
@@ -152,9 +150,10 @@ static Reason put_up_hugetlb_limit(const Keeper *keeper, Arena *arena, const Sta
         }
         if (reason.kind == REASON_NONE || preference == TRI_YES)
                 return reason;
-        tell_text(&keeper->teller, LOG_WARNING, NULL,
-                  arena_printf(arena, "%s: %s cannot be kept from the huge pages of others: %s",
-                               config->name, config->unit, reason.text));
+        event_report_text(&keeper->events, LOG_WARNING, NULL,
+                          arena_printf(arena,
+                                       "%s: %s cannot be kept from the huge pages of others: %s",
+                                       config->name, config->unit, reason.text));
         return (Reason){};
 }
 
@@ -171,15 +170,15 @@ static bool is_counting(const Keeper *keeper, Arena *arena, const Gate *gate) {
                        &bytes) == 0;
 }
 
-/* What the kernel has begun to count for a unit is known from now on. */
-static void see_counted(const Keeper *keeper, GateView *view, const char *unit) {
+/* Reads the counts of a unit again, because the kernel counts for it from now on. */
+static void read_count_again(const Keeper *keeper, GateView *view, const char *unit) {
         if (view->seen)
                 host_use_read_unit(keeper->root,
                                    view->seen_arena ? view->seen_arena : keeper->known.arena,
                                    view->seen->use, view->seen->topology, unit);
 }
 
-/* Who is told to start with nothing has nothing: what is in use is another's. */
+/* Lets the instance start: sets the limit and records the hold. An instance that wants no pages gets no hold. */
 static Reason let_start(Keeper *keeper, GateView *view, const Status *status,
                         const PlanInstance *planned, const Gate *gate, const Lack *lack) {
         Arena *arena = view->arena;
@@ -190,11 +189,11 @@ static Reason let_start(Keeper *keeper, GateView *view, const Status *status,
 
         view->status = NULL;
         if (is_counted)
-                see_counted(keeper, view, config->unit);
+                read_count_again(keeper, view, config->unit);
         starts_forget(&keeper->starts, gate->instance);
         if (reason.kind != REASON_NONE)
                 return reason;
-        /* By the plan by which it was judged: one that had nothing to be written is not recorded yet. */
+        /* A plan that leaves nothing to write has not been recorded yet. */
         plan_record(keeper->known.arena, keeper->known.look->plan, keeper->known.look->ledger);
         if (planned->pages_wanted > 0)
                 ledger_start(keeper->known.arena, keeper->known.look->ledger, config->name,
@@ -209,13 +208,13 @@ static Reason let_start(Keeper *keeper, GateView *view, const Status *status,
         ledger_forget_refusal(keeper->known.look->ledger, config->name);
         keeper->known.is_unsaved = true;
         counts_begin(&keeper->counts, config->unit);
-        tell_start(&keeper->teller, planned, NULL);
+        event_report_start(&keeper->events, planned, NULL);
         return (Reason){};
 }
 
 /* ---- judging ---- */
 
-/* Another round may bring what it lacks, unless the last one brought it no nearer. */
+/* Whether another round may help: the last one has reduced the shortage. */
 static bool may_try_again(const Keeper *keeper, Gate *gate, bool may_try, uint64_t lacked_pages) {
         if (!may_try || !may_write(keeper) || gate->n_rounds >= ROUNDS_MAX ||
             (gate->n_rounds > 0 && lacked_pages >= gate->lacked_pages))
@@ -225,8 +224,8 @@ static bool may_try_again(const Keeper *keeper, Gate *gate, bool may_try, uint64
         return true;
 }
 
-/* Whether what the instance of GATE lacks may come though no round is run for it: its node, memory that a retry finds,
- * or pages that others have taken out of a pool, which are put back. */
+/* Whether the missing pages may come without a round for this gate: their node comes online, a retry finds memory, or a
+ * pool that was lowered externally is repaired. */
 static bool may_come(const Keeper *keeper, Gate *gate, const Reason *reason) {
         const PlanInstance *planned = plan_find(keeper->known.look->plan, gate->instance);
 
@@ -242,20 +241,20 @@ static bool may_come(const Keeper *keeper, Gate *gate, const Reason *reason) {
                (planned->reason.kind == REASON_NONE || planned->reason.kind == REASON_FRAGMENTED);
 }
 
-/* Who starts. Who only asks ends nothing for him. */
+/* Refuses the start and records that. Queries are not refused here, because they must not end a start. */
 static GateAnswer refuse(Keeper *keeper, GateView *view, const Gate *gate, const Reason *reason) {
         view->status = NULL;
         starts_note_refused(&keeper->starts, gate->instance);
         if (!keeper_was_refused(keeper, gate->instance, gate->run))
-                tell_start(&keeper->teller, plan_find(keeper->known.look->plan, gate->instance),
-                           reason);
+                event_report_start(&keeper->events,
+                                   plan_find(keeper->known.look->plan, gate->instance), reason);
         ledger_note_refusal(keeper->known.arena, keeper->known.look->ledger, gate->instance,
                             gate->run, reason->text);
         keeper->known.is_unsaved = true;
         return GATE_REFUSE;
 }
 
-/* Its part is what is left over: as long as a more important one is short, and it is tried again for that, it waits. */
+/* A part consists of left-over pages, so its instance waits as long as a more important one is short and tried again. */
 static bool waits_for_others(const Keeper *keeper, Arena *arena, const Gate *gate,
                              const PlanInstance *planned, Reason *ret_reason) {
         const PlanInstance *other =
@@ -275,7 +274,8 @@ static bool waits_for_others(const Keeper *keeper, Arena *arena, const Gate *gat
 
 /* ---- within a unit that runs ---- */
 
-/* By the kernel's count: what was mapped before it began to count for the unit would be none of it. */
+/* Whether the unit has no pages, by the kernel's count. Pages mapped before the kernel began to count for the unit would
+ * not be included, so the hold must be counted from its start. */
 static bool has_ended(const LedgerHold *hold, const Look *now) {
         const UnitUse *use = unit_use_find(now->use, hold->unit);
 
@@ -283,8 +283,8 @@ static bool has_ended(const LedgerHold *hold, const Look *now) {
                !VEC_ANY(charge, &use->charges, charge->reserved_pages > 0);
 }
 
-/* What a database lacks that has ended, though its unit runs: as if that started now. *RET_HAS_ENDED: false where
- * that is not so, or cannot be known. */
+/* What the instance would lack if its unit started now. Sets *RET_HAS_ENDED if the database has ended while its unit
+ * still runs; false if it has not, or that cannot be known. */
 static Lack find_restart_lack(Keeper *keeper, GateView *view, const PlanInstance *planned,
                               bool *ret_has_ended) {
         Arena *arena = view->arena;
@@ -300,7 +300,7 @@ static Lack find_restart_lack(Keeper *keeper, GateView *view, const PlanInstance
         *vec_push(arena, &starting) =
                 (PlanStarting){config->name, config->unit, hold->run, hold->policy, false};
         look_input.starting = &starting;
-        look_input.seen = see(keeper, view);
+        look_input.seen = look_now(keeper, view);
         const Look *now = look_at_host(arena, &look_input);
         const StatusInput input = look_status_input(now, keeper->known.look->plan);
 
@@ -311,7 +311,7 @@ static Lack find_restart_lack(Keeper *keeper, GateView *view, const PlanInstance
 
 /* ---- answering ---- */
 
-/* Who starts needs its pages now. Who only asks, or starts within a unit that runs and has its pages already, is told
+/* A starting unit needs its pages now. A query, or a restart within a running unit that has its pages, is only told
  * whether they are there. */
 static GateAnswer judge_gate(Keeper *keeper, GateView *view, Gate *gate, bool may_try,
                              StatusInstance *instance, Reason *ret_reason) {
@@ -322,7 +322,7 @@ static GateAnswer judge_gate(Keeper *keeper, GateView *view, Gate *gate, bool ma
         bool may_start = verdict_lets_start(instance->verdict);
         Lack lack = {};
 
-        /* Others may take its pages: by how much less, is how much nearer a round has brought it. */
+        /* Other units may take its pages; a round has made progress if they may take fewer. */
         if (gate->is_starting && (may_start || planned->exposed.kind != REASON_NONE))
                 lack = instance->lack;
         else if (may_start && instance->is_running)
@@ -370,7 +370,7 @@ GateAnswer keeper_try_gate(Keeper *keeper, GateView *view, Gate *gate, bool may_
         const InstanceConfig *config = config_find(keeper->asked.config, gate->instance);
 
         *ret_reason = (Reason){};
-        /* Not everything could be read yet: whether there is such an instance is not known. */
+        /* The configuration could not be read yet, so the instance may exist. */
         if (!keeper_has_started(keeper))
                 return GATE_WAIT;
         if (!config)
@@ -378,13 +378,13 @@ GateAnswer keeper_try_gate(Keeper *keeper, GateView *view, Gate *gate, bool may_
         keeper_begin_gate(keeper, gate);
         if (keeper->starts.is_unplanned) {
                 keeper->starts.is_unplanned = false;
-                note_drift(keeper, view);
+                detect_drift(keeper, view);
         }
         if (gate->is_starting && !gate->is_tried) {
                 gate->is_tried = true;
                 if (keeper->known.fault.error < 0)
                         return GATE_WAIT;
-                /* Pages that its earlier run had elsewhere, for instance. */
+                /* The plan may move pages that the previous run had on other nodes. */
                 if (!keeper->round.apply && plan_count_changed(keeper->known.look->plan) > 0 &&
                     may_write(keeper) && may_try) {
                         gate->n_rounds = 1;
@@ -393,9 +393,9 @@ GateAnswer keeper_try_gate(Keeper *keeper, GateView *view, Gate *gate, bool may_
         }
         if (!gate->is_starting && may_try && gate->n_rounds == 0 &&
             keeper->asked.config->host.on_drift == DRIFT_REPORT)
-                note_drift(keeper, view);
-        /* Who starts is judged by what is so at this moment, and by nothing that cannot be read. */
-        Look *seen = gate->is_starting || !view->status ? see(keeper, view) : view->seen;
+                detect_drift(keeper, view);
+        /* A start is judged by current counts only. */
+        Look *seen = gate->is_starting || !view->status ? look_now(keeper, view) : view->seen;
 
         if (!seen && gate->is_starting)
                 return GATE_WAIT;

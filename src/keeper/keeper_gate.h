@@ -3,21 +3,20 @@
 
 #include "keeper/keeper_call.h"
 
-/* Whether RUN of the instance's unit was refused already: it has had its rounds. */
+/* Whether the start RUN of the instance's unit was refused before. */
 bool keeper_was_refused(const Keeper *keeper, const char *instance, const char *run);
 
-/* Takes note that GATE, if it is one, is about to start. Who tries several does that for all before he tries the first:
- * then one look and one plan are for all of them. */
+/* Records that the unit of GATE is starting. A caller with several gates calls this for all of them before it tries the
+ * first, so that one look and one plan serve all. */
 void keeper_begin_gate(Keeper *keeper, Gate *gate);
 
-/* *RET_INSTANCE is its status. MAY_TRY: a round may be run for it. What was answered counts once keeper_end_gates() has
- * been called, and nobody is told before. */
+/* Decides on GATE and sets *RET_INSTANCE to the instance's status. MAY_TRY: a round may be run for the gate. The client
+ * must not be answered before keeper_end_gates() has stored the answer. */
 GateAnswer keeper_try_gate(Keeper *keeper, GateView *view, Gate *gate, bool may_try,
                            StatusInstance *ret_instance, Reason *ret_reason);
 
-/* The time of GATE, which starts, is over: it was not let start because of REASON. Counts once keeper_end_gates() has
- * been called. */
+/* The time to wait of GATE is over: its start is refused for REASON. To be followed by keeper_end_gates(). */
 void keeper_time_out_gate(Keeper *keeper, GateView *view, const Gate *gate, const Reason *reason);
 
-/* After the last one: what was noted for them is on disk from now on. VIEW is {} again. */
+/* After the last gate: stores the answers on disk and resets VIEW to {}. */
 void keeper_end_gates(Keeper *keeper, GateView *view);

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What is true now, from fresh counts, and what the keeper remembers that counts do not show. */
+/* The current status: from fresh counts, and from the keeper's memory of refused reloads and starts. */
 #include "keeper/keeper_judge.h"
 #include "base/text.h"
 #include "keeper/keeper_look.h"
 #include "keeper/keeper_state.h"
 #include "model/problem.h"
 
-/* Why a reload left the previous plan in effect: mistakes on disk, or instances that would fall. */
+/* Adds why the last reload left the previous plan in effect: errors of the files, or instances that would lose their
+ * pages. */
 static void add_rejected(const Keeper *keeper, Diags *problems) {
         bool has_mistakes = keeper->reload.state == KEEPER_RELOAD_REJECTED;
 
@@ -22,7 +23,7 @@ static void add_rejected(const Keeper *keeper, Diags *problems) {
                               "done all the same");
 }
 
-/* As long as nothing has started since, and nothing else is wrong with it. */
+/* Adds refused starts of instances that could start now and have not started since. */
 static void add_refusals(const Keeper *keeper, Status *status, Arena *arena) {
         VEC_FOREACH(refusal, &keeper->known.look->ledger->refusals) {
                 const StatusInstance *instance = status_find(status, refusal->instance);
@@ -39,7 +40,7 @@ static void add_refusals(const Keeper *keeper, Status *status, Arena *arena) {
         }
 }
 
-/* Its pages stand, as the plan that it was made from has them, and others may take them. */
+/* The pool has the instance's pages, as planned, but running units may take some of them. */
 static bool is_lacking(const Status *status, const PlanInstance *planned) {
         const StatusInstance *instance = status_find(status, planned->demand->config->name);
 
@@ -47,7 +48,7 @@ static bool is_lacking(const Status *status, const PlanInstance *planned) {
                instance->lack.pages > 0 && instance->pages_granted == planned->pages_granted;
 }
 
-/* By counts that the plan has not seen. */
+/* Whether the counts have changed since the plan was made. */
 static bool is_overtaken(const Plan *plan, const Status *status) {
         const char *exposed = problem_id(PROBLEM_PAGES_EXPOSED);
 
@@ -55,13 +56,13 @@ static bool is_overtaken(const Plan *plan, const Status *status) {
                ARRAY_ANY(planned, plan->instances, plan->n_instances, is_lacking(status, planned));
 }
 
-/* Judged and planned from the same counts: what a plan made from NOW has written is not lost, but to be had as soon as
- * the round is over that is wanted. */
+/* Plans and judges from the counts of NOW: pages that this plan reserves are pending rather than lost. Sets wants_round
+ * for the round that is to reserve them. */
 static Status *judge_overtaken(const Keeper *keeper, Arena *arena, Look *now,
                                const LookInput *input, StatusInput *judged, Status *status) {
-        /* What others have lowered is restored when they have done. */
+        /* A pool that was lowered externally is repaired later, when no more changes follow. */
         if (keeper->drift.is_left ||
-            moves_is_anything_lost(&keeper->moves, keeper->known.look->topology))
+            moves_have_lost_pages(&keeper->moves, keeper->known.look->topology))
                 return status;
         look_complete(arena, input, now);
         if (now->fault.error < 0 || plan_count_changed(now->plan) == 0)
@@ -83,7 +84,7 @@ static Status *judge(const Keeper *keeper, Arena *arena, bool is_retrying, HostU
         look_input.seen = seen;
         Look *look = look_at_host(arena, &look_input);
         const ReadFault *fault = look->fault.error < 0 ? &look->fault : &keeper->known.fault;
-        /* The last that is known, and that it is no more than that. */
+        /* If the host cannot be read, the status is that of the last look and says so. */
         const Look *now = look->fault.error < 0 ? keeper->known.look : look;
         StatusInput input = look_status_input(now, keeper->known.look->plan);
 

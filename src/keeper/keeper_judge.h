@@ -3,11 +3,11 @@
 
 #include "keeper/keeper_call.h"
 
-/* What is true now, from fresh counts; in ARENA. IS_RETRYING: another round will come. */
+/* Returns the current status from fresh counts, allocated in ARENA. IS_RETRYING: another round is scheduled. */
 Status *keeper_judge(const Keeper *keeper, Arena *arena, bool is_retrying);
 
-/* The same right after keeper_next() has ended a round, by what was read for that; another time, as fresh. */
+/* The same, but reuses the counts of a round that keeper_next() has just ended. */
 Status *keeper_judge_round(Keeper *keeper, Arena *arena, bool is_retrying);
 
-/* What is true by the counts and units of SEEN, which stand; NULL: by fresh ones. In ARENA. */
+/* The same by the counts and units of SEEN, which are current; NULL: by fresh ones. */
 Status *keeper_judge_seen(const Keeper *keeper, Arena *arena, const Look *seen);

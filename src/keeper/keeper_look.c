@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* How the keeper looks at the host: at first by what is on disk, then whenever something may be another. */
+/* The keeper's looks at the host: the first from the state on disk, later ones whenever something may have changed. */
 #include "keeper/keeper_look.h"
 #include "base/memory.h"
 #include "base/text.h"
@@ -22,7 +22,7 @@ LookInput keeper_look_input(const Keeper *keeper) {
         };
 }
 
-/* Once, for as long as it is so. */
+/* Reported once, as long as the fault persists. */
 void keeper_note_fault(Keeper *keeper, const ReadFault *fault) {
         if (fault->error == keeper->known.fault.error &&
             text_equals(fault->path, keeper->known.fault.path))
@@ -33,12 +33,13 @@ void keeper_note_fault(Keeper *keeper, const ReadFault *fault) {
         if (fault->error < 0) {
                 const Diag diag = look_fault_diag(arena, fault);
 
-                tell_diag(&keeper->teller, &diag);
+                event_report_diag(&keeper->events, &diag);
         } else {
-                tell_text(&keeper->teller, LOG_NOTICE, NULL,
-                          keeper->known.fault.path ? arena_printf(arena, "%s can be read again",
-                                                                  keeper->known.fault.path)
-                                                   : "there is memory again");
+                event_report_text(&keeper->events, LOG_NOTICE, NULL,
+                                  keeper->known.fault.path
+                                          ? arena_printf(arena, "%s can be read again",
+                                                         keeper->known.fault.path)
+                                          : "there is memory again");
         }
         arena_free(keeper->known.fault_arena);
         keeper->known.fault_arena = arena;
@@ -99,8 +100,8 @@ PoolChanges keeper_pool_changes(const Keeper *keeper, Arena *arena) {
 
 /* ---- the first look ---- */
 
-/* After boots that failed in a row, this one gets only what is proven; a reload opens the guard. Negative
- * errno: nothing is decided, for what was counted cannot be read. */
+/* After several failed boots in a row, closes the boot guard: only pages of the last good boot are planned until a reload.
+ * Returns a negative errno if the count of boots cannot be read; nothing is decided then. */
 static int decide_boot_guard(const Keeper *keeper, Ledger *ledger) {
         CLEANUP(arena_freep) Arena *arena = arena_new();
         bool was_undecided = ledger->guard == LEDGER_GUARD_UNDECIDED;
@@ -114,16 +115,17 @@ static int decide_boot_guard(const Keeper *keeper, Ledger *ledger) {
 
         ledger->guard = is_closed ? LEDGER_GUARD_CLOSED : LEDGER_GUARD_OPEN;
         if (is_closed && was_undecided)
-                tell_text(&keeper->teller, LOG_ALERT, reason_id(REASON_BOOT_GUARD),
-                          arena_printf(arena,
-                                       "%d boots in a row have failed: only what the last good "
-                                       "boot reserved is planned; 'hugeplanctl reload' plans "
-                                       "everything again",
-                                       BOOT_GUARD_FAILURES));
+                event_report_text(
+                        &keeper->events, LOG_ALERT, reason_id(REASON_BOOT_GUARD),
+                        arena_printf(arena,
+                                     "%d boots in a row have failed: only what the last good "
+                                     "boot reserved is planned; 'hugeplanctl reload' plans "
+                                     "everything again",
+                                     BOOT_GUARD_FAILURES));
         return 0;
 }
 
-/* What an instance has of which nothing is known, because a file cannot be read: until a reload. */
+/* Holds the pages of instances whose file cannot be read, until a reload. */
 static void hold_for_unknown(const Keeper *keeper, Arena *arena, Ledger *ledger) {
         VEC_FOREACH(instance, &ledger->instances)
                 if (!config_find(keeper->asked.config, instance->name) && instance->grants.n > 0)
@@ -131,33 +133,33 @@ static void hold_for_unknown(const Keeper *keeper, Arena *arena, Ledger *ledger)
                                 .unit = "", .run = "", .is_tentative = true, .granted = *instance};
 }
 
-/* A first look, by what is on disk. The guard is decided before a plan is made. A look that has a fault
- * is taken for want of a better one; nothing is done by it. */
+/* Makes the first look, with the ledger of the state on disk. The boot guard is decided before the plan is made. A look
+ * with a fault is kept for lack of a better one, but nothing is written by it. */
 static void look_first(Keeper *keeper) {
         Arena *arena = arena_new();
         LookInput input = keeper_look_input(keeper);
         const Config *config = keeper->asked.config;
         ReadFault fault = {};
 
-        input.ledger = NULL; /* as it is on disk */
+        input.ledger = NULL; /* the one on disk */
         Look *look = look_at_host(arena, &input);
 
-        /* Which of it may pass, and is waited for. A file that cannot be read for long is a mistake of its
-         * instance, for which the others do not wait. */
+        /* A fault may be temporary, so reading is tried again. A file that stays unreadable is an error of its instance, and
+ * the other instances do not wait for it. */
         keeper->known.n_tries++;
         if (keeper->known.n_tries < STARTS_MAX || config->is_unlisted)
                 fault = config->fault;
         if (fault.error == 0)
                 fault = look->fault;
         if (look->state && look->fault.error == 0)
-                tell_text(&keeper->teller, LOG_WARNING, NULL, look->state);
+                event_report_text(&keeper->events, LOG_WARNING, NULL, look->state);
         if (fault.error == 0 && decide_boot_guard(keeper, look->ledger) < 0)
                 fault = root_fault(keeper->root, arena);
         if (fault.error == 0 && config->is_incomplete)
                 hold_for_unknown(keeper, arena, look->ledger);
         bool is_known = fault.error == 0 && !config->is_incomplete;
 
-        /* What the plan is made from is what the file has, or the file is of no use. */
+        /* The file is compared later only if the plan was made from exactly its content. */
         if (look->stored && !ledger_equals(look->stored, look->ledger))
                 look->stored = NULL;
 
@@ -174,9 +176,9 @@ static void look_first(Keeper *keeper) {
         keeper_note_fault(keeper, &fault);
 }
 
-static void tell_mistakes(const Keeper *keeper) {
+static void report_errors(const Keeper *keeper) {
         VEC_FOREACH(problem, &keeper->asked.config->problems.list)
-                tell_diag(&keeper->teller, problem);
+                event_report_diag(&keeper->events, problem);
 }
 
 static void load_config(Keeper *keeper) {
@@ -187,7 +189,7 @@ static void load_config(Keeper *keeper) {
 
 void keeper_start(Keeper *keeper) {
         load_config(keeper);
-        tell_mistakes(keeper);
+        report_errors(keeper);
         look_first(keeper);
 }
 
@@ -198,8 +200,8 @@ bool keeper_finish_start(Keeper *keeper) {
                 return true;
         load_config(keeper);
         look_first(keeper);
-        arena_free(before); /* the look of before, which referred to it, is gone */
+        arena_free(before); /* the previous look, which referred to it, is freed */
         if (keeper_has_started(keeper))
-                tell_mistakes(keeper);
+                report_errors(keeper);
         return keeper_has_started(keeper);
 }

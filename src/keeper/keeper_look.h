@@ -3,30 +3,30 @@
 
 #include "keeper/keeper_call.h"
 
-/* Reads configuration and state, and makes a first plan; writes nothing. */
+/* Reads the configuration and the state and makes the first plan. Writes nothing. */
 void keeper_start(Keeper *keeper);
 
-/* What a look could not read, or that all can be read again: told once, and kept in keeper->fault. */
+/* Stores FAULT as the keeper's fault and reports it if it is new, or that everything can be read again. */
 void keeper_note_fault(Keeper *keeper, const ReadFault *fault);
 
-/* Takes the place of what the keeper knew, unless it has a fault, which is told: false. LOOK is in ARENA,
- * which is taken. */
+/* Replaces the keeper's look with LOOK and takes ownership of ARENA. Returns false, and reports the fault, if LOOK has
+ * one. */
 bool keeper_adopt(Keeper *keeper, Arena *arena, Look *look);
 
-/* A look as plans are made from, in ARENA. Where it took the reserve of memory (base/memory.h) it has a
- * fault: it would keep that for as long as it stands, and what follows from it takes more. */
+/* Makes a look for planning, allocated in ARENA. A look that has used the memory reserve (base/memory.h) gets a fault,
+ * because keeping it would keep the reserve in use. */
 Look *keeper_make_look(const Keeper *keeper, Arena *arena);
 
-/* Looks anew, as plans are made from now on; false: it cannot be read, and the last look stands. */
+/* Looks again and plans. Returns false, keeping the last look, if the host cannot be read. */
 bool keeper_look_anew(Keeper *keeper);
 
-/* Reads again what a start could not read; false: nor could this. */
+/* Reads again what could not be read at startup. Returns false if that still fails. */
 bool keeper_finish_start(Keeper *keeper);
 
 LookInput keeper_look_input(const Keeper *keeper);
 
-/* Notes what the pools hold, for keeper_pool_changes(). */
+/* Records the sizes of the pools for keeper_pool_changes(). */
 ReadFault keeper_note_before(Keeper *keeper);
 
-/* What pools have lost or gained since keeper_release() or another call began; in ARENA. */
+/* The changes of the pools since keeper_note_before(), allocated in ARENA. */
 PoolChanges keeper_pool_changes(const Keeper *keeper, Arena *arena);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Parts that nobody has mapped: of an instance with Shortage=degrade that was let start with less than it wants.
+/* Unmapped parts. An instance with Shortage=degrade may start with a part of its pages.
  *
- * A part is what was left over when it was let start. As long as its unit has not mapped it, it goes to whoever is more
- * important and short, and back to a node of which others have taken what KeepFree= leaves: as many pages as are
- * missing, no more. Its hugetlb limit is lowered first, so that the kernel refuses what it would map from then on, as
- * where it had started without; then it is read what it has mapped, and that stays its own. Where it can have no
- * limit (Isolate=no, no controller) nothing is taken: nobody could keep it from what somebody else counts on. */
+ * As long as the unit has not mapped the part, pages of it are given to a more important instance that is short, or back
+ * to a node that is short of KeepFree=: as many as are missing there. The unit's hugetlb limit is lowered first, so that
+ * the kernel refuses further mappings. Then the unit's count is read again, and what it has mapped stays its own. A unit
+ * that can have no limit (Isolate=no, no controller) keeps its part, because nothing would stop it from mapping pages
+ * that were given away. */
 #include "keeper/keeper_part.h"
 #include "base/size.h"
 #include "host/cgroup_limit.h"
@@ -15,7 +15,7 @@
 #include "keeper/keeper_record.h"
 #include "keeper/keeper_state.h"
 
-/* Whether OTHER is more important than PLANNED, and short of pages of these nodes. */
+/* Whether OTHER is more important than PLANNED and short of pages on NODES. */
 static bool is_short_before(const PlanInstance *other, const PlanInstance *planned,
                             const IdSet *nodes) {
         const IdSet common = id_set_common(&other->demand->nodes, nodes);
@@ -29,7 +29,7 @@ const PlanInstance *keeper_find_short_before(const Plan *plan, const PlanInstanc
                           is_short_before(other, planned, &planned->demand->nodes));
 }
 
-/* What a node misses of KeepFree=, once the plan has given back what it no longer wants there. */
+/* By how much a node is below KeepFree= after the plan has given its pages back. */
 static uint64_t shortage_bytes(const Look *look, const HostConfig *host, const Node *node) {
         uint64_t bytes = plan_node_shortage_bytes(host, node);
 
@@ -41,7 +41,7 @@ static uint64_t shortage_bytes(const Look *look, const HostConfig *host, const N
         return bytes;
 }
 
-/* What others miss of the nodes where HOLD has its pages. */
+/* The memory that is missing on the nodes of HOLD: for KeepFree= and for more important instances. */
 static uint64_t missing_bytes(const Look *look, const HostConfig *host, const PlanInstance *planned,
                               const LedgerHold *hold) {
         uint64_t bytes = 0;
@@ -51,7 +51,7 @@ static uint64_t missing_bytes(const Look *look, const HostConfig *host, const Pl
                 const Node *node = topology_node(look->topology, grant->node);
 
                 id_set_add(&nodes, grant->node);
-                /* Once others have made it whole, its next start has what its unit would give up. */
+                /* An instance that the plan grants all its pages keeps them for its next start, so nothing would come free. */
                 if (node && plan_instance_is_short(planned))
                         bytes = add_saturated(bytes, shortage_bytes(look, host, node));
         }
@@ -63,7 +63,7 @@ static uint64_t missing_bytes(const Look *look, const HostConfig *host, const Pl
         return bytes;
 }
 
-/* The part that its unit runs with, where that is all that the unit has; NULL: it has none, or nobody counts. */
+/* The part that the unit runs with. NULL: the unit has none, has other holds as well, or is not counted. */
 static LedgerHold *find_part(const Look *look, const InstanceConfig *config) {
         LedgerHold *hold = config->shortage == SHORTAGE_DEGRADE && config->unit &&
                                            config->isolate != TRI_NO
@@ -101,7 +101,7 @@ static bool take_part(Keeper *keeper, const PlanInstance *planned) {
         uint64_t missing =
                 div_round_up(missing_bytes(look, &keeper->asked.config->host, planned, hold),
                              hold->granted.page_size_bytes);
-        /* What others have taken of it is nothing that it could leave to somebody. */
+        /* Pages of the part that other processes have taken cannot be given to anybody. */
         uint64_t left = MAX(charge->reserved_pages,
                             sub_floored(MIN(granted, planned->pages_granted), missing));
         const char *group =
@@ -119,7 +119,7 @@ static bool take_part(Keeper *keeper, const PlanInstance *planned) {
         uint64_t wanted = hold->granted.pages_wanted;
 
         ledger_settle(hold, MAX(left, charge->reserved_pages), charge->used, charge->n_used);
-        hold->granted.pages_wanted = wanted; /* it is a part as before */
+        hold->granted.pages_wanted = wanted; /* it stays a part */
         return true;
 }
 
@@ -127,7 +127,7 @@ bool keeper_take_parts(Keeper *keeper) {
         const Plan *plan = keeper->known.look->plan;
         bool has_taken = false;
 
-        /* What was foreseen is tried as it was. */
+        /* A reload runs with the plan that was checked. */
         if (keeper->reload.stage != RELOAD_NONE)
                 return false;
         ARRAY_FOREACH(planned, plan->instances, plan->n_instances)

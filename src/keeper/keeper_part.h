@@ -3,13 +3,13 @@
 
 #include "keeper/keeper_call.h"
 
-/* Takes what nobody has mapped of parts for those who miss it, and looks anew. Whether it has; then the keeper's fault
- * says whether that look could be made. */
+/* Takes unmapped pages of parts that are needed elsewhere, and looks again. Returns whether pages were taken; the keeper's
+ * fault is set if the look failed. */
 bool keeper_take_parts(Keeper *keeper);
 
-/* Keeps the control group GROUP of a unit to COUNT from now on; false: it cannot be kept to that. */
+/* Sets the hugetlb limit of the control group GROUP to COUNT. Returns false if that is not possible. */
 bool keeper_limit_group(const Keeper *keeper, Arena *arena, const char *group,
                         const PageCount *count);
 
-/* Who is more important than PLANNED, which has a part, and short; NULL: nobody. */
+/* An instance that is more important than PLANNED and short of pages on its nodes; NULL: there is none. */
 const PlanInstance *keeper_find_short_before(const Plan *plan, const PlanInstance *planned);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What the keeper writes: into the ledger, before the first page and as it was read back; and besides the pools. */
+/* What the keeper stores and sets: the ledger, before and after writes to pools, and settings other than pools. */
 #include "keeper/keeper_record.h"
 #include "apply/guard.h"
 #include "apply/host_apply.h"
@@ -13,7 +13,7 @@
 #include <string.h>
 #include <syslog.h>
 
-/* How long after pages were put back they may still turn up elsewhere. */
+/* How long after a repair pages may still appear on other nodes. */
 static const uint64_t aftermath_usec = 10 * USEC_PER_SEC;
 
 bool keeper_is_as_stored(const Keeper *keeper) {
@@ -25,17 +25,18 @@ void keeper_save(Keeper *keeper) {
         CLEANUP(arena_freep) Arena *arena = arena_new();
         bool is_there = keeper_is_as_stored(keeper);
 
-        /* It was read a moment ago; later nobody knows what has become of the file. */
+        /* The comparison holds only right after the file was read. */
         keeper->known.look->stored = NULL;
         keeper->known.is_unsaved = false;
-        /* What is on disk is better than what follows from what could not be read. */
+        /* Without a complete first look the file on disk is better than this ledger. */
         if (!keeper_has_started(keeper) || is_there)
                 return;
         int r = state_save(keeper->root, keeper->known.look->ledger);
 
         if (r < 0)
-                tell_text(&keeper->teller, LOG_WARNING, NULL,
-                          arena_printf(arena, "cannot write " PATH_STATE ": %s", strerror(-r)));
+                event_report_text(
+                        &keeper->events, LOG_WARNING, NULL,
+                        arena_printf(arena, "cannot write " PATH_STATE ": %s", strerror(-r)));
 }
 
 void keeper_record_intent(Keeper *keeper, uint64_t now_usec) {
@@ -50,9 +51,9 @@ void keeper_record_intent(Keeper *keeper, uint64_t now_usec) {
 
                 if (!known)
                         continue;
-                /* Of what the pool is raised by, this much we had set before. Who has set the pools of
-                 * all nodes may do so again at once, as tuned does what sysctl.d says after its own;
-                 * then what we put back on one node comes to another. */
+                /* These pages are reserved again. A program that has written the host-wide nr_hugepages may do so again
+ * at once, as tuned applies sysctl.d after its own profile; then the kernel places the pages reserved
+ * here on other nodes. */
                 uint64_t restored =
                         sub_floored(MIN(known->set_pages, pool->to_pages), pool->from_pages);
 
@@ -63,12 +64,12 @@ void keeper_record_intent(Keeper *keeper, uint64_t now_usec) {
                 }
                 known->set_pages = MAX(MAX(pool->from_pages, pool->to_pages), known->found_pages);
         }
-        /* Else the outcome follows at once. */
+        /* Without steps the outcome is recorded at once. */
         if (plan_steps(keeper->known.arena, plan).n > 0)
                 keeper_save(keeper);
 }
 
-bool keeper_record_straightening(const Keeper *keeper, uint64_t page_size_bytes) {
+bool keeper_adopt_surplus(const Keeper *keeper, uint64_t page_size_bytes) {
         bool is_other = false;
 
         VEC_FOREACH(known, &keeper->known.look->ledger->pools) {
@@ -90,7 +91,7 @@ bool keeper_record_result(Ledger *ledger, const ApplyResult *result) {
         LedgerPool *small = ledger_pool(ledger, pool->node, result->step.demote_to_bytes);
         bool is_other = result->demoted_pages > 0 && known && small;
 
-        /* What came from demoting existing pages existed before, too. */
+        /* Pages made by demoting existing pages count as existing. */
         if (is_other) {
                 known->found_pages = sub_floored(known->found_pages, result->demoted_pages);
                 small->found_pages += result->demoted_pages *
@@ -120,7 +121,7 @@ void keeper_forget_old_restores(const Keeper *keeper, uint64_t now_usec) {
 
 /* ---- besides the pools ---- */
 
-/* As long as a reload may be taken back. What it has found counts, not what it has set meanwhile. */
+/* Records the values before a reload that may be rolled back; the first value of each file counts. */
 static void note_for_undo(Keeper *keeper, const HostWrites *writes) {
         Reload *reload = &keeper->reload;
 
@@ -142,11 +143,12 @@ void keeper_undo_host(Keeper *keeper) {
 
         keeper->reload.undo = (HostWrites){};
         if (r < 0)
-                tell_text(&keeper->teller, LOG_WARNING, NULL,
-                          arena_printf(arena, "cannot set %s back: %s", path, strerror(-r)));
+                event_report_text(
+                        &keeper->events, LOG_WARNING, NULL,
+                        arena_printf(arena, "cannot set %s back: %s", path, strerror(-r)));
 }
 
-/* False: not all could be written. */
+/* Returns false if not everything could be written. */
 static bool write_host(Keeper *keeper, const HostWrites *writes, ProblemKind kind,
                        const char *remedy) {
         const char *path = NULL;
@@ -169,13 +171,15 @@ void keeper_set_host(Keeper *keeper, const HostPlan *plan) {
                        "run hugepland as root with /sys writable, or write "
                        "TransparentHugePages=keep") &&
             plan->thp.writes.n > 0)
-                tell_set(&keeper->teller, arena_printf(arena, "transparent huge pages are now '%s'",
-                                                       thp_policy_name(plan->thp.policy)));
+                event_report_setting(&keeper->events,
+                                     arena_printf(arena, "transparent huge pages are now '%s'",
+                                                  thp_policy_name(plan->thp.policy)));
         if (write_host(keeper, &plan->limits, PROBLEM_LIMIT_WRITE,
                        "run hugepland as root with /proc/sys writable"))
                 VEC_FOREACH(write, &plan->limits)
-                        tell_set(&keeper->teller,
-                                 arena_printf(arena, "%s is now %s", write->path, write->value));
+                        event_report_setting(
+                                &keeper->events,
+                                arena_printf(arena, "%s is now %s", write->path, write->value));
 }
 
 void keeper_guard_pool(const Keeper *keeper) {
@@ -191,7 +195,8 @@ void keeper_guard_pool(const Keeper *keeper) {
                         : guard_remove(keeper->root);
 
         if (r < 0)
-                tell_text(&keeper->teller, LOG_WARNING, NULL,
-                          arena_printf(arena, "cannot keep " PATH_SYSCTL_GUARD " up to date: %s",
-                                       strerror(-r)));
+                event_report_text(&keeper->events, LOG_WARNING, NULL,
+                                  arena_printf(arena,
+                                               "cannot keep " PATH_SYSCTL_GUARD " up to date: %s",
+                                               strerror(-r)));
 }

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* A reload is a transaction. It is refused before anything is touched where it can be seen that an
- * instance which stands would fall, as if all units were restarted. Else it is tried, with everything
- * kept that instances have, as far as there is memory for both. Only when all who stood stand again, it
- * is in effect, and what was kept is given back; if one of them does not, because memory is fragmented,
- * say, it is the new pages that are given back. Units that run keep theirs in any case. */
+/* A reload is a transaction.
+ *
+ * A dry run comes first: the reload is refused if an instance would lose its pages, also if all units were restarted.
+ * Then the new plan is carried out while the old pages are kept, as far as there is memory for both. The reload takes
+ * effect only when every instance that was ready is ready again; then the old pages are given back. Otherwise, for
+ * example because memory is fragmented, it is rolled back and the new pages are given back. Running units keep their
+ * pages in any case. */
 #include "keeper/keeper_reload.h"
 #include "base/text.h"
 #include "host/config_load.h"
@@ -18,8 +20,8 @@
 
 /* ---- keeping what there is ---- */
 
-/* Who does not run may fall as well: what it was granted stays until the reload is in effect. */
-static void keep_standing(Keeper *keeper) {
+/* Holds the pages of ready instances that do not run, until the reload takes effect. */
+static void hold_ready(Keeper *keeper) {
         Ledger *ledger = keeper->known.look->ledger;
 
         ARRAY_FOREACH(was, keeper->reload.status->instances, keeper->reload.status->n_instances) {
@@ -37,13 +39,13 @@ static void keep_standing(Keeper *keeper) {
         }
 }
 
-static void let_go(Ledger *ledger) {
+static void drop_held(Ledger *ledger) {
         VEC_KEEP(hold, &ledger->holds, !hold->is_tentative);
 }
 
 /* ---- the stages ---- */
 
-/* What gates have found out is still known where it could not be written into the configuration. */
+/* Sizes reported by gates remain known if they could not be stored beside the configuration. */
 static Figures keep_found(Arena *arena, const Figures *found, const Config *config) {
         Figures kept = {};
 
@@ -67,16 +69,16 @@ static void forget_reload(Keeper *keeper) {
         keeper->reload = (Reload){.arena = arena_new()};
 }
 
-/* What is there now is not known: nothing is changed by half. LOOK's fault, or the keeper's. */
+/* Rejects the reload because the host cannot be read, so that nothing is changed by half. */
 static KeeperReload reject_unread(Keeper *keeper, const ReadFault *fault) {
         const Diag diag = look_fault_diag(keeper->reload.arena, fault);
 
-        tell_diag(&keeper->teller, &diag);
+        event_report_diag(&keeper->events, &diag);
         keeper->reload.state = KEEPER_RELOAD_REJECTED;
         keeper->reload.problems = diags_in(keeper->reload.arena);
         diags_add(&keeper->reload.problems, &diag);
-        tell_text(&keeper->teller, LOG_ERR, NULL,
-                  "the host cannot be read; the previous plan stays in effect");
+        event_report_text(&keeper->events, LOG_ERR, NULL,
+                          "the host cannot be read; the previous plan stays in effect");
         return KEEPER_RELOAD_REJECTED;
 }
 
@@ -85,16 +87,16 @@ static KeeperReload refuse(Keeper *keeper, const Diags *falls) {
         keeper->reload.problems = *falls;
         keeper->reload.rejected = arena_memdup(keeper->reload.arena, falls, sizeof(*falls));
         VEC_FOREACH(fall, &falls->list)
-                tell_diag(&keeper->teller, fall);
-        tell_text(&keeper->teller, LOG_ERR, problem_id(PROBLEM_RELOAD_REFUSED),
-                  "the reload is refused; the previous plan stays in effect");
+                event_report_diag(&keeper->events, fall);
+        event_report_text(&keeper->events, LOG_ERR, problem_id(PROBLEM_RELOAD_REFUSED),
+                          "the reload is refused; the previous plan stays in effect");
         return KEEPER_RELOAD_REFUSED;
 }
 
-/* What a reload by ASKED makes of the host as it is now, as far as the attempt does not show more. BEFORE: as it is
- * without. */
-static Look *try_in_mind(const Keeper *keeper, Arena *arena, const Asked *asked,
-                         const Status *before, Diags *falls) {
+/* The dry run of a reload with ASKED. BEFORE is the current status; adds the instances that would lose their pages to
+ * FALLS. */
+static Look *dry_run(const Keeper *keeper, Arena *arena, const Asked *asked, const Status *before,
+                     Diags *falls) {
         LookInput input = keeper_look_input(keeper);
 
         input.config = asked->config;
@@ -111,10 +113,10 @@ Look *keeper_look_ahead(const Keeper *keeper, Arena *arena, Diags *falls) {
         Asked asked = {.arena = arena, .config = config_load(keeper->root, arena, NULL)};
 
         asked.found = keep_found(arena, &keeper->asked.found, asked.config);
-        return try_in_mind(keeper, arena, &asked, keeper_judge(keeper, arena, false), falls);
+        return dry_run(keeper, arena, &asked, keeper_judge(keeper, arena, false), falls);
 }
 
-/* Notes what is so before. */
+/* Records the state before the reload. */
 static ReadFault note_before(Keeper *keeper) {
         Reload *reload = &keeper->reload;
 
@@ -123,8 +125,9 @@ static ReadFault note_before(Keeper *keeper) {
         return keeper_note_before(keeper);
 }
 
-/* What is kept may take memory that the new plan needs: then it is not. False: the host cannot be read. */
-static bool look_keeping(Keeper *keeper) {
+/* Looks with the old pages held, or without if they take memory that the new plan needs. Returns false if the host cannot
+ * be read. */
+static bool look_with_old_pages(Keeper *keeper) {
         CLEANUP(arena_freep) Arena *scratch = arena_new();
 
         if (!keeper_look_anew(keeper))
@@ -134,33 +137,32 @@ static bool look_keeping(Keeper *keeper) {
         LookInput input = keeper_look_input(keeper);
         const Look *next = look_make(scratch, &input);
 
-        keep_standing(keeper);
+        hold_ready(keeper);
         if (next->fault.error < 0) {
                 keeper_note_fault(keeper, &next->fault);
                 return false;
         }
         if (!keeper_look_anew(keeper))
                 return false;
-        /* Whether everybody has what he would have if nothing were kept. */
+        /* Whether every instance has as many pages as without the old ones. */
         const PlanInstance *kept = keeper->known.look->plan->instances,
                            *others = next->plan->instances;
 
         if (!ARRAY_FIND(other, others, next->plan->n_instances,
                         kept[other - others].pages_granted < other->pages_granted))
                 return true;
-        let_go(keeper->known.look->ledger);
+        drop_held(keeper->known.look->ledger);
         return keeper_look_anew(keeper);
 }
 
-/* What holds is as it was before: configuration, look, whose the pages are, and what was set besides; but the pools
- * as they were left and seen since. */
+/* Rolls back to the configuration, look, grants and settings from before the reload. Pools are taken as they are now. */
 static void restore(Keeper *keeper) {
         Reload *reload = &keeper->reload;
         Arena *tried = keeper->asked.arena;
         Ledger *ledger = ledger_copy(reload->look_arena, keeper->known.look->ledger);
         const Ledger *before = ledger_copy(reload->look_arena, reload->ledger);
 
-        let_go(ledger);
+        drop_held(ledger);
         ledger->instances = before->instances;
         ledger->guard = before->guard;
         reload->look->ledger = ledger;
@@ -174,8 +176,8 @@ static void restore(Keeper *keeper) {
         keeper_undo_host(keeper);
 }
 
-/* The new configuration takes the place of the old, with a look by it; false: the host cannot be read, and
- * nothing has happened. */
+/* Replaces the configuration and looks with the new one. Returns false, with nothing changed, if the host cannot be
+ * read. */
 static bool take_over(Keeper *keeper, const Asked *asked) {
         Reload *reload = &keeper->reload;
 
@@ -184,7 +186,7 @@ static bool take_over(Keeper *keeper, const Asked *asked) {
         reload->before = keeper->asked;
         keeper->asked = *asked;
         ledger_reload(keeper->known.look->ledger);
-        if (look_keeping(keeper))
+        if (look_with_old_pages(keeper))
                 return true;
         restore(keeper);
         return false;
@@ -206,14 +208,15 @@ KeeperReload keeper_reload_try(Keeper *keeper, bool is_forced) {
         asked.config = config_load(keeper->root, asked.arena, NULL);
         asked.found = keep_found(asked.arena, &keeper->asked.found, asked.config);
         VEC_FOREACH(problem, &asked.config->problems.list)
-                tell_diag(&keeper->teller, problem);
-        /* Mistakes stay on show until they are corrected. */
+                event_report_diag(&keeper->events, problem);
+        /* Errors stay in the status until they are corrected. */
         if (diags_count(&asked.config->problems, SEVERITY_ERROR) > 0) {
                 arena_free(reload->arena);
                 reload->arena = asked.arena;
                 keeper->reload.rejected = &asked.config->problems;
-                tell_text(&keeper->teller, LOG_ERR, NULL,
-                          "the configuration has mistakes; the previous plan stays in effect");
+                event_report_text(
+                        &keeper->events, LOG_ERR, NULL,
+                        "the configuration has mistakes; the previous plan stays in effect");
                 reload->problems = asked.config->problems;
                 return reload->state = KEEPER_RELOAD_REJECTED;
         }
@@ -224,7 +227,7 @@ KeeperReload keeper_reload_try(Keeper *keeper, bool is_forced) {
         CLEANUP(arena_freep) Arena *scratch = arena_new();
         Diags falls = diags_in(reload->arena);
         ReadFault fault = note_before(keeper);
-        const Look *ahead = try_in_mind(keeper, scratch, &asked, reload->status, &falls);
+        const Look *ahead = dry_run(keeper, scratch, &asked, reload->status, &falls);
 
         if (fault.error == 0)
                 fault = ahead->fault;
@@ -254,7 +257,7 @@ bool keeper_reload_continue(Keeper *keeper) {
         const Status *now = keeper_judge(keeper, scratch, false);
         Diags fallen = diags_in(reload->arena);
 
-        /* By what has become of it. */
+        /* The real outcome decides. */
         ARRAY_FOREACH(was, reload->status->instances, reload->status->n_instances) {
                 const StatusInstance *is = status_find(now, was->name);
 
@@ -272,7 +275,7 @@ bool keeper_reload_continue(Keeper *keeper) {
                 reload->before = (Asked){};
                 reload->state = KEEPER_RELOAD_APPLIED;
                 reload->stage = RELOAD_SETTLING;
-                let_go(keeper->known.look->ledger);
+                drop_held(keeper->known.look->ledger);
         }
         return true;
 }

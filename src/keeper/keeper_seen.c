@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What units have mapped that run (demand/seen.h), as the kernel counts it for their control groups, and what that gives
- * back at once.
+/* Sizes learned from what the kernel counts for running units (demand/seen.h), and pages that are given back by that.
  *
- * A unit keeps what it was let start with, for it may yet map it. Of an engine that maps everything when it starts that
- * is over then: what was granted beyond it serves nobody. A pool is lowered by the plan that follows, in which what is
- * reserved and not touched yet is promised to the unit as before. */
+ * A unit keeps the pages that it started with, because it may yet map them. An engine that maps everything at its start
+ * maps no more once its count no longer changes, so the rest is given back. The next plan lowers the pool; pages that the
+ * unit has reserved and not touched stay promised to it. */
 #include "keeper/keeper_seen.h"
 #include "base/text.h"
 #include "demand/learned.h"
@@ -17,7 +16,7 @@
 
 /* ---- what a count tells ---- */
 
-/* The pages of that size which nobody has reserved, as far as HOLD's unit may take them. */
+/* The unreserved free pages that HOLD's unit could take under its memory policy. */
 static uint64_t left_for(const Topology *topology, const LedgerHold *hold) {
         uint64_t size_bytes = hold->granted.page_size_bytes, pages = 0;
         int k = topology_page_size_index(topology, size_bytes);
@@ -29,7 +28,7 @@ static uint64_t left_for(const Topology *topology, const LedgerHold *hold) {
         return k >= 0 ? sub_floored(pages, topology->page_sizes[k].reserved_pages) : 0;
 }
 
-/* Whether a limit has refused pages of that size to UNIT, or that cannot be known. */
+/* Whether a hugetlb limit has refused pages to UNIT; true if that cannot be read. */
 static bool was_refused(const Keeper *keeper, Arena *arena, const char *unit, uint64_t size_bytes) {
         const char *group = unit_cgroup_find(keeper->root, arena, unit);
         const char *size = hugetlb_limit_size_name(arena, size_bytes);
@@ -42,8 +41,9 @@ static bool was_refused(const Keeper *keeper, Arena *arena, const char *unit, ui
                !text_equals(events, "max 0");
 }
 
-/* Whether the unit, which has mapped COUNT, has all that it wanted by now. Where it has exactly what it was granted and
- * nothing is left, it may have wanted more; but of what nothing is known but what it maps, that is believed. */
+/* Whether the unit, which has mapped COUNT, has mapped all that it wants. A unit that has mapped exactly what it was
+ * granted, with nothing left, may have wanted more; that is accepted only for engines whose size is known by no other
+ * means. */
 static bool has_all_it_wanted(const Keeper *keeper, Arena *arena, const InstanceConfig *instance,
                               const PageCount *count) {
         const LedgerHold *hold =
@@ -60,7 +60,7 @@ static bool has_all_it_wanted(const Keeper *keeper, Arena *arena, const Instance
                !was_refused(keeper, arena, instance->unit, count->page_size_bytes);
 }
 
-/* No pages where that cannot be what INSTANCE, as it is described on disk, was started for. */
+/* The figures of UNIT's count. Without pages if the count cannot belong to INSTANCE as its file describes it. */
 static Seen seen_by_count(const Keeper *keeper, Arena *arena, const InstanceConfig *instance,
                           const UnitUse *unit) {
         Seen seen = seen_of_unit(instance);
@@ -90,7 +90,7 @@ void keeper_set_found(Keeper *keeper, const char *instance, const PageCount *cou
                 learned_figure(instance, count);
 }
 
-/* As at its start, where it has a limit of ours. */
+/* Lowers the hugetlb limit that hugeplan has set. */
 static void lower_limit(const Keeper *keeper, Arena *arena, const char *unit,
                         const PageCount *count) {
         const char *group = unit_cgroup_find(keeper->root, arena, unit);
@@ -104,8 +104,8 @@ static void lower_limit(const Keeper *keeper, Arena *arena, const char *unit,
         keeper_limit_group(keeper, arena, group, count);
 }
 
-/* What INSTANCE's unit was let start with settles at what it has mapped, where it will map no more than was SEEN just now;
- * whether it had more. */
+/* Reduces the hold of INSTANCE's unit to what it has mapped, if it will map no more. Returns whether the hold was
+ * larger. */
 static bool settle(const Keeper *keeper, Arena *arena, const InstanceConfig *instance,
                    const Seen *seen, const UnitUse *unit) {
         const PageCount *count = seen->pages.items;
@@ -123,8 +123,8 @@ static bool settle(const Keeper *keeper, Arena *arena, const InstanceConfig *ins
         return true;
 }
 
-/* What the next start of INSTANCE takes is what is known NOW; whether that is another figure. Where the plan has another
- * than was known on disk, a gate knew better. */
+/* Sets the size for the next start to PAGES; returns whether that is a change. A smaller size is not taken if a gate has
+ * reported one that differs from the file's. */
 static bool take_figures(Keeper *keeper, const PageCounts *before, const InstanceConfig *now,
                          const PageCounts *pages) {
         const PlanInstance *planned = plan_find(keeper->known.look->plan, now->name);
@@ -139,15 +139,15 @@ static bool take_figures(Keeper *keeper, const PageCounts *before, const Instanc
                     (count->pages < wanted &&
                      page_counts_find(before, count->page_size_bytes) != wanted))
                         continue;
-                tell_learned(&keeper->teller, now->name, count, wanted);
+                event_report_size(&keeper->events, now->name, count, wanted);
                 keeper_set_found(keeper, planned->demand->config->name, count);
                 has_changed = true;
         }
         return has_changed;
 }
 
-/* Of a unit that has come to rest; whether the plan is another one by that. What is more than INSTANCE may have is nothing
- * that the next start, or boot, should have. */
+/* Takes the count of a unit that no longer changes; returns whether the plan changes by it. A count beyond what INSTANCE
+ * may have is reported and not stored. */
 static bool take_count(Keeper *keeper, Arena *arena, const InstanceConfig *instance,
                        const UnitUse *unit, LearnedNewsList *news) {
         const PlanInstance *planned = plan_find(keeper->known.look->plan, instance->name);
@@ -161,9 +161,10 @@ static bool take_count(Keeper *keeper, Arena *arena, const InstanceConfig *insta
 
         if (seen.pages.n == 0 || beyond.kind != REASON_NONE) {
                 if (seen.pages.n > 0)
-                        tell_text(&keeper->teller, LOG_WARNING, NULL,
-                                  arena_printf(arena, "%s: seen: %s; it is not kept: %s", now.name,
-                                               seen_describe(arena, &seen), beyond.text));
+                        event_report_text(&keeper->events, LOG_WARNING, NULL,
+                                          arena_printf(arena, "%s: seen: %s; it is not kept: %s",
+                                                       now.name, seen_describe(arena, &seen),
+                                                       beyond.text));
                 return false;
         }
         if (!learned_is_kept(instance, &now.learned))
@@ -177,7 +178,8 @@ static bool take_count(Keeper *keeper, Arena *arena, const InstanceConfig *insta
         return settle(keeper, arena, instance, &seen, unit) || has_changed;
 }
 
-/* The only one whose unit that is; two on one cannot be told apart. NULL: there is none, or it is another one on disk. */
+/* The instance of UNIT. NULL: there is none, there are several, which the count cannot tell apart, or the file on disk
+ * describes another unit. */
 static const InstanceConfig *find_counted(const Keeper *keeper, const Config *files,
                                           const char *unit) {
         const InstanceConfig *known = NULL;

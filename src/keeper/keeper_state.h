@@ -1,90 +1,92 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-/* The keeper's own values, for the files keeper*.c only: each part of them belongs to the file that is named, and the
- * others only read it. */
+/* The keeper's state, private to the files keeper*.c. Each part is written by the file named at it and read by the
+ * others. */
 
 #include "keeper/keeper_call.h"
 #include "keeper/look.h"
 #include "keeper/notes/counts.h"
+#include "keeper/notes/events.h"
 #include "keeper/notes/moves.h"
 #include "keeper/notes/starts.h"
-#include "keeper/notes/tell.h"
 
-/* A configuration, and what gates have found out for it since. */
+/* A configuration, and the sizes that gates have reported since. */
 typedef struct Asked {
-        Arena *arena; /* everything here lives in it, to the next reload */
+        Arena *arena; /* owns both, until the next reload */
         const Config *config;
         Figures found;
 } Asked;
 
 typedef enum KnownStage {
-        KNOWN_NOTHING, /* not everything could be read yet: there is nothing to stand by */
-        KNOWN_FIRST, /* no round has ended: a keeper that was killed may have left its work undone */
-        KNOWN_SETTLED, /* what is otherwise now than a round has left it, others have done */
+        KNOWN_NOTHING, /* the configuration or the host could not be read yet */
+        KNOWN_FIRST, /* no round has ended: differences may be unfinished work of a killed daemon */
+        KNOWN_SETTLED, /* a round has ended: later differences are external changes */
 } KnownStage;
 
-/* What the host was seen to be: keeper_look.c. */
+/* What is known of the host: keeper_look.c. */
 typedef struct Known {
         KnownStage stage;
         Arena *arena;
-        Look *look;  /* with the ledger, which changes between two looks */
-        bool is_new; /* it is the end of a round, which has not been judged */
-        bool is_unsaved; /* the ledger has what the disk has not: what was seen, or how gates were answered */
-        /* The last look, or the configuration at the start, could not be read: what was known before stands, nothing is
-         * written, and it is tried again. In fault_arena; error 0: none. */
+        Look *look;      /* with the ledger, which changes between two looks */
+        bool is_new;     /* made at the end of a round that was not judged yet */
+        bool is_unsaved; /* the ledger has changes that are not on disk */
+        /* Set if the last look, or the configuration at startup, could not be read: the previous look stays, nothing is
+ * written, and reading is tried again. Allocated in fault_arena; error 0: none. */
         ReadFault fault;
         Arena *fault_arena;
-        unsigned n_tries; /* to read everything for the first time */
+        unsigned n_tries; /* attempts to read everything for the first time */
 } Known;
 
-/* The round under way, or the last one: keeper.c. */
+/* The running round, or the last one: keeper.c. */
 typedef struct Round {
-        Apply *apply; /* NULL: none is under way */
+        Apply *apply; /* NULL: no round is running */
         Arena *arena;
-        PoolLimits limits; /* what trying has shown */
+        PoolLimits limits; /* sizes that pools could not exceed */
         Arena *attempts_arena;
-        Attempts attempts; /* of the last round that did anything */
+        Attempts attempts; /* of the last round that wrote anything */
         unsigned n_passes;
         bool is_another_wanted;
-        bool is_hurried;
+        bool stops_early;
         uint64_t attempts_until_usec;
 } Round;
 
-/* What others have changed: keeper_drift.c. */
+/* External changes: keeper_drift.c. */
 typedef struct DriftKnown {
         Arena *arena;
-        SourceNames told; /* those that are so still */
-        bool is_left;     /* it was told, and no round has begun since */
+        SourceNames reported; /* drift that has been reported and persists */
+        bool is_left;         /* drift was reported, and no round has begun since */
         uint64_t host_written_usec;
-        uint64_t restored_usec; /* when what others had taken was put back last */
+        uint64_t restored_usec; /* when pages were last reserved again after an external change */
 } DriftKnown;
 
-/* Where a reload stands. Until it is settled, it may yet be taken back. */
+/* The stage of a reload. A reload can be rolled back until it is settling. */
 typedef enum ReloadStage {
         RELOAD_NONE,
-        RELOAD_TRYING,   /* with everything kept that instances had before, as far as memory goes */
-        RELOAD_SETTLING, /* it is in effect; what was kept is given back */
-        RELOAD_TAKING_BACK, /* it is not; what was tried is given back */
+        RELOAD_TRYING,      /* the old pages are kept as well, as far as memory allows */
+        RELOAD_SETTLING,    /* in effect; the old pages are given back */
+        RELOAD_TAKING_BACK, /* rolled back; the new pages are given back */
 } ReloadStage;
 
 /* keeper_reload.c */
 typedef struct Reload {
-        Arena *arena; /* of all here; from one reload to the next */
+        Arena *arena; /* owns the members, until the next reload */
         ReloadStage stage;
         KeeperReload state;
         bool is_forced;
-        Asked before;      /* to go back to, */
-        Arena *look_arena; /* with the look by it, for the host may be unreadable then; NULL: none */
+        Asked before; /* the previous configuration, */
+        Arena *look_arena; /* with its look, in case the host cannot be read during a rollback; NULL: none */
         Look *look;
-        const Ledger *ledger; /* as it was then */
+        const Ledger *ledger; /* before the reload */
         const Status *status;
-        HostWrites undo; /* sets back what was set besides the pools; `before`: what it was set to */
+        HostWrites
+                undo; /* reverts what was written besides the pools; `before` is the written value */
         Diags problems;
-        const Diags *rejected; /* mistakes found on disk, or why it was refused; NULL: none */
+        const Diags *
+                rejected; /* errors of the files on disk, or why the reload was refused; NULL: none */
 } Reload;
 
-/* What the pools held when a call for a change began. */
+/* The pools before a requested change: keeper_look.c. */
 typedef struct Before {
         Arena *arena;
         const Topology *topology;
@@ -92,7 +94,7 @@ typedef struct Before {
 
 struct Keeper {
         const Root *root;
-        Teller teller;
+        EventSink events;
         Asked asked;
         Known known;
         Round round;
@@ -102,7 +104,7 @@ struct Keeper {
         Counts counts;
         Reload reload;
         Before before;
-        bool is_held_back; /* rescue mode: nothing was reserved */
+        bool is_held_back; /* rescue mode: nothing is reserved */
 };
 
 static inline bool keeper_has_started(const Keeper *keeper) {

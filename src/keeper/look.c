@@ -37,9 +37,9 @@ static Look *look_once(Arena *arena, const LookInput *input) {
         look->ledger = input->ledger ? ledger_copy(arena, input->ledger)
                                      : state_load(input->root, arena, look->topology->boot_id,
                                                   &look->state);
-        /* Of no file it is an empty one, from which no plan is made: its guard is undecided. */
+        /* Without a file this is an empty ledger, from which no plan is made because its boot guard is undecided. */
         look->stored = input->ledger || look->state ? NULL : ledger_copy(arena, look->ledger);
-        /* Who starts has ended before. */
+        /* The previous run of a starting unit has ended. */
         if (input->starting)
                 VEC_FOREACH(starting, input->starting)
                         if (!starting->is_refused)
@@ -150,7 +150,7 @@ void look_add_problems(const Look *look, Diags *problems) {
 }
 
 Diag look_fault_diag(Arena *arena, const ReadFault *fault) {
-        if (!fault->path) /* nothing that was read is at fault */
+        if (!fault->path) /* out of memory, no file is at fault */
                 return (Diag){
                         .severity = SEVERITY_ERROR,
                         .id = problem_id(PROBLEM_HOST_UNREADABLE),

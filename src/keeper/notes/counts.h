@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-/* What the kernel counts for the units that run. Nobody tells when a server has taken what it takes, so a count is
- * believed once it has stayed the same for seconds. */
+/* What the kernel counts for running units. A server does not say when it has mapped everything, so a count is used once
+ * it has not changed for some seconds. */
 
 #include "promise/unit_use.h"
 
-/* Of all page sizes together. */
+/* The count of one unit, of all page sizes together. */
 typedef struct Counted {
         const char *unit;
         uint64_t bytes;
-        uint64_t since_usec; /* when it was seen to be that first */
-        bool is_at_rest;     /* it has stayed that */
+        uint64_t since_usec; /* when the count was first seen */
+        bool is_at_rest;     /* it has not changed for some seconds */
 } Counted;
 
 typedef struct Counts {
@@ -19,11 +19,11 @@ typedef struct Counts {
         VEC(Counted) list;
 } Counts;
 
-/* UNIT has been let start: what was counted for it is over. */
+/* Forgets the count of UNIT, which is starting. */
 void counts_begin(Counts *counts, const char *unit);
 
-/* Adds how UNIT is counted now to NEXT, which takes the place of BEFORE; whether it has come to rest by that. */
+/* Adds the count of UNIT to NEXT, which is to replace BEFORE. Returns whether the count is at rest since this call. */
 bool counts_add(Counts *next, const Counts *before, const UnitUse *unit, uint64_t now_usec);
 
-/* Whether the count of a unit has yet to come to rest; IS_EARLY: or has yet to begin. */
+/* Whether the count of a unit is still changing; IS_EARLY: or has not begun. */
 bool counts_are_pending(const Counts *counts, bool is_early);

@@ -11,8 +11,8 @@ void moves_begin(Moves *moves) {
                 *move = (PoolMove){.node = move->node,
                                    .page_size_bytes = move->page_size_bytes,
                                    .lost_pages = move->lowered_pages,
-                                   .told_wanted_pages = move->told_wanted_pages,
-                                   .told_best_pages = move->told_best_pages};
+                                   .reported_wanted_pages = move->reported_wanted_pages,
+                                   .reported_best_pages = move->reported_best_pages};
 }
 
 static PoolMove *find_or_add(Moves *moves, unsigned node, uint64_t page_size_bytes) {
@@ -39,7 +39,7 @@ static bool is_lost(const Topology *topology, const PoolMove *move) {
         return move->is_lowered && (!pool || pool_persistent_pages(pool) < move->lowered_pages);
 }
 
-bool moves_is_anything_lost(const Moves *moves, const Topology *topology) {
+bool moves_have_lost_pages(const Moves *moves, const Topology *topology) {
         return VEC_ANY(move, &moves->list, is_lost(topology, move));
 }
 
@@ -115,23 +115,23 @@ static char *describe_move(Arena *arena, const PoolMove *move, HistoryEvent what
                             format_count(arena, move->from_pages));
 }
 
-/* The same shortage is tried again and again; it is told when its figures are others. */
-static bool was_told(PoolMove *move, HistoryEvent what) {
+/* A shortage is tried again and again, but reported again only if its figures have changed. */
+static bool was_reported(PoolMove *move, HistoryEvent what) {
         bool is_short = what == HISTORY_SHORT;
-        bool was = is_short && move->told_wanted_pages == move->wanted_pages &&
-                   move->told_best_pages == move->best_pages;
+        bool was = is_short && move->reported_wanted_pages == move->wanted_pages &&
+                   move->reported_best_pages == move->best_pages;
 
-        move->told_wanted_pages = is_short ? move->wanted_pages : 0;
-        move->told_best_pages = is_short ? move->best_pages : 0;
+        move->reported_wanted_pages = is_short ? move->wanted_pages : 0;
+        move->reported_best_pages = is_short ? move->best_pages : 0;
         return was;
 }
 
-void moves_tell(Moves *moves, const Teller *teller) {
+void moves_report(Moves *moves, const EventSink *events) {
         VEC_FOREACH(move, &moves->list) {
                 CLEANUP(arena_freep) Arena *arena = arena_new();
                 HistoryEvent what = move->has_begun ? judge_move(move) : HISTORY_NONE;
 
-                if (!move->has_begun || was_told(move, what) || what == HISTORY_NONE)
+                if (!move->has_begun || was_reported(move, what) || what == HISTORY_NONE)
                         continue;
                 const KeeperEvent event = {
                         .level = what == HISTORY_SHORT ? LOG_WARNING : LOG_INFO,
@@ -149,6 +149,6 @@ void moves_tell(Moves *moves, const Teller *teller) {
                                 },
                 };
 
-                tell_event(teller, &event);
+                event_report(events, &event);
         }
 }

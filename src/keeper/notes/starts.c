@@ -3,7 +3,7 @@
 
 #include "base/text.h"
 
-/* How long the processes of a start that was refused may take to end. */
+/* How long the processes of a refused start may take to end. */
 static const uint64_t refused_usec = 5 * USEC_PER_SEC;
 
 static void free_if_none(Starts *starts) {

@@ -60,7 +60,7 @@ static void test_hurry(void **state) {
 
         play->pools[0].most = 0;
         keeper_begin(play->keeper, KEEPER_FRESH, 0);
-        keeper_hurry(play->keeper);
+        keeper_stop_early(play->keeper);
         assert_text(run(play), "0:100"); /* once */
         assert_contains(round_of(play), "1:100");
         assert_verdict(play, "a", "ready");
@@ -99,7 +99,7 @@ static void test_standing_is_noted_in_a_hurry(void **state) {
         Play *play = begin(state, "Pages=100\nNodes=0", NULL);
 
         keeper_begin(play->keeper, KEEPER_FRESH, 0);
-        keeper_hurry(play->keeper);
+        keeper_stop_early(play->keeper);
         assert_text(run(play), "0:100");
         assert_true(instance_on_disk(play, "a")->has_stood);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "keeper/notes/tell.h"
+#include "keeper/notes/events.h"
 
 #include "base/size.h"
 #include "base/text.h"
@@ -7,25 +7,25 @@
 
 #include <syslog.h>
 
-void tell_event(const Teller *teller, const KeeperEvent *event) {
-        teller->listener(teller->userdata, event);
+void event_report(const EventSink *events, const KeeperEvent *event) {
+        events->listener(events->userdata, event);
 }
 
-void tell_text(const Teller *teller, int level, const char *id, const char *text) {
-        tell_event(teller, &(KeeperEvent){.level = level,
-                                          .what = id ? HISTORY_PROBLEM : HISTORY_NONE,
-                                          .id = id,
-                                          .text = text});
+void event_report_text(const EventSink *events, int level, const char *id, const char *text) {
+        event_report(events, &(KeeperEvent){.level = level,
+                                            .what = id ? HISTORY_PROBLEM : HISTORY_NONE,
+                                            .id = id,
+                                            .text = text});
 }
 
-void tell_diag(const Teller *teller, const Diag *diag) {
+void event_report_diag(const EventSink *events, const Diag *diag) {
         CLEANUP(arena_freep) Arena *arena = arena_new();
 
-        tell_text(teller, log_level_of(diag->severity), diag->id, diag_format(arena, diag));
+        event_report_text(events, log_level_of(diag->severity), diag->id, diag_format(arena, diag));
 }
 
-void tell_set(const Teller *teller, const char *text) {
-        tell_event(teller, &(KeeperEvent){.level = LOG_INFO, .what = HISTORY_SET, .text = text});
+void event_report_setting(const EventSink *events, const char *text) {
+        event_report(events, &(KeeperEvent){.level = LOG_INFO, .what = HISTORY_SET, .text = text});
 }
 
 static HistoryFigures figures_of(const PlanInstance *planned) {
@@ -38,7 +38,8 @@ static HistoryFigures figures_of(const PlanInstance *planned) {
         };
 }
 
-void tell_start(const Teller *teller, const PlanInstance *planned, const Reason *refusal) {
+void event_report_start(const EventSink *events, const PlanInstance *planned,
+                        const Reason *refusal) {
         CLEANUP(arena_freep) Arena *arena = arena_new();
         const InstanceConfig *config = planned->demand->config;
         const char *pages = arena_printf(arena, "%s pages of %s",
@@ -56,11 +57,11 @@ void tell_start(const Teller *teller, const PlanInstance *planned, const Reason 
                 .figures = figures_of(planned),
         };
 
-        tell_event(teller, &event);
+        event_report(events, &event);
 }
 
-void tell_learned(const Teller *teller, const char *instance, const PageCount *count,
-                  uint64_t pages_before) {
+void event_report_size(const EventSink *events, const char *instance, const PageCount *count,
+                       uint64_t pages_before) {
         CLEANUP(arena_freep) Arena *arena = arena_new();
         KeeperEvent event = {
                 .level = LOG_INFO,
@@ -75,5 +76,5 @@ void tell_learned(const Teller *teller, const char *instance, const PageCount *c
                             .pages_wanted = HISTORY_NUMBER(count->pages)},
         };
 
-        tell_event(teller, &event);
+        event_report(events, &event);
 }
