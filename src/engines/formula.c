@@ -228,24 +228,15 @@ SettingNames engine_settings(const Engine *engine, Arena *arena) {
         return names;
 }
 
-bool parameters_have(const ParameterTable *table, const char *name) {
-        return ARRAY_ANY(row, table->rows, table->n, setting_is_named(row->name, name));
-}
-
-bool parameters_know(const ParameterTable *table, const char *name) {
+/* "orders.sga_max_size" is its row's too. */
+static bool is_of_row(const ParameterTable *table, const Parameter *row, const char *name) {
         const char *point = table->has_prefixes ? strchr(name, '.') : NULL;
 
-        return parameters_have(table, point ? point + 1 : name);
+        return setting_is_named(row->name, point ? point + 1 : name);
 }
 
-/* "orders.sga_max_size" is its row's too. */
-static bool is_counted(const ParameterTable *table, const char *name) {
-        const char *point = strchr(name, '.');
-
-        return ARRAY_ANY(row, table->rows, table->n,
-                         !row->takes_nothing &&
-                                 (setting_is_named(row->name, name) ||
-                                  (point && setting_is_named(row->name, point + 1))));
+bool parameters_have(const ParameterTable *table, const char *name) {
+        return ARRAY_ANY(row, table->rows, table->n, is_of_row(table, row, name));
 }
 
 /* A sum, for it does not matter in which order settings stand. */
@@ -256,7 +247,8 @@ const char *engine_fingerprint(const Engine *engine, Arena *arena, const Setting
         if (!table)
                 return NULL;
         VEC_FOREACH(setting, settings)
-                if (is_counted(table, setting->name) &&
+                if (ARRAY_ANY(row, table->rows, table->n,
+                              !row->takes_nothing && is_of_row(table, row, setting->name)) &&
                     settings_find(settings, setting->name) == setting)
                         sum += text_fold(text_fold(TEXT_FOLD_START, folded(arena, setting->name)),
                                          setting->value);
@@ -316,7 +308,7 @@ const char *parameters_read(Arena *arena, const Engine *engine, const ParameterT
         for (size_t i = 0; i < settings->n; i++) {
                 const Setting *setting = &settings->items[i];
 
-                if (!setting->origin && !parameters_know(table, setting->name))
+                if (!setting->origin && !parameters_have(table, setting->name))
                         return refuse_unknown(arena, engine, table, setting);
         }
         for (size_t i = 0; i < table->n; i++) {

@@ -61,7 +61,6 @@ Version parameters_version(const ParameterValue *values);
 
 /* Whether TABLE has a row of this name; or, where the table has_prefixes, of what stands behind its point. */
 bool parameters_have(const ParameterTable *table, const char *name);
-bool parameters_know(const ParameterTable *table, const char *name);
 
 /* "NAME (ORIGIN): TEXT". */
 const char *setting_refuse(Arena *arena, const Setting *setting, const char *format, ...)

@@ -185,7 +185,7 @@ static const char *read_mapping(Scan *scan, const SourceText *text, const Engine
         if (!wrong && *scan->at)
                 wrong = refuse(scan, NULL, "there is more behind the mapping; remove it");
         VEC_FOREACH(setting, &scan->settings)
-                if (parameters_know(engine_formula(engine)->parameters, setting->name))
+                if (parameters_have(engine_formula(engine)->parameters, setting->name))
                         *vec_push(scan->arena, &ret->settings) = *setting;
         if (!wrong && ret->settings.n == 0)
                 wrong = arena_printf(scan->arena,
