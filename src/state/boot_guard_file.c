@@ -53,5 +53,5 @@ int boot_count_save(const Root *root, Arena *arena, BootGuard *guard) {
 }
 
 int boot_proven_save(const Root *root, const BootGuard *guard) {
-        return json_file_store(root, PATH_BOOT_PROVEN, boot_proven_to_json(guard), 0644);
+        return json_file_write(root, PATH_BOOT_PROVEN, boot_proven_to_json(guard), true);
 }

@@ -20,20 +20,13 @@ int json_file_read(const Root *root, Arena *arena, const char *path, json_t **re
         return 0;
 }
 
-static int write_with(const Root *root, const char *path, json_t *json, unsigned mode,
-                      int (*write)(const Root *, const char *, const char *, unsigned)) {
+int json_file_write(const Root *root, const char *path, json_t *json, bool is_lasting) {
         char *text = json_dumps(json, JSON_COMPACT | JSON_PRESERVE_ORDER);
-        int r = text ? write(root, path, text, mode) : -ENOMEM;
+        int r = !text        ? -ENOMEM
+                : is_lasting ? root_store_file(root, path, text, 0644)
+                             : root_write_file(root, path, text, 0644);
 
         memory_free(text);
         json_decref(json);
         return r;
-}
-
-int json_file_write(const Root *root, const char *path, json_t *json, unsigned mode) {
-        return write_with(root, path, json, mode, root_write_file);
-}
-
-int json_file_store(const Root *root, const char *path, json_t *json, unsigned mode) {
-        return write_with(root, path, json, mode, root_store_file);
 }

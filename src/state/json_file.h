@@ -10,8 +10,5 @@
 /* Reads PATH; a new reference. Negative errno of reading, -EBADMSG when it is no JSON. */
 int json_file_read(const Root *root, Arena *arena, const char *path, json_t **ret);
 
-/* Writes JSON (stolen) to PATH, atomically. Negative errno. */
-int json_file_write(const Root *root, const char *path, json_t *json, unsigned mode);
-
-/* Likewise for what outlives the boot: it is on disk then. */
-int json_file_store(const Root *root, const char *path, json_t *json, unsigned mode);
+/* Writes JSON (stolen) to PATH, atomically; what is to outlive the boot is on disk then. Negative errno. */
+int json_file_write(const Root *root, const char *path, json_t *json, bool is_lasting);

@@ -30,10 +30,3 @@ int learned_file_store(const Root *root, const LearnedFile *file) {
                 root_remove(root, file->old_path);
         return r;
 }
-
-int learned_save(const Root *root, Arena *arena, const InstanceConfig *instance,
-                 const Learned *learned) {
-        const LearnedFile file = learned_file(arena, instance, learned);
-
-        return learned_file_store(root, &file);
-}

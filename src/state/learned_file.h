@@ -13,12 +13,8 @@ typedef struct LearnedFile {
 /* As it is to be, in ARENA. */
 LearnedFile learned_file(Arena *arena, const InstanceConfig *instance, const Learned *learned);
 
-/* Writes it as learned_save() does; the text is made already, for another thread. */
+/* Writes it, on disk and whole, and removes the second file that earlier trees had. Negative errno. In any thread. */
 int learned_file_store(const Root *root, const LearnedFile *file);
-
-/* Writes it, on disk and whole, and removes the second file that earlier trees had. Negative errno. */
-int learned_save(const Root *root, Arena *arena, const InstanceConfig *instance,
-                 const Learned *learned);
 
 /* Now, as people write it. */
 char *learned_time(Arena *arena);

@@ -22,5 +22,5 @@ Ledger *state_load(const Root *root, Arena *arena, const char *boot_id, const ch
 }
 
 int state_save(const Root *root, const Ledger *ledger) {
-        return json_file_write(root, PATH_STATE, ledger_to_json(ledger), 0644);
+        return json_file_write(root, PATH_STATE, ledger_to_json(ledger), false);
 }

@@ -262,7 +262,8 @@ static const char *keep_alone(Command *command, const Lesson *lesson, const Lear
                 return arena_printf(command->arena, "%s; %s", beyond.text, beyond.remedy);
         if (lesson_use(lesson) == LESSON_SAME)
                 return NULL;
-        int r = learned_save(command->root, command->arena, lesson->instance, learned);
+        const LearnedFile file = learned_file(command->arena, lesson->instance, learned);
+        int r = learned_file_store(command->root, &file);
 
         return r < 0 ? strerror(-r) : NULL;
 }

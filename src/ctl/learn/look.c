@@ -144,19 +144,19 @@ Seen look_at_unit(Command *command, const InstanceConfig *instance, const Topolo
 
 static bool keep(Command *command, const InstanceConfig *instance, const Seen *seen) {
         Arena *arena = command->arena;
-        const char *path = learned_path(arena, instance);
         Learned learned = instance->learned;
 
         learned.seen = *seen;
-        int r = learned_save(command->root, arena, instance, &learned);
+        const LearnedFile file = learned_file(arena, instance, &learned);
+        int r = learned_file_store(command->root, &file);
 
         if (r < 0)
                 log_line(
                         LOG_WARNING,
                         "%s: what was seen cannot be written to %s: %s; the next start will not know it",
-                        instance->name, root_path(arena, command->root, path), strerror(-r));
+                        instance->name, root_path(arena, command->root, file.path), strerror(-r));
         log_line(LOG_NOTICE, "%s: seen: %s (%s)", instance->name, seen_describe(arena, seen),
-                 r < 0 ? "not kept" : root_path(arena, command->root, path));
+                 r < 0 ? "not kept" : root_path(arena, command->root, file.path));
         return r == 0;
 }
 

@@ -44,8 +44,9 @@ static const char *counted(Play *play, unsigned seconds) {
         assert_int_equal(news.n, 1);
         assert_text(one->instance->name, "a");
         assert_text(seen->unit, "a.service");
-        assert_int_equal(
-                learned_save(play->tree->root, play->tree->arena, one->instance, &one->learned), 0);
+        const LearnedFile file = learned_file(play->tree->arena, one->instance, &one->learned);
+
+        assert_int_equal(learned_file_store(play->tree->root, &file), 0);
         return arena_printf(play->tree->arena, "%" PRIu64 "%s of %" PRIu64 " %s",
                             page_counts_find(&seen->pages, 2 * MIB), seen->is_exact ? " exact" : "",
                             page_counts_find(&seen->base, 2 * MIB),
