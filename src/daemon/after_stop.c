@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The guard (apply/guard.h) holds the sum of the pools against vm.nr_hugepages= of an administrator,
- * and so stands in its way once hugeplan is gone. But a restart, an upgrade or a crash must leave no
+/* The guard (apply/guard.h) overrides the administrator's vm.nr_hugepages= with the sum of the pools, and so stands in its way once hugeplan is gone. But a restart, an upgrade or a crash must leave no
  * gap in which systemd-sysctl could move the databases' pages from node to node; and over a
- * soft-reboot, which keeps /run, systemd-sysctl runs before us. So it goes when the unit was stopped
- * to stay so, and stays whenever that is not certain. */
+ * soft-reboot, which keeps /run, systemd-sysctl runs before us. Therefore the guard is removed only when the unit was stopped for good, and kept whenever that is not certain. */
 #include "daemon/after_stop.h"
 
 #include "apply/guard.h"
@@ -32,7 +30,7 @@ int after_stop(const Root *root, const char *unit, const char *result) {
                          unit, strerror(-r));
                 return EXIT_DONE;
         }
-        /* Who ends by itself without a failure is not started again; what fails is. */
+        /* systemd restarts a service that failed, but not one that ended by itself without a failure. */
         if (stop != UNIT_STOP_FOR_GOOD &&
             !(stop == UNIT_STOP_ITSELF && text_equals(result, "success")))
                 return EXIT_DONE;

@@ -12,7 +12,7 @@
 #include <errno.h>
 #include <string.h>
 
-/* A disk that hangs must not hold the boot up for ever. */
+/* A disk that hangs must not block the boot forever. */
 static const uint64_t count_limit_usec = 15 * USEC_PER_SEC;
 static const uint64_t query_limit_usec = 10 * USEC_PER_SEC;
 
@@ -22,10 +22,10 @@ typedef int (*BootStep)(const Root *root, Arena *arena, BootGuard *guard, BootTa
 struct BootTask {
         BootStep step;
         const char *boot_id;
-        const Ledger *ledger; /* what this boot has reserved */
+        const Ledger *ledger; /* the pages that this boot has reserved */
         bool was_counted;     /* by a daemon before this one */
         bool is_good, is_proof;
-        int proven_error; /* of storing what is proven */
+        int proven_error; /* of storing the proven pages */
 };
 
 static int run_task(const Root *root, Arena *arena, void *argument) {
@@ -36,7 +36,7 @@ static int run_task(const Root *root, Arena *arena, void *argument) {
         return r < 0 ? r : task->step(root, arena, guard, task);
 }
 
-/* STEP is told of this boot as it is now, and DONE of what STEP has made of it: both get the BootTask. */
+/* Runs STEP on the disk thread and DONE in the loop; both get the same BootTask. */
 static void do_task(Boot *boot, BootStep step, DiskDone done) {
         Arena *arena = arena_new();
         BootTask *task = ARENA_NEW(arena, BootTask);
@@ -57,7 +57,7 @@ static int store_good(const Root *root, Arena *arena, BootGuard *guard, BootTask
         return boot_count_save(root, arena, guard);
 }
 
-/* Where there is no room to store what is proven, the boot was good all the same. */
+/* The boot was good even if the proven pages cannot be stored. */
 static void on_good_stored(void *userdata UNUSED, int error, const void *argument) {
         const BootTask *task = argument;
 
@@ -76,7 +76,7 @@ static void on_good_stored(void *userdata UNUSED, int error, const void *argumen
                         "nothing yet");
 }
 
-/* A boot that was over before anything was planned has not failed; what it proves is stored once there is a plan. */
+/* multi-user.target may be reached before the first plan: the boot is good, and its pages are stored after the plan. */
 static void store_reached(Boot *boot) {
         if (boot->is_planned)
                 boot->state = BOOT_GOOD;
@@ -142,7 +142,7 @@ static int store_count(const Root *root, Arena *arena, BootGuard *guard, BootTas
         return task->was_counted ? 0 : boot_count_save(root, arena, guard);
 }
 
-/* For `check`, until this boot is over. */
+/* Read by `check` during this boot. */
 static void note_uncounted(const Boot *boot, const char *why) {
         CLEANUP(arena_freep) Arena *arena = arena_new();
 

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-/* The boot guard's part in the daemon (plan/boot_guard.h): a boot is counted on disk before the first page of it is
- * reserved, and the count is taken back once systemd says that multi-user.target was reached. */
+/* The boot guard (plan/boot_guard.h) in the daemon: each boot is counted on disk before its first page is reserved, and
+ * the count is reset when systemd has reached multi-user.target. */
 
 #include "daemon/disk.h"
 #include "keeper/keeper.h"
 #include "systemd/unit_manager.h"
 
 typedef enum BootState {
-        BOOT_UNBEGUN,  /* nothing was reserved in this run of the daemon */
-        BOOT_COUNTING, /* the reservation waits for the disk */
-        BOOT_COUNTED,  /* or it was tried; multi-user.target is waited for */
-        BOOT_GOOD,     /* which is stored, or about to be */
+        BOOT_UNBEGUN,  /* nothing was reserved yet */
+        BOOT_COUNTING, /* the first round waits for the disk */
+        BOOT_COUNTED,  /* counted, or that has failed; waiting for multi-user.target */
+        BOOT_GOOD,     /* multi-user.target was reached */
 } BootState;
 
 typedef struct Boot {
@@ -23,25 +23,24 @@ typedef struct Boot {
         void (*on_counted)(void *userdata); /* the reservation may begin */
         void *userdata;
         BootState state;
-        bool is_planned; /* a first round is over, so that the ledger has what this boot reserves */
+        bool is_planned; /* the first round has ended: the ledger has the pages of this boot */
         LoopTimer limit;
-        UnitQuery *
-                query; /* systemd is asked whether multi-user.target was reached; NULL: it is not */
+        UnitQuery *query; /* the query for multi-user.target; NULL: none is pending */
         Arena *query_arena;
 } Boot;
 
-/* Before the first round writes anything: counts this boot, unless that was done, or it is a rescue boot. Whether the
- * round has to wait. */
+/* Counts this boot before the first round, unless it was counted or is a rescue boot. Returns whether the round has to
+ * wait for the disk. */
 bool boot_holds_round(Boot *boot);
 
-/* A first round is over. */
+/* The first round has ended. */
 void boot_note_planned(Boot *boot);
 
-/* PID calls: where it is in hugeplan-check.service, which is ordered after multi-user.target, systemd is asked whether
- * that was reached. */
+/* Process PID has called. If it belongs to hugeplan-check.service, which is ordered after multi-user.target, systemd is
+ * asked whether the target was reached. */
 void boot_note_caller(Boot *boot, pid_t pid);
 
-/* A reload has come into effect: everything is planned from the next boot on, too. */
+/* A reload has taken effect: the next boot plans everything again, too. */
 void boot_open_guard(Boot *boot);
 
 void boot_free(Boot *boot);

@@ -22,9 +22,9 @@ struct Disk {
         Loop *loop;
         Worker *worker;
         LoopIo io;
-        LoopTimer at_once; /* the first job was performed without a thread */
+        LoopTimer at_once; /* the first job ran without a thread */
         int error;         /* of that job */
-        Job *first, **end; /* the first one is under way */
+        Job *first, **end; /* the first one is running */
 };
 
 static int perform(void *argument) {
@@ -65,7 +65,7 @@ static Job *take_job(Disk *disk) {
         return job;
 }
 
-/* DONE may have more to do. */
+/* DONE may add jobs. */
 static void end_job(Disk *disk, int error) {
         Job *job = take_job(disk);
 

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* hugepland: reserves each instance's huge pages and says what became of it. hugepland(8); how it goes is drawn in
- * docs/architecture.md.
+/* hugepland: reserves each instance's huge pages and reports the result. See hugepland(8) and docs/architecture.md.
  *
- * Everything before `apply` only reads; the plan is a value; what failed becomes a status that is
- * still served, for a unit that waits deserves "no, because line 7 of 20-pg.conf". */
+ * Everything before `apply` only reads, and the plan is a value. A failure becomes part of the status, which is still
+ * served: a waiting unit is told "no, because of line 7 of 20-pg.conf". */
 #include "base/memory.h"
 #include "base/text.h"
 #include "daemon/after_stop.h"
@@ -44,10 +43,10 @@ static void print_help(void) {
 
 typedef struct Options {
         const char *root;
-        const char *stopped_unit; /* --after-stop=, for our units alone; NULL: be the daemon */
+        const char *stopped_unit; /* --after-stop=, used by our units; NULL: run the daemon */
 } Options;
 
-/* 0 to go on with *RET, else the exit code plus 1. */
+/* Returns 0 to continue with *RET, otherwise the exit code plus 1. */
 static int parse_options(int argc, char **argv, Options *ret) {
         static const struct option options[] = {
                 {"root", required_argument, NULL, 'r'},
@@ -92,7 +91,7 @@ typedef struct Daemon {
         int signal_fd;
         LoopIo signals;
         LoopTimer watchdog;
-        uint64_t watchdog_usec; /* 0: nobody wants to hear of us */
+        uint64_t watchdog_usec; /* 0: no watchdog is set */
 } Daemon;
 
 static void on_signal(void *userdata, uint32_t events UNUSED) {
@@ -107,8 +106,7 @@ static void on_signal(void *userdata, uint32_t events UNUSED) {
                 loop_end(daemon->loop, 0);
 }
 
-/* Signals are blocked throughout and come through the loop: one that was caught would cut a write
- * to nr_hugepages short. SIGHUP must be taken care of before READY=1. */
+/* Signals are blocked and read from the loop, because a caught signal would cut a write to nr_hugepages short. SIGHUP must be taken care of before READY=1. */
 static int watch_signals(Daemon *daemon) {
         sigset_t signals;
 
@@ -126,7 +124,7 @@ static int watch_signals(Daemon *daemon) {
                           daemon);
 }
 
-/* From the loop: one that hangs tells nothing. Twice in the time that systemd gives. */
+/* Called from the loop, so that a loop that hangs sends nothing. Sent twice in each interval of systemd's watchdog. */
 static void on_watchdog(void *userdata) {
         Daemon *daemon = userdata;
 
@@ -146,7 +144,7 @@ static int set_up(Daemon *daemon, const Root *root) {
                 log_line(LOG_ERR, "cannot set up: %s", strerror(-r));
                 return r;
         }
-        /* The socket that systemd listens on for us, if there is one. */
+        /* The socket passed by systemd, if there is one. */
         r = server_start(&daemon->server, root, daemon->loop, &manager_interface, daemon->manager,
                          service_listen_fd());
         if (r == -EADDRINUSE)

@@ -16,7 +16,7 @@ static bool send_entry(Arena *arena, const HistoryEntry *entry) {
         return service_journal_send(fields.items, fields.n) >= 0;
 }
 
-/* The journal is for services; who runs the daemon by hand reads its standard error. */
+/* Outside a service, entries go to standard error. */
 void journal_entry(const HistoryEntry *entry) {
         CLEANUP(arena_freep) Arena *arena = arena_new();
 
@@ -66,7 +66,7 @@ void told_log(Told *told, const Status *status) {
                 const char *text = diag_format(now.arena, problem);
                 ReasonKind reason;
 
-                /* Reasons stand with the verdicts; mistakes of the configuration are told when it is read. */
+                /* Reasons are logged with the verdicts, and errors of the configuration when it is read. */
                 if (reason_from_id(problem->id, &reason) == 0 ||
                     text_starts_with(problem->id, "config-"))
                         continue;

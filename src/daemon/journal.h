@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-/* Events for the journal, with fields that programs can search; plain lines elsewhere. */
+/* Writes events to the journal, with fields that programs can search, or as plain lines to standard error. */
 
 #include "status/history.h"
 #include "status/status.h"
@@ -15,12 +15,12 @@ typedef struct Said {
         ReasonKind reason;
 } Said;
 
-/* What the journal has been told of instances and problems: each thing once, and again only after it had gone. */
+/* Instances and problems that have been logged: each is logged once, and again only after it had disappeared. */
 typedef struct Told {
-        Arena *arena; /* NULL: nothing has been said yet */
+        Arena *arena; /* NULL: nothing was logged yet */
         VEC(Said) instances;
         SourceNames problems; /* as they were written */
 } Told;
 
-/* Tells what is new in STATUS: verdicts with their figures, problems with the file and line they are about. */
+/* Logs what is new in STATUS: verdicts with their figures, problems with file and line. */
 void told_log(Told *told, const Status *status);

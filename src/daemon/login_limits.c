@@ -11,7 +11,7 @@
 
 enum { LIMITS_BYTES_MAX = 1 << 20 };
 
-/* Only where logins have PAM's limits at all. */
+/* Only on hosts where PAM sets limits for logins. */
 static int store(const Root *root, Arena *arena UNUSED, void *text) {
         if (!text)
                 return root_remove(root, PATH_PAM_LIMITS);
@@ -39,7 +39,7 @@ void login_limits_follow(LoginLimits *limits, const Keeper *keeper) {
         const Look *look = keeper_look(keeper);
         char *present = NULL;
 
-        /* Whose limits they are to be is not known. */
+        /* The owners are not known. */
         if (limits->is_under_way || look->fault.error < 0 || look->config->fault.error < 0 ||
             look->config->is_incomplete ||
             ARRAY_ANY(instance, look->config->instances, look->config->n_instances,

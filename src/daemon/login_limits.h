@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-/* Limits of logins for the owners of databases (PATH_PAM_LIMITS), which no unit's drop-in reaches. */
+/* memlock limits for logins of database owners (PATH_PAM_LIMITS), to which drop-ins of units do not apply. */
 
 #include "daemon/disk.h"
 #include "keeper/keeper.h"
@@ -10,9 +10,9 @@ typedef struct LoginLimits {
         const Root *root;
         Disk *disk;
         bool is_under_way;
-        int error; /* of the last write; it is logged once */
+        int error; /* of the last write; logged once */
 } LoginLimits;
 
-/* Has the file written, or removed where no instance needs it, unless something could not be read that decides this.
- * After a round: it is tried again after each, until the file is as the plan has it. */
+/* Writes the file, or removes it if no instance needs it; leaves it alone if the configuration or the host could not be
+ * read. Called after each round, so that a failed write is tried again. */
 void login_limits_follow(LoginLimits *limits, const Keeper *keeper);

@@ -20,7 +20,7 @@
 static const uint64_t retry_delay_min_usec = 5 * USEC_PER_SEC;
 static const uint64_t retry_delay_max_usec = 60 * USEC_PER_SEC;
 static const uint64_t alive_usec = 3 * USEC_PER_SEC;
-/* From the last sign of life on; it counts for the watchdog, too. */
+/* Granted with each sign of life; it counts for the watchdog, too. */
 static const uint64_t alive_extension_usec = 10 * USEC_PER_SEC;
 
 static void begin_reload(Manager *manager);
@@ -46,13 +46,11 @@ static void tell_ready(Manager *manager, const Status *status) {
         boot_note_planned(&manager->boot_guard);
 }
 
-/* While a start or a reload takes its time, the service manager hears that the loop still runs.
+/* During a start or a reload, systemd is told that the loop still runs.
  *
- * The boot waits for hugeplan.service, so TimeoutStartSec= is short: a daemon that hangs is replaced
- * soon, and until then it must not hold the boot up for long. One that works may need minutes, even
- * for a single write(2). That runs in a thread; so what tells that all is well is neither the clock nor
- * the pages, but that this timer is served. How long the boot really waits, BootTimeout= says.
- * sd_notify(3), EXTEND_TIMEOUT_USEC=. */
+ * The boot waits for hugeplan.service, so TimeoutStartSec= is short: a daemon that hangs is replaced soon. A daemon that
+ * works may need minutes, even for a single write(2), but that runs in a thread, and this timer is still served. How long
+ * the boot waits is limited by BootTimeout=. sd_notify(3), EXTEND_TIMEOUT_USEC=. */
 static void on_alive(void *userdata) {
         Manager *manager = userdata;
 
@@ -65,7 +63,7 @@ static void on_alive(void *userdata) {
 
 /* ---- what is so ---- */
 
-/* What has just been read at the start is not asked for again. */
+/* At startup the configuration was read just now. */
 const Config *manager_files(Manager *manager) {
         const Config *in_force = keeper_config(manager->keeper);
         Files *files = &manager->files;
@@ -85,7 +83,7 @@ bool manager_is_retrying(const Manager *manager) {
         return loop_is_set(&manager->retry) || watch_is_settling(&manager->watch);
 }
 
-/* IS_UNREAD: systemd has yet to read the units of FILES. */
+/* IS_UNREAD: systemd has not read the units of FILES yet. */
 static Status *judge(Manager *manager, Arena *arena, bool is_end, const Config *files,
                      bool *ret_is_unread) {
         const Config *config = keeper_config(manager->keeper);
@@ -96,7 +94,7 @@ static Status *judge(Manager *manager, Arena *arena, bool is_end, const Config *
 
         if (status->wants_round)
                 watch_look_soon(&manager->watch);
-        /* Systemd's generator goes by the files as they are now. */
+        /* The generator uses the files as they are now. */
         const DropinInput input = dropin_input(manager->root, arena, files, HUGEPLANCTL);
         Dropins dropins = dropins_make(arena, &input);
         MountUnits mounts =
@@ -128,19 +126,19 @@ Status *manager_describe(Manager *manager, Arena *arena) {
         return status;
 }
 
-/* Something was found out between two rounds: logs what is new, and tells subscribers. */
+/* Logs what has changed between two rounds, and informs subscribers. */
 static void tell_news(void *userdata) {
         CLEANUP(arena_freep) Arena *arena = arena_new();
         Manager *manager = userdata;
 
-        /* A round tells it when it has ended. */
+        /* The end of the round will do that. */
         if (keeper_is_working(manager->keeper) || keeper_is_held_back(manager->keeper))
                 return;
         told_log(&manager->told, manager_judge(manager, arena));
         manager->listener(manager, MANAGER_LOOKED);
 }
 
-/* What has come to rest is kept for the next boot; in this one it counts in any case. */
+/* Stores sizes that no longer change, for the next boot; in this boot the keeper uses them already. */
 static void count(Manager *manager) {
         CLEANUP(arena_freep) Arena *arena = arena_new();
         const LearnedNewsList all =
@@ -190,15 +188,15 @@ static void end_round(Manager *manager) {
                 begin_reload(manager);
                 return;
         }
-        /* Something is short: try again later, less and less often, until ReserveTimeout= is over. */
+        /* If pages are missing, tries again at growing intervals until ReserveTimeout= has passed. */
         if (keeper_wants_retry(manager->keeper, add_saturated(clock_now_usec(), delay))) {
                 loop_set(manager->loop, &manager->retry, clock_now_usec() + delay, on_retry,
                          manager);
                 manager->retry_delay_usec = MIN(delay * 2, retry_delay_max_usec);
         }
         watch_refresh(&manager->watch);
-        manager->listener(manager, MANAGER_WRITTEN); /* no database waits for what systemd says */
-        if (keeper_is_working(manager->keeper))      /* a gate has begun another one */
+        manager->listener(manager, MANAGER_WRITTEN); /* no database waits for systemd's answer */
+        if (keeper_is_working(manager->keeper))      /* a gate has begun another round */
                 return;
         if (manager->units.is_expired)
                 units_refresh(&manager->units);
@@ -212,7 +210,7 @@ static void end_round(Manager *manager) {
                 boot_open_guard(&manager->boot_guard);
         manager->is_reload_begun = false;
         manager->listener(manager, MANAGER_SETTLED);
-        /* A round leaves holes in the heap; what follows is a long quiet time. */
+        /* A round leaves holes in the heap, and usually nothing follows for a long time. */
         malloc_trim(0);
 }
 
@@ -236,7 +234,7 @@ void manager_work(Manager *manager) {
                                format_count(arena, all));
                 if (worker_start(manager->worker, perform, manager) == 0)
                         return;
-                /* Without a thread the write is done here: clients wait, the database does not. */
+                /* Without a thread the write runs here: clients have to wait, but the pages are reserved. */
                 uint64_t start = clock_now_usec();
                 int r = perform(manager);
 
@@ -333,7 +331,7 @@ void manager_reload(Manager *manager, bool is_forced) {
                 begin_reload(manager);
 }
 
-/* It concerns the whole host. */
+/* Transparent huge pages are set for the whole host, so the configuration is reloaded. */
 static void on_preference(void *userdata) {
         manager_reload(userdata, false);
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Keeps the socket's file where clients look for it.
+/* Keeps the socket's file in place.
  *
- * Who clears /run by hand, or by a careless line of tmpfiles.d, removes the file but not the socket:
- * systemd goes on listening where nobody can knock, and sees no reason to do anything about it, not
- * even when the service is started again. So the daemon looks, at its start and when a file of that
- * directory goes, and makes a socket of its own there, which it serves beside that of systemd. */
+ * An administrator, or a line in tmpfiles.d, that clears /run removes the file but not the socket: systemd keeps listening
+ * on a socket that clients cannot reach, and does not create the file again even if the service is restarted. So the
+ * daemon checks at startup and whenever a file in that directory disappears, and binds a socket of its own, which it
+ * serves beside systemd's. */
 #include "daemon/server.h"
 
 #include "ipc/manager_interface.h"
@@ -23,7 +23,7 @@ static int bind_socket(const Server *server) {
         return varlink_bind_socket(root_path(arena, server->root, PATH_SOCKET), 0666);
 }
 
-/* Owns FD. */
+/* Takes ownership of FD. */
 static int listen_on(Server *server, int fd) {
         int r = fd < 0 ? fd : varlink_server_listen_fd(server->varlink, fd);
 
@@ -32,7 +32,7 @@ static int listen_on(Server *server, int fd) {
         return r;
 }
 
-/* What still listens there is left alone, be it systemd's or our own. */
+/* A socket that still accepts connections is left alone, whether it is systemd's or our own. */
 static void renew(Server *server) {
         int r = listen_on(server, bind_socket(server));
 
@@ -60,7 +60,7 @@ static void on_gone(void *userdata, uint32_t events UNUSED) {
                 renew(server);
 }
 
-/* Where that cannot be had, who starts the service anew helps. */
+/* Without a watch, restarting the service restores the file. */
 static void watch_socket(Server *server, Loop *loop) {
         CLEANUP(arena_freep) Arena *arena = arena_new();
         int fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
@@ -88,7 +88,7 @@ int server_start(Server *server, const Root *root, Loop *loop, const VarlinkInte
         int r = loop_watch(loop, &server->io, varlink_server_fd(server->varlink), EPOLLIN,
                            on_server, server);
 
-        /* Without systemd's socket unit: the same socket, and the same link in the registry. */
+        /* Without systemd's socket unit, the daemon creates the same socket and the same link in the registry. */
         if (r >= 0 && fd < 0) {
                 r = root_make_directory(root, PATH_RUNTIME);
                 fd = r < 0 ? r : bind_socket(server);

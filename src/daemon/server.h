@@ -10,12 +10,12 @@
 typedef struct Server {
         const Root *root;
         VarlinkServer *varlink;
-        bool is_socket_ours; /* bound by us, not by systemd */
+        bool is_socket_ours; /* bound by the daemon, not by systemd */
         LoopIo io, inotify;  /* of the varlink server, and of the socket's directory */
 } Server;
 
-/* Serves INTERFACE, whose handlers get USERDATA, on FD (a listening socket, owned from now on), or binds the socket
- * itself where FD is -1. Negative errno. SERVER, which begins as {}, must not move. */
+/* Serves INTERFACE, whose handlers get USERDATA, on the listening socket FD, of which it takes ownership; -1: binds the
+ * socket itself. SERVER must be {} before and must not move. Returns 0 or a negative errno. */
 int server_start(Server *server, const Root *root, Loop *loop, const VarlinkInterface *interface,
                  void *userdata, int fd);
 

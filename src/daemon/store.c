@@ -21,7 +21,7 @@ static int store_file(const Root *root, Arena *arena UNUSED, void *argument) {
         return learned_file_store(root, &job->file);
 }
 
-/* A disk that cannot be written to is told of once. */
+/* A failure is logged once until a write succeeds. */
 static void on_stored(void *userdata, int error, const void *argument) {
         Store *store = userdata;
         const Job *job = argument;

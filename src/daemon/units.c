@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Verifies that the gates are in effect: their files may be there, and what systemd has loaded still
- * differ (units/loaded_unit.h).
+/* Verifies that the gates are in effect: their files may exist although systemd has loaded older ones
+ * (units/loaded_unit.h).
  *
- * That changes when it reads its units again, and then it has the generators make their directory anew.
- * So it is asked at start, after a reload of ours, and when somebody wants the status and that
- * directory is another one; never by the clock. At start it has its hands full, and nobody waits for
- * the answer. Later somebody does, who wants to know what is so now: systemd never waits for us, so
- * that cannot end in a deadlock; but while it reads units it does not answer, hence the limit. */
+ * systemd's units change only when it reads them again, and then its generators write their directory anew. So systemd is
+ * queried at startup, after a reload, and when a client asks for the status and that directory has changed; never
+ * periodically. At startup nobody waits for the answer. Later a client does; systemd never waits for hugepland, so that
+ * there is no deadlock, but it does not answer while it reads units, hence the time limit. */
 #include "daemon/units.h"
 #include "base/text.h"
 #include "config/instance_limits.h"
@@ -22,7 +21,7 @@
 
 static const uint64_t start_limit_usec = 60 * USEC_PER_SEC;
 static const uint64_t wait_limit_usec = USEC_PER_SEC;
-/* After it did not answer, clients are not made to wait for it again at once. */
+/* After a query without an answer, clients do not wait for another one for so long. */
 static const uint64_t pause_usec = 10 * USEC_PER_SEC;
 
 /* ---- answers ---- */
@@ -32,13 +31,13 @@ static void cancel(Units *units) {
         units->query_arena = arena_free(units->query_arena);
 }
 
-/* LOADED and KEY are in ARENA, which is taken. */
+/* Takes ownership of ARENA, which has LOADED and KEY. */
 static void accept(Units *units, Arena *arena, const char *key, LoadedUnits loaded) {
         dropin_explain(units->root, arena, keeper_config(units->keeper), &loaded);
         arena_free(units->arena);
         units->arena = arena;
         units->loaded = loaded;
-        /* A unit may appear, and a change be taken back, without systemd reading all units again. */
+        /* Such a unit may appear, or a change may be reverted, without systemd reading all units again. */
         units->key = VEC_FIND(unit, &loaded,
                               unit->is_outdated || text_equals(unit->load_state, "not-found"))
                              ? NULL
@@ -46,7 +45,7 @@ static void accept(Units *units, Arena *arena, const char *key, LoadedUnits load
         units->failed_usec = 0;
 }
 
-/* What was known before may be so no longer. */
+/* The earlier answer may be outdated. */
 static void give_up(Units *units, int error) {
         if (units->failed_usec == 0)
                 log_line(LOG_INFO,
@@ -93,8 +92,7 @@ void units_begin(Units *units) {
 
 /* ---- waiting ---- */
 
-/* The key is read before systemd is asked: should it read its units in between, the next key is
- * another one. */
+/* The key is read before the query: if systemd reads its units in between, the next key differs. */
 void units_refresh(Units *units) {
         CLEANUP(arena_freep) Arena *arena = arena_new();
         CLEANUP(unit_query_freep) UnitQuery *query = NULL;
@@ -124,7 +122,7 @@ void units_refresh(Units *units) {
 
 /* ---- what comes and goes ---- */
 
-/* By what the generator has written for UNIT; of one that others have in hand nothing is known. */
+/* Whether the generator's file for UNIT is outdated; unknown for units that the administrator has configured. */
 static bool is_outdated(const Units *units, Arena *arena, const DropinInput *now,
                         const char *unit) {
         const char *path = arena_printf(arena, PATH_GENERATOR_DIR "/%s.d/" NAME_DROPIN, unit);
@@ -195,7 +193,7 @@ void units_judge(const Units *units, Arena *arena, const Config *files, Diags *p
         const Config *all = keeper_config(units->keeper);
         Config *config = arena_memdup(arena, all, sizeof(*all));
 
-        /* Those of which the files say the same still; of others it is told that they have yet to be read. */
+        /* Only instances whose files have not changed; for the others the status says that they are not read yet. */
         config->instances = ARENA_ARRAY(arena, InstanceConfig, all->n_instances + 1);
         config->n_instances = 0;
         ARRAY_FOREACH(instance, all->instances, all->n_instances) {

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Keeps the plan true: others write to the same files, and memory comes and goes.
+/* Watches for external changes: other programs write to the same files, and memory comes and goes.
  *
  * The kernel has no event for a pool's size. inotify tells of writers in the same /sys and /proc
- * (sysctl, systemd-sysctl, tuned, echo), kernel uevents of memory that is plugged or pulled, and a
- * slow timer finds what neither tells (soft-offlined pages, writers in other mount namespaces).
- * Whatever it was, the answer is the same: look again, and repair upwards. */
+ * (sysctl, systemd-sysctl, tuned, echo), kernel uevents of memory that is plugged or pulled, and a slow timer finds the rest (soft-offlined pages, writers in other mount namespaces).
+ * The reaction is always the same: look again, and raise pools that were lowered. */
 #include "daemon/watch.h"
 
 #include "base/index.h"
@@ -28,15 +27,15 @@
 #include <unistd.h>
 
 /* Events come in bursts: one run of sysctl or tuned writes several files, one DIMM has many blocks.
- * Half-way through, pages that were moved between nodes look like others', so the last event of a
- * burst counts, unless it does not end. */
+ * In the middle of a burst, moved pages look like pages of other programs, so the look follows its last event, or a limit of time. */
 static const uint64_t settle_usec = 500 * USEC_PER_MSEC;
 static const uint64_t hotplug_settle_usec = USEC_PER_SEC;
 static const uint64_t unit_settle_usec = 50 * USEC_PER_MSEC;
 static const uint64_t settle_max_usec = 5 * USEC_PER_SEC;
 static const uint64_t moving_usec = USEC_PER_SEC;
 static const uint64_t cover_usec = 60 * USEC_PER_SEC;
-static const uint64_t count_usec = 5 * USEC_PER_SEC; /* no program is at rest sooner */
+static const uint64_t count_usec =
+        5 * USEC_PER_SEC; /* programs change their use for at least so long after a start */
 static const uint64_t rest_usec = 50 * USEC_PER_SEC;
 static const uint64_t pause_min_usec = 100 * USEC_PER_MSEC;
 static const uint64_t slow_usec = 600 * USEC_PER_SEC;
@@ -45,7 +44,7 @@ static const uint64_t repair_pause_max_usec = 300 * USEC_PER_SEC;
 
 /* ---- what is told ---- */
 
-/* Who has pages in the pool that FIGURES are of, or, where that came out short, would have. */
+/* The instances that have pages in the pool of FIGURES, or would have if it had not come out short. */
 static SourceNames instances_of(const Watch *watch, Arena *arena, HistoryEvent what,
                                 const HistoryFigures *figures) {
         SourceNames names = {};
@@ -94,17 +93,16 @@ void watch_tell(void *userdata, const KeeperEvent *event) {
 static void arm_settle(Watch *watch, uint64_t delay_usec);
 static void arm_units(Watch *watch, uint64_t delay_usec);
 
-/* Until the next look, after something for whose end there is no event: each pause is as long as all before it. By the
- * clock, not by a count of looks, for a unit that starts causes any number of them. 0: it has come to rest, as far as can
- * be expected. */
+/* The time until the next look, while something goes on for whose end there is no event. Each pause is as long as all
+ * before it, measured from SINCE_USEC, because a starting unit causes any number of looks. 0: no more looks are needed. */
 static uint64_t pause_after(uint64_t since_usec) {
         uint64_t passed_usec = clock_now_usec() - since_usec;
 
         return since_usec > 0 && passed_usec < rest_usec ? MAX(passed_usec, pause_min_usec) : 0;
 }
 
-/* A group is empty between two commands of a unit, too; when the unit has stopped systemd removes it, and
- * the kernel does not tell. */
+/* A unit's group is also empty between two of its commands. systemd removes it when the unit has stopped, for which the
+ * kernel has no event. */
 static void look_at_units_again(Watch *watch) {
         CLEANUP(arena_freep) Arena *arena = arena_new();
         SourceNames units = keeper_units(watch->keeper, arena);
@@ -115,7 +113,7 @@ static void look_at_units_again(Watch *watch) {
                 arm_units(watch, pause_after(watch->ended_usec));
 }
 
-/* Somebody is bound to nodes, and there are pages that he or others have reserved and not touched yet, or will. */
+/* Whether an instance is bound to nodes while units have pages reserved that they have not touched yet, or will have. */
 static bool is_cover_needed(const Look *look, bool is_early) {
         const Plan *plan = look->plan;
         bool is_any_bound =
@@ -129,15 +127,14 @@ static bool is_cover_needed(const Look *look, bool is_early) {
                                       look->topology->n_page_sizes, size->reserved_pages > 0));
 }
 
-/* Others may take what KeepFree= leaves, for which a part of what somebody wants is given back. */
+/* Whether an instance has a part, of which pages are given back when a node falls below KeepFree=. */
 static bool has_part(const Plan *plan) {
         return ARRAY_ANY(instance, plan->instances, plan->n_instances,
                          instance->pages_granted > 0 && plan_instance_is_short(instance) &&
                                  instance->demand->config->shortage == SHORTAGE_DEGRADE);
 }
 
-/* The kernel does not tell when units map and touch their pages, nor so when a pool has to be larger for them, or
- * need not be any more. */
+/* The kernel has no event for units that map or touch pages, by which pools may have to grow or can shrink. */
 static void look_at_promises_again(Watch *watch) {
         const Look *look = keeper_look(watch->keeper);
         uint64_t pause_usec = pause_after(watch->started_usec);
@@ -155,7 +152,7 @@ static void look_at_promises_again(Watch *watch) {
 static void verify(Watch *watch) {
         bool has_memory = watch->has_hotplug, wants_repair;
 
-        if (keeper_is_working(watch->keeper)) { /* what came in between is looked at after it */
+        if (keeper_is_working(watch->keeper)) { /* later events are handled after the round */
                 arm_settle(watch, hotplug_settle_usec);
                 return;
         }
@@ -163,7 +160,7 @@ static void verify(Watch *watch) {
         uint64_t now = clock_now_usec();
         bool has_begun = keeper_verify(watch->keeper, has_memory, false, now, &wants_repair);
 
-        /* Who fights over a pool must not be fought without end. */
+        /* A program that keeps changing a pool must not be answered without end. */
         if (wants_repair &&
             (watch->repaired_usec == 0 || now - watch->repaired_usec >= watch->repair_pause_usec)) {
                 watch->listener(watch->userdata, WATCH_LOST);
@@ -182,7 +179,7 @@ static void verify(Watch *watch) {
         }
         if (wants_repair)
                 arm_settle(watch, watch->repair_pause_usec);
-        watch->listener(watch->userdata, WATCH_LOOKED); /* "lost" is seen at once */
+        watch->listener(watch->userdata, WATCH_LOOKED); /* the verdict "lost" is reported at once */
         look_at_units_again(watch);
         look_at_promises_again(watch);
 }
@@ -191,7 +188,7 @@ static void on_due(void *userdata) {
         verify(userdata);
 }
 
-/* Sooner than it is set already, never later. */
+/* Sets the timer earlier, never later. */
 static void arm_units(Watch *watch, uint64_t delay_usec) {
         uint64_t at = clock_now_usec() + delay_usec;
 
@@ -208,7 +205,7 @@ void watch_note_start(Watch *watch) {
         look_at_promises_again(watch);
 }
 
-/* Later than it is set already, never sooner: a pause between two repairs is not cut short. */
+/* Sets the timer later, never earlier, so that a pause between two repairs is not cut short. */
 static void arm_settle(Watch *watch, uint64_t delay_usec) {
         uint64_t now = clock_now_usec(), at = now + delay_usec;
 
@@ -221,7 +218,7 @@ static void arm_settle(Watch *watch, uint64_t delay_usec) {
 
 /* ---- files ---- */
 
-/* -1: it is not there, or cannot be watched. */
+/* Returns -1 if the path does not exist or cannot be watched. */
 static int watch_path(const Watch *watch, const char *path, uint32_t events) {
         CLEANUP(arena_freep) Arena *arena = arena_new();
 
@@ -241,9 +238,8 @@ static void unwatch_files(Watch *watch) {
                 inotify_rm_watch(watch->inotify_fd, watch->files[--watch->n_files].number);
 }
 
-/* Every file through which a pool or the policy can be changed: a write to one does not show on
- * the others. Transparent huge pages have directories with little else in them, and a watch takes longer
- * than all else that is done for a file. */
+/* Watches every file through which a pool or the policy can be changed, because a write to one gives no event on the
+ * others. For transparent huge pages the directories are watched, which is cheaper than a watch for each file. */
 static void watch_files(Watch *watch, const Topology *topology) {
         static const char *const others[] = {
                 PATH_SHMMAX, PATH_SHMALL, PATH_HUGETLB_SHM_GROUP, PATH_THP, PATH_THP "/khugepaged",
@@ -268,7 +264,7 @@ static void watch_files(Watch *watch, const Topology *topology) {
                 watch_file(watch, page_size_path(arena, PATH_THP, size->bytes, ""), false);
 }
 
-/* The group comes by systemd-sysusers, and goes by groupdel(8): both write another file in its place. */
+/* systemd-sysusers and groupdel(8) replace the file, so its directory is watched. */
 static void watch_accounts(Watch *watch) {
         if (!config_needs_group(keeper_config(watch->keeper)) == !watch->accounts)
                 return;
@@ -279,8 +275,7 @@ static void watch_accounts(Watch *watch) {
 
 /* ---- units that run ---- */
 
-/* Whether the group has processes is told by its cgroup.events: cgroup-v2.rst. A unit that was started
- * anew has a new group. */
+/* cgroup.events changes when the last process of a group has ended (cgroup-v2.rst). A restarted unit has a new group. */
 static int watch_group(const Watch *watch, Arena *arena, const char *group) {
         return !group ? -1
                       : watch_path(watch, arena_printf(arena, "%s/cgroup.events", group),
@@ -297,8 +292,9 @@ void watch_refresh_units(Watch *watch) {
 
         VEC_FOREACH(unit, &watch->units) {
                 if (!index_find(running, unit->name)) {
-                        inotify_rm_watch(watch->inotify_fd,
-                                         unit->number); /* it goes with its group by itself */
+                        inotify_rm_watch(
+                                watch->inotify_fd,
+                                unit->number); /* the kernel removes the watch with the group */
                         continue;
                 }
                 *vec_push(arena, &all) =
@@ -357,7 +353,7 @@ bool watch_is_settling(const Watch *watch) {
 static void on_changed(Watch *watch, const struct inotify_event *event) {
         const WatchedFile *file =
                 ARRAY_FIND(each, watch->files, watch->n_files, each->number == event->wd);
-        bool is_lost = event->mask & IN_Q_OVERFLOW; /* then it may have been any of them */
+        bool is_lost = event->mask & IN_Q_OVERFLOW; /* lost events may be of any file */
 
         if (is_lost || (file && file->is_of_host && event->mask & IN_MODIFY))
                 keeper_note_host_written(watch->keeper, clock_now_usec());
@@ -384,7 +380,7 @@ static void on_inotify(void *userdata, uint32_t events UNUSED) {
         }
 }
 
-/* Watches FD, which is closed where that fails; -1: without it the slow timer is left. */
+/* Adds FD to the loop, or closes it on failure; without it the slow timer remains. */
 static int watch_fd(Watch *watch, LoopIo *io, int fd, LoopIoHandler handler) {
         if (fd >= 0 && loop_watch(watch->loop, io, fd, EPOLLIN, handler, watch) == 0)
                 return fd;
@@ -403,10 +399,10 @@ static void on_uevent(void *userdata, uint32_t events UNUSED) {
         ssize_t size = recvfrom(watch->uevents.fd, message, sizeof(message) - 1, MSG_DONTWAIT,
                                 (struct sockaddr *) &sender, &sender_size);
 
-        bool is_lost = size < 0 && errno == ENOBUFS; /* more blocks at once than the socket holds */
+        bool is_lost = size < 0 && errno == ENOBUFS; /* the socket has overflowed */
 
         if (!is_lost && (size <= 0 || sender_size < sizeof(sender) || sender.nl_pid != 0))
-                return; /* only the kernel is believed */
+                return; /* messages from user space are ignored */
         bool is_about_memory = is_lost;
 
         message[MAX(size, 0)] = '\0';
@@ -460,6 +456,6 @@ void watch_stop(Watch *watch) {
         loop_unset(&watch->settle);
         loop_unset(&watch->looks);
         loop_unset(&watch->slow);
-        unwatch_fd(&watch->inotify); /* all watches go with it */
+        unwatch_fd(&watch->inotify); /* closes all watches */
         unwatch_fd(&watch->uevents);
 }

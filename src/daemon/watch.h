@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-/* What keeps the plan true after it was applied. */
+/* Watches the host after a plan was applied, and has deviations repaired. */
 
 #include "base/id_set.h"
 #include "base/vec.h"
 #include "keeper/keeper.h"
 #include "runtime/loop.h"
 
-/* A unit that runs: its pages are free when it has stopped. */
+/* A running unit, whose pages become free when it stops. */
 typedef struct WatchedUnit {
         const char *name;
         int number; /* of inotify(7) */
@@ -16,12 +16,12 @@ typedef struct WatchedUnit {
 
 typedef struct WatchedFile {
         int number;
-        bool is_of_host; /* through which the pools of all nodes are set at once */
+        bool is_of_host; /* the host-wide file, which sets the pools of all nodes */
 } WatchedFile;
 
 typedef enum WatchNews {
-        WATCH_LOST,   /* pages have gone, and are about to be put back */
-        WATCH_BEGUN,  /* a round: there is something to be written */
+        WATCH_LOST,   /* pages are lost and are about to be reserved again */
+        WATCH_BEGUN,  /* a round has begun */
         WATCH_LOOKED, /* nothing is to be done */
 } WatchNews;
 
@@ -31,18 +31,18 @@ typedef struct Watch {
         Keeper *keeper;
         void (*listener)(void *userdata, WatchNews news);
         void *userdata;
-        int inotify_fd; /* of files and units; negative: there is none */
+        int inotify_fd; /* of files and units; negative: not available */
         LoopIo inotify, uevents;
         WatchedFile files[256];
         size_t n_files;
-        IdSet nodes;        /* the nodes whose files are watched */
-        int accounts;       /* of the directory of PATH_GROUP; 0: nobody needs the group */
+        IdSet nodes;        /* nodes whose files are watched */
+        int accounts;       /* watch of the directory of PATH_GROUP; 0: the group is not needed */
         Arena *units_arena; /* of the names */
         VEC(WatchedUnit) units;
-        uint64_t ended_usec; /* when none was known last that has ended, as far as one can see, and is not gone */
-        uint64_t started_usec; /* when a unit was let start last; 0: none was */
+        uint64_t ended_usec; /* when last no unit was known whose group was empty but not removed */
+        uint64_t started_usec; /* the last start of a unit; 0: none */
         LoopTimer settle, looks, slow;
-        uint64_t settle_latest_usec; /* a burst of events is not waited for beyond it */
+        uint64_t settle_latest_usec; /* the end of waiting for a burst of events */
         bool has_hotplug;
         uint64_t repaired_usec;
         uint64_t repair_pause_usec;
@@ -51,26 +51,25 @@ typedef struct Watch {
 void watch_start(Watch *watch);
 void watch_stop(Watch *watch);
 
-/* After a round: watches the files and units there are now. */
+/* After a round: watches the files and units that exist now. */
 void watch_refresh(Watch *watch);
 
-/* UNIT was let start: its control group is another one now, and watched from the next watch_refresh_units() on. */
+/* UNIT starts: it has a new control group, which is watched from the next watch_refresh_units() on. */
 void watch_forget_unit(Watch *watch, const char *unit);
-/* Watches the units that are let start by now, and no others. */
+/* Watches exactly the units that have holds now. */
 void watch_refresh_units(Watch *watch);
 
-/* Looks at the host as soon as nothing else is ready. */
+/* Looks at the host as soon as no other event is pending. */
 void watch_look_soon(Watch *watch);
 
-/* A unit was let start, or was not: looks until it has come to rest, where what it takes may be what another depends
- * on. */
+/* A start was allowed or refused: looks at the host until the unit's use no longer changes, if other units depend on it. */
 void watch_note_start(Watch *watch);
 
-/* Somebody waits for what others have changed to be put back: the host is looked at as if its files had told so. */
+/* A client waits for a repair: looks at the host as if a file had changed. */
 void watch_expect_repair(Watch *watch);
 
-/* Whether the host will be looked at soon, because something has happened there. */
+/* Whether a look at the host is pending after a change. */
 bool watch_is_settling(const Watch *watch);
 
-/* Logs an event of the keeper, with the source of the setting where that explains it; USERDATA is a Watch. */
+/* Logs an event of the keeper, with the source of the setting that explains it; USERDATA is a Watch. */
 void watch_tell(void *userdata, const KeeperEvent *event);

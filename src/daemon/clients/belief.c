@@ -10,15 +10,16 @@
 #include <string.h>
 
 static const uint64_t restart_pause_usec = 10 * USEC_PER_SEC;
-static const uint64_t patience_usec = 5 * USEC_PER_SEC; /* the disk may hang */
+static const uint64_t patience_usec =
+        5 * USEC_PER_SEC; /* How long a client waits for the disk, which may hang. */
 static const uint64_t tell_pause_usec = 60 * USEC_PER_SEC;
 
-/* Of one instance. */
+/* What was accepted for one instance. */
 struct Belief {
         const char *instance;
-        uint64_t run;            /* a fingerprint of the start for which it was told; 0: none */
-        uint64_t restarted_usec; /* when it was told last for a start within the unit; 0: never */
-        uint64_t ignored_usec;   /* when it was said last that somebody was not believed */
+        uint64_t run; /* fingerprint of the start for which a size was accepted; 0: none */
+        uint64_t restarted_usec; /* the last size accepted for a restart within the unit; 0: never */
+        uint64_t ignored_usec;   /* when a rejection was last logged */
 };
 
 static Belief *find_or_add(Manager *manager, const char *instance) {
@@ -69,8 +70,8 @@ static void on_patience(void *userdata) {
         client_make_due(client);
 }
 
-/* From now on LEARNED counts for the client's instance, and is kept, or it is said why not (Client.unkept). A client
- * waits for the disk only by hand, or where the reload that follows brings what its database prefers. */
+/* Uses LEARNED for the client's instance and stores it, or sets Client.unkept to the reason why not. A client waits for
+ * the disk only if it is `hugeplanctl learn`, or if a reload for the database's preference is to follow. */
 static void adopt(Client *client, const Config *files, const Learned *learned) {
         Manager *manager = client->manager;
         const char *name = client->instance;
@@ -98,7 +99,7 @@ static void adopt(Client *client, const Config *files, const Learned *learned) {
         kept.seen = described->learned.seen;
         if (learned_is_kept(described, &kept))
                 return;
-        /* One that is not in effect yet comes by a reload anyway. */
+        /* An instance that is not in effect yet needs a reload anyway. */
         bool is_preference = known && known->thp == THP_AUTO && kept.thp != known->learned.thp;
         uint64_t number =
                 store_learned(&manager->store, described, &kept, is_preference, on_stored, manager);
@@ -111,7 +112,7 @@ static void adopt(Client *client, const Config *files, const Learned *learned) {
                          on_patience, client);
 }
 
-/* Who says nothing of a size that is learned has what stands in the file, where that is another than is in force. */
+/* A gate that reports no size uses the size in the file if that differs from the one in effect. */
 static void adopt_kept(const Client *client, const Config *files) {
         Manager *manager = client->manager;
         const InstanceConfig *known = config_find(keeper_config(manager->keeper), client->instance);
@@ -126,7 +127,7 @@ static void adopt_kept(const Client *client, const Config *files) {
                 keeper_grow(manager->keeper, known, &pages, clock_now_usec());
 }
 
-/* NULL, or why it is not to be believed, noting that it was. */
+/* Returns why the report is not accepted; NULL: it is, and that is recorded. */
 static const char *why_not_of_start(Belief *belief, const LoadedUnit *unit, const Gate *gate,
                                     pid_t pid) {
         if (unit && (uint32_t) pid != unit->control_pid && (uint32_t) pid != unit->main_pid)
@@ -207,7 +208,7 @@ void belief_learn(VarlinkCall *call, json_t *parameters, void *userdata) {
         const InstanceConfig *described = config_find(files, name);
         Learned learned;
 
-        /* What a reload is about to bring is known of its files. */
+        /* An instance of files that are not loaded yet. */
         if (!described)
                 described = config_find(keeper_config(manager->keeper), name);
         if (!described) {

@@ -5,7 +5,7 @@
 #include "ipc/manager_interface.h"
 #include "runtime/clock.h"
 
-/* While more and more come, those who are there do not wait for longer; nor who comes then for more than so many. */
+/* How long due clients wait for others to join them, and how many clients are served together at most. */
 static const uint64_t hearing_usec = 2 * USEC_PER_MSEC;
 enum { DUE_MAX = 32 };
 

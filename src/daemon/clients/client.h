@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-/* A client: who waits for an answer of the manager. Its call is answered by the method that made it. */
+/* Clients that wait for the manager. A call is answered by the method that created its client. */
 
 #include "daemon/manager.h"
 #include "ipc/varlink_server.h"
 #include "units/loaded_unit.h"
 
-/* A client that waits for an answer: a gate, a reload, or one that wants every change. */
+/* A client that waits for an answer: a gate, a reload, or a subscriber. */
 struct Client {
         Client *previous, *next;
         Manager *manager;
@@ -19,72 +19,71 @@ struct Client {
                 CLIENT_RELEASE,
                 CLIENT_LEARN,
                 CLIENT_SUBSCRIBER,
-                CLIENT_DESCRIBED, /* wants the status once */
+                CLIENT_DESCRIBED, /* waits for one status */
         } kind;
-        const char *instance; /* of a gate, a release or what was learned */
+        const char *instance; /* of a gate, a release or a learned size */
         Gate gate;
         bool may_try;            /* a round may be run for this gate */
-        bool is_restart;         /* its database starts again, and its unit need not */
-        json_t *learned;         /* what a gate says that its database takes; NULL: nothing */
-        bool is_believed;        /* that is yet to count (see below): */
-        const Learned *believed; /* NULL: what stands in the instance's file */
-        const char *unit;        /* of which systemd is asked; NULL: who calls is not in it */
+        bool is_restart;         /* the database restarts within its running unit */
+        json_t *learned;         /* the size that the gate reports; NULL: none */
+        bool is_believed;        /* the reported size is accepted and not in effect yet: */
+        const Learned *believed; /* NULL: the one in the instance's file */
+        const char *unit;        /* for which systemd is queried; NULL: the caller is not in it */
         UnitQuery *query;        /* under way */
-        bool is_queued;          /* it follows when the one for the same unit is answered */
-        bool is_riding; /* it was there before that was sent, so that its answer is for this one, too */
-        bool is_due;      /* it is tried, or told, together with all others who have come by then */
-        bool is_answered; /* a gate, whose answer goes out when what was noted for it is on disk: */
+        bool is_queued;          /* waits for the query for the same unit */
+        bool is_riding; /* came before that query was sent, so that the answer is valid for it, too */
+        bool is_due;    /* to be tried together with all clients that have called by then */
+        bool is_answered; /* a gate whose answer is sent after its hold is on disk: */
         json_t *answer;
-        const char *error; /* which that is; NULL: it may start */
-        uint64_t stored; /* the number of what is on its way to the disk for it (store.h); 0: nothing */
-        const char *unkept; /* why it is not there; NULL: it is */
+        const char *error;  /* the refusal; NULL: it may start */
+        uint64_t stored;    /* the number of its pending write (store.h); 0: none */
+        const char *unkept; /* why the size is not stored; NULL: it is */
         LoopTimer timer, patience;
-        void (*on_end)(Client *client); /* NULL: nobody has to know */
+        void (*on_end)(Client *client); /* NULL: none */
 };
 
-/* For CALL; INSTANCE may be NULL. */
+/* Creates a client for CALL; INSTANCE may be NULL. */
 Client *client_new(Manager *manager, VarlinkCall *call, const char *instance);
-/* Forgets the client; its call must have been answered or be gone. */
+/* Frees the client; its call must have been answered or have ended. */
 void client_end(Client *client);
-/* It is tried, or told, as soon as all are heard who have something to say now. */
+/* Has the client tried as soon as all pending messages have been read. */
 void client_make_due(Client *client);
-/* A reload has removed its instance. */
+/* Answers that a reload has removed the instance. */
 void client_end_gone(Client *client);
-/* There is no such instance; ends CALL. */
+/* Ends CALL with NoSuchInstance. */
 void client_refuse_name(VarlinkCall *call, const char *instance);
 
-/* Ends all clients without an answer, when the daemon stops. */
+/* Frees all clients without an answer, when the daemon stops. */
 void clients_drop(Manager *manager);
 
 /* ---- gates: clients who wait until their instance's pages stand (gates.c) ---- */
 
 /* The method Wait. */
 void gate_wait(VarlinkCall *call, json_t *parameters, void *userdata);
-/* Before the first of those is tried who are tried in one go, for each of them. */
+/* Called for each of the gates that are tried together, before the first is tried. */
 void gate_begin(Client *client);
-/* Units have been read anew: who starts is asked of systemd again, with the policy that it starts with now. */
+/* systemd has read its units again: queries it again for starting units, which may have another memory policy now. */
 void gates_ask_again(Manager *manager);
-/* Looks whether the gate can be answered; else it waits on. True: a round is wanted for it. CLIENT may be gone then. */
+/* Answers the gate if that is possible. Returns true if a round is wanted for it. CLIENT may be freed. */
 bool gate_try(Client *client, GateView *view);
-/* After the last, for those who are answered; ends the client. Whether it starts. */
+/* Sends the answer and frees the client, after the last gate was tried. Returns whether the unit starts. */
 bool gate_answer(Client *client);
 
 /* ---- beliefs (belief.c) ---- */
 
-/* What is said of how much a database takes, and who is believed: of a unit that starts, the process that systemd has
- * as its control or main process, once for each start; of a database that starts again within its unit, a process of
- * that unit and of its user, at most every ten seconds; and root. Everybody else waits like anybody, and what he says
- * counts for nothing. */
+/* Reported sizes are accepted only from the control or main process of a unit that is starting, once for each start; from
+ * a process of the unit and its user for a restart within the unit, at most every ten seconds; and from root. A report of
+ * any other caller is ignored, and the caller waits like a query. */
 
-/* CLIENT is a gate, and UNIT, where it starts or runs, what systemd says of it (NULL: of its group there is no more than
- * that it starts): what CLIENT has said counts from beliefs_adopt() on, or is told to be ignored. */
+/* Accepts the report of the gate CLIENT, with effect from beliefs_adopt() on, or logs that it is ignored. UNIT is what
+ * systemd says of the unit; NULL: only that it is starting is known. */
 void belief_take(Client *client, const LoadedUnit *unit);
 
-/* What clients were believed since the last time counts from now on, and a round is run where that takes one, so that
- * clients may be gone then. It is kept, by the files of the configuration, at which one look is for all of them. */
+/* Puts all accepted reports into effect and stores them; runs a round if that is necessary, by which clients may be
+ * freed. */
 void beliefs_adopt(Manager *manager);
 
-/* Somebody has said it who does not start. */
+/* Logs that the report of a client that is not starting is ignored. */
 void belief_ignore(const Client *client, const char *why);
 
 /* The method Learn. */

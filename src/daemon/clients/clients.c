@@ -9,12 +9,11 @@
 
 /* ---- Describe ---- */
 
-/* One for all who are to be told by the same look. */
+/* The status texts shared by all clients of one look. */
 typedef struct Description {
         Manager *manager;
-        json_t *status; /* NULL: not made yet */
-        VarlinkText
-                *texts[2]; /* for those who want to hear more, and for the others; NULL: likewise */
+        json_t *status;        /* NULL: not built yet */
+        VarlinkText *texts[2]; /* for subscribers and for the others; NULL: not built yet */
 } Description;
 
 static const VarlinkText *describe(Description *description, bool is_last) {
@@ -111,7 +110,7 @@ static void method_reload(VarlinkCall *call, json_t *parameters, void *userdata)
 
 /* ---- Release, Learn ---- */
 
-/* The instance as it is now, when the round has ended, and what pools have given or got. */
+/* Answers with the instance's status after the round, and the changes of the pools. */
 static void answer_instance(Client *client) {
         CLEANUP(arena_freep) Arena *arena = arena_new();
         const Keeper *keeper = client->manager->keeper;
@@ -119,7 +118,7 @@ static void answer_instance(Client *client) {
         const StatusInstance *instance = status_find(status, client->instance);
         VarlinkCall *call = client->call;
 
-        /* What is learned of one that the next reload brings is kept all the same. */
+        /* The size of an instance that the next reload adds is stored all the same. */
         if (!instance && client->kind == CLIENT_RELEASE) {
                 client_end_gone(client);
                 return;
@@ -193,7 +192,7 @@ static bool is_meant(const Client *client, ManagerNews news, unsigned kinds) {
         return kind & kinds && (kind & whom[news] || (news == MANAGER_DUE && client->is_due));
 }
 
-/* Whether a round is wanted. */
+/* Returns whether a round is wanted. */
 static bool try_gates(Manager *manager, ManagerNews news, unsigned kinds, GateView *view) {
         bool wants_round = false;
 
@@ -207,8 +206,8 @@ static bool try_gates(Manager *manager, ManagerNews news, unsigned kinds, GateVi
         return wants_round;
 }
 
-/* Who starts goes before who asks. One look does for all, and one judgement for all of which none is let start: after
- * each write there may be a thousand. *RET_WANTS_ROUND: whether one is wanted; the other, whether a unit starts. */
+/* Tries starting units before queries. One look serves all of them, and one status until a unit is let start, because there
+ * may be a thousand gates after each write. Sets *RET_WANTS_ROUND if a round is wanted; returns whether a unit starts. */
 static bool notify_gates(Manager *manager, ManagerNews news, bool *ret_wants_round) {
         GateView view = {};
         bool is_any_starting = false, is_any_answered = false;

@@ -8,6 +8,6 @@
 
 extern const VarlinkInterface manager_interface;
 
-/* The manager's listener: between two writes lets those gates through whose instance is whole already, tells
- * those who want every change, and answers who can be answered when a round has ended. */
+/* The manager's listener: between two writes it answers gates whose instance has all its pages already; it informs
+ * subscribers; and it answers clients when a round has ended. */
 void clients_notify(Manager *manager, ManagerNews news);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Gates: the method Wait. Who starts is asked of systemd; what is answered the keeper decides. */
+/* Gates: the method Wait. systemd is queried whether the unit is starting; the keeper decides on the answer. */
 #include "daemon/clients/client.h"
 
 #include "base/text.h"
@@ -13,18 +13,16 @@
 
 #include <string.h>
 
-/* A gate may start a round on a host that has settled, but not one after the other: the method is
- * everyone's to call. */
+/* A gate may begin a round on a settled host, but not one after the other, because every user may call the method. */
 static const uint64_t gate_round_pause_usec = 10 * USEC_PER_SEC;
-/* systemd never waits for us, so that asking it cannot end in a deadlock; while it reads its units it
- * does not answer. */
+/* systemd never waits for hugepland, so that a query cannot deadlock; but it does not answer while it reads its units. */
 static const uint64_t ask_limit_usec = 5 * USEC_PER_SEC;
 
 static const uint64_t last_usec = USEC_PER_SEC;
 
 /* ---- answers ---- */
 
-/* Systemd is being asked, or reads the unit anew; or what it prefers is about to be in effect. */
+/* Whether a query, a daemon-reload or a reload for the database's preference is pending. */
 static bool is_asking(const Client *client) {
         return client->query || client->is_queued || client->stored > 0 ||
                (client->gate.is_starting && client->manager->units.reread);
@@ -67,7 +65,7 @@ bool gate_try(Client *client, GateView *view) {
                 if (reason.kind == REASON_POOL_SHRANK)
                         watch_expect_repair(&manager->watch);
                 return false;
-        case GATE_GONE: /* a reload has removed it */
+        case GATE_GONE: /* a reload has removed the instance */
                 client_end_gone(client);
                 return false;
         default:
@@ -96,7 +94,7 @@ static bool may_have_part(const Client *client) {
         return config && config->shortage == SHORTAGE_DEGRADE;
 }
 
-/* Who may start with a part is tried once more: within a second, or it is over. */
+/* An instance that may start with a part is tried once more, for at most a second. */
 static void on_gate_timeout(void *userdata) {
         CLEANUP(arena_freep) Arena *arena = arena_new();
         Client *client = userdata;
@@ -127,8 +125,8 @@ static void on_gate_timeout(void *userdata) {
 
 /* ---- who starts ---- */
 
-/* Who starts is what systemd says: its unit is, and by this very process. What cannot be known books no
- * pages and ends nothing: then somebody asks. */
+/* Treats the call as a gate only if systemd says that the unit is starting, with this very process. Otherwise it is a
+ * query, which neither books pages nor ends a hold. */
 
 static void believe(Client *client) {
         Gate *gate = &client->gate;
@@ -164,7 +162,8 @@ static bool is_queued_for(const Client *client, const char *unit) {
         return client->is_queued && text_equals(client->unit, unit);
 }
 
-/* One for all who wait for the same unit. Where systemd did not answer, it is not asked again for them. */
+/* Sends one query for all clients that wait for the same unit. If systemd did not answer, it is not queried again for
+ * them. */
 static void go_on_asking(Manager *manager, const char *unit, int error) {
         Client *first = NULL;
 
@@ -183,7 +182,7 @@ static void go_on_asking(Manager *manager, const char *unit, int error) {
                 begin_query(first);
 }
 
-/* The client is gone: systemd is asked for those who come after. */
+/* The client has ended: the query is sent for the next one. */
 static void on_end(Client *client) {
         if (!client->query)
                 return;
@@ -204,7 +203,7 @@ static void on_run(void *userdata, int error, const LoadedUnits *units) {
                          client->instance, unit, strerror(-error));
         else
                 take_run(client, &units->items[0]);
-        /* What systemd says is true of a moment after they had called. */
+        /* The answer is valid for all clients that had called before the query. */
         for (Client *other = manager->clients; error == 0 && other; other = other->next)
                 if (other->is_riding && is_queued_for(other, units->items[0].name)) {
                         other->is_queued = other->is_riding = false;
@@ -230,8 +229,7 @@ static void begin_query(Client *client) {
                 on_run(client, r, NULL);
 }
 
-/* Of each unit once at a time: its processes may call the method as often as they like, and systemd has
- * other things to do. */
+/* One query for each unit at a time, because its processes may call the method as often as they like. */
 static void ask_who_starts(Client *client, const char *unit) {
         Manager *manager = client->manager;
         const Client *other = manager->clients;
@@ -239,12 +237,11 @@ static void ask_who_starts(Client *client, const char *unit) {
         while (other && !(other->query && text_equals(other->unit, unit)))
                 other = other->next;
         client->unit = arena_strdup(client->arena, unit);
-        varlink_call_keep_place(
-                client->call); /* who starts, or may, does not make room for others */
+        varlink_call_keep_place(client->call); /* a client that may be starting keeps its place */
         if (!unit_manager_exists(manager->root)) {
                 Gate *gate = &client->gate;
 
-                /* Where there is no systemd at all, a group is made for each start. */
+                /* Without systemd, each start has a control group of its own. */
                 gate->group = unit_cgroup_find(manager->root, client->arena, unit);
                 if (gate->group) {
                         gate->run = root_identity(manager->root, client->arena, gate->group);
@@ -293,7 +290,7 @@ void gate_wait(VarlinkCall *call, json_t *parameters, void *userdata) {
         client->gate = (Gate){.instance = client->instance, .run = ""};
         client->is_restart = json_is_true(json_object_get(parameters, "restart"));
         client->learned = json_incref(json_object_get(parameters, "learned"));
-        /* What a round cannot change, or was tried just now, is answered without one. */
+        /* No round is run if it cannot help, or was run just now. */
         client->may_try = !keeper_is_held_back(manager->keeper) &&
                           (keeper_is_working(manager->keeper) ||
                            clock_now_usec() - manager->round_ended_usec >= gate_round_pause_usec);
