@@ -23,7 +23,7 @@ static json_t *string_to_json(Arena *arena, const char *string) {
         return string ? json_string(text_excerpt(arena, string, STRING_BYTES_MAX)) : json_null();
 }
 
-static json_t *settings_to_json(Arena *arena, const Settings *settings) {
+static json_t *all_settings_to_json(Arena *arena, const Settings *settings) {
         size_t first = sub_floored(settings->n, SETTINGS_MAX);
 
         /* Where there are too many, the last count. */
@@ -67,14 +67,14 @@ json_t *figures_to_json(Arena *arena, const Figures *figures) {
 
         if (gathered)
                 found = json_pack("{so so so so so sb so so so so so}", "settings",
-                                  settings_to_json(arena, &gathered->settings), "problems",
+                                  all_settings_to_json(arena, &gathered->settings), "problems",
                                   diags_to_json(arena, &gathered->problems), "version",
                                   string_to_json(arena, gathered->version), "dataDirectory",
                                   string_to_json(arena, gathered->data_directory), "configFile",
                                   string_to_json(arena, gathered->config_file), "read",
                                   gathered->is_read, "user", string_to_json(arena, gathered->user),
-                                  "options", settings_to_json(arena, &gathered->options), "program",
-                                  string_to_json(arena, gathered->program), "untrusted",
+                                  "options", all_settings_to_json(arena, &gathered->options),
+                                  "program", string_to_json(arena, gathered->program), "untrusted",
                                   string_to_json(arena, gathered->untrusted), "incomplete",
                                   string_to_json(arena, gathered->incomplete));
         return json_pack("{so so}", "gathered", found, "figures",

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Calls: which method is meant, whether it may be called so, and their answers. org.varlink.service is
  * answered here. */
+#include "ipc/varlink_call.h"
+
 #include "base/vec.h"
 #include "ipc/interface_texts.h"
-#include "ipc/varlink_server_inside.h"
+#include "ipc/varlink_connection.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Listening, and who is taken in. */
+#include "ipc/varlink_listen.h"
+
 #include "base/size.h"
-#include "ipc/varlink_server_inside.h"
+#include "ipc/varlink_call.h"
+#include "ipc/varlink_connection.h"
+#include "ipc/varlink_lobby.h"
+#include "ipc/varlink_source.h"
 
 #include <fcntl.h>
 #include <stdlib.h>
@@ -18,31 +23,6 @@ enum {
 /* Of newcomers, before calls are served. They come in the order in which they have knocked, so who has a
  * gate waits for all before him: these are to go fast. */
 static const uint64_t accepting_usec = 4 * USEC_PER_MSEC;
-
-/* ---- pauses ---- */
-
-/* Without descriptors accept(2) fails for as long as clients wait, and epoll would report them for
- * as long: the listeners leave the set until a connection is closed or some time has passed. */
-static void server_pause(VarlinkServer *server) {
-        if (server->resume_usec)
-                return;
-        for (Listener *listener = server->listeners; listener; listener = listener->next)
-                source_remove(server, &listener->source);
-        server->resume_usec = add_saturated(varlink_now_usec(), server->limits.accept_retry_usec);
-        server->timer_usec = 0; /* it may be set too late */
-}
-
-void server_resume(VarlinkServer *server) {
-        int r = 0;
-
-        if (!server->resume_usec)
-                return;
-        server->resume_usec = 0;
-        for (Listener *listener = server->listeners; r == 0 && listener; listener = listener->next)
-                r = source_add(server, &listener->source, EPOLLIN);
-        if (r < 0)
-                server_pause(server);
-}
 
 /* ---- newcomers ---- */
 

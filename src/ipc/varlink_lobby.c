@@ -7,8 +7,10 @@
  *
  * It costs a descriptor for each; those that the daemon needs itself are never among them. */
 
+#include "ipc/varlink_lobby.h"
+
 #include "base/size.h"
-#include "ipc/varlink_server_inside.h"
+#include "ipc/varlink_source.h"
 
 #include <stdlib.h>
 #include <sys/epoll.h>
@@ -113,7 +115,7 @@ static void lobby_turn(VarlinkServer *server, Source *source, uint32_t events UN
         for (; n_left > 0 && lobby->guests[lobby->first].since_usec <= until; n_left--) {
                 struct LobbyGuest guest = lobby_pop(lobby);
 
-                if (guest.is_heard || !server_admit(server, guest.fd))
+                if (guest.is_heard || !server->admit(server, guest.fd))
                         close(guest.fd);
         }
         if (lobby->n == 0)

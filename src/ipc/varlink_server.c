@@ -1,26 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-
-/* The life of a connection:
- *
- * It gets a *turn* when epoll reports it: what is unsent is sent, what has come is read once, and the next
- * whole message is *queued* (varlink_places.h). Then it is *settled*: what to watch for follows from its
- * state alone. Input is watched only while nothing is queued or pending, so a client is held back by its
- * own unanswered calls and untaken replies.
- *
- * After the turns queued calls are *served*, in the order of their classes and users, until that took
- * some time; what is left waits for the next dispatch, which looks first who has come meanwhile. So a gate
- * waits for one call of somebody else, however many there are.
- *
- * A connection is closed in its own turn, by the timer, or, where another one has got its place, at the end
- * of a dispatch; never from within varlink_call_*(), which owners call while walking their lists of calls.
- * What fails there *dooms* the connection: the socket is shut down, which epoll reports as a hang-up, and
- * that turn closes it.
- *
- * epoll(7); unix(7): a closed peer is reported as EPOLLHUP, a half-closed one is not. */
-
-#include "ipc/varlink_server_inside.h"
+#include "ipc/varlink_server.h"
 
 #include "base/size.h"
+#include "ipc/varlink_connection.h"
+#include "ipc/varlink_lobby.h"
+#include "ipc/varlink_source.h"
 
 #include <fcntl.h>
 #include <limits.h>
@@ -38,48 +22,10 @@
 enum {
         EVENTS_PER_DISPATCH = 64,
         CALLS_PER_DISPATCH = 16,
-        OUTPUT_LOW_BYTES = 64 * 1024, /* no further call is taken above it */
 };
 
 /* Of calls, before it is looked who has come. */
 static const uint64_t serving_usec = USEC_PER_MSEC;
-
-/* ---- the epoll set ---- */
-
-static int source_control(VarlinkServer *server, Source *source, int operation, uint32_t interest) {
-        struct epoll_event event = {.events = interest, .data.ptr = source};
-
-        source->interest = interest;
-        return epoll_ctl(server->epoll_fd, operation, source->fd, &event) < 0 ? -errno : 0;
-}
-
-int source_add(VarlinkServer *server, Source *source, uint32_t interest) {
-        return source_control(server, source, EPOLL_CTL_ADD, interest);
-}
-
-void source_remove(VarlinkServer *server, Source *source) {
-        epoll_ctl(server->epoll_fd, EPOLL_CTL_DEL, source->fd, NULL);
-}
-
-/* ---- the timer: idle connections and paused listeners ---- */
-
-/* A timer that is set is left alone, for deadlines only move away: it is set anew when it fires. */
-static void server_schedule(VarlinkServer *server) {
-        bool is_needed = server->n_idle > 0 || server->resume_usec > 0;
-        uint64_t earliest = server->resume_usec ? server->resume_usec : UINT64_MAX;
-        struct itimerspec spec = {0};
-
-        if (is_needed == (server->timer_usec > 0))
-                return;
-        for (const Connection *c = server->connections; c; c = c->next)
-                if (c->is_idle)
-                        earliest = MIN(earliest,
-                                       add_saturated(c->idle_since_usec, server->limits.idle_usec));
-        server->timer_usec = is_needed ? MAX(earliest, UINT64_C(1)) : 0;
-        spec.it_value.tv_sec = (time_t) (server->timer_usec / USEC_PER_SEC);
-        spec.it_value.tv_nsec = (long) (server->timer_usec % USEC_PER_SEC * 1000);
-        timerfd_settime(server->timer.fd, TFD_TIMER_ABSTIME, &spec, NULL);
-}
 
 /* Other sources of the same dispatch may be about to have their turn, so closing waits. */
 static void timer_turn(VarlinkServer *server, Source *source, uint32_t events UNUSED) {
@@ -88,234 +34,7 @@ static void timer_turn(VarlinkServer *server, Source *source, uint32_t events UN
                 server->timer_fired = true;
 }
 
-/* ---- calls that wait for their turn ---- */
-
 static void wake_turn(VarlinkServer *server UNUSED, Source *source UNUSED, uint32_t events UNUSED) {
-}
-
-static void server_set_awake(VarlinkServer *server) {
-        bool is_awake = server->places.n_queued > 0;
-        uint64_t count = 1;
-
-        if (is_awake == server->is_awake)
-                return;
-        if (is_awake ? write(server->wake.fd, &count, sizeof(count)) > 0
-                     : read(server->wake.fd, &count, sizeof(count)) > 0)
-                server->is_awake = is_awake;
-}
-
-/* ---- connections ---- */
-
-static void connection_dispatch(VarlinkServer *server, Source *source, uint32_t events);
-
-bool server_trusts(const VarlinkServer *server, uid_t uid) {
-        return uid == 0 || uid == server->own_uid;
-}
-
-Connection *connection_new(VarlinkServer *server, int fd, const struct ucred *peer) {
-        const VarlinkLimits *limits = &server->limits;
-        bool is_trusted = server_trusts(server, peer->uid);
-        Connection *c = calloc(1, sizeof(*c));
-
-        if (!c) {
-                close(fd);
-                return NULL;
-        }
-        *c = (Connection){
-                .source = {.fd = fd, .dispatch = connection_dispatch},
-                .server = server,
-                .peer = *peer,
-                .is_trusted = is_trusted,
-                .reader = varlink_reader_make(is_trusted ? limits->message_bytes
-                                                         : limits->others_message_bytes),
-                .writer = varlink_writer_make(limits->output_bytes),
-                .idle_since_usec = varlink_now_usec(),
-        };
-        if (varlink_places_enter(&server->places, &c->place, c, peer->uid, is_trusted) < 0 ||
-            source_add(server, &c->source, EPOLLIN) < 0) {
-                varlink_places_leave(&server->places, &c->place);
-                close(fd);
-                free(c);
-                return NULL;
-        }
-        c->next = server->connections;
-        if (c->next)
-                c->next->previous = c;
-        server->connections = c;
-        server->n_connections++;
-        return c;
-}
-
-/* The owner of a call in progress is told; should it answer nevertheless, nothing happens. */
-void connection_close(Connection *c) {
-        VarlinkServer *server = c->server;
-        VarlinkCall *call = c->call;
-
-        c->is_doomed = true;
-        varlink_places_leave(&server->places, &c->place);
-        if (c->previous)
-                c->previous->next = c->next;
-        else
-                server->connections = c->next;
-        if (c->next)
-                c->next->previous = c->previous;
-        server->n_connections--;
-        server->n_idle -= c->is_idle;
-        source_remove(server, &c->source);
-        if (c->is_leaving)
-                lobby_take(server, c->source.fd, true);
-        else
-                close(c->source.fd);
-        if (call && call->closed)
-                call->closed(call, call->closed_userdata);
-        free(c->call);
-        varlink_reader_done(&c->reader);
-        varlink_writer_done(&c->writer);
-        free(c);
-        server_resume(server);
-}
-
-void connection_doom(Connection *c) {
-        if (c->is_doomed)
-                return;
-        c->is_doomed = true;
-        varlink_writer_done(&c->writer);
-        shutdown(c->source.fd, SHUT_RDWR);
-}
-
-bool connection_send(Connection *c) {
-        size_t before = varlink_writer_unsent(&c->writer);
-        int r = c->is_doomed ? 0 : varlink_writer_send(&c->writer, c->source.fd);
-
-        if (r < 0 && r != -EAGAIN)
-                connection_doom(c);
-        if (varlink_writer_unsent(&c->writer) < before)
-                c->idle_since_usec = varlink_now_usec();
-        return varlink_writer_unsent(&c->writer) == 0;
-}
-
-void connection_evict(Connection *c) {
-        VarlinkServer *server = c->server;
-
-        if (c->is_leaving)
-                return;
-        varlink_places_leave(&server->places, &c->place);
-        c->is_doomed = true; /* without shutdown(2), of which he would hear */
-        varlink_writer_done(&c->writer);
-        c->is_leaving = true;
-        c->next_leaving = server->leaving;
-        server->leaving = c;
-}
-
-static void connection_settle(Connection *c) {
-        VarlinkServer *server = c->server;
-        bool is_idle = !c->call && !c->message;
-        VarlinkPlaceKind kind = is_idle            ? VARLINK_PLACE_IDLE
-                                : !c->call         ? VARLINK_PLACE_WAITING
-                                : c->call->is_kept ? VARLINK_PLACE_KEPT
-                                : c->call->more    ? VARLINK_PLACE_SUBSCRIBED
-                                                   : VARLINK_PLACE_WAITING;
-        /* Where nothing is watched for, a hang-up is reported all the same. */
-        uint32_t interest = varlink_writer_unsent(&c->writer) > 0 ? EPOLLOUT
-                            : !is_idle                            ? 0
-                            : c->is_at_end                        ? EPOLLOUT
-                                                                  : EPOLLIN;
-
-        server->n_idle += is_idle;
-        server->n_idle -= c->is_idle;
-        c->is_idle = is_idle;
-        varlink_places_set_kind(&server->places, &c->place, kind);
-        if (!c->message)
-                varlink_reader_trim(&c->reader);
-        if (!c->is_doomed && c->source.interest != interest &&
-            source_control(server, &c->source, EPOLL_CTL_MOD, interest) < 0)
-                connection_doom(c);
-        server_schedule(server);
-}
-
-/* ---- turns ---- */
-
-/* Reads once at most: a client that sends without end gets the same share as others. */
-static void connection_look_for_call(Connection *c, bool may_read) {
-        /* What others are answered is kept for one call of each, or they could have much kept by reading nothing. */
-        const size_t unsent_max = c->is_trusted ? OUTPUT_LOW_BYTES - 1 : 0;
-
-        while (!c->is_doomed && !c->call && !c->message &&
-               varlink_writer_unsent(&c->writer) <= unsent_max) {
-                const char *bytes;
-                size_t length;
-                int r = varlink_reader_next(&c->reader, &bytes, &length);
-
-                if (r > 0) {
-                        c->message = bytes;
-                        c->message_length = length;
-                        varlink_places_queue(&c->server->places, &c->place,
-                                             call_class(c->server, bytes, length));
-                } else if (r < 0) {
-                        connection_send(c);
-                        connection_doom(c);
-                } else {
-                        ssize_t n = may_read && !c->is_at_end
-                                            ? varlink_reader_receive(&c->reader, c->source.fd)
-                                            : -EAGAIN;
-
-                        c->is_at_end = c->is_at_end || n == 0;
-                        if (n < 0 && n != -EAGAIN)
-                                connection_doom(c);
-                        if (n <= 0)
-                                return;
-                        may_read = false;
-                }
-        }
-}
-
-static void connection_end_turn(Connection *c) {
-        c->is_in_turn = false;
-        if (c->is_leaving)
-                return;
-        if (c->is_doomed ||
-            (c->is_at_end && !c->call && !c->message && varlink_writer_unsent(&c->writer) == 0))
-                connection_close(c);
-        else
-                connection_settle(c);
-}
-
-void connection_turn(Connection *c, uint32_t events) {
-        bool is_congested = varlink_writer_unsent(&c->writer) > 0;
-
-        /* A client that is gone wants no answer; but what it sent before it left, perhaps one-way,
-         * is still read. */
-        if (events & (EPOLLHUP | EPOLLERR)) {
-                c->is_gone = true;
-                if (c->call)
-                        connection_doom(c);
-        }
-        c->is_in_turn = true;
-        if (connection_send(c)) {
-                if (is_congested && !c->is_doomed && c->call && c->call->drained)
-                        c->call->drained(c->call, c->call->drained_userdata);
-                connection_look_for_call(c, true);
-        }
-        connection_end_turn(c);
-}
-
-static void connection_dispatch(VarlinkServer *server UNUSED, Source *source, uint32_t events) {
-        Connection *c = (Connection *) source;
-
-        if (!c->is_leaving)
-                connection_turn(c, events);
-}
-
-void connection_kick(Connection *c) {
-        uint64_t start = varlink_now_usec();
-
-        if (c->is_in_turn || c->is_doomed)
-                return;
-        connection_send(c);
-        connection_look_for_call(c, false);
-        connection_settle(c);
-        server_set_awake(c->server);
-        varlink_places_charge(&c->server->places, c->peer.uid, varlink_now_usec() - start);
 }
 
 /* ---- serving ---- */
@@ -431,6 +150,8 @@ VarlinkServer *varlink_server_new(const VarlinkInterface *const *interfaces, siz
         server->info = *info;
         server->own_uid = geteuid();
         server->userdata = userdata;
+        server->class_of = call_class;
+        server->admit = server_admit;
         server->interfaces[0] = &varlink_service_interface;
         if (n > 0)
                 memcpy(server->interfaces + 1, interfaces, n * sizeof(*interfaces));

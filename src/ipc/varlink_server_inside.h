@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-/* The server from within: connections (varlink_server.c) and their calls (varlink_call.c). */
+/* The server from within: its state, for the files varlink_*.c. */
 
 #include "ipc/varlink_frame.h"
+#include "ipc/varlink_method.h"
 #include "ipc/varlink_places.h"
-#include "ipc/varlink_server.h"
 #include "runtime/clock.h"
 
 #include <sys/socket.h>
@@ -82,57 +82,13 @@ struct VarlinkServer {
         VarlinkServerInfo info;
         uid_t own_uid;
         void *userdata;
+        /* The class of a call (varlink_call.h), and a place for a newcomer (varlink_listen.h). */
+        unsigned (*class_of)(const VarlinkServer *server, const char *bytes, size_t length);
+        bool (*admit)(VarlinkServer *server, int fd);
         size_t n_interfaces;
         const VarlinkInterface *interfaces[]; /* org.varlink.service is the first */
 };
 
-/* ---- varlink_server.c ---- */
-
 static inline uint64_t varlink_now_usec(void) {
         return clock_read_usec(CLOCK_MONOTONIC);
 }
-
-int source_add(VarlinkServer *server, Source *source, uint32_t interest);
-void source_remove(VarlinkServer *server, Source *source);
-
-bool server_trusts(const VarlinkServer *server, uid_t uid);
-
-/* Owns FD, also when it fails. NULL: it has. */
-Connection *connection_new(VarlinkServer *server, int fd, const struct ucred *peer);
-/* The owner of a call in progress is told. */
-void connection_close(Connection *c);
-/* After EVENTS of epoll; C may be gone then. */
-void connection_turn(Connection *c, uint32_t events);
-
-void connection_doom(Connection *c);
-/* Whether nothing is left unsent. */
-bool connection_send(Connection *c);
-/* After answers given outside the connection's turn. */
-void connection_kick(Connection *c);
-/* Takes its place away. Within a dispatch only. */
-void connection_evict(Connection *c);
-
-/* ---- varlink_call.c ---- */
-
-extern const VarlinkInterface varlink_service_interface;
-
-/* The class (varlink_places.h) of the call in this message. */
-unsigned call_class(const VarlinkServer *server, const char *bytes, size_t length);
-/* Runs it; afterwards it is answered, or C has a call in progress, or C is doomed. */
-void call_take(Connection *c, const char *bytes, size_t length);
-
-/* ---- varlink_listen.c ---- */
-
-/* Watches the listeners again. */
-void server_resume(VarlinkServer *server);
-/* Gives FD a place, and owns it then; false: there is none for it. */
-bool server_admit(VarlinkServer *server, int fd);
-
-/* ---- varlink_lobby.c ---- */
-
-int lobby_begin(VarlinkServer *server);
-void lobby_end(VarlinkServer *server);
-/* Owns FD. IS_HEARD: it had a place before, and is not to get another. */
-void lobby_take(VarlinkServer *server, int fd, bool is_heard);
-/* Sends somebody away, for a descriptor is needed; false: nobody is there. */
-bool lobby_spare(VarlinkServer *server);

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """The order of the rooms: none includes what stands behind it, every include names its room, no file
-includes itself by way of others, and paths of the kernel stand in one place. And their size: a folder that
+includes or calls itself by way of others, and paths of the kernel stand in one place. And their size: a folder that
 has become too full, or a file that has become too long, wants to be two.
 
 usage: check_layers.py SRC-DIR
@@ -48,6 +48,9 @@ KERNEL_PATH = re.compile(r'"/(sys|proc)/(?!self/fd/)')
 # In two parts, or reuse would read it as this file's own.
 SPDX_LINE = "/* SPDX-License-" "Identifier: LGPL-2.1-or-later */\n"
 COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
+CALL = re.compile(r"\b([a-z]\w+)\(")
+# A function that other files may call, as clang-format writes it.
+DEFINITION = re.compile(r"^(?!static|typedef|return|else)[A-Za-z_][\w *]*?\b(\w+)\([^;{}]*\) \{$", re.MULTILINE)
 
 
 def check_include(source: pathlib.Path, room: str, included: str, root: pathlib.Path) -> str | None:
@@ -103,20 +106,32 @@ def includes_of(source: pathlib.Path) -> list[str]:
     return [match[1] for match in matches if match]
 
 
-def check_circles(sources: list[pathlib.Path], root: pathlib.Path) -> list[str]:
-    graph = {source.relative_to(root).as_posix(): includes_of(source) for source in sources}
+def calls_of(sources: list[pathlib.Path], root: pathlib.Path) -> dict[str, set[str]]:
+    """Which files each file calls functions of, whoever declares them."""
+    texts = {source.relative_to(root).as_posix(): source.read_text(encoding="utf-8") for source in sources
+             if source.suffix == ".c"}
+    defined: dict[str, set[str]] = collections.defaultdict(set)
+    for name, text in texts.items():
+        for match in DEFINITION.finditer(text):
+            defined[match[1]].add(name)
+    return {name: {file for word in CALL.findall(COMMENT.sub("", text)) for file in defined[word]
+                   if len(defined[word]) == 1} - {name}
+            for name, text in texts.items()}
+
+
+def check_circles(graph: dict[str, list[str]] | dict[str, set[str]], what: str) -> list[str]:
     done: set[str] = set()
     problems = []
 
     def follow(name: str, way: tuple[str, ...]) -> None:
         if name in way:
-            problems.append(f"{' -> '.join([*way[way.index(name):], name])}: a circle of includes")
+            problems.append(f"{' -> '.join([*way[way.index(name):], name])}: a circle of {what}")
         elif name not in done:
-            for included in graph.get(name, []):
-                follow(included, (*way, name))
+            for other in sorted(graph.get(name, ())):
+                follow(other, (*way, name))
             done.add(name)
 
-    for name in graph:
+    for name in sorted(graph):
         follow(name, ())
     return problems
 
@@ -124,7 +139,9 @@ def check_circles(sources: list[pathlib.Path], root: pathlib.Path) -> list[str]:
 def check(root: pathlib.Path) -> list[str]:
     sources = sorted([*root.rglob("*.c"), *root.rglob("*.h")])
     problems = [problem for source in sources for problem in check_file(source, root)]
-    problems += check_sizes(sources, root) + check_circles(sources, root)
+    includes = {source.relative_to(root).as_posix(): includes_of(source) for source in sources}
+    problems += check_sizes(sources, root)
+    problems += check_circles(includes, "includes") + check_circles(calls_of(sources, root), "calls")
     return problems if sources else [f"{root}: no sources"]
 
 
@@ -168,6 +185,14 @@ def self_test() -> None:
             (root / name).write_text(text)
             if bool(check(root)) != is_bad:
                 sys.exit(f"self-test: {check(root)} for {name}:\n{text}")
+    for called, is_bad in (("a", True), ("c", False)):
+        with tempfile.TemporaryDirectory() as directory:
+            (pathlib.Path(directory) / "plan").mkdir()
+            for name, other in (("a", "b"), ("b", called)):
+                text = f"{spdx}int {name}_do(void) {{\n        return {other}_do();\n}}\n"
+                (pathlib.Path(directory) / f"plan/{name}.c").write_text(text)
+            if bool(check(pathlib.Path(directory))) != is_bad:
+                sys.exit(f"self-test: b calls {called}")
     for n in (FILES_MAX, FILES_MAX + 1):
         with tempfile.TemporaryDirectory() as directory:
             root = pathlib.Path(directory)

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/* Answers to calls. */
+
+#include "ipc/varlink_method.h"
+
+/* ---- answering: each ends the call, which must not be touched afterwards ---- */
+
+/* PARAMETERS are stolen. NULL means that they could not be built: the client is disconnected, for it
+ * must not take nothing for an answer. */
+void varlink_call_reply(VarlinkCall *call, json_t *parameters);
+
+/* ERROR is a full name; PARAMETERS are stolen, NULL stands for none. */
+void varlink_call_error(VarlinkCall *call, const char *error, json_t *parameters);
+
+/* org.varlink.service.InvalidParameter. */
+void varlink_call_error_invalid_parameter(VarlinkCall *call, const char *name);
+
+/* ---- one answer for many ---- */
+
+/* The text of a reply. */
+typedef struct VarlinkText VarlinkText;
+
+/* PARAMETERS are stolen. IS_LAST: for varlink_call_reply_text(), else for the other. NULL: it could not be built; who
+ * is to be answered by that is disconnected. */
+VarlinkText *varlink_text_new(json_t *parameters, bool is_last);
+VarlinkText *varlink_text_free(VarlinkText *text); /* takes NULL; returns NULL */
+
+/* As varlink_call_reply() and varlink_call_reply_continues(). TEXT stays the caller's. */
+void varlink_call_reply_text(VarlinkCall *call, const VarlinkText *text);
+int varlink_call_reply_text_continues(VarlinkCall *call, const VarlinkText *text);
+
+/* ---- while it lasts ---- */
+
+/* One of several replies; PARAMETERS as for varlink_call_reply(). -ENOTSUP, and nothing is sent, when
+ * the client did not ask for more. Never ends the call: if the client is gone or takes too little,
+ * the closed handler is called later, from varlink_server_dispatch(). */
+int varlink_call_reply_continues(VarlinkCall *call, json_t *parameters);
+
+/* Whether the client asked for more than one reply. */
+bool varlink_call_wants_more(const VarlinkCall *call);
+
+/* Whether the client has not yet taken earlier replies. An owner that sends whole states skips one
+ * then, and sends the newest when the drained handler is called. */
+bool varlink_call_is_congested(const VarlinkCall *call);
+
+/* FUNCTION is called when the client is gone before the answer; the call ends with it and is not to
+ * be answered. Also for one-way calls: their replies are dropped, but they end like others. */
+void varlink_call_set_closed_handler(VarlinkCall *call, VarlinkCallHandler function,
+                                     void *userdata);
+
+/* FUNCTION is called whenever a congested client has taken everything. */
+void varlink_call_set_drained_handler(VarlinkCall *call, VarlinkCallHandler function,
+                                      void *userdata);
+
+/* The client keeps its place until CALL is answered, whoever else comes; so many a user may have of these. */
+void varlink_call_keep_place(VarlinkCall *call);
+
+/* The client as it was when it connected (SO_PEERCRED). */
+uid_t varlink_call_peer_uid(const VarlinkCall *call);
+pid_t varlink_call_peer_pid(const VarlinkCall *call);
+
+/* ---- for the server ---- */
+
+typedef struct Connection Connection;
+
+extern const VarlinkInterface varlink_service_interface;
+
+/* The class (varlink_places.h) of the call in this message. */
+unsigned call_class(const VarlinkServer *server, const char *bytes, size_t length);
+/* Runs it; afterwards it is answered, or C has a call in progress, or C is doomed. */
+void call_take(Connection *c, const char *bytes, size_t length);
