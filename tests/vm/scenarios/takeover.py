@@ -24,7 +24,7 @@ class Way(NamedTuple):
     unit: str  # that acts at boot
     action: str = "look"  # what import says of the line
     instead: str = ""  # of the line, when it is taken out
-    is_seen: bool = True  # no file says how many, and hugepland has seen them come
+    is_seen: bool = False  # it is run once more, when hugepland runs
 
 
 WAYS = (
@@ -32,10 +32,10 @@ WAYS = (
         "/etc/tuned/pages/tuned.conf": "[main]\nsummary=pages\n[sysctl]\nvm.nr_hugepages=200\n",
         "/etc/tuned/active_profile": "pages\n",
         "/etc/tuned/profile_mode": "manual\n",
-    }, "tuned.service", action="remove", is_seen=False),
+    }, "tuned.service", action="remove"),
     Way("hugeadm", 210, "/etc/systemd/system/old-pages.service", {
         "/etc/systemd/system/old-pages.service": ONESHOT.format("/usr/bin/hugeadm --pool-pages-min 2MB:210"),
-    }, "old-pages.service", instead="ExecStart=/bin/true"),
+    }, "old-pages.service", instead="ExecStart=/bin/true", is_seen=True),
     Way("cron", 220, "/etc/cron.d/pages", {
         "/etc/cron.d/pages": "@reboot root echo 220 >/proc/sys/vm/nr_hugepages\n",
     }, "cron.service"),
@@ -68,7 +68,11 @@ def install(way: Way) -> None:
 
 def sets(way: Way) -> None:
     check(wait_for(lambda: sum(pools().values()) == way.pages, 120), f"{way.name} sets the pool", pools())
+    # Nothing is described yet, so that hugepland has not run before.
+    check_equal("not known" in (of_2m(ask_import())["who"] or ""), way.action == "look",
+                f"{way.name}: import says that it does not know who did")
     if way.is_seen:
+        output(f"hugeplanctl status; echo 0 >/proc/sys/vm/nr_hugepages; systemctl restart {way.unit}")
         check(wait_for(lambda: "not by hugeplan" in (of_2m(ask_import())["who"] or "")),
               f"{way.name}: hugepland saw others add them", of_2m(ask_import()))
     imported = ask_import("--write")
