@@ -32,7 +32,7 @@ const Config *read_config(Command *command) {
 
 static Look *load(Command *command, const InstanceConfig *starting, bool is_reload) {
         OwnerGatherer owner = gather_as_owner(command->root);
-        /* What the service manager calls this start: systemd.exec(5). */
+        /* The id of this start: systemd.exec(5). */
         const char *run = getenv("INVOCATION_ID");
         PlanStartings *now = ARENA_NEW(command->arena, PlanStartings);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-/* A command of hugeplanctl, and what its verbs share. */
+/* A command of hugeplanctl, and functions shared by its verbs. */
 
 #include "base/diag.h"
 #include "base/size.h"
@@ -26,7 +26,7 @@ typedef struct Command {
         JsonMode json;
         OutputMode output; /* --output= */
         RenderOptions render;
-        Progress *progress; /* of the call under way (progress.h); NULL: nobody is shown any */
+        Progress *progress; /* of the running call (progress.h); NULL: none is shown */
         char **arguments;   /* after the verb */
         size_t n_arguments;
         VEC(const char *) settings; /* -c NAME=VALUE */
@@ -44,44 +44,44 @@ typedef struct Command {
         bool is_writing;       /* --write */
         bool is_forced;        /* --force */
         const char *draft;     /* --draft=, below the root; NULL: none */
-        bool is_changing;      /* reload, release: who is silent is waited for longer */
-        Figures found;         /* what a gate has found out before its start */
-        bool is_daemon_silent; /* when it was asked last (daemon_call.h) */
+        bool is_changing;      /* reload, release: a silent daemon is waited for longer */
+        Figures found;         /* sizes that a gate has found before the start */
+        bool is_daemon_silent; /* at the last call (daemon_call.h) */
 } Command;
 
-/* A path as the user means it: from the working directory, as long as the root is that of the host. */
+/* PATH relative to the working directory if the root is the host's. */
 const char *absolute_path(const Command *command, const char *path);
 
-/* The configuration, with what could not be read among its problems. */
+/* The configuration; files that could not be read are among its problems. */
 const Config *read_config(Command *command);
 
-/* What hugeplanctl works out by itself, from the same files and with the same code as the daemon; writes nothing. As it
- * will be after a reload: of what was released, or what the boot guard keeps back, its guard_problems tell. */
+/* The look and plan that a reload would make, by the files and code that the daemon uses, without writing anything.
+ * guard_problems has released instances and those that the boot guard holds back. */
 Look *local_load(Command *command);
 
-/* As it is before one. STARTING: for the gate of an instance whose unit starts at this moment; NULL: it is none. */
+/* The same without a reload. STARTING: the instance whose unit is starting; NULL: none. */
 Look *local_load_now(Command *command, const InstanceConfig *starting);
 
-/* The status as it is without a daemon. */
+/* The status without a daemon. */
 Status *local_status(Command *command, const Look *look, const char *phase);
 
-/* Prints JSON (stolen) in the mode the command asks for. */
+/* Prints JSON (stolen) in the command's mode. */
 void print_json(const Command *command, json_t *json);
 
 /* A derivation, as `size` and `explain` print it. */
 json_t *sizing_to_json(const Sizing *sizing);
 
-/* Those of SETTINGS that count: of a name the last. */
+/* The effective SETTINGS: of each name the last. */
 json_t *settings_to_json(Arena *arena, const Settings *settings);
 
-/* "no instance is called 'x'; there are: a, b" on standard error; gives EXIT_NO_INSTANCE. */
+/* Prints "no instance is called 'x'; there are: a, b" to standard error. Returns EXIT_NO_INSTANCE. */
 int fail_no_instance(Command *command, const char *name, const Config *config);
 
-/* Writes a file that the user names, in one go: whoever collects it never finds half of it. Gives an exit code. */
+/* Writes a file that the user names, atomically. Returns an exit code. */
 int write_output(const Command *command, const char *path, const char *text);
 
-/* Creates a drop-in, whole or not at all, and says so; what is there already stays as it is. Gives an exit code. */
+/* Creates a drop-in atomically and prints its path; an existing file is not changed. Returns an exit code. */
 int create_file(const Command *command, const char *path, const char *text);
 
-/* True, with a sentence on standard error, when hugeplan=off is on the kernel command line. */
+/* Returns true and prints a sentence to standard error if the kernel command line has hugeplan=off. */
 bool is_switched_off(Command *command);

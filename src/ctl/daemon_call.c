@@ -15,14 +15,14 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Nearly every answer comes in a fraction of the first; who waits for long asks less often. */
+/* Nearly every answer comes in a fraction of the first; later checks are less frequent. */
 static const uint64_t patience_min_usec = USEC_PER_SEC;
 static const uint64_t patience_max_usec = 5 * USEC_PER_SEC;
-/* Between two turns of its loop the daemon probes and plans, and may wait a second for systemd. */
+/* Between two turns of its loop the daemon looks, plans, and may wait a second for systemd. */
 static const uint64_t silence_usec = 2 * USEC_PER_SEC;
-/* Of one that is to change something, for which nobody else can be asked: a busy host is slow. */
+/* For changes, which only the daemon can make, on a busy host. */
 static const uint64_t silence_of_change_usec = 10 * USEC_PER_SEC;
-/* Once it was silent, it only has to show that it no longer is. */
+/* After it was silent once. */
 static const uint64_t silence_again_usec = 500 * USEC_PER_MSEC;
 
 static const uint64_t pause_min_usec = 10 * USEC_PER_MSEC;
@@ -31,7 +31,7 @@ static const uint64_t pause_max_usec = 500 * USEC_PER_MSEC;
 struct DaemonCall {
         Command *command;
         VarlinkClient *client;
-        uint64_t patience_usec; /* what is waited before it is asked whether it lives */
+        uint64_t patience_usec; /* until the next check that the daemon lives */
 };
 
 static const char *socket_path(Command *command) {
@@ -74,7 +74,7 @@ void daemon_endp(DaemonCall **call) {
         memory_free(*call);
 }
 
-/* Whoever hangs up is there; whether for long, the call itself will tell. */
+/* A daemon that resets the connection lives; the call itself shows for how long. */
 static bool is_alive(Command *command) {
         command->is_daemon_silent =
                 varlink_ping(socket_path(command), silence_limit_usec(command)) == -ETIMEDOUT;
@@ -89,7 +89,7 @@ static int next_reply(DaemonCall *call, uint64_t limit_usec, DaemonReply *ret) {
         return r;
 }
 
-/* The same; who waits sees how far it is. */
+/* The same, showing the progress of the daemon. */
 static int next_reply_with_progress(DaemonCall *call, uint64_t limit_usec, DaemonReply *ret) {
         Progress *progress = call->command->progress;
         uint64_t deadline_usec = deadline_in(limit_usec);
@@ -188,7 +188,7 @@ Status *status_now(Command *command, const Config **ret_config) {
                 *ret_config = look->config;
         status = local_status(command, look, is_off ? "switched off" : "no daemon");
         if (!is_off && command->n_arguments == 1 &&
-            !command->is_plugin) /* that of one instance shows no problems */
+            !command->is_plugin) /* the status of one instance shows no problems */
                 log_line(
                         LOG_WARNING,
                         "hugepland cannot be reached (%s); this is what the files say; " DAEMON_REMEDY,

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-/* Asking the daemon, and noticing when it is silent.
+/* Calls of the daemon, with detection of a silent daemon.
  *
- * systemd listens for it, so connecting says nothing: a daemon that was stopped, hangs, or is about
- * to be started for the tenth time has its clients wait. One that lives serves them between and during
- * its writes, which a thread of its own performs. So while an answer is awaited, which may rightly take
- * minutes, it is asked on another connection, now and then, for what any service answers at once. */
+ * systemd holds the socket, so clients can connect although the daemon is stopped, hangs or keeps failing at startup. A
+ * daemon that lives serves clients during its writes, which run in a thread. So while an answer is awaited, which may
+ * take minutes, the daemon is asked from time to time on another connection for something that it answers at once. */
 
 #include "ctl/command.h"
 
@@ -14,53 +13,51 @@
 
 typedef struct DaemonCall DaemonCall;
 
-/* What the daemon has answered: {} at first. */
+/* A reply of the daemon; {} before. */
 typedef struct DaemonReply {
         json_t *parameters;
-        char *error; /* the name of an error, whose parameters these are; NULL: none */
+        char *error; /* the name of the error; NULL: none */
 } DaemonReply;
 
 void daemon_reply_done(DaemonReply *reply); /* for CLEANUP() */
 
-/* How long the daemon may take to answer what it knows. */
+/* How long the daemon may take for an answer that needs no round. */
 #define ANSWER_USEC (10 * USEC_PER_SEC)
 
-/* Calls METHOD, for one reply or (MORE) for several; steals PARAMETERS. Negative errno when the daemon
- * cannot be reached: see varlink_client.h. -ETIMEDOUT: it takes no connections. */
+/* Calls METHOD for one reply, or for several with MORE; steals PARAMETERS. Returns a negative errno if the daemon cannot
+ * be reached (varlink_client.h); -ETIMEDOUT if it accepts no connections. */
 int daemon_begin(Command *command, const char *method, json_t *parameters, bool more,
                  DaemonCall **ret);
 void daemon_endp(DaemonCall **call); /* of NULL too; for CLEANUP() */
 
-/* Waits for the next reply, until DEADLINE_USEC (clock.h) at most. 0, or 1 when more will follow; then
- * *RET, which has nothing yet, is what it says. -EAGAIN: the daemon is silent, after some
- * three seconds (twelve, of a change); -ETIMEDOUT: it lives, but the time is over. Both lose nothing, and the call can be
- * waited for again. Others are the end: -ECONNRESET when the daemon has ended, or serves too many. */
+/* Waits for the next reply, until DEADLINE_USEC (clock.h) at most. Returns 0, or 1 if more replies follow, and sets *RET.
+ * Returns -EAGAIN if the daemon is silent, after some three seconds (twelve, of a change), or -ETIMEDOUT if it lives but
+ * the time has passed; the call may be awaited again. Other errors end the call: -ECONNRESET if the daemon has ended or
+ * has too many clients. */
 int daemon_await(DaemonCall *call, uint64_t deadline_usec, DaemonReply *ret);
 
-/* Waits a while before a call that was cut off is made again: it was, because others needed its place, or
- * because the daemon ends. *PAUSE_USEC, at first 0, grows; many who were cut off together do not come back
- * together. False: DEADLINE_USEC (clock.h) is over, and nothing was waited for. */
+/* Pauses before a call is repeated whose connection was reset, because the daemon is stopping or other clients needed
+ * the place. *PAUSE_USEC, 0 at first, grows, and differs between clients, so that they do not come back together.
+ * Returns false, without a pause, if DEADLINE_USEC (clock.h) has passed. */
 bool daemon_pause(uint64_t *pause_usec, uint64_t deadline_usec);
 
-/* As daemon_call(), for a method that changes nothing: made again until it is not cut off, or the time is
- * over. What changes something may have been done, and is not done again. */
+/* As daemon_call(), for methods that change nothing: the call is repeated after a reset, until the time has passed. */
 int daemon_ask(Command *command, const char *method, uint64_t timeout_usec, DaemonReply *ret);
 
-/* All of it at once: calls METHOD and waits for its reply, TIMEOUT_USEC at most, and only while the
- * daemon lives: -ETIMEDOUT in either case. */
+/* Calls METHOD and waits for its reply, TIMEOUT_USEC at most and only while the daemon lives: -ETIMEDOUT in either
+ * case. */
 int daemon_call(Command *command, const char *method, json_t *parameters, uint64_t timeout_usec,
                 DaemonReply *ret);
 
-/* What the daemon says; NULL, with the reason in *RET_WHY, when it does not. */
+/* The status of the daemon. Returns NULL and sets *RET_WHY if it cannot be had. */
 Status *ask_status(Command *command, const char **ret_why);
 
-/* The status as the daemon has it, or, where it cannot be reached, as the files say; *RET_CONFIG, where that is asked
- * for, is NULL unless these were read. */
+/* The status of the daemon or, if that cannot be reached, by the kernel's files. *RET_CONFIG (may be NULL) is set to the
+ * configuration if that was read, else to NULL. */
 Status *status_now(Command *command, const Config **ret_config);
 
-/* Whatever is the matter: one that runs but is silent is not helped by "start", and one whose socket
- * somebody has removed makes that anew. */
+/* "restart" in place of "start", because it also helps with a silent daemon and with a removed socket. */
 #define DAEMON_REMEDY "systemctl restart hugeplan.service"
 
-/* What such a negative errno says of it, to be put in brackets. */
+/* Describes a negative errno of these calls, for use in brackets. */
 const char *daemon_error(int error);

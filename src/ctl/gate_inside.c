@@ -26,7 +26,7 @@ static MemoryUse use_of(const StatusInstance *instance, const char *group) {
                            mul_saturated(instance->pages_wanted, instance->page_size_bytes)};
 }
 
-/* This instance, the others of its unit, and those whose units run already: they may share a slice. */
+/* The memory of this instance, of the others of its unit, and of running ones, which may share a slice. */
 static MemoryUses find_uses(Command *command, const Status *status, const StatusInstance *instance,
                             const char *own_group) {
         MemoryUses uses = {};
@@ -68,7 +68,7 @@ static Reason judge_memory(Command *command, const Status *status, const StatusI
 
 /* ---- the right to System V segments ---- */
 
-/* As the kernel has it in can_do_hugetlb_shm(), of this process, which has what the unit gives to its database. */
+/* The rule of the kernel's can_do_hugetlb_shm(), for this process, which has the credentials of the database. */
 static bool may_have_segments(const Root *root, Arena *arena, uint64_t group) {
         char *text = NULL, *line;
         uint64_t value;
@@ -136,7 +136,7 @@ void gate_judge_inside(Command *command, const Status *status, StatusInstance *i
 
 /* ---- a size as given that is too small ---- */
 
-/* What it was seen to have may be less than it takes now: that is no figure to write down. */
+/* The mapped pages may be fewer than the database takes now, so the warning does not recommend that figure. */
 static void warn_of_size(Command *command, const StatusInstance *instance, bool is_its_word,
                          const char *who, uint64_t pages) {
         Arena *arena = command->arena;
@@ -150,8 +150,7 @@ static void warn_of_size(Command *command, const StatusInstance *instance, bool 
                 is_its_word ? arena_printf(arena, ", or Pages=%s:%" PRIu64, page_size, pages) : "");
 }
 
-/* A gate of many need not read all drop-ins: of one of which nothing was found out, or where that is what counts, as the
- * files tell that are called as it is, there is nothing to warn of. */
+/* Whether a warning is possible, by the files named after the instance only, so that a gate need not read all others. */
 static bool may_differ(const Command *command, const StatusInstance *instance) {
         const InstanceConfig named = {.file = instance->file};
 
@@ -186,7 +185,7 @@ void gate_warn_of_size(Command *command, const StatusInstance *instance) {
                              arena_printf(command->arena, "%s itself says that it takes",
                                           config->engine->title),
                              asked);
-        /* With other settings it may take less now; the server's word tells. */
+        /* With other settings the database may take less now; the answer of the server decides. */
         else if (seen > instance->pages_wanted && asked == 0)
                 warn_of_size(command, instance, false, "it was seen to have mapped", seen);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* `reload` and `release`: what has the daemon change something. */
+/* `reload` and `release`: changes made by the daemon. */
 #include "base/text.h"
 #include "ctl/learn/learn.h"
 #include "ctl/observe/progress.h"
@@ -104,7 +104,7 @@ int verb_reload(Command *command) {
 
 /* ---- release ---- */
 
-/* What was read before and after is told; a unit that runs keeps what it has. */
+/* Prints the sizes read before and after; a running unit keeps its pages. */
 static int print_release(Command *command, const json_t *reply) {
         const json_t *pools = json_object_get(reply, "pools");
         StatusInstance instance;

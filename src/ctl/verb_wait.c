@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The gate: lets a database start when its pages stand.
+/* The gate: lets a database start when its pages are reserved.
  *
- * Runs as ExecStartPre= of the database's unit, as the unit's own user. Where the size is found out before each start,
- * it does that first (learn/learn.h). It asks the daemon, and as long as that lives its word counts, however long it takes. Where it cannot be reached, the gate looks at the files itself, for a
- * database must not stay down because hugeplan is broken; where it is silent, and may yet come back
- * or be replaced, it does so only to let the database start. */
+ * The gate runs as ExecStartPre= of the database's unit, as the unit's user. With Memory=auto it first finds the size out
+ * (learn/learn.h). It calls the daemon, whose answer counts as long as the daemon lives, however long it takes. If the
+ * daemon cannot be reached, the gate decides from the kernel's files, because a database must not stay down because
+ * hugeplan is broken. If the daemon is silent, and may come back or be replaced, the gate decides from the files only to
+ * let the database start. */
 #include "base/text.h"
 #include "ctl/gate_inside.h"
 #include "ctl/learn/learn.h"
@@ -28,12 +29,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What the daemon gets on top of the time-out to answer that it is over. */
+/* The time that the daemon has after the timeout to answer that it has passed. */
 static const uint64_t grace_usec = 3 * USEC_PER_SEC;
-/* For so long it may hang up on every call: it ends, or serves too many. */
+/* How long connection resets are tolerated: the daemon is stopping, or has too many clients. */
 static const uint64_t resets_borne_usec = 2500 * USEC_PER_MSEC;
 
-/* The verdict, in the log of whoever runs the gate. */
+/* Writes the verdict to the unit's log. Returns the exit code. */
 static int tell(Command *command, const StatusInstance *instance) {
         const char *line = render_verdict(command->arena, instance);
 
@@ -51,7 +52,7 @@ static int tell(Command *command, const StatusInstance *instance) {
 
 static const size_t n_named_max = 8;
 
-/* The verdict; where pages were taken, those who hold some, in the log too. */
+/* The same; if pages were taken, the log also names the units and processes that hold pages. */
 static int tell_with_page_users(Command *command, const Status *status,
                                 const StatusInstance *instance) {
         int code = tell(command, instance);
@@ -69,7 +70,7 @@ static int tell_with_page_users(Command *command, const Status *status,
                 bool is_of_size = user->page_size_bytes == 0 || instance->page_size_bytes == 0 ||
                                   user->page_size_bytes == instance->page_size_bytes;
 
-                /* Other instances may hold what was reserved for them; more than that is somebody else's. */
+                /* Units of other instances are named only if they hold more than was reserved for them. */
                 if (of && (text_equals(of->unit, instance->unit) ||
                            page_user_kept_pages(user) <= of->pages_granted))
                         continue;
@@ -82,7 +83,7 @@ static int tell_with_page_users(Command *command, const Status *status,
 
 /* ---- without the daemon ---- */
 
-/* The unit is about to start, so its pages must be available now, whoever reserved them. */
+/* The unit is starting, so its pages must be available now, no matter who reserved them. */
 static void judge_start(Command *command, StatusInstance *instance) {
         if (instance->pages_wanted == 0)
                 return;
@@ -100,15 +101,15 @@ static void judge_start(Command *command, StatusInstance *instance) {
                          DAEMON_REMEDY ", which reserves them"};
 }
 
-/* What the files say of the instance; false where there is none of that name. What cannot be read lets
- * nobody start (FAULT). */
+/* Judges the instance by the kernel's files. Returns false if there is no instance NAME. Fails closed: sets *RET_FAULT if
+ * a file cannot be read. */
 static bool judge_alone(Command *command, const char *name, Status **ret_status,
                         StatusInstance *ret, ReadFault *ret_fault) {
         const InstanceConfig *described = config_find(read_config(command), name);
 
         if (!described)
                 return false;
-        /* Whether this is the unit's own gate, which is about to start. */
+        /* Whether this process is a gate of the unit, which is then starting. */
         bool is_starting = described->unit && unit_cgroup_is_own(command->root, described->unit);
         const Look *look = local_load_now(command, is_starting ? described : NULL);
 
@@ -149,8 +150,8 @@ static int decide_alone(Command *command, const char *name, const char *why) {
         return tell_with_page_users(command, status, &instance);
 }
 
-/* While the daemon is silent: whether the instance's pages stand, which is then told, with the exit
- * code. What is not ready, is still worth waiting for. */
+/* While the daemon is silent: returns whether the instance is ready by the kernel's files, writes that to the log and sets
+ * the exit code. An instance that is not ready waits on. */
 static bool pass_alone(const Command *command, const char *name, int *ret_code) {
         CLEANUP(arena_freep) Arena *arena = arena_new();
         Command now = *command;
@@ -179,20 +180,20 @@ static int tell_refused(Command *command, const char *name, const json_t *reply)
         const Status *now = NULL;
         CLEANUP(daemon_reply_done) DaemonReply status = {};
 
-        /* A daemon of before an upgrade does not send it; the words are there all the same. */
+        /* An older daemon does not send the id. */
         reason_from_id(text_from_json(command->arena, reply, "reasonId"), &instance.reason.kind);
-        /* The verdict may be "invalid" or "lost"; the status tells, and has the figures. */
+        /* The status has the verdict, which may be "invalid" or "lost", and the figures. */
         if (daemon_ask(command, MANAGER_DESCRIBE, grace_usec, &status) == 0 && !status.error) {
                 now = status_from_json(command->arena, status.parameters);
                 const StatusInstance *known = now ? status_find(now, name) : NULL;
 
                 if (known) {
-                        /* The figures of the status, with the reason that the gate was given. */
+                        /* The figures of the status with the reason of the refusal. */
                         Reason reason = instance.reason;
 
                         instance = *known;
                         instance.reason = reason;
-                        /* Its pages stand, but are not free for it to take; or something has happened since. */
+                        /* Its pages are reserved but not available to it, or the status has changed since. */
                         if (verdict_lets_start(known->verdict) || known->verdict == VERDICT_PENDING)
                                 instance.verdict = VERDICT_REFUSED;
                 }
@@ -209,27 +210,27 @@ static int tell_late(const char *name, const char *reason, const char *remedy) {
         return EXIT_TIMED_OUT;
 }
 
-/* So long for an answer until anything else is asked. */
+/* How long an answer is waited for before the configuration is read. */
 static const uint64_t at_once_usec = 100 * USEC_PER_MSEC;
 
-/* Who has no place is cut off after a second and more (ipc/varlink_lobby.h). */
+/* A client without a place is disconnected after a second or more (ipc/varlink_lobby.h). */
 static const uint64_t waited_usec = 900 * USEC_PER_MSEC;
 
-/* The gate at work. */
+/* One run of the gate. */
 typedef struct Gate {
         Command *command;
         const char *name;
-        const Learned *learned; /* what was found out for this start; NULL: nothing was */
+        const Learned *learned; /* the size found for this start; NULL: none */
         uint64_t begun_usec;
-        uint64_t deadline_usec; /* 0: nobody has asked for it yet, see deadline_of() */
-        bool names_timeout;     /* the daemon would else take the instance's own */
-        bool was_silent;        /* that is said once */
-        uint64_t reset_usec;    /* since when it hangs up; 0: it does not */
+        uint64_t deadline_usec; /* 0: not determined yet, see deadline_of() */
+        bool names_timeout; /* sends the timeout, in place of which the daemon would use WaitTimeout= */
+        bool was_silent;     /* logged once */
+        uint64_t reset_usec; /* since when the daemon resets connections; 0: it does not */
         uint64_t pause_usec;
 } Gate;
 
-/* --timeout=, else the instance's WaitTimeout= as far as it can be read. The daemon knows that, and answers at
- * once where the pages stand: the files are read for it only where it does not. */
+/* --timeout=, or WaitTimeout= of the instance as far as it can be read. The daemon knows that and answers at once if the
+ * instance is ready, so the configuration is read only if it does not. */
 static uint64_t deadline_of(Gate *gate) {
         if (gate->deadline_usec > 0)
                 return gate->deadline_usec;
@@ -240,7 +241,8 @@ static uint64_t deadline_of(Gate *gate) {
         return gate->deadline_usec;
 }
 
-/* True, with the exit code, where the files suffice; what else there is to do about it is said once. */
+/* Returns true and sets the exit code if the kernel's files show that the instance is ready; otherwise logs once that the
+ * daemon is silent. */
 static bool bear_silence(Gate *gate, int *ret_code) {
         if (pass_alone(gate->command, gate->name, ret_code))
                 return true;
@@ -274,8 +276,8 @@ static int tell_answer(Command *command, const char *name, const DaemonReply *an
         return tell(command, &instance);
 }
 
-/* One call of the daemon. 0 with the exit code; -ETIMEDOUT at the deadline; another negative errno
- * where there is no daemon, or it has hung up (-ECONNRESET). */
+/* Calls the daemon once. Returns 0 and sets the exit code; -ETIMEDOUT at the deadline; -ECONNRESET if the daemon has
+ * closed the connection; another negative errno if it cannot be reached. */
 static int ask_verdict(Gate *gate, int *ret_code) {
         CLEANUP(daemon_endp) DaemonCall *call = NULL;
         CLEANUP(daemon_reply_done) DaemonReply reply = {};
@@ -309,7 +311,7 @@ static int ask_verdict(Gate *gate, int *ret_code) {
         return r;
 }
 
-/* The time to wait counts from BEGUN_USEC. */
+/* The time to wait begins at BEGUN_USEC. */
 static int wait_for(Command *command, const char *name, const Learned *learned,
                     uint64_t begun_usec) {
         uint64_t called_usec = clock_now_usec();
@@ -326,8 +328,8 @@ static int wait_for(Command *command, const char *name, const Learned *learned,
         int code, r;
 
         while (called_usec = clock_now_usec(), (r = ask_verdict(&gate, &code)) < 0) {
-                /* It takes no connections, or hangs up: it ends, or serves too many, and then it is called again. One
-                 * that hangs up on every call is as good as silent; one that has let it wait for a place lives. */
+                /* A daemon that is stopping or has too many clients resets connections, so the call is repeated. Resets of every
+ * call count as silence, unless the daemon has kept the call waiting for a place. */
                 if (r == -ECONNRESET &&
                     (gate.reset_usec == 0 || clock_now_usec() - called_usec >= waited_usec))
                         gate.reset_usec = clock_now_usec();
@@ -346,7 +348,7 @@ static int wait_for(Command *command, const char *name, const Learned *learned,
         return r < 0 ? decide_alone(command, name, daemon_error(r)) : code;
 }
 
-/* Every instance, all of them at the same time; the exit code is the first that is not 0. */
+/* Waits for all instances within one timeout. Returns the first exit code that is not 0. */
 static int wait_for_all(Command *command) {
         const Config *config = read_config(command);
         uint64_t begun_usec = clock_now_usec();
@@ -361,7 +363,7 @@ static int wait_for_all(Command *command) {
         const char *why;
         const Status *status = first == EXIT_DONE ? ask_status(command, &why) : NULL;
 
-        /* Their pages are there, but some unit was not let start when they were not. */
+        /* All pages are reserved, but a unit was refused before. */
         if (status)
                 VEC_FOREACH(problem, &status->problems.list)
                         if (text_equals(problem->id, problem_id(PROBLEM_GATE_REFUSED))) {
@@ -374,7 +376,7 @@ static int wait_for_all(Command *command) {
 static int wait_for_one(Command *command, const char *name) {
         uint64_t begun_usec = clock_now_usec();
         Learned learned;
-        /* Nobody else is believed, and need not ask. */
+        /* Reports of other callers are not accepted, so they need not find the size out. */
         bool is_started = getenv("INVOCATION_ID") || command->is_restart;
         bool is_learned = is_started && learn_for_start(command, name, &learned);
 

@@ -17,7 +17,7 @@ typedef struct Verb {
         const char *help;             /* NULL: not for people */
         bool takes_draft;             /* works from the configuration files alone */
         bool has_columns;             /* takes --output= */
-        bool is_gate; /* lets start whom hugepland lets, whatever else cannot be read */
+        bool is_gate; /* its exit code is hugepland's decision, whatever else cannot be read */
 } Verb;
 
 extern const Verb verbs[];
@@ -40,20 +40,19 @@ int verb_status(Command *command);
 int verb_verify(Command *command);
 int verb_wait(Command *command);
 
-/* What the kernel command line should say, and what is wrong with it. */
+/* Advice on the kernel command line, and what is wrong with it. */
 KernelAdvice *cmdline_advise(Command *command, const Look *look);
 
-/* Adds to each instance whose unit has, or could have, pages of its own what it makes of them, at a glance; and what is
- * wrong with that to the problems. */
+/* Adds to each instance with pages how its unit uses them, and problems with that. */
 void add_outcomes(Command *command, Status *status);
 
-/* What `check` finds on the host, with STATUS (NULL: of a draft) and what was seen of its databases (NULL: they are looked
- * at), and the look that it was made from. */
+/* The findings of `check` with STATUS (NULL: for a draft) and PROOFS of the databases (NULL: they are made here); sets
+ * *RET_LOOK to the look used. */
 Findings findings_now(Command *command, const Status *status, const ProofList *proofs,
                       const Look **ret_look);
 
 /* The databases of this host, as `import` has them. */
 Suggestions suggestions_find(Command *command);
 
-/* What there is on a host of which nothing is described yet; NULL where that has begun. */
+/* What is found on a host without instances; NULL if any is described. */
 const FirstLook *first_look_now(Command *command, const Status *status);
