@@ -20,8 +20,7 @@ static bool has_controller(const Root *root, const char *group, const char *attr
                text_has_word(text, CONTROLLER);
 }
 
-/* Whether the host can at all. Systemd makes no groups for units in a hierarchy of a controller that
- * it does not know. */
+/* systemd creates no control groups for units in the legacy hierarchy of a controller that it does not support. */
 Reason cgroup_limit_judge(const Root *root) {
         const char *hierarchy = unit_cgroup_hierarchy(root);
 
@@ -45,7 +44,7 @@ static Reason failed(Arena *arena, const char *path, int error, const char *reme
                         arena_printf(arena, "%s: %s", path, strerror(-error)), remedy};
 }
 
-/* In its sandbox the daemon has another way to the same files. */
+/* In the daemon's sandbox the same files are writable at PATH_CGROUP_WRITABLE only. */
 static int write_attribute(const Root *root, Arena *arena, const char *path, const char *text) {
         int r = root_write_attribute(root, path, text);
 
@@ -71,7 +70,7 @@ Reason cgroup_limit_count(const Root *root, Arena *arena, const char *group) {
 
                 if (r == 0 && !has_controller(root, above, "cgroup.subtree_control"))
                         r = -EIO;
-                /* A group with processes of its own has no controllers for those below. */
+                /* A group with processes of its own cannot enable controllers for the groups below. */
                 if (r < 0)
                         return failed(arena, path, r,
                                       "look for processes in that very group (systemd-cgls)");
@@ -116,7 +115,7 @@ void cgroup_limit_widen(const Root *root, Arena *arena, const char *group,
                 const char *path = hugetlb_limit_path(arena, group, count->page_size_bytes);
                 uint64_t now;
 
-                /* Where there is no limit, it says "max". */
+                /* The file reads "max" if there is no limit. */
                 if (root_read_u64(root, path, &now) == 0 &&
                     now < mul_saturated(count->pages, count->page_size_bytes))
                         write_attribute(root, arena, path, "max");

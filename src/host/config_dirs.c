@@ -12,11 +12,11 @@
 
 enum { CONFIG_BYTES_MAX = 64 * 1024 };
 
-/* A file is known once its name was seen in a directory of higher rank, masks included. */
+/* A file that may be in effect: no directory of higher rank has that name, not even as a mask. */
 typedef struct Candidate {
         const char *name;
         const char *path;
-        size_t rank; /* in which it was found, the first is the highest */
+        size_t rank; /* of its directory; 0 is the highest */
         const RootFolder *folder;
 } Candidate;
 
@@ -28,15 +28,15 @@ typedef struct Finder {
         Diags *problems;
         ConfigFiles *files;
         ConfigTrace *trace;
-        const char *draft;         /* a directory of still higher rank; may be NULL */
-        const char *only;          /* what files are called without their numbers; NULL: anything */
-        Candidates extended;       /* each NAME.conf.d/ that was seen, as NAME.conf */
-        VEC(RootFolder *) folders; /* those that are open */
+        const char *draft;         /* a directory above all others; may be NULL */
+        const char *only;          /* read only files of this name, their number aside; NULL: all */
+        Candidates extended;       /* each NAME.conf.d/ that was found, as NAME.conf */
+        VEC(RootFolder *) folders; /* the open ones */
 } Finder;
 
-/* ---- what it was read from ---- */
+/* ---- trace ---- */
 
-/* ST: of what was opened; of mode 0 where nothing was. */
+/* ST is the status of the file that was opened; its mode is 0 if none was. */
 static void trace_path(const Finder *finder, const char *path, const struct stat *st) {
         if (!finder->trace)
                 return;
@@ -49,13 +49,13 @@ static void trace_path(const Finder *finder, const char *path, const struct stat
 
 /* ---- directories ---- */
 
-/* What an administrator has surely not meant to be read: "README", "20-pg.conf.dpkg-old", "20-pg.conf~". */
+/* Returns whether the file is clearly not meant to be read: "README", "20-pg.conf.dpkg-old", "20-pg.conf~". */
 static bool is_put_aside(const char *name) {
         return strncasecmp(name, "README", strlen("README")) == 0 ||
                strstr(name, NAME_CONFIG_SUFFIX);
 }
 
-/* "20-pg.conf", or "20-pg.conf.d", for "pg". */
+/* Returns true for "20-pg.conf" or "20-pg.conf.d" and "pg". */
 static bool is_called(const char *file, const char *name) {
         size_t digits = strspn(file, "0123456789");
 
@@ -125,7 +125,7 @@ static void add_file(const Finder *finder, ConfigFile file, const RootFolder *fo
         file.error = root_read_in(finder->root, finder->arena, folder, file.path, CONFIG_BYTES_MAX,
                                   &st, &text, &file.size);
         trace_path(finder, file.path, &st);
-        /* A mask: no file, and one that takes the place of others. */
+        /* A mask is no file itself, but replaces files of lower rank. */
         if (file.error < 0 &&
             root_read_link(finder->root, finder->arena, file.path, &target) == 0 &&
             text_equals(target, "/dev/null"))
@@ -141,7 +141,7 @@ static int compare_candidates(const void *a, const void *b) {
         return order ? order : (first->rank > second->rank) - (first->rank < second->rank);
 }
 
-/* And closes what is open. */
+/* Reads the candidates, and closes the folders. */
 static void read_candidates(Finder *finder, Candidates *candidates, const char *extends) {
         vec_sort(candidates, compare_candidates);
         VEC_FOREACH(candidate, candidates)

@@ -6,21 +6,21 @@
 #include "config/config.h"
 #include "host/root.h"
 
-/* The directories and files that a configuration was read from, and a stamp of them from before that. */
+/* The directories and files of a configuration, and their stamp from before they were read. */
 typedef struct ConfigTrace {
         SourceNames paths;
         RootStamp stamp;
 } ConfigTrace;
 
-/* All files that count, in the order in which they are to be read: a file in an earlier directory
- * replaces one of the same name in a later one, a link to /dev/null or an empty file masks, the
- * rest is sorted by name; the files of NAME.conf.d/ likewise. A file that cannot be read is in the
- * list with its errno. Directories that are not there are no mistake; those that cannot be listed
- * go to PROBLEMS. DRAFT, if not NULL, is a directory that comes before all others: what would count
- * if its files were put into /etc/hugeplan.d. ONLY, if not NULL: of all files those that are called so, as "pg.conf" and
- * "20-pg.conf" are for "pg", and what extends them. What is read is added to TRACE, if not NULL. */
+/* Returns the files in effect, in the order in which they are parsed: a file in an earlier directory replaces a file of
+ * the same name in a later one, a link to /dev/null or an empty file masks, and the rest is sorted by name; the files
+ * of NAME.conf.d/ likewise. A file that cannot be read is in the list with its errno. Missing directories are ignored;
+ * those that cannot be listed are added to PROBLEMS. DRAFT, if not NULL, is a directory before all others: its files
+ * are read as if they were in /etc/hugeplan.d. ONLY, if not NULL, selects the files of that name with or without a
+ * number, such as "pg.conf" and "20-pg.conf" for "pg", and their extensions. The files that were read are added to
+ * TRACE, if not NULL. */
 ConfigFiles *config_dirs_read(const Root *root, Arena *arena, const char *draft, const char *only,
                               Diags *problems, ConfigTrace *trace);
 
-/* One file by its path, as `hugeplanctl check FILE` reads it. */
+/* Reads one file by its path, as `hugeplanctl check FILE` does. */
 ConfigFiles *config_dirs_read_one(const Root *root, Arena *arena, const char *path);

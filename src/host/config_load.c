@@ -12,8 +12,8 @@
 
 #include <string.h>
 
-/* File systems note times by the tick of the kernel's clock, and some by the second or two: what was changed so
- * short a time ago may be changed again, and look the same. */
+/* Timestamps of file systems have the granularity of the kernel's tick, on some of one or two seconds: a file changed
+ * less than this time ago may change again and keep its timestamp. */
 static const uint64_t tick_usec = 3 * USEC_PER_SEC;
 
 static void trace_accounts(const Root *root, Arena *arena, ConfigTrace *trace) {
@@ -55,7 +55,7 @@ static Config *load_once(const Root *root, Arena *arena, const char *draft) {
         if (!config->is_incomplete && config->fault.error == 0 &&
             add_saturated(trace.stamp.newest_usec, tick_usec) <= now_usec)
                 config->stamp = trace.stamp.hash;
-        /* Directories and files have their problems already. */
+        /* If the configuration is incomplete, its directories and files have problems already. */
         if (config->fault.error < 0 && !config->is_incomplete)
                 diags_tell(
                         &config->problems,

@@ -14,7 +14,7 @@ static HostSources *host_of(const Sources *sources) {
         return (HostSources *) sources;
 }
 
-/* ---- whose it is ---- */
+/* ---- owners ---- */
 
 OpenTo file_open_to(const struct stat *st, uid_t owner, gid_t group) {
         bool is_shielded = S_ISDIR(st->st_mode) && (st->st_mode & S_ISVTX);
@@ -34,7 +34,7 @@ typedef struct Judged {
 } Judged;
 
 static int judge(void *userdata, const struct stat *st) {
-        /* Who can write there is root, as far as systemd is concerned. */
+        /* systemd trusts whoever can write to these directories as root. */
         static const char *const systemds[] = {
                 "/etc/systemd/", "/run/systemd/",           "/usr/lib/systemd/",
                 "/lib/systemd/", "/usr/local/lib/systemd/",

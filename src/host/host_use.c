@@ -14,10 +14,10 @@
 typedef struct Reader {
         const Root *root;
         Arena *arena,
-                *scratch; /* one for all units: each of its own costs more than what is read */
+                *scratch; /* shared by all units: an arena for each costs more than reading the unit */
         const Topology *topology;
         Index *groups;       /* of all services */
-        Index *memory_nodes; /* of control groups; "": nothing is known */
+        Index *memory_nodes; /* by control group; "": not known */
         HostUse *use;
 } Reader;
 
@@ -48,7 +48,7 @@ static bool has_pages(const Topology *topology, const PageSize *size) {
         return ARRAY_ANY(node, topology->nodes, topology->n_nodes, node->pools[k].total_pages > 0);
 }
 
-/* Of no pages nobody has any: that is not asked where the controller counts others for the group. */
+/* Page sizes without any pages cannot be in use: they are not read if the controller counts another size for GROUP. */
 static void read_charges(const Reader *reader, const char *group, UnitUse *unit) {
         const Topology *topology = reader->topology;
 
@@ -64,7 +64,7 @@ static void read_charges(const Reader *reader, const char *group, UnitUse *unit)
                 }
 }
 
-/* A group without the controller lives under the limits of the one above, which many have in common. */
+/* A group without the cpuset controller has the memory nodes of the group above, which many groups share. */
 static const char *memory_nodes_of(Reader *reader, const char *group) {
         const char *known = index_find(reader->memory_nodes, group);
         Arena *arena = reader->arena;

@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-/* What the units of instances use of the huge pages, and the instances' own mounts, at one moment. */
+/* Reads the huge pages used by the units of instances and by the instances' mounts, at one moment. */
 
 #include "host/root.h"
 #include "promise/ledger.h"
 
-/* Of the units that CONFIG names, and of those that LEDGER knows to run. Names are those of CONFIG and
- * LEDGER. The counts of TOPOLOGY's pools are read anew where pages were taken or given back meanwhile, so
- * that they belong together; if that does not end, they are the later ones. */
+/* Reads the use of the units that CONFIG or LEDGER names; the result refers to the names in CONFIG and LEDGER. If pages
+ * were taken or given back meanwhile, both TOPOLOGY's counts and the use are read again until they are consistent;
+ * after several tries is_moving is set, and TOPOLOGY's counts are the later ones. */
 HostUse *host_use_read(const Root *root, Arena *arena, const Config *config, const Ledger *ledger,
                        Topology *topology);
 
-/* Anew for UNIT, for which the kernel may have begun to count since. */
+/* Reads the use of UNIT again, in case the kernel has begun to count for the unit meanwhile. */
 void host_use_read_unit(const Root *root, Arena *arena, HostUse *use, const Topology *topology,
                         const char *unit);
 
-/* Whether nothing shows that it is another by NOW, a moment after THEN: no count has changed, no unit has started or
- * stopped, and there are no mounts. For who has just read it, and would do so once more. */
+/* Returns whether USE, read at THEN a moment ago, needs no second reading: no count differs between THEN and NOW, no
+ * unit has started or stopped, and there are no mounts. */
 bool host_use_is_current(const Root *root, const HostUse *use, const Topology *then,
                          const Topology *now);

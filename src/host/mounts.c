@@ -20,7 +20,7 @@ MountUnits mounts_of(const Root *root, Arena *arena, const Config *config,
 
 /* ---- what is there ---- */
 
-/* systemd.unit(5): a generated unit would cover those of packages, and is covered by the others. */
+/* A generated unit would override unit files of packages, and the other directories override it: systemd.unit(5). */
 static const char *find_unit_file(const Root *root, Arena *arena, const char *name) {
         static const char *const directories[] = {
                 "/etc/systemd/system.control",  "/run/systemd/system.control",

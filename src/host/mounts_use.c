@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What a mount keeps for its instance, and that it is there. */
+/* The pages that a mount keeps for its instance, and whether the mount exists. */
 #include "host/mounts.h"
 
 #include "base/size.h"
 
 #include <linux/magic.h>
 
-/* Without a limit the kernel does not count what is in use: all blocks are free, or -1. */
+/* Without a limit the kernel does not count used pages: all blocks are free, or -1. */
 static uint64_t used_pages(const Root *root, const char *path, uint64_t page_size_bytes) {
         struct statfs now;
 

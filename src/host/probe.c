@@ -32,8 +32,8 @@ static int read_node_memory(const Root *root, Arena *arena, const Topology *topo
                 return r;
         node->memory_bytes = probe_meminfo(arena, text, "MemTotal");
         node->free_bytes = probe_meminfo(arena, text, "MemFree");
-        /* What programs have mapped of the cache they are running on; of shared memory, which is mapped too, there is
-         * none in it. */
+        /* Mapped file cache belongs to running programs and is not reclaimable. "Mapped" includes shared memory, which
+         * the lists of file pages do not. */
         uint64_t mapped = sub_floored(probe_meminfo(arena, text, "Mapped"),
                                       probe_meminfo(arena, text, "Shmem"));
 
@@ -71,7 +71,7 @@ int probe_pool(const Root *root, const Topology *topology, unsigned node, uint64
                         topology_pool_path(arena, topology, node, page_size_bytes, file->attribute),
                         file->count);
 
-                /* Only the count itself must be there. */
+                /* Only nr_hugepages must exist. */
                 if (r < 0 && file == files)
                         return r;
         }
@@ -79,7 +79,7 @@ int probe_pool(const Root *root, const Topology *topology, unsigned node, uint64
         return 0;
 }
 
-/* False where a pool has gone. */
+/* Returns false if a pool was removed. */
 static bool probe_counts(const Root *root, Topology *topology, bool *ret_is_changed) {
         bool has_all = true;
 
@@ -124,7 +124,7 @@ static void probe_pools(Probe *probe, Node *node) {
 
                 node->pools[i].page_size_bytes = bytes;
                 probe_pool(probe->root, topology, node->id, bytes, &node->pools[i]);
-                /* "2048kB"; sizes above the smallest have it, since 5.16. */
+                /* "2048kB"; since kernel 5.16, for all sizes but the smallest. */
                 const char *text =
                         i + 1 < topology->n_page_sizes
                                 ? read_text(probe,
@@ -164,7 +164,7 @@ static void probe_node(Probe *probe, unsigned id, const IdSet *with_memory,
         probe_pools(probe, node);
 }
 
-/* The directories nodeN: those that are online. */
+/* Lists the directories nodeN, which are the nodes online. */
 static IdSet list_nodes(const Probe *probe) {
         IdSet nodes = {};
         Names names = {};
@@ -197,7 +197,7 @@ static void probe_nodes(Probe *probe) {
                            topology->is_numa && knows_cpus ? &with_cpus : NULL);
 }
 
-/* "Node 0, zone   Normal   1 2 3 ...": free blocks by order, to be added up over the zones. */
+/* "Node 0, zone   Normal   1 2 3 ...": free blocks by order, summed up over the zones of a node. */
 static void probe_free_blocks(Probe *probe) {
         const char *text = read_text(probe, PATH_BUDDYINFO);
         char *line;
@@ -263,7 +263,7 @@ static uint64_t read_limit(Probe *probe, const char *path) {
         return root_read_u64(probe->root, path, &limit) < 0 ? UINT64_MAX : limit;
 }
 
-/* A captured host tells it by a mapping of small pages, as any process has one. */
+/* On a captured host the base page size is that of a mapping in the captured smaps. */
 static uint64_t read_base_page(const Probe *probe) {
         static const char key[] = "KernelPageSize";
         uint64_t bytes = (uint64_t) sysconf(_SC_PAGESIZE);
@@ -271,7 +271,7 @@ static uint64_t read_base_page(const Probe *probe) {
         if (!root_is_host(probe->root)) {
                 char *smaps;
 
-                /* All of a process's mappings, where its /proc is the kernel's. */
+                /* 4 MiB, because the file has all mappings of the process if the root's /proc is the kernel's. */
                 bytes = root_read_kernel_file(probe->root, probe->arena, PATH_SELF_SMAPS, 4 * MIB,
                                               &smaps, NULL) == 0
                                 ? probe_meminfo(probe->arena, smaps, key)
@@ -299,7 +299,7 @@ Topology *probe_topology(const Root *root, Arena *arena) {
                 .shmall_pages = read_limit(&probe, PATH_SHMALL),
                 .shm_group = read_limit(&probe, PATH_HUGETLB_SHM_GROUP),
         };
-        /* The kernel refuses pages outside the writer's cpuset, whatever hugetlbpage.rst says. */
+        /* The kernel allocates no pages outside the writer's cpuset, contrary to hugetlbpage.rst. */
         for (unsigned id = 0; id < ID_SET_MAX; id++)
                 id_set_add(&topology->allowed_nodes, id);
         while (status && (line = text_next_word(arena, &status, "\n")))

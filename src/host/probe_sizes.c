@@ -97,8 +97,7 @@ Topology *probe_page_sizes(const Root *root, Arena *arena) {
         list_page_sizes(root, arena, topology);
         if (topology_page_size_index(topology, bytes) >= 0)
                 topology->default_page_size_bytes = bytes;
-        else if (topology->n_page_sizes >
-                 0) /* the smallest, where it does not tell one that there is */
+        else if (topology->n_page_sizes > 0) /* the smallest, if meminfo has no existing size */
                 topology->default_page_size_bytes =
                         topology->page_sizes[topology->n_page_sizes - 1].bytes;
         topology->swap_bytes = probe_meminfo(arena, meminfo, "SwapTotal");

@@ -81,7 +81,7 @@ void root_record_text(const Root *root, const char *path, const char *text) {
         record(root, RECORDED_FILE, path, text, strlen(text));
 }
 
-/* That there is something of that name, and what. What the kernel has besides in /proc says nothing. */
+/* Records that PATH exists, and its kind. record_names() leaves out the entries of /proc, which are processes. */
 static void record_name(const Root *root, const char *path) {
         CLEANUP(close_fd) int fd = -1;
         struct stat st;
@@ -108,8 +108,8 @@ static void record_names(const Root *root, const char *path, const Names *names)
                         record_name(root, arena_printf(arena, "%s/%s", path, *name));
 }
 
-/* Kernels before 5.6 have no openat2(2): links of a captured host are then followed as they are.
- * O_LARGEFILE, which the library adds to openat(2) on 32 bit, does not go with O_PATH. */
+/* Kernels before 5.6 have no openat2(2): links of a captured host then lead to the running host's files.
+ * openat2(2) rejects O_LARGEFILE, which libc adds to openat(2) on 32 bit, together with O_PATH. */
 int root_open_below(const Root *root, const char *path, int flags, unsigned mode) {
         const char *relative = path + strspn(path, "/");
         struct open_how how = {
@@ -130,7 +130,7 @@ int root_open_below(const Root *root, const char *path, int flags, unsigned mode
         return fd >= 0 ? fd : -errno;
 }
 
-/* The directory of PATH; *ret_name is what follows the last slash. */
+/* Opens the directory of PATH; *RET_NAME is the part after the last slash. */
 static int open_parent(const Root *root, const char *path, const char **ret_name) {
         CLEANUP(arena_freep) Arena *arena = arena_new();
         const char *slash = strrchr(path, '/');
@@ -144,7 +144,7 @@ static int open_parent(const Root *root, const char *path, const char **ret_name
 
 /* ---- opening ---- */
 
-/* What the kernel makes up as it is read, and where reading may do something, is no file of anybody's: -EINVAL. */
+/* Returns -EINVAL if FD is in a file system whose files the kernel makes up when they are read, or acts on. */
 static int check_file_system(int fd) {
         static const uint32_t types[] = {
                 PROC_SUPER_MAGIC,      SYSFS_MAGIC,
@@ -165,7 +165,7 @@ static int check_file_system(int fd) {
                                                                                            : 0;
 }
 
-/* Of what O_PATH has found: no path is gone along again, so that nothing else can take its place. */
+/* Opens the file of FOUND (O_PATH) without resolving its path again, so that no other file can take its place. */
 static int open_again(int found, int flags) {
         char path[sizeof("/proc/self/fd/") + 10];
 
@@ -174,10 +174,10 @@ static int open_again(int found, int flags) {
 
         if (fd >= 0)
                 return fd;
-        return errno == ENOENT ? -ENOSYS /* no /proc: nothing is known of the file */ : -errno;
+        return errno == ENOENT ? -ENOSYS /* no /proc: the file may exist */ : -errno;
 }
 
-/* Looks at what it is before anybody opens it: opening alone starts a watchdog, or waits for a writer. */
+/* Checks the type before the file is opened, because opening starts a watchdog or waits for the writer of a FIFO. */
 static int pin_regular(const Root *root, const char *path, struct stat *ret) {
         int found = root_open_below(root, path, O_PATH, 0);
         int r = found < 0               ? found
@@ -191,7 +191,7 @@ static int pin_regular(const Root *root, const char *path, struct stat *ret) {
         return r < 0 ? r : found;
 }
 
-/* JUDGE may be NULL. What the kernel makes up is on no device. */
+/* JUDGE may be NULL. Only file systems without a block device (major 0) can be the kernel's. */
 static int open_regular(const Root *root, const char *path, RootJudge judge, void *userdata,
                         struct stat *ret) {
         CLEANUP(close_fd) int found = pin_regular(root, path, ret);
@@ -213,13 +213,13 @@ typedef struct Reading {
         Arena *arena;
         const char *path;
         size_t max;
-        bool is_cut; /* no more than max bytes are read; else more are -EFBIG */
+        bool is_cut; /* reads at most max bytes; otherwise more than max bytes are -EFBIG */
         off_t size;  /* of a regular file; negative: not known */
 } Reading;
 
-/* Whether another read would only say that this was the end. A file ends where fstat(2) has seen its end, for less
- * was read than was asked for. What the kernel makes of an attribute it makes once, at the first read
- * (sysfs.rst; likewise sysctls): one whole line is all of it. */
+/* Returns whether the end is reached after a short read, so that no further read(2) is needed. A regular file ends at
+ * the size that fstat(2) has returned. The kernel formats an attribute once, at the first read (sysfs.rst; likewise
+ * sysctls): one whole line is all of it. */
 static bool is_end(const Reading *reading, const Text *text) {
         const char *newline;
 
@@ -231,7 +231,7 @@ static bool is_end(const Reading *reading, const Text *text) {
                newline == text->string + text->length - 1;
 }
 
-/* To the end of the file. */
+/* Reads to the end of the file. */
 static int read_all(const Reading *reading, int fd, char **ret, size_t *ret_size) {
         Text text = text_in(reading->arena);
         char buffer[4096];
@@ -312,8 +312,8 @@ int root_read_kernel_file(const Root *root, Arena *arena, const char *path, size
 
         if (text_starts_with(path, PATH_PROC "/") || text_starts_with(path, PATH_SYS "/") ||
             text_starts_with(path, PATH_CGROUP_WRITABLE "/")) {
-                /* On the running host nobody else can put anything there. Below another root it may be a file
-                 * that was captured, or the kernel's own where that is mounted. */
+                /* On the running host only the kernel provides these files. Below another root the path may be a
+                 * captured file, or the kernel's if /proc or /sys is mounted there. */
                 if (root_is_host(root))
                         fd = root_open_below(root, path, flags, 0);
                 else
@@ -325,14 +325,14 @@ int root_read_kernel_file(const Root *root, Arena *arena, const char *path, size
 
 /* ---- writing ---- */
 
-/* Whether what was written is to be on disk, and not only in memory, when a function returns. */
+/* FOR_GOOD: files and directories are synced to disk before the function returns. */
 typedef enum Lasting { FOR_THIS_BOOT, FOR_GOOD } Lasting;
 
 static int sync_fd(int fd) {
         return TEMP_FAILURE_RETRY(fsync(fd)) < 0 ? -errno : 0;
 }
 
-/* What was made, named or renamed in it. Some file systems have nothing to do for that, and say so. */
+/* Syncs what was created or renamed in DIRECTORY. Some file systems do not support this and return EINVAL. */
 static int sync_directory(int directory) {
         CLEANUP(close_fd) int fd = openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
         int r = fd < 0 ? -errno : sync_fd(fd);
@@ -344,7 +344,7 @@ static int make_directories(const Root *root, const char *path, Lasting lasting)
         CLEANUP(arena_freep) Arena *arena = arena_new();
         CLEANUP(close_fd) int fd = root_open_below(root, path, O_PATH | O_DIRECTORY, 0);
 
-        if (fd >= 0) /* mostly it is there */
+        if (fd >= 0) /* the usual case */
                 return 0;
         for (const char *slash = strchr(path + 1, '/');; slash = strchr(slash + 1, '/')) {
                 char *part = arena_strdup_to(arena, path, slash);
@@ -355,7 +355,7 @@ static int make_directories(const Root *root, const char *path, Lasting lasting)
                         return parent;
                 int r = mkdirat(parent, name, 0755) < 0 ? -errno : 0;
 
-                if (r == 0 && fchmodat(parent, name, 0755, 0) < 0) /* whatever the umask is */
+                if (r == 0 && fchmodat(parent, name, 0755, 0) < 0) /* independent of the umask */
                         r = -errno;
                 if (r == 0 && lasting == FOR_GOOD)
                         r = sync_directory(parent);
@@ -374,11 +374,11 @@ typedef struct NewFile {
         const char *name, *text;
         unsigned mode;
         Lasting lasting;
-        bool is_new;   /* -EEXIST where the name is taken */
-        bool is_alone; /* in a directory of ours, and of the mode that the umask leaves it */
+        bool is_new;   /* -EEXIST if the name exists */
+        bool is_alone; /* in a directory of ours, with the mode less the umask */
 } NewFile;
 
-/* The whole text in a file of another name beside it, which is returned in *ret. */
+/* Writes the text to a file of another name in DIRECTORY, and sets *RET to that name. */
 static int write_draft(Arena *arena, int directory, const NewFile *file, const char **ret) {
         const char *draft = arena_printf(arena, ".#%s.%d", file->name, (int) getpid());
         int fd = openat(directory, draft, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC,
@@ -394,9 +394,9 @@ static int write_draft(Arena *arena, int directory, const NewFile *file, const c
                 r = n < 0 ? -errno : 0;
                 text += MAX(n, 0);
         }
-        if (r == 0 && !file->is_alone && fchmod(fd, file->mode) < 0) /* whatever the umask is */
+        if (r == 0 && !file->is_alone && fchmod(fd, file->mode) < 0) /* independent of the umask */
                 r = -errno;
-        /* Before it has its name: else a power cut may leave an empty file in the place of the old. */
+        /* Synced before the rename: otherwise a power failure may leave an empty file in place of the old one. */
         if (r == 0 && file->lasting == FOR_GOOD)
                 r = sync_fd(fd);
         if (close(fd) < 0 && r == 0)
@@ -424,7 +424,7 @@ static int write_file(const Root *root, const char *path, NewFile *file) {
 
         if (r < 0)
                 return r;
-        /* The draft takes the name when it is complete; link(2) replaces nothing that has it. */
+        /* The complete draft gets the name; link(2) does not replace an existing file. */
         if (file->is_new)
                 r = linkat(parent, draft, parent, file->name, 0) < 0 ? -errno : 0;
         else
@@ -531,7 +531,7 @@ int root_read_link(const Root *root, Arena *arena, const char *path, char **ret)
         return 0;
 }
 
-/* The one reader of directories. Not by opendir(3), which needs memory that may not be there. */
+/* The only reader of directories. Does not use opendir(3), which fails if it cannot allocate memory. */
 static int read_names(Arena *arena, RootFolder *folder) {
         _Alignas(struct dirent64) char entries[8192];
         Names names = {};
@@ -587,7 +587,7 @@ int root_open_folder(const Root *root, Arena *arena, const char *path, RootFolde
         *ret = (RootFolder){.fd = -1, .files = index_new(arena)};
         int r = list(root, arena, path, ret);
 
-        /* An access control list that lets others write shows in the group's bits: acl(5). */
+        /* An access control list that lets others write sets the group's write bit: acl(5). */
         if (r < 0 || fstat(ret->fd, &st) < 0 || (st.st_uid != 0 && st.st_uid != geteuid()) ||
             (st.st_mode & (S_IWGRP | S_IWOTH)) || check_file_system(ret->fd) < 0)
                 root_close_folder(ret);

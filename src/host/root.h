@@ -3,10 +3,9 @@
 
 /* Root: the directory below which all files of a host are read and written.
  *
- * "/" is the running host; any other directory is a captured or made-up one. The one module that
- * owns the file syscalls. Paths begin with "/" and are resolved below the root, links too
- * (openat2(2), RESOLVE_IN_ROOT), so that a captured host cannot reach out of its directory. All
- * functions return 0 or a negative errno. */
+ * "/" is the running host; any other directory is a captured or made-up host. Only this module makes file system
+ * calls. Paths begin with "/" and are resolved below the root, symbolic links too (openat2(2), RESOLVE_IN_ROOT), so
+ * that a captured host cannot lead out of its directory. Functions that return int return 0 or a negative errno. */
 
 #include "base/index.h"
 #include "base/vec.h"
@@ -24,85 +23,85 @@ int root_open(const char *path, Root **ret);
 Root *root_free(Root *root); /* takes NULL, returns NULL */
 void root_freep(Root **root);
 
-/* True for "/". */
+/* Returns true for "/". */
 bool root_is_host(const Root *root);
 
-/* The path as seen from outside: for sockets, and for messages about a captured host. */
+/* Returns the path as seen from outside the root, for sockets and for messages about a captured host. */
 char *root_path(Arena *arena, const Root *root, const char *path);
 
-/* From now on RECORDER hears of all that is read, listed or looked for; NULL: no longer. */
+/* Passes everything that is read, listed or looked up to RECORDER; NULL ends this. */
 void root_record(Root *root, Recorder *recorder);
-Recorder *root_recorder(const Root *root); /* NULL: nobody hears of it */
+Recorder *root_recorder(const Root *root); /* NULL: nothing is recorded */
 
-/* RECORDER hears that TEXT stands in the file PATH: for what a captured host tells by a file, and this one by a call. */
+/* Records TEXT as the contents of PATH, for a value that is read by a call here and from a file on a captured host. */
 void root_record_text(const Root *root, const char *path, const char *text);
 
 /* ---- reading ---- */
 
-/* Whoever decides by many reads, of which each may find nothing, asks in the end whether one has failed:
- * the first fault (model/read_fault.h) since root_forget_fault(), in ARENA; its error is 0 where there was
- * none. A thread that reads beside others has a root of its own. */
+/* A caller that decides by many reads, each of which may find nothing, calls root_fault() at the end: it returns the
+ * first fault (model/read_fault.h) since root_forget_fault(), allocated in ARENA; its error is 0 if there was none. A
+ * Root must not be shared between threads. */
 void root_forget_fault(const Root *root);
 ReadFault root_fault(const Root *root, Arena *arena);
 
-/* What has failed is tried again: it counts for nobody. */
+/* Drops the fault for good, because the caller repeats the read: root_any_fault() does not return it either. */
 void root_drop_fault(const Root *root);
 
-/* Whether what ended with ERROR is to be done again, at once: it was a fault (which is dropped), and *N_TRIES,
- * at first 0, is not too many. */
+/* Returns whether to repeat at once what ended with ERROR: if ERROR is a fault, which is then dropped, and *N_TRIES,
+ * which starts at 0 and is counted here, is below the limit. */
 bool root_try_again(const Root *root, int error, unsigned *n_tries);
 
-/* Else whoever tells somebody what was read, asks for any fault of all this time, forgotten ones among them. */
+/* Returns the first fault of this Root that was not dropped, including forgotten ones: for reports of what was read. */
 ReadFault root_any_fault(const Root *root, Arena *arena);
 
-/* The whole of a regular file of at most MAX bytes (-EFBIG), NUL-terminated; *ret_size may be
- * NULL. -EINVAL for what is none, which is never opened: a device may act on that, a FIFO waits. Nor is
- * what the kernel makes up (/proc, /sys), to which a link may lead. */
+/* Reads a regular file of at most MAX bytes, NUL-terminated; RET_SIZE may be NULL. Returns -EFBIG if it is larger.
+ * Returns -EINVAL for anything but a regular file, and for files of the kernel (/proc, /sys), to which a link may lead;
+ * these are never opened, because opening may act on a device or wait for a FIFO. */
 int root_read_file(const Root *root, Arena *arena, const char *path, size_t max, char **ret,
                    size_t *ret_size);
 
-/* The same where it matters whose file it is: JUDGE looks at what was found, and says 0 or a negative errno,
- * before that is opened. */
+/* The same, if JUDGE, which gets the file's status before the file is opened, returns 0; otherwise returns JUDGE's
+ * negative errno. */
 typedef int (*RootJudge)(void *userdata, const struct stat *st);
 int root_read_judged(const Root *root, Arena *arena, const char *path, size_t max, RootJudge judge,
                      void *userdata, char **ret, size_t *ret_size);
 
-/* Its last MAX bytes: for logs, which may be large. */
+/* Reads the last MAX bytes of a regular file, for logs, which may be large. */
 int root_read_end(const Root *root, Arena *arena, const char *path, size_t max, char **ret,
                   size_t *ret_size);
 
-/* The whole of one of the kernel's own files, by a path of model/names.h; -EINVAL for other paths. */
+/* Reads a whole file of the kernel, by a path of model/names.h. Returns -EINVAL for other paths. */
 int root_read_kernel_file(const Root *root, Arena *arena, const char *path, size_t max, char **ret,
                           size_t *ret_size);
 
-/* Likewise an attribute: at most 64 KiB, whitespace at the end taken off. */
+/* Reads an attribute of the kernel of at most 64 KiB, without whitespace at the end. */
 int root_read_attribute(const Root *root, Arena *arena, const char *path, char **ret);
 
-/* An attribute that is one decimal number. */
+/* Reads an attribute that is one decimal number. */
 int root_read_u64(const Root *root, const char *path, uint64_t *ret);
 
 /* ---- writing ---- */
 
-/* One write(2) to an attribute that exists. Success says nothing about what the kernel did. */
+/* Writes an existing attribute by one write(2). Success does not mean that the kernel has changed anything. */
 int root_write_attribute(const Root *root, const char *path, const char *text);
 
-/* Replaces a file atomically, making missing directories (mode 0755). For what need not outlive the
- * boot: below /run. */
+/* Replaces a file atomically, and creates missing directories with mode 0755. Does not sync: for files
+ * that need not outlive the boot, such as those below /run. */
 int root_write_file(const Root *root, const char *path, const char *text, unsigned mode);
 
-/* The same, of mode 0644 as far as the umask lets it, in a DIRECTORY of ROOT itself, by their names, where all that is
- * there is ours: no link is looked out for, which is half of the work. */
+/* The same with mode 0644 less the umask, for the file NAME in DIRECTORY, both plain names, below a ROOT where hugeplan
+ * owns everything: symbolic links are not checked, which saves half of the work. */
 int root_add_file(const Root *root, const char *directory, const char *name, const char *text);
 
-/* The same for what must: file and directories are on disk when it returns, or it has failed. */
+/* As root_write_file(), for files that outlive the boot: file and directories are on disk if it returns 0. */
 int root_store_file(const Root *root, const char *path, const char *text, unsigned mode);
 
-/* Writes TEXT over a part of a file of ours of SIZE bytes, from AT on: on disk when it returns, and without taking more
- * room there. -ENOENT: there is none of that size. What is cut short leaves that part torn. */
+/* Overwrites a file of SIZE bytes with TEXT from offset AT on, without allocating disk space. TEXT is on disk if it
+ * returns 0. Returns -ENOENT if there is no regular file of that size. An interrupted write leaves that part torn. */
 int root_overwrite_file(const Root *root, const char *path, size_t size, off_t at,
                         const char *text);
 
-/* Likewise, but -EEXIST where the file is there already. */
+/* As root_store_file(), but returns -EEXIST if the file exists. */
 int root_create_file(const Root *root, const char *path, const char *text, unsigned mode);
 
 int root_make_directory(const Root *root, const char *path); /* with its parents */
@@ -114,44 +113,44 @@ int root_symlink(const Root *root, const char *target, const char *path); /* rep
 bool root_exists(const Root *root, const char *path);
 bool root_is_directory(const Root *root, const char *path);
 
-/* What changes when a file is replaced or written, or the entries of a directory change: device, inode
- * and time of the last change; "-" where nothing is there. */
+/* Returns device, inode and modification time as text, which changes when a file is replaced or written, or when
+ * entries of a directory change. Returns "-" if PATH does not exist. */
 char *root_identity(const Root *root, Arena *arena, const char *path);
 
-/* What changes when one of some files is another file, or is written to: of each device, inode, size and both
- * times of the last change, of which the latest so far is noted. */
+/* A value that changes when one of several files is replaced or written: a hash of each file's device, inode, size,
+ * modification time and status change time. */
 typedef struct RootStamp {
         uint64_t hash;
-        uint64_t newest_usec; /* since the epoch */
+        uint64_t newest_usec; /* the latest of all times, since the epoch */
 } RootStamp;
 
 void root_stamp(const Root *root, const char *path, RootStamp *stamp);
-void root_stamp_add(RootStamp *stamp, const struct stat *st); /* NULL: there is nothing */
+void root_stamp_add(RootStamp *stamp, const struct stat *st); /* NULL: the file does not exist */
 
-/* Of what PATH leads to. */
+/* stat(2): follows symbolic links. */
 int root_stat(const Root *root, const char *path, struct stat *ret);
 
-/* What a symbolic link holds; -EINVAL for what is none. */
+/* Reads a symbolic link. Returns -EINVAL for anything else. */
 int root_read_link(const Root *root, Arena *arena, const char *path, char **ret);
 
-/* The file system of a directory that may be out of bounds but for its name: statfs(2). */
+/* statfs(2) of a directory, which needs no permission to read the directory itself. */
 int root_statfs(const Root *root, const char *path, struct statfs *ret);
 
-/* The names in a directory, sorted by bytes, without "." and "..". */
+/* Lists the names in a directory, sorted by bytes, without "." and "..". */
 int root_list(const Root *root, Arena *arena, const char *path, Names *ret);
 
-/* A directory whose files are read one after another. Where nobody but root, or who runs this, can put anything there,
- * what was a regular file when it was listed is one when it is opened: it need not be looked at before. */
+/* A directory whose files are read one after another. If only root or the calling user can write to the directory, a
+ * file that was listed as regular still is when it is opened, and needs no check before. */
 typedef struct RootFolder {
-        int fd; /* -1: others may, or it is not known */
+        int fd; /* -1: others can write, or that is not known */
         Names names;
-        Index *files; /* those of them that are regular files, by name */
+        Index *files; /* the names of regular files */
 } RootFolder;
 
-/* As root_list(). To be closed, also where it failed. */
+/* As root_list(). The caller closes *RET, also after a failure. */
 int root_open_folder(const Root *root, Arena *arena, const char *path, RootFolder *ret);
 void root_close_folder(RootFolder *folder);
 
-/* As root_read_file(), of PATH, which is in FOLDER; *RET_ST is untouched where nothing was found. */
+/* As root_read_file(), for PATH in FOLDER. *RET_ST is untouched if PATH does not exist. */
 int root_read_in(const Root *root, Arena *arena, const RootFolder *folder, const char *path,
                  size_t max, struct stat *ret_st, char **ret, size_t *ret_size);

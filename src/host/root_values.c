@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What is made of a root's other functions, whatever root it is: in tests these may be a model of a kernel. */
+/* Functions that only call other functions of Root, which tests may replace by a model of a kernel. */
 #include "base/size.h"
 #include "host/root.h"
 

@@ -10,7 +10,7 @@
 
 enum { SLICE_DEPTH_MAX = 8 };
 
-/* PID 0 stands for any. */
+/* PID 0: any process. */
 static bool has_process(const Root *root, Arena *arena, const char *group, pid_t pid) {
         const char *rest;
         char *text, *word;
@@ -26,7 +26,7 @@ static bool has_process(const Root *root, Arena *arena, const char *group, pid_t
         return false;
 }
 
-/* The groups below count too; only the unified hierarchy tells of them. */
+/* cgroup.events counts the groups below too; only the unified hierarchy has that file. */
 static bool is_populated(const Root *root, Arena *arena, const char *group) {
         char *text;
 
@@ -36,7 +36,7 @@ static bool is_populated(const Root *root, Arena *arena, const char *group) {
                has_process(root, arena, group, 0);
 }
 
-/* The unit may be in this group, or in one of the slices below it. NULL: it is not. */
+/* Returns the group of UNIT in SLICE or in a slice below, or NULL if there is none. */
 static const char *find_group(const Root *root, Arena *arena, const char *slice, const char *unit,
                               unsigned depth) {
         const char *group = arena_printf(arena, "%s/%s", slice, unit);
@@ -58,7 +58,7 @@ static const char *find_group(const Root *root, Arena *arena, const char *slice,
         return NULL;
 }
 
-/* Unified, hybrid and legacy hierarchies: systemd's own is one of these. */
+/* systemd's hierarchy on a unified, hybrid or legacy host. */
 static const char *const hierarchies[] = {
         PATH_CGROUP,
         PATH_CGROUP "/unified",
@@ -100,7 +100,7 @@ bool unit_cgroup_has_process(const Root *root, const char *unit, pid_t pid) {
         CLEANUP(arena_freep) Arena *arena = arena_new();
         const char *group = unit_cgroup_find(root, arena, unit);
 
-        /* In its group, or in the one of its control processes. */
+        /* in the unit's group, or in the group of its control processes */
         return group && (has_process(root, arena, group, pid) ||
                          has_process(root, arena, arena_printf(arena, "%s/.control", group), pid));
 }

@@ -32,12 +32,12 @@ static unsigned version_in(const Root *root, Arena *arena, const char *directory
         return version;
 }
 
-/* In /usr/lib/systemd, or below the architecture's directory as Debian has it. */
+/* The library is in /usr/lib/systemd, or, on Debian, below the architecture's directory. */
 unsigned systemd_version(const Root *root, const Config *config) {
         CLEANUP(arena_freep) Arena *arena = arena_new();
         Names names = {};
 
-        /* MemoryTHP= can only take away from what the host gives to all. */
+        /* MemoryTHP= can only restrict the host's policy. */
         if (thp_resolve(config) != THP_ALWAYS)
                 return 0;
         unsigned version = version_in(root, arena, PATH_SYSTEMD_LIBRARIES);
@@ -59,7 +59,7 @@ Accounts accounts_for_limits(const Root *root, Arena *arena, const Config *confi
         return config_needs_group(config) ? accounts_read(arena, &sources.sources) : (Accounts){};
 }
 
-/* NULL where the kernel does not tell: one without NUMA ignores policies. */
+/* Returns NULL if the kernel has no such file: a kernel without NUMA ignores policies. */
 static const IdSet *memory_nodes(const Root *root, Arena *arena) {
         IdSet *nodes = ARENA_NEW(arena, IdSet);
         char *text = NULL;

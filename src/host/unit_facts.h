@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-/* What units and the kernel's limits depend on besides the configuration, read where something depends on
- * it: this is done for every status. */
+/* Facts of the host on which units and the kernel's limits depend, besides the configuration. As they are read for
+ * every status, only facts that CONFIG depends on are read. */
 
 #include "host/root.h"
 #include "read/accounts.h"
 #include "units/dropin.h"
 
-/* The major version of systemd that is installed, by the name of its private library, since no
- * program can be asked; 0: not known, or nothing that CONFIG asks for depends on it. */
+/* Returns the major version of the installed systemd, from the name of its private library, because no program
+ * can be run; 0: not known, or nothing in CONFIG depends on it. */
 unsigned systemd_version(const Root *root, const Config *config);
 
-/* None where no instance needs the group NAME_HUGETLB_GROUP. */
+/* Returns no accounts if no instance needs the group NAME_HUGETLB_GROUP. */
 Accounts accounts_for_limits(const Root *root, Arena *arena, const Config *config);
 
-/* All that the drop-ins of CONFIG are made from. */
+/* Returns the input from which the drop-ins of CONFIG are made. */
 DropinInput dropin_input(const Root *root, Arena *arena, const Config *config, const char *ctl);

@@ -7,7 +7,7 @@
 #include <string.h>
 
 enum {
-        LINKS_MAX = 40, /* on the way to a file, as the kernel follows */
+        LINKS_MAX = 40, /* in one path, as in the kernel */
         BLOCK = 512,
 };
 
@@ -52,14 +52,14 @@ static const Recorded *find_link(const Recording *recording, const char *path) {
         return found && found->kind == RECORDED_LINK ? found : NULL;
 }
 
-/* "/a/b" of "/a/b/c"; ".." of the top is the top. */
+/* Returns "/a/b" for "/a/b/c"; the parent of the top is the top. */
 static char *parent_of(Arena *arena, const char *path) {
         const char *slash = strrchr(path, '/');
 
         return arena_strdup_to(arena, path, slash ? slash : path);
 }
 
-/* Where PATH leads, "" for the top; NULL: in circles. The last part is followed where FOLLOWS_LAST. */
+/* Resolves PATH; returns "" for the top, or NULL for a loop of links. Follows the last part only if FOLLOWS_LAST. */
 static char *resolve(Arena *arena, const Recording *recording, const char *path,
                      bool follows_last) {
         const char *rest = path, *part;
@@ -150,7 +150,7 @@ static void add_contents(Text *archive, const char *bytes, size_t size) {
         text_repeat(archive, '\0', (BLOCK - size % BLOCK) % BLOCK);
 }
 
-/* "30 path=usr/lib/...\n": the length counts its own digits. */
+/* "30 path=usr/lib/...\n": the length includes its own digits. */
 static void add_pax(Text *records, const char *key, const char *value) {
         size_t length = strlen(key) + strlen(value) + strlen(" =\n"), digits = 1;
 

@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-/* JSON has texts of UTF-8: what is none stands as "%" and two digits. */
+/* JSON strings are UTF-8: any byte but printable ASCII, and '%', becomes "%" and two hexadecimal digits. */
 static char *escaped(Arena *arena, const char *bytes, size_t size) {
         Text text = text_in(arena);
 
@@ -58,7 +58,7 @@ void recorded_from_json(Recorder *recorder, Arena *arena, const json_t *list) {
                         continue;
                 path = unescaped(arena, path, &length);
                 bytes = unescaped(arena, bytes, &size);
-                /* What root reads by itself, a stranger does not say. */
+                /* Root reads the kernel's files itself; an untrusted process cannot supply them. */
                 if (*path == '/' && strlen(path) == length &&
                     !text_starts_with(path, PATH_PROC "/") && !text_starts_with(path, PATH_SYS "/"))
                         recorder->add(recorder, (RecordedKind) kind, path, bytes, size);

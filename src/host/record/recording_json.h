@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-/* A recording on its way from a process that reads as somebody else. */
+/* A recording as JSON, sent by a process that reads as another user. */
 
 #include "host/record/recording.h"
 
@@ -9,6 +9,6 @@
 
 json_t *recording_to_json(Arena *arena, const Recording *recording);
 
-/* Has RECORDER hear of what LIST, which a stranger may have made, says was read. What has no proper path, or is
- * the kernel's, is left out. */
+/* Adds the records in LIST, which is not trusted, to RECORDER. Records whose path is not absolute, or is the kernel's,
+ * are left out. */
 void recorded_from_json(Recorder *recorder, Arena *arena, const json_t *list);

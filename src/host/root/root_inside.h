@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-/* A root's own values, for the files root*.c only. */
+/* The members of Root, for the files root*.c only. */
 
 #include "host/root.h"
 
@@ -16,12 +16,12 @@ typedef struct Noted {
 struct Root {
         int fd;
         char *path;
-        Noted *fault; /* the first; who reads only may note it */
-        Noted *aside; /* the first of those that were forgotten, and not dropped */
+        Noted *fault; /* the first fault; a pointer, so that reading functions may set it */
+        Noted *aside; /* the first fault that was forgotten and not dropped */
         Recorder *recorder;
 };
 
-/* What a signal has cut short is done again. */
+/* Repeats CALL as long as a signal interrupts it. */
 #define retried(call) ((int) TEMP_FAILURE_RETRY(call))
 
 static inline void close_fd(const int *fd) {
@@ -29,8 +29,8 @@ static inline void close_fd(const int *fd) {
                 close(*fd);
 }
 
-/* A descriptor, or a negative errno; MODE with O_CREAT. */
+/* Returns a descriptor or a negative errno. MODE is used with O_CREAT. */
 int root_open_below(const Root *root, const char *path, int flags, unsigned mode);
 
-/* R, which is kept where it is the first fault. */
+/* Returns R, and remembers it with PATH if it is the first fault. */
 int root_note(const Root *root, const char *path, int r);

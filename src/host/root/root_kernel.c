@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What only those do with a root who look after the kernel's own. */
+/* Functions for the kernel's files and file systems only. */
 #include "host/root/root_inside.h"
 
 #include <string.h>
 
 int root_write_attribute(const Root *root, const char *path, const char *text) {
-        /* Truncating matters for a captured host only, where attributes are plain files. */
+        /* O_TRUNC has an effect on a captured host only, where attributes are regular files. */
         CLEANUP(close_fd) int fd = root_open_below(root, path, O_WRONLY | O_TRUNC | O_NOCTTY, 0);
 
         if (fd < 0)

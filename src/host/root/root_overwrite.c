@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What has its place on disk already, and needs no more of it. */
+/* Writing to disk space that is allocated already. */
 #include "host/root/root_inside.h"
 
 #include <string.h>
