@@ -26,8 +26,8 @@ typedef struct Served {
         size_t n;
 } Served;
 
-/* set_mempolicy(2) takes a mask of which one node has memory, and systemd fails the start of every process of the
- * unit where it does not (exit status 242, NUMA_POLICY), of whatever prefix its command line has: exec_invoke(). */
+/* set_mempolicy(2) requires a mask in which at least one node has memory. Otherwise systemd fails the start of every
+ * process of the unit (exit status 242, NUMA_POLICY), whatever prefix the command line has: exec_invoke(). */
 static bool can_have_policy(const MemoryPolicy *policy, const IdSet *memory_nodes) {
         return !memory_nodes || id_set_meets(&policy->nodes, memory_nodes);
 }
@@ -64,7 +64,7 @@ static void add_limits(Text *text, const Served *served, const DropinInput *inpu
         const char *largest = NULL;
         uint64_t bytes = 0, most = 0;
 
-        /* The largest that one of them wants; "infinity" is the largest. */
+        /* The largest limit that an instance needs; "infinity" is above all others. */
         ARRAY_FOREACH(instance, served->instances, served->n) {
                 const char *lock = instance_memory_lock(*instance);
 
@@ -86,7 +86,7 @@ static void add_limits(Text *text, const Served *served, const DropinInput *inpu
                                   ": there is no such group now, and not even the gate could be started with it.\n");
 }
 
-/* Who gets more transparent huge pages than it asks for is served by itself. */
+/* MemoryTHP= follows the instance of the unit that wants the fewest transparent huge pages. */
 static void add_memory_thp(Text *text, const Served *served, const DropinInput *input) {
         ThpPolicy weakest = THP_ALWAYS;
 
@@ -113,7 +113,7 @@ static char *make_text(Arena *arena, const Served *served, const DropinInput *in
                 &text,
                 "\n# See hugeplan.d(5). A file of this name in /etc/systemd/system takes its place.\n\n"
                 "[Unit]\nWants=" NAME_UNIT "\nAfter=" NAME_UNIT "\n");
-        /* Never RequiresMountsFor=: where it cannot be mounted the gate says so, and is tried again. */
+        /* Never RequiresMountsFor=: if the mount fails, the gate reports that, and is retried. */
         ARRAY_FOREACH(instance, served->instances, served->n)
                 if ((*instance)->mount && !(*instance)->refusal) {
                         const char *unit = mount_unit_name(arena, (*instance)->mount->path);
@@ -121,7 +121,7 @@ static char *make_text(Arena *arena, const Served *served, const DropinInput *in
                         text_printf(&text, "Wants=%s\nAfter=%s\n", unit, unit);
                 }
         text_add(&text, "\n[Service]\n");
-        /* As the unit's own user: in a unit whose environment is others' to set, nothing of ours runs as root. */
+        /* Runs as the unit's user: others may set the unit's environment, so nothing of ours runs as root. */
         ARRAY_FOREACH(instance, served->instances, served->n)
                 text_printf(&text, "ExecStartPre=%s wait %s\n", input->ctl, (*instance)->name);
         add_limits(&text, served, input);
@@ -132,7 +132,7 @@ static char *make_text(Arena *arena, const Served *served, const DropinInput *in
 
 typedef VEC(const InstanceConfig *) Gated;
 
-/* The instances whose units wait, sorted by unit. */
+/* Returns the instances whose units get a gate, sorted by unit. */
 static Gated find_gated(Arena *arena, const Config *config) {
         Gated gated = {};
 
@@ -143,7 +143,7 @@ static Gated find_gated(Arena *arena, const Config *config) {
         return gated;
 }
 
-/* How many of those from FIRST on share a unit. */
+/* Returns how many instances from FIRST on share a unit. */
 static size_t count_sharing(const Gated *gated, size_t first) {
         size_t n = 1;
 

@@ -3,9 +3,9 @@
 
 /* The drop-ins that make database units wait for their reservation. systemd.unit(5).
  *
- * Wants= and After=, never Requires= or its kin: those would restart the database whenever hugeplan
- * is restarted. The gate is an ExecStartPre=, so that it runs at every start, is retried by
- * Restart= and speaks in the database's own log. */
+ * They use Wants= and After=, never Requires= and the like, which would restart the database whenever
+ * hugeplan is restarted. The gate is an ExecStartPre=, so that it runs at every start, is retried by
+ * Restart= and logs to the database unit's journal. */
 
 #include "config/config.h"
 #include "model/memory_policy.h"
@@ -21,19 +21,19 @@ typedef VEC(Dropin) Dropins;
 typedef struct DropinInput {
         const Config *config;
         const char *ctl; /* path of hugeplanctl */
-        /* The group NAME_HUGETLB_GROUP exists. A unit with SupplementaryGroups= of one that does not
-         * fails to start, so it is left out then. */
+        /* Whether the group NAME_HUGETLB_GROUP exists. SupplementaryGroups= is left out if not, because a
+         * unit with a missing group fails to start. */
         bool has_group;
-        unsigned systemd_version;  /* for what not every version knows; 0: not known */
+        unsigned systemd_version;  /* for settings that need a certain version; 0: not known */
         const IdSet *memory_nodes; /* the nodes that have memory; NULL: not known */
 } DropinInput;
 
-/* Whether TEXT, the drop-in of UNIT, names what the host lacks by now, or leaves out what it has now. With what is not
- * there no process of the unit could be started: it is left out, so that the gate runs and says what is missing. */
+/* Returns whether TEXT, the drop-in of UNIT, has a setting that the host no longer supports, or lacks one that it
+ * supports now. An unsupported setting would fail every process of the unit; without it the gate can report it. */
 bool dropin_is_outdated(Arena *arena, const DropinInput *now, const char *unit, const char *text);
 
-/* The units that are to have one, sorted. */
+/* Returns the units that get a drop-in, sorted. */
 SourceNames dropin_units(Arena *arena, const Config *config);
 
-/* One for each unit of the configuration, sorted by unit; several instances may share a unit. */
+/* Returns a drop-in for each unit of the configuration, sorted by unit; several instances may share a unit. */
 Dropins dropins_make(Arena *arena, const DropinInput *input);

@@ -5,7 +5,7 @@
 #include "base/text.h"
 #include "demand/unit_policy.h"
 
-/* ---- whose ---- */
+/* ---- preference ---- */
 TriState hugetlb_limit_preference(const Config *config, const char *unit) {
         bool is_left_open = false, is_sharing = false;
 
@@ -15,7 +15,7 @@ TriState hugetlb_limit_preference(const Config *config, const char *unit) {
                 if (instance->isolate == TRI_YES)
                         return TRI_YES;
                 is_left_open = is_left_open || instance->isolate == TRI_NO;
-                /* A neighbour whose file is broken keeps what it had: a slip in one file takes no hugetlb limit off. */
+                /* A refused neighbour counts, so that a mistake in its file does not remove this unit's limit. */
                 is_sharing = is_sharing ||
                              (instance->engine->reserves &&
                               ARRAY_FIND(other, config->instances, config->n_instances,
@@ -27,7 +27,7 @@ TriState hugetlb_limit_preference(const Config *config, const char *unit) {
         return is_sharing && !is_left_open ? TRI_AUTO : TRI_NO;
 }
 
-/* ---- how many ---- */
+/* ---- counts ---- */
 
 PageCounts hugetlb_limit_counts(Arena *arena, const Topology *topology, const Status *status,
                                 const char *unit, bool is_by_preference) {
@@ -49,7 +49,7 @@ PageCounts hugetlb_limit_counts(Arena *arena, const Topology *topology, const St
         return limits;
 }
 
-/* ---- where ---- */
+/* ---- paths ---- */
 
 char *hugetlb_limit_size_name(Arena *arena, uint64_t page_size_bytes) {
         if (page_size_bytes >= GIB)

@@ -1,37 +1,35 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-/* Hugetlb limits: a pool of huge pages is one for the whole host, and whoever comes first takes what was
- * reserved for somebody else. The hugetlb controller keeps a unit to its own pages: with
- * hugetlb.SIZE.rsvd.max a mapping beyond them fails (ENOMEM). Never hugetlb.SIZE.max, which counts
- * pages when they are touched: a database that has started would die of SIGBUS.
+/* Hugetlb limits: all units share the host's pools, so that a unit can take pages planned for another. The hugetlb
+ * controller restricts a unit to its own pages: with hugetlb.SIZE.rsvd.max a mapping beyond them fails (ENOMEM).
+ * hugetlb.SIZE.max is never used: it counts pages when they are touched, and would kill a running database by SIGBUS.
  *
- * A hugetlb limit is an upper bound of the unit, that is, of all instances whose Unit= it is; the pages of
- * an instance are safe once all others have theirs. Sources: hugetlb in
- * Documentation/admin-guide/cgroup-v2.rst, mm/hugetlb_cgroup.c. */
+ * A hugetlb limit is an upper bound for the unit, that is, for all instances with that Unit=; the pages of an instance
+ * are safe once all other units are limited. Sources: hugetlb in Documentation/admin-guide/cgroup-v2.rst,
+ * mm/hugetlb_cgroup.c. */
 
 #include "status/status.h"
 
-/* Whether UNIT is to be limited, as Isolate= of its instances has it: TRI_YES: or it must not start;
- * TRI_AUTO: where that can be done; TRI_NO: not. For their unit is one, yes goes before no, and no
- * before auto; and auto asks for a hugetlb limit only where another unit may take pages of a size that an
- * instance of this one takes as well. */
+/* Returns whether to limit UNIT by Isolate= of its instances: TRI_YES: the unit must not start without a limit;
+ * TRI_AUTO: limited if possible; TRI_NO: not limited. If instances differ, yes has precedence over no, and no over
+ * auto; auto asks for a limit only if another unit may use pages of the same size as an instance of this unit. */
 TriState hugetlb_limit_preference(const Config *config, const char *unit);
 
-/* What UNIT may take: one count for each page size of the host, 0 of those that none of its instances
- * has. By what STATUS grants them; or by what they want, where nobody granted anything, for there is
- * no daemon. No counts at all where STATUS has no instance of the unit. */
+/* Returns the limits of UNIT: a count for each page size of the host, 0 for sizes that no instance of the unit uses.
+ * The counts are the pages granted by STATUS, or the pages wanted if IS_BY_PREFERENCE, because without a daemon nothing
+ * is granted. Returns no counts if STATUS has no instance of the unit. */
 PageCounts hugetlb_limit_counts(Arena *arena, const Topology *topology, const Status *status,
                                 const char *unit, bool is_by_preference);
 
-/* "GROUP/hugetlb.2MB.rsvd.max": the file that holds the limit of a control group, in bytes. */
+/* Returns "GROUP/hugetlb.2MB.rsvd.max", the file with the limit of a control group, in bytes. */
 char *hugetlb_limit_path(Arena *arena, const char *group, uint64_t page_size_bytes);
 
-/* Whether what such a file holds limits anything: no limit reads as "max", or as a number that no
- * memory reaches. */
+/* Returns whether the value of such a file is a limit. Without a limit the file reads "max" or a number beyond
+ * any memory. */
 static inline bool hugetlb_limit_is_limit(uint64_t bytes) {
         return bytes < UINT64_C(1) << 62;
 }
 
-/* "2MB", "1GB", "64KB": as the hugetlb controller has a page size in the names of its files. */
+/* Returns "2MB", "1GB" or "64KB", as in the names of the hugetlb controller's files. */
 char *hugetlb_limit_size_name(Arena *arena, uint64_t page_size_bytes);

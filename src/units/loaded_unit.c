@@ -13,7 +13,7 @@ static const char reload_remedy[] = "run 'systemctl daemon-reload'";
 
 /* ---- gates ---- */
 
-/* What was written by hand may be in a shell's command line, and a variable may hold any name. */
+/* A gate written by hand may be in a shell's command line, and a variable may hold any name. */
 static bool is_gate(Arena *arena, const char *command_line, const char *instance) {
         enum { PROGRAM, VERB, NAME } wanted = PROGRAM;
         const char *word;
@@ -37,7 +37,7 @@ static bool has_gate(const LoadedUnit *unit, const InstanceConfig *instance) {
                         is_gate(arena, *command_line, instance->name));
 }
 
-/* "a, b": those whose gate is missing; NULL: none. */
+/* Returns "a, b", the instances whose gate is missing, or NULL if none is. */
 static const char *names_without_gate(Arena *arena, const Config *config, const LoadedUnit *unit) {
         Text names = text_in(arena);
 
@@ -60,7 +60,7 @@ static void add_missing(Arena *arena, const LoadedUnit *unit, const char *dropin
         Diag diag = problem_of(PROBLEM_GATE_MISSING, dropin, reload_remedy);
 
         diag.text = arena_printf(arena, "%s: systemd has not read its gate", what);
-        /* Of those that are read after ours one must have taken the gate away. */
+        /* One of the drop-ins after ours must have removed the gate. */
         VEC_FOREACH(path, &unit->dropins) {
                 if (is_later) {
                         text_add_item(&later, text_printable(arena, *path));
@@ -97,7 +97,7 @@ void loaded_unit_judge_gates(const Config *config, const LoadedUnit *unit, Diags
                 return;
         const char *what = arena_printf(arena, "%s starts without asking for the pages of %s",
                                         unit->name, names);
-        /* One of our drop-in's name, which is not ours: it takes its place. */
+        /* Another drop-in of the same name replaces ours. */
         const char **path =
                 VEC_FIND(each, &unit->dropins, text_equals(text_base_name(*each), NAME_DROPIN));
         const char *override = path ? *path : unit->override;
@@ -123,7 +123,7 @@ bool loaded_unit_starts_by(const LoadedUnit *unit, uint64_t pid) {
                (unit->control_pid != 0 && unit->main_pid == 0);
 }
 
-/* ---- what an instance needs of its unit ---- */
+/* ---- settings that an instance needs ---- */
 
 typedef struct Need {
         Arena *arena;
@@ -168,13 +168,13 @@ static void judge_nodes(const Need *need, Diags *problems) {
                     problems);
 }
 
-/* By name or number. */
+/* NAME may be a number. */
 static bool is_group(const char *name, const Account *group) {
         uint64_t id;
 
         return text_equals(name, group->name) || (parse_u64(name, &id) == 0 && id == group->id);
 }
-/* On older kernels a memlock limit as large as the segment would do. */
+/* On older kernels a memlock limit of at least the segment's size suffices. */
 static void judge_right(const Need *need, Diags *problems) {
         const LoadedUnit *unit = need->unit;
         const Account *group =
@@ -211,7 +211,7 @@ static void judge_right(const Need *need, Diags *problems) {
                 problems);
 }
 
-/* hugeplan.service is before sysinit.target, which nearly every unit is after by itself. */
+/* hugeplan.service is ordered before sysinit.target, which nearly every unit is after by default. */
 static void judge_order(const Need *need, Diags *problems) {
         const SourceNames *after = &need->unit->after;
 

@@ -1,62 +1,61 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-/* A database's unit as the service manager has it in effect, with every drop-in that was read, and
- * whether the instances that name it can live with that.
+/* A database's unit as the service manager has loaded it, with all drop-ins, and whether it suits the instances that
+ * name it.
  *
- * The administrator has the last word: a later drop-in wins over ours, and one of the same name takes
- * its place. What was done on purpose is told as what it is; what keeps a database from its pages is
- * a problem. Sources: org.freedesktop.systemd1(5), systemd.unit(5), systemd.exec(5). */
+ * The administrator decides: a later drop-in overrides ours, and a drop-in of the same name replaces it. Deliberate
+ * settings are reported as such; a setting that keeps a database from its pages is a problem. Sources:
+ * org.freedesktop.systemd1(5), systemd.unit(5), systemd.exec(5). */
 
 #include "model/memory_policy.h"
 #include "plan/plan.h"
 #include "read/accounts.h"
 
 typedef struct LoadedUnit {
-        const char *name;       /* as the configuration has it: an alias, perhaps */
+        const char *name;       /* as in the configuration; may be an alias */
         const char *load_state; /* "loaded", "not-found", "masked", "bad-setting", "error" */
-        /* The rest is known of a loaded one only. */
+        /* The rest is known of a loaded unit only. */
         bool is_outdated;           /* its files have changed since they were read */
-        SourceNames dropins;        /* paths, in the order in which they count */
+        SourceNames dropins;        /* paths, in the order in which they are applied */
         SourceNames after;          /* units that it is ordered after */
         SourceNames pre_starts;     /* the command lines of ExecStartPre= */
         SourceNames starts;         /* of ExecStart= */
-        uint64_t memory_lock_bytes; /* UINT64_MAX: as much as it wants */
+        uint64_t memory_lock_bytes; /* UINT64_MAX: no limit */
         bool may_lock;              /* it starts with CAP_IPC_LOCK */
         bool is_bound;              /* NUMAPolicy=bind, to these nodes */
         IdSet nodes;
         const char *user, *group; /* "": not set */
         SourceNames groups;       /* SupplementaryGroups= */
-        /* Of its present run; known where that was asked for. */
-        const char *active_state;  /* "active", "activating", ... */
-        const char *sub_state;     /* of that: "start-pre", "start", "auto-restart", ... */
-        uint32_t control_pid;      /* of the command that runs for it now; 0: none */
-        uint32_t main_pid;         /* 0: none */
-        uint32_t uid;              /* of User=, once that runs; UINT32_MAX: none, which is root */
-        const char *run;           /* the invocation's id, in hexadecimal; "": it does not run */
+        /* The present run, if UNIT_QUERY_RUN was queried. */
+        const char *active_state; /* "active", "activating", ... */
+        const char *sub_state;    /* of that: "start-pre", "start", "auto-restart", ... */
+        uint32_t control_pid;     /* of the control process that runs now; 0: none */
+        uint32_t main_pid;        /* 0: none */
+        uint32_t uid;    /* of User=, while the unit runs; UINT32_MAX: none, that is, root */
+        const char *run; /* the invocation's id, in hexadecimal; "": the unit does not run */
         const char *control_group; /* below the hierarchy's mount: "/system.slice/x.service" */
-        MemoryPolicy policy;       /* with which its processes are started */
+        MemoryPolicy policy;       /* NUMAPolicy= and NUMAMask= of its processes */
         const char *override;      /* an administrator's file of our drop-in's name; NULL: none */
-        /* The last ExecStartPre= of a drop-in without a value, which throws away what stands before it; NULL: none. */
+        /* The last empty ExecStartPre= in a drop-in, which resets the commands before it; NULL: none. */
         const char *reset_file;
         unsigned reset_line;
 } LoadedUnit;
 
 typedef VEC(LoadedUnit) LoadedUnits;
 
-/* Whether the process PID, of the unit's control group, is what starts it. Before its main process there is
- * nobody in the group but commands of systemd's and what they have started, such as the gate that a shell
- * runs. With it comes what only belongs to the unit, and then it is the command itself, or the process that
- * is to become the database, unless there is no main process yet that systemd knows (Type=forking). A unit
- * that is about to be started again, or being stopped, does not start. */
+/* Returns whether PID, a process in the unit's control group, is starting the unit. Before the main process exists, the
+ * group has only systemd's control processes and their children, such as a gate that a shell runs. Afterwards it may
+ * have other processes, so that only the control process or the main process counts, unless systemd does not know the
+ * main process yet (Type=forking). A unit that waits for its restart, or stops, is not starting. */
 bool loaded_unit_starts_by(const LoadedUnit *unit, uint64_t pid);
 
-/* Whether each instance of CONFIG that names this unit has a gate in it: an ExecStartPre= that runs
- * `hugeplanctl wait` for it, ours or one written by hand. */
+/* Returns whether the unit has a gate for each instance of CONFIG that names the unit: an ExecStartPre= that runs
+ * `hugeplanctl wait` for the instance, from our drop-in or written by hand. */
 bool loaded_unit_has_gates(const Config *config, const LoadedUnit *unit);
 
-/* Adds to PROBLEMS what gates a loaded unit lacks. Where PROBLEMS say already that its drop-in is
- * missing, nothing: what is wrong then is that. */
+/* Adds a problem for missing gates of a loaded unit, unless PROBLEMS already has its drop-in as missing,
+ * which is the cause in that case. */
 void loaded_unit_judge_gates(const Config *config, const LoadedUnit *unit, Diags *problems);
 
 typedef struct LoadedUnitInput {
@@ -66,22 +65,23 @@ typedef struct LoadedUnitInput {
         const Accounts *accounts;
 } LoadedUnitInput;
 
-/* A look through the host's files (units/unit_search.h). */
+/* Searches the host's files (units/unit_search.h). */
 typedef struct UnitSearch {
         const Sources *sources;
-        /* Why the server that the instance's unit starts does not exist; NULL: it does, or that is not known. */
+        /* Returns why the server that the instance's unit starts does not exist, or NULL if it exists or that is
+         * unknown. */
         const char *(*find_absent)(Arena *arena, const Sources *sources,
                                    const InstanceConfig *instance);
-        /* The unit of an existing server of the instance's engine whose name is the nearest to its own, and which
-         * no instance names; NULL: there is none. */
+        /* Returns the unit of an existing server of the engine whose name is nearest to the instance's Unit= and that
+         * no instance names, or NULL if there is none. */
         const char *(*find_nearest)(Arena *arena, const Sources *sources, const Config *config,
                                     const InstanceConfig *instance);
 } UnitSearch;
 
-/* Adds that the unit cannot be loaded, for each instance that names it; nothing for one that is. With
- * SEARCH, the unit that may have been meant. */
+/* Adds a problem for each instance whose unit is not loaded. With SEARCH the problem names the unit that may
+ * have been meant. */
 void loaded_unit_judge_state(const Config *config, const UnitSearch *search, const LoadedUnit *unit,
                              Diags *problems);
 
-/* The same for all units, with whatever else their instances cannot live with. */
+/* The same for all units, and all other problems that their settings cause for the instances. */
 void loaded_units_judge(const LoadedUnitInput *input, const LoadedUnits *units, Diags *problems);

@@ -46,7 +46,7 @@ MemoryLimits memory_limits_read(Arena *arena, const Sources *sources, const char
                         SourceLines lines = source_lines(&text);
                         char *line = text.text ? source_line(arena, &lines) : NULL;
 
-                        /* "max" is none. */
+                        /* "max": no limit */
                         if (line && parse_u64(text_strip(arena, line), &limit.bytes) == 0)
                                 *vec_push(arena, &limits) = limit;
                 }

@@ -10,8 +10,8 @@ bool mount_is_wanted(const Config *config) {
         return ARRAY_FIND(instance, config->instances, config->n_instances, instance->mount);
 }
 
-/* The page size of an instance's mount, and of its pages then: the first of PageSize= that the host has; 0: it
- * has none. */
+/* Returns the page size of an instance's mount, and so of its pages: the first of PageSize= that the host has, or 0 if
+ * the host has none. */
 static uint64_t mount_page_size(const InstanceConfig *instance, const Topology *topology) {
         ARRAY_FOREACH(size, instance->page_sizes, instance->n_page_sizes) {
                 uint64_t bytes = *size ? *size : topology->default_page_size_bytes;
@@ -24,15 +24,15 @@ static uint64_t mount_page_size(const InstanceConfig *instance, const Topology *
 
 /* ---- the owner ---- */
 
-/* False where one of them does not exist; *ret_missing is its kind, and *ret_name its name. A mere
- * number needs a group beside it. */
+/* Sets MOUNT's uid and gid. Returns false if the user or group does not exist; *RET_MISSING is its kind, and *RET_NAME
+ * its name. A user given by number needs a group too. */
 static bool find_owner(Arena *arena, const InstanceConfig *instance, const Accounts *accounts,
                        HugeMount *mount, const char **ret_missing, const char **ret_name) {
         bool is_named = instance->mount->user;
         const char *user_name = is_named         ? instance->mount->user
                                 : instance->user ? instance->user
                                                  : instance->engine->default_user;
-        /* NULL: the user's own. */
+        /* NULL: the user's primary group. */
         const char *group_name = is_named ? instance->mount->group : instance->group;
         const Account *user = account_find_user(arena, accounts, user_name);
         const Account *group = group_name ? account_find_group(arena, accounts, group_name) : NULL;
@@ -117,8 +117,8 @@ MountUnits mount_units_make(Arena *arena, const MountUnitInput *input) {
                         continue;
                 unit.name = mount_unit_name(arena, instance->mount->path);
                 unit.wanted.mode = instance->mount->mode;
-                /* As it is written, or what is reserved, where the configuration itself says it: to the setting of
-                 * an engine other memory is added by a formula. */
+                /* As written, or as reserved if the configuration itself has the size; for engines with a memory
+                 * setting a formula adds other memory to it. */
                 if (instance->mount->size_bytes > 0)
                         unit.wanted.size_bytes =
                                 whole_pages(instance->mount->size_bytes, page_size);
@@ -136,7 +136,7 @@ MountUnits mount_units_make(Arena *arena, const MountUnitInput *input) {
         return units;
 }
 
-/* ---- whether it can be there, and is ---- */
+/* ---- obstacles and differences ---- */
 
 static const Diag *say_taken(Arena *arena, const MountUnit *unit, Diag diag) {
         diag.id = problem_id(PROBLEM_MOUNT_TAKEN);
@@ -145,8 +145,8 @@ static const Diag *say_taken(Arena *arena, const MountUnit *unit, Diag diag) {
         return arena_memdup(arena, &diag, sizeof(diag));
 }
 
-/* Whoever wrote a unit or a line of fstab for that place meant it; anything else there is likely to
- * be a mistake, and is told by the line that wants the place. */
+/* A unit or a line of fstab for the same path is deliberate, and a notice; anything else there is probably a mistake,
+ * and is reported at the line of Mount=. */
 const Diag *mount_obstacle(Arena *arena, const MountUnit *unit, const MountSight *sight) {
         const MountEntry *entry = mount_table_find(sight->table, unit->instance->mount->path);
 

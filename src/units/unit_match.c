@@ -9,21 +9,21 @@
 
 /* ---- programs ---- */
 
-/* What start others, or may. */
+/* Programs that start other programs, or may do so. */
 static const char wrappers[] =
         "*sh *.py *.pl python* perl* ruby* node* env su sudo runuser setpriv numactl taskset nice "
         "ionice chrt prlimit systemd-* unshare nsenter chroot docker* podman* conmon* crun* runc* "
         "ctr* nerdctl* crm* pcs* tini* dumb-init gosu time timeout nohup";
 
-/* Stand for something that is started otherwise. */
+/* Placeholders in units whose service is started in another way. */
 static const char nothing[] = "true false sleep echo";
 
 typedef enum Match { MATCH_ENGINE, MATCH_ANOTHER, MATCH_UNKNOWN } Match;
 
-/* Scripts on the command line are looked through as well. */
+/* Also looks at the words of a script on the command line. */
 static Match match_command(Arena *arena, const Engine *engine, const char *command_line,
                            const char **ret_program) {
-        /* Where distributions have their programs: what is not the engine's is another's. */
+        /* Directories of distributions' programs: a program there that is not the engine's is another's. */
         static const char *const directories[] = {"/bin/",     "/sbin/",     "/lib",
                                                   "/usr/bin/", "/usr/sbin/", "/usr/lib"};
         const char *rest = command_line + strspn(command_line, " -@:+!|"), *program = NULL, *word;
@@ -49,7 +49,7 @@ static Match match_command(Arena *arena, const Engine *engine, const char *comma
                                                                                : MATCH_UNKNOWN;
 }
 
-/* All commands have to be another's; *RET_PROGRAM is the first of them. */
+/* MATCH_ANOTHER requires that all commands are another's; *RET_PROGRAM is the program of the first one. */
 static Match match_unit(Arena *arena, const Engine *engine, const SourceNames *command_lines,
                         const char **ret_program) {
         bool is_another = command_lines->n > 0 && engine->programs;
@@ -120,7 +120,7 @@ static bool is_other(const char *a, const char *b) {
         return (a || b) && !text_equals(a, b);
 }
 
-/* Whether something says that they are for different things, as two page sizes of one server are. */
+/* Returns whether the instances differ deliberately, such as in the page size of one server. */
 static bool is_told_apart(const UnitMatchInput *input, const InstanceConfig *first,
                           const InstanceConfig *second) {
         const PlanInstance *one = plan_find(input->plan, first->name);

@@ -54,7 +54,7 @@ static const char *find_nearest(Arena *arena, const Sources *sources, const Conf
         const char *patterns = engine->units ? engine->units : "*.service", *pattern;
         const char *nearest = NULL;
         SourceNames names = {};
-        /* Of a program that may be any, only a slip of the pen is a hint. */
+        /* If the engine's programs are not known, only a name that differs by a few letters is suggested. */
         size_t least = engine->programs ? SIZE_MAX : SLIP_MAX + 1;
 
         if (engine_units(engine)->add)
@@ -68,7 +68,7 @@ static const char *find_nearest(Arena *arena, const Sources *sources, const Conf
         VEC_FOREACH(name, &names) {
                 size_t distance = text_distance(instance->unit, *name);
 
-                /* Made of names of directories and groups, which may hold anything. */
+                /* Names are made from directories and groups, and may have any bytes. */
                 if (!text_equals(text_printable(arena, *name), *name))
                         continue;
                 if (distance >= least ||

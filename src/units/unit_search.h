@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-/* What only the host's files tell of units: what they will be once the service manager has read them, which servers
- * exist, and which unit was meant. With it come the readers of unit files and of databases' own files, of which the
- * daemon has none: it goes by what the service manager says, and `check` looks through the files. */
+/* Reads units from the host's files: as the service manager will load them, which servers exist, and which unit was
+ * meant. Only `check` uses this and, with it, the readers of unit files and databases' files; the daemon queries the
+ * service manager instead. */
 
 #include "read/unit_file.h"
 #include "units/loaded_unit.h"
 
 UnitSearch unit_search(const Sources *sources);
 
-/* What the files of the unit NAME come to: no more than what its gates depend on, and what it starts. */
+/* Returns the unit NAME as its files describe it: only the members for its gates, and the commands that it starts. */
 LoadedUnit unit_search_loaded(Arena *arena, const char *name, const UnitFile *file);
