@@ -26,17 +26,17 @@
 #include <string.h>
 #include <unistd.h>
 
-/* On top of what asking takes, before systemd has to hear that a reload goes on. */
+/* Added to the time of the questions, before systemd must be told that a reload goes on. */
 static const uint64_t answer_margin_usec = 10 * USEC_PER_SEC;
 
-/* As root; or below another root, where rights are those of files, and there are no programs. */
+/* Only root may learn, except below another root, where no programs are run. */
 static bool may_learn(const Command *command, const InstanceConfig *instance) {
         return instance_is_learning(instance) &&
                (root_is_host(command->root) ? geteuid() == 0
                                             : instance->memory_kind == MEMORY_AUTO);
 }
 
-/* We are its gate, which runs before it. */
+/* Whether this process belongs to the instance's unit, as its gate does. */
 static bool is_ours(const Command *command, const InstanceConfig *instance) {
         return instance->unit && unit_cgroup_is_own(command->root, instance->unit);
 }
@@ -64,7 +64,7 @@ static const char *run_question(const Asking *asking, const Question *question,
                    ret_output);
 }
 
-/* Exact, in place of what the rule says; false: there is no such question. */
+/* Asks the server, whose answer is exact and replaces the formula's. Returns false if the engine cannot be asked. */
 static bool ask_size(const Asking *asking, Figure *figure, const char **ret_why) {
         const EngineReader *reader = engine_reader(asking->instance->engine);
         Arena *arena = asking->command->arena;
@@ -86,7 +86,7 @@ static bool ask_size(const Asking *asking, Figure *figure, const char **ret_why)
         return true;
 }
 
-/* One that is not answered is answer enough: the others are not asked. */
+/* If one question fails, the others are not asked. */
 static void ask_sizes(const Asking *asking, Lesson *lesson) {
         Figures asked = {};
 
@@ -107,7 +107,7 @@ static void ask_sizes(const Asking *asking, Lesson *lesson) {
 
 /* ---- lesson out ---- */
 
-/* By the rule, from the database's own files. */
+/* Computes the sizes by the formula from the database's files. */
 static void find_sizes(const Asking *asking, const Topology *topology, Lesson *lesson) {
         Command *command = asking->command;
         OwnerGatherer owner = gather_as_owner(command->root);
@@ -130,7 +130,7 @@ static void find_sizes(const Asking *asking, const Topology *topology, Lesson *l
                 lesson->wrong = "the host has none of its page sizes";
 }
 
-/* Where the rule does not know, the server still may: it is asked without a word of settings that were read in part. */
+/* If the formula fails, the server is asked, without the settings that were read in part. */
 static void ask_all_the_same(const Asking *asking, const Topology *topology, Lesson *lesson) {
         Arena *arena = asking->command->arena;
         Gathered *bare = arena_memdup(arena, lesson->gathered, sizeof(Gathered));
@@ -201,7 +201,7 @@ Lesson learn_find(Command *command, const InstanceConfig *instance, const Topolo
 
 /* ---- what is said of it ---- */
 
-/* What there was to be found out before its start was not, WHY. */
+/* Logs that the size could not be found before the start, and WHY. */
 static void say_not_learned(Arena *arena, const Lesson *lesson, const char *why) {
         const InstanceConfig *instance = lesson->instance;
         const Learned *last = &instance->learned;
@@ -233,7 +233,7 @@ static void say_not_learned(Arena *arena, const Lesson *lesson, const char *why)
                          is_size ? "size" : "version", why);
 }
 
-/* Whether there is a figure to be kept; else, and where it is an estimate, it is said why. */
+/* Returns whether there is a size to store. Logs why not, or that it is an estimate. */
 static bool conclude(Command *command, const Lesson *lesson) {
         const char *why = lesson->wrong ? lesson->wrong : lesson->unasked;
         LessonUse use = lesson_use(lesson);
@@ -252,7 +252,7 @@ static bool conclude(Command *command, const Lesson *lesson) {
 
 /* ---- keeping it ---- */
 
-/* Where there is no daemon to do it. NULL, or why not. */
+/* Stores the size without a daemon. Returns NULL, or why that failed. */
 static const char *keep_alone(Command *command, const Lesson *lesson, const Learned *learned,
                               const Topology *topology) {
         const Reason beyond = learned_beyond(command->arena, read_config(command), lesson->instance,
@@ -268,7 +268,7 @@ static const char *keep_alone(Command *command, const Lesson *lesson, const Lear
         return r < 0 ? strerror(-r) : NULL;
 }
 
-/* NULL, or why the next boot will not know it. */
+/* Stores the size. Returns NULL, or why the next boot will not know it. */
 static const char *keep(Command *command, const Lesson *lesson, const Learned *learned,
                         const Topology *topology, uint64_t timeout_usec) {
         CLEANUP(daemon_reply_done) DaemonReply reply = {};
@@ -284,7 +284,7 @@ static const char *keep(Command *command, const Lesson *lesson, const Learned *l
                        : text_from_json(command->arena, reply.parameters, "unkept");
 }
 
-/* Whether it is known to the next boot. */
+/* Returns whether the next boot will know the size. */
 static bool make_use(Command *command, const Lesson *lesson, const Topology *topology,
                      uint64_t deadline_usec) {
         Arena *arena = command->arena;
@@ -307,20 +307,20 @@ static bool make_use(Command *command, const Lesson *lesson, const Topology *top
         return !why;
 }
 
-/* NULL: there is nothing to learn. */
+/* Returns NULL if there is nothing to learn. */
 static const InstanceConfig *find_learning(Command *command, const char *name) {
         const InstanceConfig *instance = config_find(read_config(command), name);
 
         return instance && may_learn(command, instance) ? instance : NULL;
 }
 
-/* Whether the database is about to start, as far as that can be seen, or has nothing learned. While it runs it
- * has what it was started with. */
+/* Whether the database does not run, as far as can be seen, or has no learned size. While it runs it has the pages that it
+ * started with. */
 static bool is_due(const Command *command, const InstanceConfig *instance) {
         return !is_running(command, instance) || instance->learned.pages.n == 0;
 }
 
-/* Beside what is learned by now: with that it holds. Whether something was seen, and is kept. */
+/* Learns from the mappings of the running server. Returns whether anything was seen and stored. */
 static bool look_while_it_runs(Command *command, const char *name) {
         const InstanceConfig *instance = config_find(read_config(command), name);
 
@@ -335,8 +335,8 @@ static bool look_while_it_runs(Command *command, const char *name) {
         return look_keep(command, instance, &now);
 }
 
-/* Finds out, has the reservation grown and it kept, all of it within TIMEOUT_USEC or so. Says what matters in the
- * log. False: there was something to be found out, and the next boot does not know it, or there is nothing. */
+/* Finds the size of NAME, has its reservation changed and the size stored, within about TIMEOUT_USEC, and logs the result.
+ * Returns false if the next boot will not know the size, or there is none. */
 static bool learn_now(Command *command, const char *name, uint64_t timeout_usec) {
         uint64_t deadline_usec = deadline_in(timeout_usec);
         const InstanceConfig *instance = find_learning(command, name);
@@ -359,7 +359,7 @@ static bool learn_now(Command *command, const char *name, uint64_t timeout_usec)
         return is_known;
 }
 
-/* Keeps what is found out and tells the daemon, for administrators. Before a start its gate does the same. */
+/* For administrators: finds and stores a size and reports it to the daemon, as the gate does before a start. */
 int verb_learn(Command *command) {
         const char *name = command->arguments[0];
         const Config *config = read_config(command);
@@ -380,7 +380,8 @@ int verb_learn(Command *command) {
 
 /* ---- before a start: by its gate ---- */
 
-/* The unit's user may be somebody else than who has the database's files. */
+/* Returns why this process must not read the database's files, whose owner may differ from the unit's user; NULL: it
+ * may. */
 static const char *why_not_ours(Command *command, const InstanceConfig *instance,
                                 bool *ret_is_guess) {
         const EngineTarget target = figures_target(instance, NULL);
@@ -392,7 +393,7 @@ static const char *why_not_ours(Command *command, const InstanceConfig *instance
         const char *wrong = owner_why_not_us(command->root, command->arena, instance->engine,
                                              &target, ret_is_guess);
 
-        /* Where nothing says whose it is, it is the unit's, which we are; what is found may yet say otherwise. */
+        /* Without a known owner the files are taken for the unit's; what is read may yet show another owner. */
         return *ret_is_guess ? NULL : wrong;
 }
 
@@ -418,8 +419,7 @@ static bool learns_for_start(const Command *command, const InstanceConfig *insta
                (command->is_restart || is_ours(command, instance));
 }
 
-/* NULL: there is nothing to find out. Whether there is, the files tell that are called as it is: who needs no more
- * does not read those of all others. */
+/* Returns NULL if there is nothing to learn for NAME. Reads only the files named after the instance if they suffice. */
 static const InstanceConfig *find_starting(Command *command, const char *name) {
         const Config *called =
                 config_load_called(command->root, command->arena, command->draft, name);

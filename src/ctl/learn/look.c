@@ -11,18 +11,18 @@
 
 #include <string.h>
 
-/* What one look has found, in pages of one size. */
+/* The result of one look, of one page size. */
 typedef struct View {
         const InstanceConfig *instance;
         const Topology *topology;
         uint64_t page_size_bytes;
         uint64_t huge_pages;
-        uint64_t small_pages; /* that shared memory of small pages would take */
+        uint64_t small_pages; /* that the shared memory in small pages would take */
 } View;
 
-/* It was granted so many PAGES, and those that it has not mapped are still there: had it wanted them, it would have
+/* Whether the server was granted at least PAGES and the unmapped ones are still free, so that it could have mapped
  * them. */
-static bool had_its_chance(Command *command, const View *view, uint64_t pages) {
+static bool could_have_mapped_more(Command *command, const View *view, uint64_t pages) {
         const Demand *demand =
                 demand_compute(command->arena, read_config(command), view->topology, NULL);
         const DemandInstance *wanted =
@@ -41,14 +41,15 @@ static bool had_its_chance(Command *command, const View *view, uint64_t pages) {
                        sub_floored(pages, view->huge_pages);
 }
 
-/* Of small pages it counts what it was refused of huge ones, as far as that can be told. */
+/* Huge pages that the server was refused, as far as its small pages show. */
 static uint64_t refused_pages(Command *command, const View *view) {
         bool has_all = view->instance->engine->maps_all_at_start && view->huge_pages > 0 &&
                        seen_is_likely(view->instance, view->page_size_bytes, view->huge_pages) &&
                        view->instance->learned.pages.n > 0;
 
         return view->small_pages == 0 || has_all ||
-                               had_its_chance(command, view, view->huge_pages + view->small_pages)
+                               could_have_mapped_more(command, view,
+                                                      view->huge_pages + view->small_pages)
                        ? 0
                        : view->small_pages;
 }
@@ -61,8 +62,8 @@ static uint64_t page_size_of(const InstanceConfig *instance, const Topology *top
                                        : topology->default_page_size_bytes;
 }
 
-/* All of them, and at a time when it has memory to speak of: shared, or private that is half of what its settings ask
- * for. */
+/* The page tables of a server without huge pages that has mapped most of its memory: shared memory, or private memory of at
+ * least half of what its settings ask for. */
 static SmallTables small_tables_of(const ServerLook *look, const View *view) {
         uint64_t base = page_counts_find(&view->instance->learned.pages, view->page_size_bytes);
         bool is_large = base > 0 && look->resident_bytes / view->page_size_bytes >= base / 2;
@@ -73,7 +74,7 @@ static SmallTables small_tables_of(const ServerLook *look, const View *view) {
         return (SmallTables){look->page_table_bytes, look->n_processes, NULL};
 }
 
-/* Two databases on one unit cannot be told apart. */
+/* Mappings of two databases of one unit cannot be told apart. */
 static bool is_alone(Command *command, const InstanceConfig *instance) {
         const Config *config = read_config(command);
 
@@ -113,7 +114,7 @@ Seen look_at_unit(Command *command, const InstanceConfig *instance, const Topolo
         if (view.page_size_bytes == 0)
                 return (Seen){};
         view.huge_pages = page_counts_find(&seen.pages, view.page_size_bytes);
-        /* Less than a page of it is no loss. */
+        /* Less than a page does not matter. */
         if (look.map.unnamed_bytes >= view.page_size_bytes)
                 view.small_pages = div_round_up(look.map.unnamed_bytes, view.page_size_bytes);
         if (seen.pages.n == 0)
