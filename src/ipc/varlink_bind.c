@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Sockets that are listened on. */
+/* Creates listening sockets. */
 #include "ipc/varlink_server.h"
 
 #include <fcntl.h>
@@ -11,8 +11,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-/* A socket nobody listens on refuses connections; one that is alive, or no socket at all, does
- * not. */
+/* Whether connections are refused: the file is a socket on which no process listens. */
 static bool address_is_stale(const struct sockaddr_un *address) {
         int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
         struct stat status;
@@ -26,8 +25,8 @@ static bool address_is_stale(const struct sockaddr_un *address) {
         return is_stale;
 }
 
-/* The mode is set on the socket before, which bind(2) uses less the umask, and on the file after:
- * it is never wider than asked. */
+/* The mode is set on the socket before bind(2), which applies the umask to it, and on the file afterwards, so that the
+ * permissions are never wider than MODE. */
 static int bind_and_listen(int fd, const struct sockaddr_un *address, mode_t mode) {
         const struct sockaddr *generic = (const struct sockaddr *) address;
 
@@ -60,7 +59,7 @@ int varlink_bind_socket(const char *path, mode_t mode) {
                 return -errno;
         size_t n = (size_t) snprintf(address.sun_path, sizeof(address.sun_path), "%s", path);
 
-        /* Where a path is too long, the address goes through its directory. */
+        /* A path that is too long for an address is reached through a descriptor of its directory. */
         if (n >= sizeof(address.sun_path))
                 n = (size_t) snprintf(address.sun_path, sizeof(address.sun_path),
                                       "/proc/self/fd/%d/%s", directory_fd, slash + 1);

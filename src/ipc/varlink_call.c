@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Calls: which method is meant, whether it may be called so, and their answers. org.varlink.service is
- * answered here. */
+/* Calls: finds and runs their methods and sends the answers. Implements org.varlink.service. */
 #include "ipc/varlink_call.h"
 
 #include "base/vec.h"
@@ -153,7 +152,7 @@ static const VarlinkInterface *server_find_interface(const VarlinkServer *server
         return NULL;
 }
 
-/* What the method's row demands of its calls. */
+/* Runs the method if the call meets the demands of its row. */
 static void call_run(VarlinkCall *call, const VarlinkMethod *method,
                      const VarlinkRequest *request) {
         const char *fault = NULL;
@@ -205,7 +204,7 @@ static void call_find_and_run(VarlinkCall *call, const VarlinkRequest *request) 
                                              (int) (dot - request->method)));
 }
 
-/* What is wrong costs nothing to answer. */
+/* Invalid calls are in the first class, because answering them costs nothing. */
 unsigned call_class(const VarlinkServer *server, const char *bytes, size_t length) {
         const VarlinkInterface *interface;
         const VarlinkMethod *method;
@@ -220,7 +219,8 @@ unsigned call_class(const VarlinkServer *server, const char *bytes, size_t lengt
         return method->flags & VARLINK_LAST ? 2 : 1;
 }
 
-/* For who has gone nothing is done of which only the answer is of use, and others may do nothing else. */
+/* After a hang-up only one-way calls and calls of trusted users are run, because the others are of use only by their
+ * answer. */
 void call_take(Connection *c, const char *bytes, size_t length) {
         VarlinkRequest request = {0};
         VarlinkCall *call = NULL;
@@ -229,7 +229,7 @@ void call_take(Connection *c, const char *bytes, size_t length) {
             (!c->is_gone || request.oneway || c->is_trusted))
                 call = calloc(1, sizeof(*call));
         if (!call) {
-                connection_send(c); /* what was answered before is still the client's */
+                connection_send(c); /* earlier answers are still sent */
                 connection_doom(c);
                 varlink_request_done(&request);
                 return;
@@ -241,8 +241,7 @@ void call_take(Connection *c, const char *bytes, size_t length) {
                 call_error_about(c->call, VARLINK_ERROR_METHOD_NOT_IMPLEMENTED, "method",
                                  request.method);
         if (c->call && c->call->more) {
-                /* Subscriptions are many for few: the oldest of a user who has too many makes
-                 * room for the newest. */
+                /* If the user has too many subscriptions, the newest replaces the oldest. */
                 VarlinkPlaces *places = &c->server->places;
                 VarlinkPlace *place;
 

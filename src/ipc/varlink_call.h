@@ -7,8 +7,7 @@
 
 /* ---- answering: each ends the call, which must not be touched afterwards ---- */
 
-/* PARAMETERS are stolen. NULL means that they could not be built: the client is disconnected, for it
- * must not take nothing for an answer. */
+/* PARAMETERS are stolen. NULL: they could not be built; the client is disconnected then. */
 void varlink_call_reply(VarlinkCall *call, json_t *parameters);
 
 /* ERROR is a full name; PARAMETERS are stolen, NULL stands for none. */
@@ -22,8 +21,8 @@ void varlink_call_error_invalid_parameter(VarlinkCall *call, const char *name);
 /* The text of a reply. */
 typedef struct VarlinkText VarlinkText;
 
-/* PARAMETERS are stolen. IS_LAST: for varlink_call_reply_text(), else for the other. NULL: it could not be built; who
- * is to be answered by that is disconnected. */
+/* PARAMETERS are stolen. IS_LAST: for varlink_call_reply_text(), otherwise for varlink_call_reply_text_continues().
+ * Returns NULL if the text cannot be built; a client answered with NULL is disconnected. */
 VarlinkText *varlink_text_new(json_t *parameters, bool is_last);
 VarlinkText *varlink_text_free(VarlinkText *text); /* takes NULL; returns NULL */
 
@@ -54,7 +53,7 @@ void varlink_call_set_closed_handler(VarlinkCall *call, VarlinkCallHandler funct
 void varlink_call_set_drained_handler(VarlinkCall *call, VarlinkCallHandler function,
                                       void *userdata);
 
-/* The client keeps its place until CALL is answered, whoever else comes; so many a user may have of these. */
+/* The connection keeps its place until CALL is answered; the number of kept places of a user is limited. */
 void varlink_call_keep_place(VarlinkCall *call);
 
 /* The client as it was when it connected (SO_PEERCRED). */
@@ -69,5 +68,5 @@ extern const VarlinkInterface varlink_service_interface;
 
 /* The class (varlink_places.h) of the call in this message. */
 unsigned call_class(const VarlinkServer *server, const char *bytes, size_t length);
-/* Runs it; afterwards it is answered, or C has a call in progress, or C is doomed. */
+/* Runs the call; afterwards it is answered, or in progress, or C is doomed. */
 void call_take(Connection *c, const char *bytes, size_t length);

@@ -38,9 +38,9 @@ int varlink_client_send(VarlinkClient *client, const char *method, json_t *param
 int varlink_client_next(VarlinkClient *client, uint64_t timeout_usec, json_t **ret_parameters,
                         char **ret_error_name);
 
-/* Whether who serves PATH lives: asks it for what every Varlink service answers at once. 0: it does;
- * -ETIMEDOUT: nothing was heard of it, though systemd, say, may listen for it; -ECONNRESET: somebody
- * hung up, as one does who serves too many or has just ended; others as above. */
+/* Whether the service at PATH lives: calls a method that every Varlink service answers at once. Returns 0 if it does;
+ * -ETIMEDOUT if there is no answer, although systemd may listen for it; -ECONNRESET if the connection was closed, because
+ * the service has too many clients or has just ended; others as above. */
 int varlink_ping(const char *path, uint64_t timeout_usec);
 
 /* For CLEANUP(). */

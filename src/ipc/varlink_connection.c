@@ -7,9 +7,9 @@
  * state alone. Input is watched only while nothing is queued or pending, so a client is held back by its
  * own unanswered calls and untaken replies.
  *
- * After the turns queued calls are *served*, in the order of their classes and users, until that took
- * some time; what is left waits for the next dispatch, which looks first who has come meanwhile. So a gate
- * waits for one call of somebody else, however many there are.
+ * After the turns queued calls are *served*, in the order of their classes and users, for a limited time;
+ * the rest waits for the next dispatch, which takes in new calls first. So a gate waits for one other call,
+ * however many there are.
  *
  * A connection is closed in its own turn, by the timer, or, where another one has got its place, at the end
  * of a dispatch; never from within varlink_call_*(), which owners call while walking their lists of calls.
@@ -30,11 +30,11 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 
-enum { OUTPUT_LOW_BYTES = 64 * 1024 }; /* no further call is taken above it */
+enum { OUTPUT_LOW_BYTES = 64 * 1024 }; /* with more unsent no further call is taken */
 
 /* ---- the timer: idle connections and paused listeners ---- */
 
-/* A timer that is set is left alone, for deadlines only move away: it is set anew when it fires. */
+/* A timer that is set is not changed, because deadlines only move away; it is set again when it fires. */
 void server_schedule(VarlinkServer *server) {
         bool is_needed = server->n_idle > 0 || server->resume_usec > 0;
         uint64_t earliest = server->resume_usec ? server->resume_usec : UINT64_MAX;
@@ -107,7 +107,7 @@ Connection *connection_new(VarlinkServer *server, int fd, const struct ucred *pe
         return c;
 }
 
-/* The owner of a call in progress is told; should it answer nevertheless, nothing happens. */
+/* Calls the closed handler of a call in progress; an answer given by that handler has no effect. */
 void connection_close(Connection *c) {
         VarlinkServer *server = c->server;
         VarlinkCall *call = c->call;
@@ -161,7 +161,7 @@ void connection_evict(Connection *c) {
         if (c->is_leaving)
                 return;
         varlink_places_leave(&server->places, &c->place);
-        c->is_doomed = true; /* without shutdown(2), of which he would hear */
+        c->is_doomed = true; /* without shutdown(2), which the client would notice */
         varlink_writer_done(&c->writer);
         c->is_leaving = true;
         c->next_leaving = server->leaving;
@@ -176,7 +176,7 @@ static void connection_settle(Connection *c) {
                                 : c->call->is_kept ? VARLINK_PLACE_KEPT
                                 : c->call->more    ? VARLINK_PLACE_SUBSCRIBED
                                                    : VARLINK_PLACE_WAITING;
-        /* Where nothing is watched for, a hang-up is reported all the same. */
+        /* epoll reports a hang-up even without any interest. */
         uint32_t interest = varlink_writer_unsent(&c->writer) > 0 ? EPOLLOUT
                             : !is_idle                            ? 0
                             : c->is_at_end                        ? EPOLLOUT
@@ -196,9 +196,9 @@ static void connection_settle(Connection *c) {
 
 /* ---- turns ---- */
 
-/* Reads once at most: a client that sends without end gets the same share as others. */
+/* Reads at most once, so that a client that sends without end gets no larger share than others. */
 void connection_look_for_call(Connection *c, bool may_read) {
-        /* What others are answered is kept for one call of each, or they could have much kept by reading nothing. */
+        /* Untrusted clients must read each answer before their next call is taken, or they could make the server keep many. */
         const size_t unsent_max = c->is_trusted ? OUTPUT_LOW_BYTES - 1 : 0;
 
         while (!c->is_doomed && !c->call && !c->message &&
@@ -244,8 +244,7 @@ void connection_end_turn(Connection *c) {
 void connection_turn(Connection *c, uint32_t events) {
         bool is_congested = varlink_writer_unsent(&c->writer) > 0;
 
-        /* A client that is gone wants no answer; but what it sent before it left, perhaps one-way,
-         * is still read. */
+        /* After a hang-up no answer is wanted, but earlier messages, which may be one-way calls, are still read. */
         if (events & (EPOLLHUP | EPOLLERR)) {
                 c->is_gone = true;
                 if (c->call)

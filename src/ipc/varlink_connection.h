@@ -6,26 +6,26 @@
 /* Sets the timer for idle connections and paused listeners. */
 void server_schedule(VarlinkServer *server);
 
-/* Has the descriptor readable as long as calls are queued. */
+/* Makes the server's descriptor readable as long as calls are queued. */
 void server_set_awake(VarlinkServer *server);
 
 bool server_trusts(const VarlinkServer *server, uid_t uid);
 
-/* Owns FD, also when it fails. NULL: it has. */
+/* Takes ownership of FD, also on failure. Returns NULL on failure. */
 Connection *connection_new(VarlinkServer *server, int fd, const struct ucred *peer);
-/* The owner of a call in progress is told. */
+/* Closes and frees C; calls the closed handler of a call in progress. */
 void connection_close(Connection *c);
-/* After EVENTS of epoll; C may be gone then. */
+/* Handles EVENTS of epoll. C may be freed. */
 void connection_turn(Connection *c, uint32_t events);
 
 void connection_doom(Connection *c);
-/* Whether nothing is left unsent. */
+/* Sends pending output. Returns whether all was sent. */
 bool connection_send(Connection *c);
-/* After answers given outside the connection's turn. */
+/* Called after answers outside the connection's turn: sends them and takes the next call. */
 void connection_kick(Connection *c);
-/* Takes its place away. Within a dispatch only. */
+/* Takes the place of C away; C is closed at the end of the dispatch. Within a dispatch only. */
 void connection_evict(Connection *c);
 
-/* The steps of a turn that is not begun by epoll: C may be gone after the last. */
+/* The last steps of a turn. connection_end_turn() may free C. */
 void connection_look_for_call(Connection *c, bool may_read);
 void connection_end_turn(Connection *c);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Listening, and who is taken in. */
+/* Listening sockets and new connections. */
 #include "ipc/varlink_listen.h"
 
 #include "base/size.h"
@@ -20,15 +20,15 @@ enum {
         SEND_BUFFER_BYTES = 16 * 1024, /* the kernel keeps that much for each, and doubles it */
 };
 
-/* Of newcomers, before calls are served. They come in the order in which they have knocked, so who has a
- * gate waits for all before him: these are to go fast. */
+/* The time for new connections before calls are served. They are accepted in order, so a gate waits for all connections
+ * before its own. */
 static const uint64_t accepting_usec = 4 * USEC_PER_MSEC;
 
 /* ---- newcomers ---- */
 
-/* Whether a newcomer is to have the place of another connection of the same user. Who has said nothing so
- * far is not, and only gates are worth more than what waits there, a few at a time. That costs little to
- * find out, and a flood of one user comes by the thousand. */
+/* Whether a new connection may take the place of another one of the same user: not before it has sent a message, and in
+ * place of a waiting call only if that message is a gate's, for a few connections in each dispatch. The check is cheap,
+ * because one user may open thousands of connections. */
 static bool is_worth_place(VarlinkServer *server, int fd, const VarlinkPlace *place) {
         char bytes[512];
 
@@ -42,8 +42,8 @@ static bool is_worth_place(VarlinkServer *server, int fd, const VarlinkPlace *pl
         return call_class(server, bytes, (size_t) (end - bytes)) == 0 && ++server->n_replaced;
 }
 
-/* Most clients have sent their call already. Who finds no place is told by a closed connection: whatever he
- * would be told in words would have to be kept for him. */
+/* Most clients have sent their call already. A client without a place sees a closed connection, because an error message
+ * would have to be kept for it. */
 bool server_admit(VarlinkServer *server, int fd) {
         static const int send_buffer_bytes = SEND_BUFFER_BYTES;
         struct ucred peer = {0};
@@ -93,8 +93,8 @@ static void listener_turn(VarlinkServer *server, Source *source, uint32_t events
 
                 if (errno == EAGAIN || (is_short && lobby_spare(server)))
                         return;
-                /* Without descriptors somebody goes who has no place, or most of them; where nobody does, who waits
-                 * has to wait. */
+                /* Without free descriptors, a connection of the user with most places is closed; if there is none to be closed,
+ * new connections have to wait. */
                 const VarlinkPlace *place = is_short ? varlink_places_spare(&server->places) : NULL;
 
                 if (place)

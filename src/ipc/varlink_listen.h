@@ -3,9 +3,9 @@
 
 #include "ipc/varlink_method.h"
 
-/* Serves what connects to FD, a listening AF_UNIX stream socket, and owns it from then on. -ENOTSOCK,
- * -EINVAL or another negative errno, FD is then still the caller's. */
+/* Serves connections to FD, a listening AF_UNIX stream socket, and takes ownership of it. On failure returns -ENOTSOCK,
+ * -EINVAL or another negative errno, and FD remains the caller's. */
 int varlink_server_listen_fd(VarlinkServer *server, int fd);
 
-/* Gives FD a place, and owns it then; false: there is none for it. */
+/* Gives the connection FD a place and takes ownership of it. Returns false if there is no place. */
 bool server_admit(VarlinkServer *server, int fd);

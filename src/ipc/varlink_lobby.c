@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Who finds no place, or has lost it, is not sent away at once: he would be back at once. Newcomers are taken
- * in the order in which they have knocked, and so whoever has a gate would wait, each time, for thousands who
- * are turned away again and again. They are left waiting instead, unheard and unwatched, for as long as
- * pause_usec, and then go one by one: of a flood, however large, one in a millisecond comes back.
+/* Connections without a place. They are not closed at once, because their clients would connect again at once, and a gate
+ * would wait each time for thousands of connections that are closed again and again: accept(2) is in order. They are kept
+ * for pause_usec without being watched, and then closed one by one, so that at most one client in a millisecond comes
+ * back.
  *
- * It costs a descriptor for each; those that the daemon needs itself are never among them. */
+ * Each costs a descriptor; those that the daemon needs itself are not used for that. */
 
 #include "ipc/varlink_lobby.h"
 
@@ -20,7 +20,7 @@
 
 struct LobbyGuest {
         int fd;
-        bool is_heard; /* something of what he said was read: nobody could go on with the rest */
+        bool is_heard; /* part of its input was read, so that it can get no place again */
         uint64_t since_usec;
 };
 
@@ -28,11 +28,11 @@ enum {
         TICK_MSEC = 10,
         LEAVE_PER_TICK = 10,
         LEAVE_PER_TURN_MAX = 100,
-        /* Clients of root, and files that are read for an answer. */
+        /* For root's clients and for files that are read for an answer. */
         DESCRIPTORS_SPARED = 2048,
 };
 
-/* Armed as long as somebody is there. */
+/* The timer runs as long as the lobby is not empty. */
 static void lobby_set_timer(VarlinkServer *server, bool is_armed) {
         const uint64_t usec = MAX(server->limits.pause_usec, UINT64_C(1));
         const struct itimerspec spec = {
@@ -44,7 +44,7 @@ static void lobby_set_timer(VarlinkServer *server, bool is_armed) {
         timerfd_settime(server->lobby.timer.fd, 0, is_armed ? &spec : &(struct itimerspec){}, NULL);
 }
 
-/* By what this process may open: without a limit raised for it there is no lobby. */
+/* The size follows from RLIMIT_NOFILE; with a low limit there is no lobby. */
 static bool lobby_open(VarlinkServer *server) {
         size_t spared = server->limits.connections + DESCRIPTORS_SPARED;
         Lobby *lobby = &server->lobby;
@@ -103,7 +103,7 @@ bool lobby_spare(VarlinkServer *server) {
         return true;
 }
 
-/* There may be a place by now. */
+/* Guests get a place if one has become free; otherwise those whose time has passed are closed. */
 static void lobby_turn(VarlinkServer *server, Source *source, uint32_t events UNUSED) {
         Lobby *lobby = &server->lobby;
         uint64_t n_ticks = 0, until = sub_floored(varlink_now_usec(), server->limits.pause_usec);

@@ -5,7 +5,7 @@
 
 int lobby_begin(VarlinkServer *server);
 void lobby_end(VarlinkServer *server);
-/* Owns FD. IS_HEARD: it had a place before, and is not to get another. */
+/* Takes ownership of FD. IS_HEARD: it had a place before and must not get another one. */
 void lobby_take(VarlinkServer *server, int fd, bool is_heard);
-/* Sends somebody away, for a descriptor is needed; false: nobody is there. */
+/* Closes the oldest connection to free a descriptor. Returns false if there is none. */
 bool lobby_spare(VarlinkServer *server);

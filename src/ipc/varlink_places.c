@@ -64,9 +64,8 @@ void varlink_places_leave(VarlinkPlaces *places, VarlinkPlace *place) {
         places->n -= !user->is_trusted;
         place->user = NULL;
         if (--user->n_places == 0) {
-                /* Who leaves altogether and comes back has not used anything: no more than others
-                 * who were not there, and that does not matter much, for a call of his comes after
-                 * those who wait. */
+                /* A user without connections is forgotten. If it comes back, it counts like a new user, whose calls come after those that
+ * wait already. */
                 VarlinkUser **at = &places->users;
 
                 while (*at != user)
@@ -90,8 +89,8 @@ void varlink_places_set_kind(VarlinkPlaces *places, VarlinkPlace *place, Varlink
         list_add(&user->places[kind], place, VARLINK_OF_KIND);
 }
 
-/* The oldest of what is worth least; EXCEPT (NULL: none) only where there is nothing else, for who has just
- * come has had no time to say what he wants. */
+/* The oldest place of the lowest kind. EXCEPT (may be NULL), a new connection that had no time to send its call, only if
+ * there is no other. */
 static VarlinkPlace *takeable_of(const VarlinkUser *user, VarlinkPlace *except) {
         for (unsigned kind = 0; kind < VARLINK_PLACE_KEPT; kind++) {
                 VarlinkPlace *place = user->places[kind].first;
@@ -104,7 +103,7 @@ static VarlinkPlace *takeable_of(const VarlinkUser *user, VarlinkPlace *except) 
         return except && except->user == user ? except : NULL;
 }
 
-/* From the user who has most; of users who have the same number, the place that is worth least. */
+/* The place to be taken from the user with most places; among users with the same number, the lowest kind. */
 static VarlinkPlace *find_spare(const VarlinkPlaces *places, VarlinkPlace *except) {
         VarlinkPlace *spare = NULL;
         size_t most = 0;
@@ -128,8 +127,8 @@ VarlinkPlace *varlink_places_spare(const VarlinkPlaces *places) {
         return find_spare(places, NULL);
 }
 
-/* What one more of a user with N_OTHERS besides costs. Between users who have the same nothing is to be
- * gained by taking from each other, so that each pays himself. */
+/* The place that one more connection of a user with N_OTHERS costs. Users with the same number do not take places from
+ * each other: each pays with its own. */
 static VarlinkPlace *find_price(const VarlinkPlaces *places, const VarlinkUser *user,
                                 VarlinkPlace *newcomer, size_t n_others) {
         VarlinkPlace *own = user && n_others > 0 ? takeable_of(user, newcomer) : NULL;
@@ -168,7 +167,7 @@ VarlinkPlace *varlink_places_subscription_too_many(const VarlinkPlaces *places,
 
 /* ---- turns ---- */
 
-/* Who had nothing to ask has saved nothing up. */
+/* A user without calls gains no advantage by waiting. */
 void varlink_places_queue(VarlinkPlaces *places, VarlinkPlace *place, unsigned class) {
         VarlinkUser *user = place->user;
 
@@ -206,7 +205,7 @@ VarlinkPlace *varlink_places_next(VarlinkPlaces *places) {
         return NULL;
 }
 
-/* A turn counts for something however short it was. */
+/* Even the shortest turn counts. */
 void varlink_places_charge(VarlinkPlaces *places, uid_t uid, uint64_t usec) {
         VarlinkUser *user = find_user(places, uid);
 

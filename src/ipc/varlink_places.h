@@ -1,26 +1,25 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-/* Who has a place at the server, who loses it when all are taken, and whose turn is next. Decisions only:
- * the sockets are the server's.
+/* Places of connections: which connection has one, which loses it when all are taken, and whose call is run next. Only
+ * decisions; the sockets are the server's.
  *
- * Users share, not connections, for of connections anybody can have as many as he likes. When a place is
- * wanted and none is left, it is taken from the user who has most of those that can be taken: first what is
- * idle, the longest first; then subscriptions; then calls that wait. A place that is kept is never taken,
- * nor is one of a trusted user.
+ * Places are shared between users, because any user can open any number of connections. If no place is left, one is taken
+ * from the user with most places that can be taken: the longest idle connection first, then subscriptions, then waiting
+ * calls. A kept place is never taken, nor that of a trusted user.
  *
- * A call is run by its class, lower ones first; within a class the user is next who has used least time of
- * late, and of his connections the one that has waited longest. */
+ * Calls are run by class, lower ones first. Within a class the user that has used least time recently is next, with the
+ * connection that has waited longest. */
 
 #include "base/macros.h"
 
 #include <sys/types.h>
 
 typedef enum VarlinkPlaceKind {
-        VARLINK_PLACE_IDLE,       /* nothing is asked */
+        VARLINK_PLACE_IDLE,       /* no call */
         VARLINK_PLACE_SUBSCRIBED, /* a call with several replies */
         VARLINK_PLACE_WAITING,    /* for its turn, or for an answer */
-        VARLINK_PLACE_KEPT,       /* the same, and it is not taken away */
+        VARLINK_PLACE_KEPT,       /* the same, and the place is not taken */
         VARLINK_PLACE_KINDS,
 } VarlinkPlaceKind;
 
@@ -34,7 +33,7 @@ typedef struct VarlinkPlaceList {
         size_t n;
 } VarlinkPlaceList;
 
-/* The lists that a place is in: of its kind, and of its class where it is queued. */
+/* The lists of a place: of its kind and, if it is queued, of its class. */
 typedef enum VarlinkLinkKind {
         VARLINK_OF_KIND,
         VARLINK_OF_QUEUE,
@@ -45,14 +44,14 @@ typedef struct VarlinkLink {
         VarlinkPlace *previous, *next;
 } VarlinkLink;
 
-/* One connection's. */
+/* The place of one connection. */
 struct VarlinkPlace {
         void *owner;
-        VarlinkUser *user; /* NULL: it has none, or none any more */
+        VarlinkUser *user; /* NULL: the connection has no place */
         VarlinkPlaceKind kind;
-        uint64_t since; /* a number that grows: when it became what it is */
+        uint64_t since; /* the order in which places became their kind */
         bool is_queued;
-        unsigned class; /* of the call that waits for its turn */
+        unsigned class; /* of the queued call */
         VarlinkLink links[VARLINK_LINK_KINDS];
 };
 
@@ -63,45 +62,45 @@ struct VarlinkUser {
         size_t n_places;
         VarlinkPlaceList queues[VARLINK_CALL_CLASSES];
         size_t n_queued;
-        uint64_t spent_usec; /* that his calls took; never far behind that of others */
+        uint64_t spent_usec; /* of its calls; never far behind that of other users */
         VarlinkUser *next;
 };
 
 typedef struct VarlinkPlaces {
-        size_t n_max;         /* places of all, but those of trusted users */
+        size_t n_max;         /* of all untrusted users */
         size_t per_user;      /* of one who is not trusted */
-        size_t kept_per_user; /* of these, that are kept */
+        size_t kept_per_user; /* of one untrusted user, kept */
         size_t subscriptions; /* of one who is not trusted */
         size_t n, n_queued;
         uint64_t n_changes;
-        uint64_t spent_usec; /* of the user whose turn was last */
+        uint64_t spent_usec; /* of the user whose call was run last */
         VarlinkUser *users;
 } VarlinkPlaces;
 
 /* Gives PLACE to OWNER, a connection of UID, as the newest idle one. -ENOMEM. */
 int varlink_places_enter(VarlinkPlaces *places, VarlinkPlace *place, void *owner, uid_t uid,
                          bool is_trusted);
-/* Also from the queue; nothing happens where it has none. */
+/* Removes PLACE, also from the queue; no effect if it is not in use. */
 void varlink_places_leave(VarlinkPlaces *places, VarlinkPlace *place);
 
-/* What it is from now on; KEPT is WAITING where its user has enough of them. */
+/* Sets the kind; KEPT becomes WAITING if the user has too many kept places. */
 void varlink_places_set_kind(VarlinkPlaces *places, VarlinkPlace *place, VarlinkPlaceKind kind);
 
-/* Which place another connection of UID, who is not trusted, would cost; NULL: there is room, or nothing
- * that could be taken. */
+/* The place that another connection of UID, an untrusted user, would cost; NULL: there is room, or no place that can be
+ * taken. */
 VarlinkPlace *varlink_places_price(const VarlinkPlaces *places, uid_t uid);
-/* Which place is to be taken away: NEWCOMER, which has one, is one too many. It may be NEWCOMER; NULL: none. */
+/* The place to be taken because NEWCOMER has got one; it may be NEWCOMER itself. NULL: none. */
 VarlinkPlace *varlink_places_one_too_many(const VarlinkPlaces *places, VarlinkPlace *newcomer);
-/* Any place that can be taken away, for want of something else; NULL: there is none. */
+/* A place that can be taken; NULL: there is none. */
 VarlinkPlace *varlink_places_spare(const VarlinkPlaces *places);
-/* The oldest subscription of a user who has too many; NULL: he has not. */
+/* The oldest subscription of USER if it has too many; else NULL. */
 VarlinkPlace *varlink_places_subscription_too_many(const VarlinkPlaces *places,
                                                    const VarlinkUser *user);
 
-/* Its call waits for its turn, as the last of its user and class. */
+/* Queues the place's call as the last of its user and class. */
 void varlink_places_queue(VarlinkPlaces *places, VarlinkPlace *place, unsigned class);
 void varlink_places_unqueue(VarlinkPlaces *places, VarlinkPlace *place);
-/* Whose turn it is, still queued; NULL: nobody's. */
+/* The place whose call is next, which stays queued; NULL: none. */
 VarlinkPlace *varlink_places_next(VarlinkPlaces *places);
-/* What a turn of UID took, who may have left with it. */
+/* Adds the time of a turn to UID, which may have no place any more. */
 void varlink_places_charge(VarlinkPlaces *places, uid_t uid, uint64_t usec);

@@ -24,10 +24,10 @@ enum {
         CALLS_PER_DISPATCH = 16,
 };
 
-/* Of calls, before it is looked who has come. */
+/* The time for calls before new ones are taken in. */
 static const uint64_t serving_usec = USEC_PER_MSEC;
 
-/* Other sources of the same dispatch may be about to have their turn, so closing waits. */
+/* Connections are closed later, because they may be among the sources of the same dispatch. */
 static void timer_turn(VarlinkServer *server, Source *source, uint32_t events UNUSED) {
         uint64_t n_expirations;
         if (read(source->fd, &n_expirations, sizeof(n_expirations)) > 0)

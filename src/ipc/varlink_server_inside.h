@@ -42,7 +42,7 @@ struct Connection {
         uint64_t idle_since_usec; /* meaningful without one */
         bool is_idle;             /* counted in n_idle */
         bool is_at_end;           /* nothing more can be read */
-        bool is_gone;             /* nobody reads what is sent, either */
+        bool is_gone;             /* the client has hung up */
         bool is_in_turn;
         bool is_doomed;
         bool is_leaving; /* its place was taken: closed at the end of the dispatch */
