@@ -8,7 +8,7 @@
 
 #define LIBRARY "libsystemd.so.0"
 
-/* Says in the program's file what is loaded when: https://systemd.io/ELF_DLOPEN_METADATA */
+/* Lists in the program's file the libraries that are loaded later: https://systemd.io/ELF_DLOPEN_METADATA */
 #define NOTE_TEXT                                                                            \
         "[{\"feature\":\"systemd\",\"description\":\"Asks systemd about databases' units\"," \
         "\"priority\":\"recommended\",\"soname\":[\"" LIBRARY "\"]}]"
@@ -72,7 +72,7 @@ int bus_connect(Bus *bus, const char *address) {
 
 static void on_time(void *userdata);
 
-/* What it waits for now; its times are of the clock that stands still while the host is suspended. */
+/* Watches what the connection waits for now; its times are of CLOCK_MONOTONIC, which stops during suspend. */
 static int rearm(Bus *bus) {
         uint64_t until_usec = UINT64_MAX;
         int events = bus->get_events(bus->connection);

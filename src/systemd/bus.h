@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-/* A connection to D-Bus, by libsystemd, which is loaded when the first one is made: neither the start of the daemon,
- * nor a host without systemd, has to wait for it and for the libraries that it brings. It stays, then. */
+/* A D-Bus connection by libsystemd, which is loaded with the first connection and stays loaded: so the library and its
+ * dependencies do not delay the daemon's start, and are not needed on a host without systemd. */
 
 #include "runtime/loop.h"
 
@@ -19,9 +19,9 @@
         X(set_method_call_timeout) X(start) X(wait)
 /* clang-format on */
 
-/* What libsystemd has for it: sd_bus_NAME() is bus->NAME(). */
+/* bus->NAME() is libsystemd's sd_bus_NAME(). */
 typedef struct Bus {
-        sd_bus *connection; /* NULL: there is none yet */
+        sd_bus *connection; /* NULL: not connected yet */
         LoopIo io;
         LoopTimer timer;
         void (*on_failed)(void *userdata, int error);
@@ -31,13 +31,13 @@ typedef struct Bus {
 #undef X
 } Bus;
 
-/* Without a connection; -ENOPKG where the library is not there, or has too little. */
+/* Loads the library, without connecting. Returns -ENOPKG if the library is missing or lacks a function. */
 int bus_new(Bus **ret);
-Bus *bus_free(Bus *bus); /* closes it; takes NULL; returns NULL */
+Bus *bus_free(Bus *bus); /* closes the connection; takes NULL; returns NULL */
 void bus_freep(Bus **bus);
 
-/* By ADDRESS, or, where that is NULL, to the system bus. Negative errno. */
+/* Connects to ADDRESS, or to the system bus if that is NULL. Returns 0 or a negative errno. */
 int bus_connect(Bus *bus, const char *address);
 
-/* LOOP looks after it; ON_FAILED hears when nothing more can come, and must not free it. Negative errno. */
+/* Has LOOP serve BUS. ON_FAILED is called after an error, and must not free BUS. Returns 0 or a negative errno. */
 int bus_attach(Bus *bus, Loop *loop, void (*on_failed)(void *userdata, int error), void *userdata);

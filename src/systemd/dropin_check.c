@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-/* NULL where the administrator has none. */
+/* Returns NULL if the administrator has no such file. */
 static const char *find_file(const Root *root, Arena *arena, const char *unit) {
         char *target;
         const char *path = arena_printf(arena, PATH_UNITS_ETC "/%s.d/" NAME_DROPIN, unit);

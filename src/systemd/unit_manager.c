@@ -79,14 +79,14 @@ void unit_talk_close(UnitTalk *talk) {
         bus_free(talk->bus);
 }
 
-/* ---- questions ---- */
+/* ---- queries ---- */
 
 struct UnitQuery {
         Arena *arena;
         UnitTalk talk;
         LoadedUnits units;
-        size_t n_open; /* questions without an answer */
-        int error;     /* the first that came instead of one */
+        size_t n_open; /* properties without an answer */
+        int error;     /* the first error */
         UnitQueryHandler handler;
         void *userdata;
 };
@@ -109,7 +109,7 @@ static int on_answer(sd_bus_message *message, void *userdata, sd_bus_error *erro
 
         query->n_open--;
         if (r < 0 && query->error == 0)
-                /* To libsystemd, what nobody can answer any more has timed out. */
+                /* After a disconnect libsystemd ends open calls with ETIMEDOUT. */
                 query->error =
                         query->talk.bus->is_open(query->talk.bus->connection) > 0 ? r : -ECONNRESET;
         if (is_answered(query))

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What systemd says of a unit, property by property: whatever it says. */
+/* Readers of systemd's properties of a unit; any answer may come. */
 #include "systemd/unit_property.h"
 
 #include "base/macros.h"
@@ -18,7 +18,7 @@ static int read_text(const UnitAnswer *answer, void *ret) {
         return r;
 }
 
-/* What is read before is followed. */
+/* Appends to the texts read earlier. */
 static int read_texts(const UnitAnswer *answer, void *ret) {
         SourceNames *texts = ret;
         const char *text;
@@ -39,7 +39,7 @@ static int read_boolean(const UnitAnswer *answer, void *ret) {
         return r;
 }
 
-/* One command: its path, its words, and how it went the last time. */
+/* Reads one command: its path, its words, and the result of its last run. */
 static int read_command(const UnitAnswer *answer, SourceNames *ret) {
         Text line = text_in(answer->arena);
         SourceNames words = {};
@@ -82,7 +82,7 @@ static int read_u64(const UnitAnswer *answer, void *ret) {
         return answer->bus->message_read_basic(answer->message, 't', ret);
 }
 
-/* Whether it is among them to lock memory. */
+/* Reads whether CAP_IPC_LOCK is set. */
 static int read_capabilities(const UnitAnswer *answer, void *ret) {
         uint64_t capabilities = 0;
         int r = answer->bus->message_read_basic(answer->message, 't', &capabilities);
@@ -91,7 +91,7 @@ static int read_capabilities(const UnitAnswer *answer, void *ret) {
         return r;
 }
 
-/* Weighted interleaving is confined to nothing that could be reckoned with. */
+/* Weighted interleaving is treated as no policy, because it does not restrict the nodes predictably. */
 static int read_policy(const UnitAnswer *answer, void *ret) {
         LoadedUnit *unit = ret;
         int32_t policy = -1;
@@ -104,7 +104,7 @@ static int read_policy(const UnitAnswer *answer, void *ret) {
         return r;
 }
 
-/* A bit for each node, the lowest first. */
+/* One bit for each node, the lowest first. */
 static int read_nodes(const UnitAnswer *answer, void *ret) {
         LoadedUnit *unit = ret;
         const void *bytes;
@@ -118,7 +118,7 @@ static int read_nodes(const UnitAnswer *answer, void *ret) {
         return r;
 }
 
-/* An id, in hexadecimal. */
+/* Reads an id as hexadecimal text. */
 static int read_id(const UnitAnswer *answer, void *ret) {
         Text text = text_in(answer->arena);
         const void *bytes;
@@ -136,8 +136,8 @@ static int read_id(const UnitAnswer *answer, void *ret) {
 #define IN(member) offsetof(LoadedUnit, member)
 enum { LOADED = UNIT_QUERY_LOADED, RUN = UNIT_QUERY_RUN, STATE = UNIT_QUERY_STATE };
 
-/* One by one: all of a unit's are hundreds, and for some of them systemd reads its control group. The
- * soft limit is the one that counts. */
+/* Queried one by one, because a unit has hundreds of properties, and systemd reads the control group for some
+ * of them. The soft limit is the one in effect. */
 const UnitProperty unit_properties[] = {
         {UNIT, "LoadState", "s", read_text, IN(load_state), LOADED},
         {UNIT, "NeedDaemonReload", "b", read_boolean, IN(is_outdated), LOADED},

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-/* The properties of units that systemd is asked for, and how its answers are read: org.freedesktop.systemd1(5).
- * Nothing is asked here. */
+/* The properties of units that are queried, and how systemd's answers are read: org.freedesktop.systemd1(5).
+ * Queries are sent elsewhere. */
 
 #include "systemd/bus.h"
 #include "units/loaded_unit.h"
@@ -10,15 +10,15 @@
 #define UNIT_MANAGER        "org.freedesktop.systemd1"
 #define UNIT_MANAGER_OBJECT "/org/freedesktop/systemd1"
 
-/* What is to be known of a unit. */
+/* The properties to query. */
 enum {
-        UNIT_QUERY_LOADED = 1, /* what its gates and its instances depend on */
-        UNIT_QUERY_RUN = 2,   /* its present run: whether it is starting, by whom, and its policy */
-        UNIT_QUERY_STATE = 4, /* whether it is active; of units of any kind */
+        UNIT_QUERY_LOADED = 1, /* what gates and instances depend on */
+        UNIT_QUERY_RUN = 2,    /* the present run: state, processes and memory policy */
+        UNIT_QUERY_STATE = 4,  /* whether the unit is active; for units of any type */
 };
 
 typedef struct UnitAnswer {
-        Arena *arena; /* of what is read */
+        Arena *arena; /* for the values */
         const Bus *bus;
         sd_bus_message *message;
 } UnitAnswer;
@@ -27,7 +27,7 @@ typedef struct UnitProperty {
         const char *interface;
         const char *name;
         const char *type;
-        /* Into what is at OFFSET of the unit; negative errno. */
+        /* Reads into the member at OFFSET of the unit. Returns a negative errno on failure. */
         int (*read)(const UnitAnswer *answer, void *ret);
         size_t offset;
         unsigned wanted; /* UNIT_QUERY_... */
@@ -36,8 +36,8 @@ typedef struct UnitProperty {
 extern const UnitProperty unit_properties[];
 extern const size_t n_unit_properties;
 
-/* A unit of which nothing is known yet. */
+/* Returns a unit without properties. */
 LoadedUnit unit_property_none(const char *name);
 
-/* Reads ANSWER, the reply to Get, into UNIT. Negative errno: it is an error, or makes no sense. */
+/* Reads ANSWER, the reply to Get, into UNIT. Returns a negative errno if ANSWER is an error or invalid. */
 int unit_property_read(const UnitProperty *property, const UnitAnswer *answer, LoadedUnit *unit);

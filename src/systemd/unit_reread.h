@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-/* Has systemd read all units anew, as by 'systemctl daemon-reload', and tells when that has ended: all that it is ever
- * asked to do. Like its questions (unit_manager.h) it has a connection of its own, which goes with it. */
+/* Has systemd reload all units, as 'systemctl daemon-reload' does, and reports the end: the only action that hugeplan
+ * requests from systemd. Like a query (unit_manager.h) it has a connection of its own, which is closed with it. */
 
 #include "systemd/unit_manager.h"
 
 typedef struct UnitReread UnitReread;
 
-/* LOOP looks after it for LIMIT_USEC. Negative errno where there is nobody to be asked. HANDLER is told -ETIMEDOUT,
- * another errno where systemd does not do it, or 0; it is the handler's to free it. */
+/* Has LOOP serve the reload for at most LIMIT_USEC. Returns a negative errno if systemd cannot be reached. HANDLER gets
+ * 0, -ETIMEDOUT, or another negative errno if systemd refuses; it frees the reload. */
 int unit_reread_new(const Root *root, Loop *loop, uint64_t limit_usec, UnitTalkHandler handler,
                     void *userdata, UnitReread **ret);
 UnitReread *unit_reread_free(UnitReread *reread); /* takes NULL; returns NULL */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The job under way tells it: while a unit is stopped in order to be started again, its job is still
- * called "restart", and turns into "start" once it has stopped. org.freedesktop.systemd1(5), and
- * systemd's job_finish_and_invalidate(). */
+/* Found by the running job: while a unit is stopped for a restart, the type of its job is "restart", and changes to
+ * "start" when the unit has stopped. org.freedesktop.systemd1(5), and systemd's job_finish_and_invalidate(). */
 #include "systemd/unit_stop.h"
 
 #include "base/text.h"
@@ -22,7 +21,7 @@ static int ask_text(Arena *arena, const Bus *bus, const char *object, const char
         return r;
 }
 
-/* Its number and its object; the number is 0 where there is none. */
+/* Gets the number and object of the unit's job; the number is 0 if there is no job. */
 static int ask_job(Arena *arena, const Bus *bus, const char *unit, uint32_t *ret_number,
                    const char **ret_object) {
         sd_bus_message *reply = NULL;
@@ -72,7 +71,7 @@ int unit_stop_find(const Root *root, const char *unit, uint64_t limit_usec, Unit
         uint64_t until_usec = add_saturated(clock_now_usec(), limit_usec);
         int r = unit_manager_connect(root, arena, &bus);
 
-        /* The limit of a call does not count before: libsystemd would wait for a minute and a half. */
+        /* The limit of a call does not apply to connecting: libsystemd would wait for 90 seconds. */
         while (r >= 0 && (r = bus->is_ready(bus->connection)) == 0)
                 r = unit_manager_wait(bus, until_usec);
         if (r >= 0)
