@@ -17,8 +17,8 @@ struct Apply {
         ApplyResult *results;
         size_t n_results;
         size_t current;
-        /* Before 6.7 (and the stable kernels that took the fix), the kernel adds the surplus pages of
-         * the other nodes to what is written to a node's file. */
+        /* Kernels before 6.7, except stable kernels with the fix, add the surplus pages of the other nodes
+         * to the count that is written to a node's file. */
         bool adds_surplus;
         uint64_t straightened_bytes;
 };
@@ -57,7 +57,7 @@ Apply *apply_new(Arena *arena, const ApplyInput *input) {
         return apply;
 }
 
-/* The room a node has at this moment, reckoned as the planner does. */
+/* Reads the counts of the pool, and the node's memory and room, which is calculated as in the plan. */
 static int look_once(const Apply *apply, ApplyResult *result, uint64_t now_usec,
                      EscalationView *ret) {
         const PlanPool *pool = result->step.pool;
@@ -74,7 +74,7 @@ static int look_once(const Apply *apply, ApplyResult *result, uint64_t now_usec,
         result->reached_pages = pool_persistent_pages(&now);
         *ret = (EscalationView){
                 .persistent_pages = result->reached_pages,
-                /* Surplus pages become persistent before any is new, and take no memory. */
+                /* Surplus pages become persistent before new pages are allocated, and need no memory. */
                 .room_bytes =
                         add_saturated(plan_node_room_bytes(&apply->input.config->host, &node),
                                       mul_saturated(now.surplus_pages, pool->page_size_bytes)),
@@ -85,12 +85,12 @@ static int look_once(const Apply *apply, ApplyResult *result, uint64_t now_usec,
         return 0;
 }
 
-/* Whether a count that is written to the pool's node would be taken for another one, because of surplus pages; then
- * *RET_TOTAL is how many pages all nodes have of that size. False where they cannot all be read.
- * Before 6.7 the kernel adds the surplus pages of the other nodes to what is written. From 6.7 on a node that has more
- * surplus pages than pages looks as if its count had overflowed, or has it overflow, and the kernel takes all memory
- * that there is. A node comes to that where the kernel lowers a pool: it takes free pages of a node whose surplus pages
- * they may be (mm/hugetlb.c, __nr_hugepages_store_common(); the same function in tests/model says how). */
+/* Returns whether the kernel would misinterpret a count written to the pool's node, because of surplus pages, and sets
+ * *RET_TOTAL to the pages of that size on all nodes. Returns false if some counts cannot be read.
+ * Kernels before 6.7 add the surplus pages of the other nodes to the count. From 6.7 on, a node with more surplus pages
+ * than pages makes the calculation overflow, and the kernel allocates all memory. A node gets into this state when the
+ * kernel shrinks a pool: it frees pages of a node without regard to the node's surplus count (mm/hugetlb.c,
+ * __nr_hugepages_store_common(); see the same function in tests/model). */
 static bool is_miscounted(const Apply *apply, const PlanPool *pool, uint64_t *ret_total) {
         bool is_crooked = false;
         Pool now;
@@ -109,9 +109,9 @@ static bool is_miscounted(const Apply *apply, const PlanPool *pool, uint64_t *re
         return is_crooked;
 }
 
-/* Sets the pool's persistent count to PAGES. Where that would be miscounted the count of the whole host is set first,
- * which never is, to what there is: surplus pages become persistent, and none come or go. What was to be written is of
- * no use then, for it was planned by other counts. */
+/* Sets the pool's persistent count to PAGES. If the kernel would misinterpret the count, the host-wide count, which it
+ * never misinterprets, is set to the present total instead: surplus pages become persistent, and no pages are added or
+ * removed. PAGES is not written afterwards, because it was planned for other counts. */
 static void set_count(const Apply *apply, const ApplyResult *result, uint64_t pages,
                       ApplyOperation *operation) {
         const PlanPool *pool = result->step.pool;
@@ -150,9 +150,9 @@ static ApplyOperation make_operation(const Apply *apply, const ApplyResult *resu
                 operation.text = arena_printf(arena, "%" PRIu64 "\n", move->pages);
                 break;
         case ESCALATION_RECLAIM:
-                /* The node's own file where the kernel has it (since 6.17), else the root cgroup's. Nothing is to
-                 * be swapped. Older kernels do not know swappiness= and refuse the write; it is left out where
-                 * there is no swap. */
+                /* The node's file if the kernel has it (since 6.17), otherwise the root cgroup's. Nothing may be
+                 * swapped out. Older kernels reject swappiness= and the write; swappiness= is left out if there is no
+                 * swap. */
                 operation.path = can_reclaim ? node_path(arena, pool->node, "reclaim")
                                              : PATH_CGROUP_RECLAIM;
                 operation.text = arena_printf(arena, "%" PRIu64 "%s\n", move->bytes,
@@ -174,8 +174,8 @@ static ApplyOperation make_operation(const Apply *apply, const ApplyResult *resu
         return operation;
 }
 
-/* The balance of the pool's page size at this moment. Somebody may have mapped pages since the plan was
- * made: it is looked at right before pages are given back, and right after it. */
+/* Returns the present balance of the pool's page size. Pages may have been mapped since the plan was made, so the
+ * balance is read immediately before pages are given back, and again afterwards. */
 static Balance *look_at_promises_once(const Apply *apply, Arena *arena, const PlanPool *pool,
                                       size_t *ret_node) {
         Topology *now = probe_topology(apply->input.root, arena);
@@ -198,7 +198,7 @@ static Balance *look_at_promises_once(const Apply *apply, Arena *arena, const Pl
                            topology_free_pages(arena, now, (size_t) k));
 }
 
-/* NULL: nothing is known, and nothing may be given back. */
+/* Returns NULL if the balance is not known; then no pages may be given back. */
 static Balance *look_at_promises(const Apply *apply, Arena *arena, const PlanPool *pool,
                                  size_t *ret_node) {
         unsigned n_tries = 0;
@@ -214,8 +214,8 @@ static Balance *look_at_promises(const Apply *apply, Arena *arena, const PlanPoo
         return r == 0 ? balance : NULL;
 }
 
-/* Gives back what nobody was promised, in one write; and takes back what somebody was promised in that
- * very moment. */
+/* Gives back the pages that are not promised, in one write. A second write restores pages that were promised
+ * at that moment. */
 static EscalationMove next_lowering(const Apply *apply, ApplyResult *result,
                                     const EscalationView *view) {
         CLEANUP(arena_freep) Arena *arena = arena_new();
@@ -235,8 +235,8 @@ static EscalationMove next_lowering(const Apply *apply, ApplyResult *result,
         if (!balance)
                 return done;
         if (has_lowered) {
-                /* What the kernel could not give back, because it was promised in that very moment, it has made
-                 * surplus pages, and makes persistent again before it gets new ones. */
+                /* Pages that became promised during the write are surplus pages now; the kernel makes them
+                 * persistent again before it allocates new ones. */
                 probe_pool(apply->input.root, apply->input.topology, pool->node,
                            pool->page_size_bytes, &now);
                 uint64_t missing = balance_missing_pages(balance, node);
@@ -256,7 +256,7 @@ static EscalationMove next_move(const Apply *apply, ApplyResult *result,
                                 const EscalationView *view) {
         const PlanStep *step = &result->step;
 
-        /* Splitting is one write, which succeeds or not. */
+        /* Demoting is one write, and is not repeated. */
         if (step->demote_to_bytes > 0)
                 return result->escalation.records.n > 0
                                ? (EscalationMove){ESCALATION_DONE, 0, 0}
@@ -323,7 +323,7 @@ void apply_done(Apply *apply, const ApplyOperation *operation, int error, uint64
                 result->is_unread = true;
                 return;
         }
-        /* Then nothing of the size can be written, and the pool stays as it is. */
+        /* Without this write no count of the page size can be written: the pool is left as it is. */
         if (operation->is_straightening) {
                 result->error = error;
                 result->is_finished = true;
@@ -333,7 +333,7 @@ void apply_done(Apply *apply, const ApplyOperation *operation, int error, uint64
         if (probe_pool(apply->input.root, apply->input.topology, pool->node, pool->page_size_bytes,
                        &now) == 0)
                 result->reached_pages = pool_persistent_pages(&now);
-        /* It gave less than it was asked for, as writes do, and that is seen in what is left. */
+        /* EAGAIN means that less than requested was reclaimed, which the next look at the node shows. */
         if (operation->move.action == ESCALATION_RECLAIM && error == -EAGAIN)
                 error = 0;
         if (operation->move.action == ESCALATION_DEMOTE)

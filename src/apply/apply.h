@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-/* Apply: brings the host's pools to the plan. The only thing that writes to them.
+/* Apply: brings the host's pools to the plan. Nothing else writes to the pools.
  *
- * One operation at a time is handed out, performed (by the caller's thread or another, for it may
- * take seconds) and reported back; between two operations the caller is free to serve others, to
- * stop, or to be killed: the next run converges. The order is that of plan_steps(). */
+ * Apply returns one operation at a time; the caller performs it, perhaps in another thread, because it may take
+ * seconds, and reports the result. Between two operations the caller may serve clients, stop, or be killed: the next
+ * run converges. The order is that of plan_steps(). */
 
 #include "config/config.h"
 #include "escalation/escalation.h"
@@ -20,56 +20,56 @@ typedef struct ApplyOperation {
         uint64_t page_size_bytes;
         uint64_t pages_before; /* persistent */
         const char *path;      /* of the attribute */
-        const char *text;      /* to write into it */
-        bool is_straightening; /* writes something else, after which all counts are others: see apply.c */
+        const char *text;      /* to write to it */
+        bool is_straightening; /* writes another count, after which the plan is out of date: see apply.c */
 } ApplyOperation;
 
-/* What became of one step of the plan. */
+/* The result of one step of the plan. */
 typedef struct ApplyResult {
         PlanStep step;
-        uint64_t demoted_pages; /* gone from the pool when it was split */
+        uint64_t demoted_pages; /* removed from the pool by demotion */
         uint64_t reached_pages; /* persistent, read back */
-        Escalation escalation;  /* with the records of what was done */
-        int error;              /* the pool or its node has gone, or refuses: negative errno */
+        Escalation escalation;  /* with a record of each move */
+        int error; /* negative errno: the pool or its node was removed, or a write failed */
         bool is_finished;
-        bool is_unread; /* what stands in the pool could not be read: nothing was learned of it */
+        bool is_unread; /* the pool's counts could not be read: the result yields no limit */
 } ApplyResult;
 
 typedef struct ApplyInput {
         const Root *root;
         const Config *config;
-        const Topology *topology; /* as PLAN was made for it */
-        const Ledger *ledger; /* who was promised what; looked at again before pages are given back */
-        const PlanStartings *starting; /* units that start at that moment; NULL: none */
+        const Topology *topology;      /* for which PLAN was made */
+        const Ledger *ledger;          /* the promises, checked again before pages are given back */
+        const PlanStartings *starting; /* units that are starting; NULL: none */
         const Plan *plan;
-        uint64_t deadline_usec; /* no new round of the escalation begins after it; the clock is NOW_USEC's */
+        uint64_t deadline_usec; /* no new round of escalation begins later; same clock as NOW_USEC */
 } ApplyInput;
 
-/* Nothing is written yet. What INPUT refers to must outlive it. */
+/* Writes nothing yet. What INPUT refers to must outlive Apply. */
 Apply *apply_new(Arena *arena, const ApplyInput *input);
 
-/* The next operation; false when there is none left. Reads the pool and its node anew. */
+/* Returns the next operation in *RET, or false if none is left. Reads the pool and its node again. */
 bool apply_next(Apply *apply, uint64_t now_usec, ApplyOperation *ret);
 
-/* Performs an operation: one blocking write(2), all signals blocked, for a signal would cut it
- * short without an error. Touches nothing but its arguments: may run in another thread. */
+/* Performs an operation by one blocking write(2), with all signals blocked, because a signal would cut the
+ * write short without an error. Uses nothing but its arguments, so that it may run in another thread. */
 int apply_perform(const Root *root, const ApplyOperation *operation);
 
-/* Reports what apply_perform() said and how long it took. Reads back. */
+/* Takes what apply_perform() has returned and how long it took, and reads the pool back. */
 void apply_done(Apply *apply, const ApplyOperation *operation, int error, uint64_t usec);
 
-/* Makes the deadline NOW: finishes what is under way, begins no new round. */
+/* Sets the deadline to now: the current round ends normally, and no new round begins. */
 void apply_hurry(Apply *apply);
 
-/* Of which size surplus pages have been made persistent, on whichever nodes they were; 0: of none. Nothing else
- * is written then before a new plan is made. */
+/* Returns the page size whose surplus pages were made persistent, on all nodes, or 0 if none. In that case nothing else
+ * is written until there is a new plan. */
 uint64_t apply_straightened_bytes(const Apply *apply);
 
 const ApplyResult *apply_results(const Apply *apply, size_t *ret_n);
 
-/* Pages still to come over all pools, and all pages planned to be added: for progress. */
+/* Sets *RET_DONE_PAGES to the pages added so far to all pools, and *RET_ALL_PAGES to those planned to be added. */
 void apply_progress(const Apply *apply, uint64_t *ret_done_pages, uint64_t *ret_all_pages);
 
-/* The pools that stayed below the plan, or could not be split, as limits for the next plan, with the
- * reason found in NOW (a topology probed after applying). */
+/* Returns the pools that are below the plan or could not be demoted, as limits for the next plan, with the reason
+ * found in NOW, a topology probed after applying. */
 PoolLimits apply_limits(Arena *arena, const Apply *apply, const Topology *now);
