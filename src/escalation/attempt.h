@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-/* Attempts: what was done for a pool, step by step, and what each step brought. */
+/* Attempts: the moves of an escalation for a pool, and the result of each. */
 
 #include "escalation/escalation.h"
 
@@ -16,7 +16,7 @@ typedef struct Attempt {
 typedef VEC(Attempt) Attempts;
 
 json_t *attempt_to_json(const Attempt *attempt);
-int attempt_from_json(const json_t *json, Attempt *ret); /* -EPROTO if it is none */
+int attempt_from_json(const json_t *json, Attempt *ret); /* -EPROTO: JSON is no attempt */
 
 /* "node 1, 2M: compact: 355 -> 355 pages in 120ms: Input/output error". */
 char *attempt_format(Arena *arena, const Attempt *attempt);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Attempts as hugeplanctl reads them from the daemon, and as text. */
+/* Attempts that hugeplanctl reads from the daemon, and their text. */
 #include "base/size.h"
 #include "base/text.h"
 #include "escalation/attempt.h"

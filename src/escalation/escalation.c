@@ -9,13 +9,13 @@ enum {
         ROUNDS_MAX = 64,
 };
 
-/* A slice starts at 1 GiB and is fitted to take about this long. */
+/* The first slice is 1 GiB; later ones are sized to take about this long. */
 static const uint64_t slice_start_bytes = GIB;
 static const uint64_t slice_usec = 200 * USEC_PER_MSEC;
 
 static const unsigned reclaim_doublings_max = 3;
 
-/* The levels of one round, in order; LEVEL_WRITE is where everything starts. */
+/* The levels of one round, in order; the escalation starts at LEVEL_WRITE. */
 enum { LEVEL_DROP_CACHES, LEVEL_RECLAIM, LEVEL_COMPACT, LEVEL_WRITE };
 
 const char *escalation_action_name(EscalationAction action) {
@@ -40,7 +40,7 @@ Escalation escalation_new(Arena *arena, uint64_t page_size_bytes, uint64_t to_pa
         };
 }
 
-/* The most that may be asked for now. */
+/* Returns the largest count that may be written now. */
 static uint64_t clamp_target(const Escalation *escalation, const EscalationView *view) {
         uint64_t most = add_saturated(view->persistent_pages,
                                       view->room_bytes / escalation->page_size_bytes);
@@ -52,7 +52,7 @@ static bool can_reclaim(const Escalation *escalation, const EscalationView *view
         return escalation->options.may_reclaim && view->reclaimable_bytes > 0;
 }
 
-/* Begins another round, if there is a reason to. */
+/* Begins another round and returns true, unless the limits above or the options end the escalation. */
 static bool begin_round(Escalation *escalation, const EscalationView *view) {
         const EscalationOptions *options = &escalation->options;
         bool gained = view->persistent_pages > escalation->round_start_pages;
@@ -90,7 +90,7 @@ static EscalationMove next_write(Escalation *escalation, const EscalationView *v
         return (EscalationMove){ESCALATION_WRITE, target, 0};
 }
 
-/* More each time, but no more than the node has to give. */
+/* Requests more each time, but at most what is reclaimable on the node. */
 static EscalationMove next_reclaim(Escalation *escalation, const EscalationView *view,
                                    uint64_t missing_bytes) {
         uint64_t bytes = add_saturated(missing_bytes, missing_bytes / 8);
@@ -107,7 +107,7 @@ EscalationMove escalation_next(Escalation *escalation, const EscalationView *vie
 
         if (now == escalation->to_pages)
                 return done;
-        /* Giving back is one write, and is not tried twice. */
+        /* Giving pages back is one write, and is not repeated. */
         if (now > escalation->to_pages)
                 return escalation->has_written
                                ? done
@@ -130,8 +130,8 @@ EscalationMove escalation_next(Escalation *escalation, const EscalationView *vie
                 return (EscalationMove){ESCALATION_DROP_CACHES, 0, 0};
         case LEVEL_RECLAIM:
                 escalation->level = LEVEL_COMPACT;
-                /* Memory that is free already needs no reclaim, only compaction; if that brought nothing, the
-                 * next round reclaims all the same. */
+                /* Free memory needs only compaction, no reclaim; after a round without a gain the next round
+                 * reclaims nevertheless. */
                 if (can_reclaim(escalation, view) &&
                     (escalation->idle_rounds > 0 || view->free_bytes < 2 * missing))
                         return next_reclaim(escalation, view, missing);

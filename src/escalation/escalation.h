@@ -1,27 +1,27 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-/* Escalation: how one pool is brought to its planned count, as a pure machine.
+/* Escalation: how one pool is brought to its planned count, as a state machine without I/O.
  *
- * The caller asks for the next move, performs it, reads back what the kernel did and reports that.
- * A write that gets fewer pages succeeds, so only the count read back is believed. The levels:
- *   1. write, in slices, so that progress shows and a stop is heard;
- *   2. a slice came back short: have the node give up clean page cache (what is missing and an
- *      eighth), compact its memory, write again;
- *   3. as long as that brings pages and there is time; two rounds without a gain end it, three
- *      while the node has cache to give. Every reclaim asks for twice as much as the one before,
- *      up to eight times: which pages go is the kernel's choice, and most are worth nothing while
- *      a page that cannot be moved lies beside them;
- *   4. the whole host's clean caches last, if allowed, once.
- * Every write is clamped to the room that the node has at that moment: asking for more than there
- * is takes all memory and can panic the host. Sources: mm/hugetlb.c set_max_huge_pages() and
+ * The caller gets the next move, performs it, reads the pool back and reports the result. A write that
+ * yields fewer pages succeeds, so only the count read back is used. The levels:
+ *   1. write in slices, so that progress is visible and a stop takes effect between slices;
+ *   2. if a slice yields fewer pages: reclaim clean page cache of the node (the missing bytes and an
+ *      eighth), compact the node's memory, and write again;
+ *   3. repeat this round while pages are gained and the deadline allows; two rounds without a gain end
+ *      the escalation, three while the node has reclaimable cache. Each reclaim requests twice as much
+ *      as the one before, up to eight times, because the kernel chooses the pages, and most of them are
+ *      useless beside a page that cannot be moved;
+ *   4. at the end drop the clean caches of the whole host, once, if allowed.
+ * Every write is limited to the present room of the node, because a write beyond it takes all memory
+ * and can panic the host. Sources: mm/hugetlb.c set_max_huge_pages() and
  * alloc_pool_huge_folio(), Documentation/ABI/stable/sysfs-devices-node (compact, reclaim). */
 
 #include "base/vec.h"
 
 typedef enum EscalationAction {
         ESCALATION_WRITE,       /* set the persistent count to `pages` */
-        ESCALATION_RECLAIM,     /* have the node reclaim `bytes` */
+        ESCALATION_RECLAIM,     /* reclaim `bytes` of the node */
         ESCALATION_COMPACT,     /* compact the node */
         ESCALATION_DROP_CACHES, /* drop the host's clean caches */
         ESCALATION_DEMOTE, /* demote pages into smaller ones; decided by the plan, never by escalation */
@@ -34,7 +34,7 @@ typedef struct EscalationMove {
         uint64_t bytes;
 } EscalationMove;
 
-/* What was done and what it brought. */
+/* A move and its result. */
 typedef struct EscalationRecord {
         EscalationAction action;
         uint64_t pages_before; /* persistent */
@@ -50,10 +50,10 @@ typedef struct EscalationOptions {
         uint64_t deadline_usec; /* no new round after this; UINT64_MAX: none */
 } EscalationOptions;
 
-/* What the caller has just read. */
+/* The pool and its node, as the caller has just read them. */
 typedef struct EscalationView {
         uint64_t persistent_pages;
-        uint64_t room_bytes; /* what the node can give beyond KeepFree=, page cache included */
+        uint64_t room_bytes; /* available on the node beyond KeepFree=, page cache included */
         uint64_t free_bytes; /* MemFree of the node */
         uint64_t reclaimable_bytes; /* clean-able page cache and slab of the node */
         uint64_t now_usec;
@@ -72,10 +72,10 @@ typedef struct Escalation {
         unsigned n_rounds;
         unsigned n_reclaims;
         bool has_written;
-        bool is_short; /* the last write came back short */
+        bool is_short; /* the last write yielded fewer pages */
         bool has_dropped;
-        bool is_clamped; /* the room did not allow what was planned */
-        int write_error; /* the kernel refused a write: negative errno */
+        bool is_clamped; /* the node has less room than planned */
+        int write_error; /* of the last write: 0 or a negative errno */
         VEC(EscalationRecord) records;
 } Escalation;
 

@@ -53,7 +53,7 @@ static Reason reason_of_error(Arena *arena, const Topology *now, const Shortfall
                                 : "see the kernel log"};
 }
 
-/* Page cache that is still there was protected from reclaim, or could not be had in whole blocks. */
+/* Remaining page cache was protected from reclaim, or did not yield whole blocks. */
 static const char *with_caches(Arena *arena, const char *remedy, const Node *node,
                                const Shortfall *shortfall, uint64_t missing_bytes) {
         if (!node || shortfall->may_drop_caches || node->reclaimable_bytes < missing_bytes)
