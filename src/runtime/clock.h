@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-/* The one clock: microseconds since boot, suspend included (CLOCK_BOOTTIME). */
+/* The clock of the programs: microseconds since boot, including suspend (CLOCK_BOOTTIME). */
 
 #include "base/size.h"
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-/* The environment of whoever calls hugeplanctl, which as root may be somebody else's: sudo -E, a shell that
- * was entered with su, Environment= of a unit. Libraries load modules and look for servers by it. */
+/* The environment of hugeplanctl, which, when run as root, may come from another user: by sudo -E, by a shell of
+ * su, or by Environment= of a unit. Libraries choose modules and servers by variables. */
 
-/* Leaves in ENVIRONMENT (environ(7), NULL at its end) what is about the terminal, the language of messages,
- * and what systemd says to its services. */
+/* Removes all variables from ENVIRONMENT (environ(7), NULL-terminated) except those of the terminal, of the
+ * language of messages, and of systemd for its services. */
 void environment_reduce(char **environment);

@@ -10,8 +10,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* "DEVICE:INODE", decimal: systemd.exec(5). A shell that was started by a service hands the variable on,
- * with another standard error perhaps. */
+/* JOURNAL_STREAM is "DEVICE:INODE", decimal: systemd.exec(5). Child processes of a service inherit the
+ * variable, but may have another standard error. */
 bool log_is_journal(void) {
         CLEANUP(arena_freep) Arena *arena = arena_new();
         const char *stream = getenv("JOURNAL_STREAM"), *colon = stream ? strchr(stream, ':') : NULL;

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-/* What the programs say on standard error: with a priority in front where that is the journal
- * (sd-daemon(3)), with the program's name everywhere else. */
+/* Messages on standard error, with a priority in front if standard error is the journal (sd-daemon(3)), and
+ * with the program's name otherwise. */
 
 #include "base/arena.h"
 #include "base/diag.h"
 
 #include <syslog.h>
 
-/* Whether standard error goes to the journal, as $JOURNAL_STREAM says. */
+/* Returns whether standard error is the journal, by $JOURNAL_STREAM. */
 bool log_is_journal(void);
 
-/* The priority of syslog(3) that a severity has. */
+/* Returns the syslog(3) priority of a severity. */
 int log_level_of(Severity severity);
 
-/* LEVEL is a priority of syslog(3). One line, and nothing in it that cannot be printed, whoever's words it repeats. */
+/* Writes one line, with unprintable characters escaped. LEVEL is a syslog(3) priority. */
 void log_line(int level, const char *format, ...) PRINTF_LIKE(2, 3);

@@ -11,10 +11,9 @@
 
 struct Loop {
         int epoll_fd, timer_fd;
-        LoopTimer *first, *last; /* by their times; of equal ones, as they were set */
-        LoopTimer *
-                after_all; /* one of them that is served when nothing is ready; NULL: there is none */
-        uint64_t armed_usec; /* for when the descriptor of the clock is set; UINT64_MAX: for never */
+        LoopTimer *first, *last; /* by time; equal times in the order of setting */
+        LoopTimer *after_all;    /* the timer that is served when nothing is ready; NULL: none */
+        uint64_t armed_usec;     /* the time for which timer_fd is set; UINT64_MAX: never */
         bool is_over;
         int code;
 };
@@ -60,7 +59,7 @@ void loop_unset(LoopTimer *timer) {
         *timer = (LoopTimer){};
 }
 
-/* Looked for from the end: of many clients, who comes later waits until later. */
+/* Searches from the end, because of many clients a later one usually has a later time. */
 void loop_set(Loop *loop, LoopTimer *timer, uint64_t at_usec, LoopTimerHandler handler,
               void *userdata) {
         loop_unset(timer);
@@ -81,7 +80,7 @@ void loop_set_after_all(Loop *loop, LoopTimer *timer, uint64_t at_usec, LoopTime
         loop->after_all = timer;
 }
 
-/* A descriptor, for epoll_wait(2) goes by a clock that stands still while the host is suspended. */
+/* Uses a timerfd, because the timeout of epoll_wait(2) stops during suspend. */
 static int arm(Loop *loop, uint64_t at_usec) {
         const struct itimerspec at = {
                 .it_value.tv_sec = (time_t) (at_usec / USEC_PER_SEC),
@@ -107,7 +106,7 @@ static void serve_timer(LoopTimer *timer) {
 
 /* ---- the loop ---- */
 
-/* Of descriptors. How many were ready, one of which was served; negative errno. */
+/* Serves at most one descriptor. Returns 0 if none was ready, a positive number, or a negative errno. */
 static int wait_and_serve(Loop *loop, bool may_wait) {
         struct epoll_event event;
         int n = epoll_wait(loop->epoll_fd, &event, 1, may_wait ? -1 : 0);
@@ -119,11 +118,11 @@ static int wait_and_serve(Loop *loop, bool may_wait) {
         if (io)
                 io->handler(io->userdata, event.events);
         else if (n > 0)
-                loop->armed_usec = 0; /* the clock's, which is set anew before the next wait */
+                loop->armed_usec = 0; /* timer_fd, which is set again before the next wait */
         return n;
 }
 
-/* One time and one descriptor in turn, so that neither keeps the other from being served. */
+/* Serves one timer and one descriptor in turn, so that neither kind starves the other. */
 int loop_run(Loop *loop) {
         while (!loop->is_over) {
                 LoopTimer *timer = loop->first;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-/* The daemon's event loop: descriptors and times. One at a time is served, and those that are ready take turns.
+/* The daemon's event loop for descriptors and timers. One is served at a time, and those that are ready take turns.
  *
- * Sources belong to whoever has them, and need no memory of their own: to add one can fail for a descriptor only,
- * and to set a time never does. libsystemd's loop does more, and is not linked with, for it takes a quarter of the
- * time that the daemon has until it is ready; it is loaded by who asks systemd (systemd/bus.h). */
+ * The caller owns the sources, and the loop allocates no memory for them: adding a descriptor can fail, setting a timer
+ * cannot. libsystemd's loop is not used, because loading the library takes a quarter of the daemon's time until
+ * READY=1; only queries of systemd load it (systemd/bus.h). */
 
 #include "base/size.h"
 
@@ -13,53 +13,53 @@
 
 typedef struct Loop Loop;
 
-/* A descriptor that is watched; zeros: none. */
+/* A watched descriptor; all zero: none. */
 typedef struct LoopIo LoopIo;
 typedef void (*LoopIoHandler)(void *userdata, uint32_t events);
 struct LoopIo {
-        Loop *loop; /* NULL: it is not watched */
+        Loop *loop; /* NULL: not watched */
         int fd;
         LoopIoHandler handler;
         void *userdata;
 };
 
-/* A time that is waited for; zeros: none. */
+/* A timer; all zero: not set. */
 typedef struct LoopTimer LoopTimer;
 typedef void (*LoopTimerHandler)(void *userdata);
 struct LoopTimer {
-        Loop *loop; /* NULL: it is not set */
+        Loop *loop; /* NULL: not set */
         LoopTimer *before, *next;
         uint64_t at_usec;
         LoopTimerHandler handler;
         void *userdata;
 };
 
-/* Negative errno. */
+/* Returns 0 or a negative errno. */
 int loop_new(Loop **ret);
-/* What is left in it is not watched any more. Takes NULL; returns NULL. */
+/* Unsets the timers that are left; descriptors are no longer watched. Takes NULL; returns NULL. */
 Loop *loop_free(Loop *loop);
 
-/* Serves what comes until somebody says that it is the end: his CODE, or a negative errno. */
+/* Runs until loop_end(). Returns the CODE of loop_end(), or a negative errno. */
 int loop_run(Loop *loop);
 void loop_end(Loop *loop, int code);
 
-/* EVENTS as for epoll_ctl(2). FD is the caller's, who takes it out before it is closed. Negative errno. */
+/* EVENTS as for epoll_ctl(2). The caller owns FD, and unwatches it before closing it. Return 0 or a negative errno. */
 int loop_watch(Loop *loop, LoopIo *io, int fd, uint32_t events, LoopIoHandler handler,
                void *userdata);
-int loop_rewatch(LoopIo *io, uint32_t events); /* other events from now on */
-void loop_unwatch(LoopIo *io);                 /* also one that is not watched */
+int loop_rewatch(LoopIo *io, uint32_t events); /* changes the events */
+void loop_unwatch(LoopIo *io);                 /* IO may be unwatched */
 
-/* HANDLER is called once, at a moment of the clock of runtime/clock.h, also one that is past, from the loop; a timer
- * that is set already is set anew. */
+/* Has the loop call HANDLER once, at AT_USEC of the clock of runtime/clock.h, which may be in the past. A timer that is
+ * set is set again. */
 void loop_set(Loop *loop, LoopTimer *timer, uint64_t at_usec, LoopTimerHandler handler,
               void *userdata);
-/* The same as soon as nothing is ready that is to be served before, and at that moment at the latest: who answers many
- * has heard all of them by then. One in a loop at a time; one that is set leaves the other to its time. */
+/* The same, but as soon as nothing else is ready, and at AT_USEC at the latest: by then the calls of many clients have
+ * been read. Only one timer in a loop has this; setting another leaves the first to its time. */
 void loop_set_after_all(Loop *loop, LoopTimer *timer, uint64_t at_usec, LoopTimerHandler handler,
                         void *userdata);
-void loop_unset(LoopTimer *timer); /* also one that is not set */
+void loop_unset(LoopTimer *timer); /* TIMER may be unset */
 
-/* Whether it is set, and has not come. */
+/* Returns whether the timer is set and has not expired. */
 static inline bool loop_is_set(const LoopTimer *timer) {
         return timer->loop != NULL;
 }

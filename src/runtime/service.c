@@ -16,7 +16,7 @@
 static const char journal_socket[] = "/run/systemd/journal/socket";
 enum { LISTEN_FD = 3 };
 
-/* To a path, or behind '@' a name in the abstract namespace, which no NUL ends; unix(7). */
+/* Sends to a path, or to a name in the abstract namespace after '@', without a terminating NUL: unix(7). */
 static int send_to(const char *name, const char *bytes, size_t n) {
         struct sockaddr_un address = {.sun_family = AF_UNIX};
         size_t length = strlen(name);
@@ -59,7 +59,7 @@ void service_extend_timeout(uint64_t usec) {
         service_notify("EXTEND_TIMEOUT_USEC=%" PRIu64, usec);
 }
 
-/* ---- what it hands over ---- */
+/* ---- variables ---- */
 
 static uint64_t number_in(const char *name) {
         const char *text = getenv(name);
@@ -68,7 +68,7 @@ static uint64_t number_in(const char *name) {
         return text && parse_u64(text, &number) == 0 ? number : 0;
 }
 
-/* Not for somebody whom that process has started, and who has its environment. */
+/* Returns false for child processes, which inherit the variable NAME with another process's PID. */
 static bool is_for_us(const char *name) {
         return number_in(name) == (uint64_t) getpid();
 }
@@ -88,7 +88,7 @@ uint64_t service_watchdog_usec(void) {
 
 /* ---- the journal ---- */
 
-/* A value of several lines is not written after '=', but after its length, in 64 bits of little endian. */
+/* A value of several lines follows its length, 64 bits in little endian, instead of '='. */
 static void add_field(Text *text, const char *field) {
         const char *sign = strchr(field, '=');
 

@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-/* What a service manager and its services agree on, for programs that do without its library: sd_notify(3),
- * sd_listen_fds(3), sd_watchdog_enabled(3) and https://systemd.io/JOURNAL_NATIVE_PROTOCOL. Without a service manager
- * nothing happens. */
+/* The protocols between a service manager and its services, without libsystemd: sd_notify(3), sd_listen_fds(3),
+ * sd_watchdog_enabled(3) and https://systemd.io/JOURNAL_NATIVE_PROTOCOL. Without a service manager these functions do
+ * nothing. */
 
 #include "base/macros.h"
 
-/* Tells it "VARIABLE=VALUE", one to a line. */
+/* Sends "VARIABLE=VALUE", one per line, to the service manager. */
 void service_notify(const char *format, ...) PRINTF_LIKE(1, 2);
 
-/* Asks for USEC from now on, where a time limit would be over sooner. */
+/* Extends the time limit of a start or stop to USEC from now on, if it would expire sooner. */
 void service_extend_timeout(uint64_t usec);
 
-/* The first of the sockets that it listens on for this process; -1: there is none. */
+/* Returns the first socket that the service manager passes to this process, or -1 if there is none. */
 int service_listen_fd(void);
 
-/* Within which time it wants to hear "WATCHDOG=1", again and again; 0: it does not. */
+/* Returns the interval in which the service manager expects "WATCHDOG=1"; 0: no watchdog. */
 uint64_t service_watchdog_usec(void);
 
-/* One entry for the journal, of N fields "NAME=VALUE"; the program's name is added. Negative errno. */
+/* Sends one journal entry of N fields "NAME=VALUE" and the program's name. Returns 0 or a negative errno. */
 int service_journal_send(const char *const *fields, size_t n);

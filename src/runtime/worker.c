@@ -72,7 +72,7 @@ int worker_start(Worker *worker, WorkerTask task, void *argument) {
                 return -EBUSY;
         worker->task = task;
         worker->argument = argument;
-        /* The thread is born with all signals blocked: they are the loop's. */
+        /* The thread starts with all signals blocked, because the loop handles them. */
         pthread_attr_init(&attributes);
         pthread_attr_setstacksize(&attributes, STACK_BYTES);
         sigfillset(&all);
