@@ -142,8 +142,8 @@ static bool end_pass(Keeper *keeper) {
         is_other |= keeper_adopt_surplus(keeper, apply_straightened_bytes(keeper->round.apply));
         if (is_other)
                 keeper_save(keeper);
-        /* Pools that stayed short limit the next plan, so that an instance that cannot have all its pages leaves them to
- * the next one. */
+        /* Pools that stayed short limit the next plan, so that an instance that cannot have all its pages leaves them
+         * to the next one. */
         PoolLimits limits = apply_limits(keeper->round.arena, keeper->round.apply,
                                          keeper->known.look->topology);
 
@@ -160,8 +160,8 @@ static bool is_nothing_to_do(const Keeper *keeper) {
         return n == 0 && keeper->known.look->host.writes.n == 0;
 }
 
-/* Plans again from the same look and the ledger as it is now. If the ledger is unchanged, the plan is, too. Returns false
- * on failure. */
+/* Plans again from the same look and the ledger as it is now. If the ledger is unchanged, the plan is, too. Returns
+ * false on failure. */
 static bool plan_again(Keeper *keeper) {
         LookInput input = keeper_look_input(keeper);
         unsigned n_shortages = memory_shortages();
@@ -265,8 +265,8 @@ bool keeper_verify(Keeper *keeper, bool has_memory, bool may_repair, uint64_t no
                                        ARRAY_FIND(instance, plan->instances, plan->n_instances,
                                                   instance->reason.kind == REASON_NODE_ABSENT));
 
-        /* The new plan starts from the changed pools and no longer shows the difference, so the drift is remembered until a
- * round has repaired it. */
+        /* The new plan starts from the changed pools and no longer shows the difference, so the drift is remembered
+         * until a round has repaired it. */
         is_drifted = is_drifted ||
                      moves_have_lost_pages(&keeper->moves, keeper->known.look->topology) ||
                      (keeper->drift.is_left && is_anything_left);

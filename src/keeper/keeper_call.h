@@ -43,11 +43,11 @@ typedef VEC(LearnedNews) LearnedNewsList;
 
 typedef struct Gate {
         const char *instance;
-        /* The call comes from the gate of the unit that is starting and needs its pages now; otherwise it is a query. Only
- * one call for each start is a gate: after that has passed, further calls are queries. */
+        /* The call comes from the gate of the unit that is starting and needs its pages now; otherwise it is a query.
+         * Only one call for each start is a gate: after that has passed, further calls are queries. */
         bool is_starting;
-        /* The unit runs, and a supervisor in it is about to start the database again. Accepted only while the kernel counts
- * no pages for the unit, so that the unit never has its pages twice. */
+        /* The unit runs, and a supervisor in it is about to start the database again. Accepted only while the kernel
+         * counts no pages for the unit, so that the unit never has its pages twice. */
         bool is_restarting;
         MemoryPolicy policy; /* of the starting process; UNKNOWN: that of the drop-in */
         const char *group;   /* the unit's control group; NULL: not known */

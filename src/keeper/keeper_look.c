@@ -100,8 +100,8 @@ PoolChanges keeper_pool_changes(const Keeper *keeper, Arena *arena) {
 
 /* ---- the first look ---- */
 
-/* After several failed boots in a row, closes the boot guard: only pages of the last good boot are planned until a reload.
- * Returns a negative errno if the count of boots cannot be read; nothing is decided then. */
+/* After several failed boots in a row, closes the boot guard: only pages of the last good boot are planned until a
+ * reload. Returns a negative errno if the count of boots cannot be read; nothing is decided then. */
 static int decide_boot_guard(const Keeper *keeper, Ledger *ledger) {
         CLEANUP(arena_freep) Arena *arena = arena_new();
         bool was_undecided = ledger->guard == LEDGER_GUARD_UNDECIDED;
@@ -144,8 +144,8 @@ static void look_first(Keeper *keeper) {
         input.ledger = NULL; /* the one on disk */
         Look *look = look_at_host(arena, &input);
 
-        /* A fault may be temporary, so reading is tried again. A file that stays unreadable is an error of its instance, and
- * the other instances do not wait for it. */
+        /* A fault may be temporary, so reading is tried again. A file that stays unreadable is an error of its
+         * instance, and the other instances do not wait for it. */
         keeper->known.n_tries++;
         if (keeper->known.n_tries < STARTS_MAX || config->is_unlisted)
                 fault = config->fault;

@@ -52,8 +52,8 @@ void keeper_record_intent(Keeper *keeper, uint64_t now_usec) {
                 if (!known)
                         continue;
                 /* These pages are reserved again. A program that has written the host-wide nr_hugepages may do so again
- * at once, as tuned applies sysctl.d after its own profile; then the kernel places the pages reserved
- * here on other nodes. */
+                 * at once, as tuned applies sysctl.d after its own profile; then the kernel places the pages reserved
+                 * here on other nodes. */
                 uint64_t restored =
                         sub_floored(MIN(known->set_pages, pool->to_pages), pool->from_pages);
 

@@ -32,7 +32,7 @@ typedef struct Known {
         bool is_new;     /* made at the end of a round that was not judged yet */
         bool is_unsaved; /* the ledger has changes that are not on disk */
         /* Set if the last look, or the configuration at startup, could not be read: the previous look stays, nothing is
- * written, and reading is tried again. Allocated in fault_arena; error 0: none. */
+         * written, and reading is tried again. Allocated in fault_arena; error 0: none. */
         ReadFault fault;
         Arena *fault_arena;
         unsigned n_tries; /* attempts to read everything for the first time */

@@ -7,8 +7,8 @@
  *  Root --use----> use -------+--observe--> ledger --+
  *  state, or the daemon's ----+                      +--> demand --> plan --> what else to write
  *  configuration, databases' own files --> figures --+
-  * Failed reads are tried again at once; if they keep failing, the look has a fault. The daemon, hugeplanctl and the gate
- * all use look_make(), which only reads. */
+ * Failed reads are tried again at once; if they keep failing, the look has a fault. The daemon, hugeplanctl and the
+ * gate all use look_make(), which only reads. */
 
 #include "demand/figures.h"
 #include "host/root.h"
@@ -30,8 +30,8 @@ typedef struct LookInput {
         HostUse *used;         /* with KNOWN: reused if the counts are unchanged; NULL: read */
         const Look *
                 seen; /* its counts and units are current, as the caller has verified; NULL: read */
-        /* figures_derive(), with GATHERER, for callers that may read the databases' files: sizes that are not known yet are
- * derived from them each time, because they may not be mounted early in boot. NULL: they are not derived. */
+        /* figures_derive(), with GATHERER, for callers that may read the databases' files: unknown sizes are derived
+         * from them each time, because they may not be mounted early in boot. NULL: sizes are not derived. */
         Figures (*derive)(Arena *arena, const Config *config, const Topology *topology,
                           const Gatherer *gatherer, FiguresWanted wanted);
         const Gatherer *gatherer;
@@ -64,8 +64,8 @@ Look *look_at_host(Arena *arena, const LookInput *input);
  * reads are not tried again. */
 void look_complete(Arena *arena, const LookInput *input, Look *look);
 
-/* The plan of a LOOK for a reload as if all running units had been stopped: a reload must not take pages away from their
- * next start either. */
+/* The plan of a LOOK for a reload as if all running units had been stopped: a reload must not take pages away from
+ * their next start either. */
 const Plan *look_plan_restarted(Arena *arena, const Root *root, const Look *look);
 
 /* Adds the problems of the configuration, of the host and of the plan of LOOK. */
