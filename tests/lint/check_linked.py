@@ -26,9 +26,9 @@ class Program:
 
 PROGRAMS = {
     "hugeplan-generator": Program({"base", "model", "read", "engines", "config", "demand", "plan", "units", "host",
-                                   "generator"}, 5987, ("traits",)),
+                                   "generator"}, 5986, ("traits",)),
     "hugepland": Program({"base", "model", "read", "engines", "config", "demand", "promise", "escalation", "plan", "status",
-                          "units", "render", "runtime", "host", "state", "apply", "systemd", "keeper", "ipc", "daemon"}, 25441,
+                          "units", "render", "runtime", "host", "state", "apply", "systemd", "keeper", "ipc", "daemon"}, 25437,
                          ("traits", "formula")),
 }
 MEMBER = re.compile(r"(\S+?\.a\.p/|\S+?\.p/)(\S+?\.c\.o)")
