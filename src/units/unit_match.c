@@ -121,8 +121,8 @@ static bool is_other(const char *a, const char *b) {
 }
 
 /* Returns whether the instances differ deliberately, such as in the page size of one server. */
-static bool is_told_apart(const UnitMatchInput *input, const InstanceConfig *first,
-                          const InstanceConfig *second) {
+static bool is_distinct(const UnitMatchInput *input, const InstanceConfig *first,
+                        const InstanceConfig *second) {
         const PlanInstance *one = plan_find(input->plan, first->name);
         const PlanInstance *two = plan_find(input->plan, second->name);
 
@@ -150,7 +150,7 @@ static void judge_sharing(const Matcher *matcher, const InstanceConfig *instance
                 first++;
         if (first == instance)
                 return;
-        bool is_meant = is_told_apart(input, first, instance);
+        bool is_meant = is_distinct(input, first, instance);
 
         if (!input->is_asked &&
             (is_meant || VEC_FIND(silenced, &input->config->host.silenced,
