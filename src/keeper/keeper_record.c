@@ -109,7 +109,8 @@ bool keeper_record_result(Ledger *ledger, const ApplyResult *result) {
 
 void keeper_record_outcome(Keeper *keeper) {
         plan_record(keeper->known.arena, keeper->known.look->plan, keeper->known.look->ledger);
-        plan_note_ready(keeper->known.look->plan, keeper->known.look->ledger);
+        if (keeper->reload.stage != RELOAD_TRYING)
+                plan_note_ready(keeper->known.look->plan, keeper->known.look->ledger);
         keeper_save(keeper);
 }
 

@@ -72,7 +72,8 @@ def sets(way: Way) -> None:
     check_equal("not known" in (of_2m(ask_import())["who"] or ""), way.action == "look",
                 f"{way.name}: import says that it does not know who did")
     if way.is_seen:
-        output(f"hugeplanctl status; echo 0 >/proc/sys/vm/nr_hugepages; systemctl restart {way.unit}")
+        output("systemctl stop hugeplan.service; echo 0 >/proc/sys/vm/nr_hugepages; hugeplanctl status")
+        output(f"systemctl restart {way.unit}")
         check(wait_for(lambda: "not by hugeplan" in (of_2m(ask_import())["who"] or "")),
               f"{way.name}: hugepland saw others add them", of_2m(ask_import()))
     imported = ask_import("--write")
