@@ -19,16 +19,15 @@ typedef struct ConflictInput {
         const Accounts *accounts; /* NULL: not known */
 } ConflictInput;
 
-/* Adds one problem for each entry that stands against the plan: a warning, or a notice where another
- * entry overrules it as things are, or a line only mentions huge pages. Nothing where there are no instances, and nothing for entries
- * that do no harm: the transparent huge page policy that the plan has too, shared-memory limits
- * that suffice, the group that the plan sets too, hugepages= on the kernel command line (those pages
- * count as served). Ids:
- * conflict-sysctl, conflict-tmpfiles, conflict-tuned, conflict-command-line, conflict-script.
+/* Adds one problem for each entry that stands against the plan: a warning, or a notice where another entry overrules it
+ * as things are, or a line only mentions huge pages. Nothing where there are no instances, and nothing for entries that
+ * do no harm: the transparent huge page policy that the plan has too, shared-memory limits that suffice, the group that
+ * the plan sets too, hugepages= on the kernel command line (those pages count as served). Ids: conflict-sysctl,
+ * conflict-tmpfiles, conflict-tuned, conflict-command-line, conflict-script.
  *
- * Adds shm-group-replaced, at the line that sets the group of today where one explains it: an error
- * where the owner of an instance is in that group and not in ours, so that a database started by hand
- * would lose its huge pages; else a warning. */
+ * Adds shm-group-replaced, at the line that sets the group of today where one explains it: an error where the owner of
+ * an instance is in that group and not in ours, so that a database started by hand would lose its huge pages; else a
+ * warning. */
 void conflicts_add(Arena *arena, const ConflictInput *input, Diags *problems);
 
 /* What is to be done about an entry where it stands: "delete the line". */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* What goes wrong with the pools: pages that nobody wants, that others have taken, that lie beyond them; and with hugetlb
- * limits (units/hugetlb_limit.h): units that run without theirs or with that of an earlier plan, and consumers of the
- * pools that nothing keeps from the pages of instances.
- * Sources: Documentation/admin-guide/mm/hugetlbpage.rst, mm/hugetlb.c set_max_huge_pages(). */
+/* What goes wrong with the pools: pages that nobody wants, that others have taken, that lie beyond them; and with
+ * hugetlb limits (units/hugetlb_limit.h): units that run without theirs or with that of an earlier plan, and consumers
+ * of the pools that nothing keeps from the pages of instances. Sources: Documentation/admin-guide/mm/hugetlbpage.rst,
+ * mm/hugetlb.c set_max_huge_pages(). */
 
 #include "base/text.h"
 #include "check/idle_pages.h"

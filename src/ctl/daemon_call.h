@@ -24,16 +24,16 @@ void daemon_reply_done(DaemonReply *reply); /* for CLEANUP() */
 /* How long the daemon may take for an answer that needs no round. */
 #define ANSWER_USEC (10 * USEC_PER_SEC)
 
-/* Calls METHOD for one reply, or for several with MORE; steals PARAMETERS. Returns a negative errno if the daemon cannot
- * be reached (varlink_client.h); -ETIMEDOUT if it accepts no connections. */
+/* Calls METHOD for one reply, or for several with MORE; steals PARAMETERS. Returns a negative errno if the daemon
+ * cannot be reached (varlink_client.h); -ETIMEDOUT if it accepts no connections. */
 int daemon_begin(Command *command, const char *method, json_t *parameters, bool more,
                  DaemonCall **ret);
 void daemon_endp(DaemonCall **call); /* of NULL too; for CLEANUP() */
 
-/* Waits for the next reply, until DEADLINE_USEC (clock.h) at most. Returns 0, or 1 if more replies follow, and sets *RET.
- * Returns -EAGAIN if the daemon is silent, after some three seconds (twelve, of a change), or -ETIMEDOUT if it lives but
- * the time has passed; the call may be awaited again. Other errors end the call: -ECONNRESET if the daemon has ended or
- * has too many clients. */
+/* Waits for the next reply, until DEADLINE_USEC (clock.h) at most. Returns 0, or 1 if more replies follow, and sets
+ * *RET. Returns -EAGAIN if the daemon is silent, after some three seconds (twelve, of a change), or -ETIMEDOUT if it
+ * lives but the time has passed; the call may be awaited again. Other errors end the call: -ECONNRESET if the daemon
+ * has ended or has too many clients. */
 int daemon_await(DaemonCall *call, uint64_t deadline_usec, DaemonReply *ret);
 
 /* Pauses before a call is repeated whose connection was reset, because the daemon is stopping or other clients needed
@@ -52,8 +52,8 @@ int daemon_call(Command *command, const char *method, json_t *parameters, uint64
 /* The status of the daemon. Returns NULL and sets *RET_WHY if it cannot be had. */
 Status *ask_status(Command *command, const char **ret_why);
 
-/* The status of the daemon or, if that cannot be reached, by the kernel's files. *RET_CONFIG (may be NULL) is set to the
- * configuration if that was read, else to NULL. */
+/* The status of the daemon or, if that cannot be reached, by the kernel's files. *RET_CONFIG (may be NULL) is set to
+ * the configuration if that was read, else to NULL. */
 Status *status_now(Command *command, const Config **ret_config);
 
 /* "restart" in place of "start", because it also helps with a silent daemon and with a removed socket. */

@@ -150,7 +150,8 @@ static void warn_of_size(Command *command, const StatusInstance *instance, bool 
                 is_its_word ? arena_printf(arena, ", or Pages=%s:%" PRIu64, page_size, pages) : "");
 }
 
-/* Whether a warning is possible, by the files named after the instance only, so that a gate need not read all others. */
+/* Whether a warning is possible, by the files named after the instance only, so that a gate need not read all others.
+  */
 static bool may_differ(const Command *command, const StatusInstance *instance) {
         const InstanceConfig named = {.file = instance->file};
 

@@ -7,8 +7,8 @@
 
 #include "ctl/command.h"
 
-/* Makes INSTANCE refused, or degraded with Shortage=degrade, if a check of the starting unit fails. STATUS has the other
- * instances, which may run in the same slice; NULL: the daemon is queried if that matters. */
+/* Makes INSTANCE refused, or degraded with Shortage=degrade, if a check of the starting unit fails. STATUS has the
+ * other instances, which may run in the same slice; NULL: the daemon is queried if that matters. */
 void gate_judge_inside(Command *command, const Status *status, StatusInstance *instance);
 
 /* Warns in the unit's log if the given size of INSTANCE (Memory=, Pages=) is too small, by the answer of the server

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The gate: lets a database start when its pages are reserved.
  *
- * The gate runs as ExecStartPre= of the database's unit, as the unit's user. With Memory=auto it first finds the size out
- * (learn/learn.h). It calls the daemon, whose answer counts as long as the daemon lives, however long it takes. If the
- * daemon cannot be reached, the gate decides from the kernel's files, because a database must not stay down because
- * hugeplan is broken. If the daemon is silent, and may come back or be replaced, the gate decides from the files only to
- * let the database start. */
+ * The gate runs as ExecStartPre= of the database's unit, as the unit's user. With Memory=auto it first finds the size
+ * out (learn/learn.h). It calls the daemon, whose answer counts as long as the daemon lives, however long it takes. If
+ * the daemon cannot be reached, the gate decides from the kernel's files, because a database must not stay down because
+ * hugeplan is broken. If the daemon is silent, and may come back or be replaced, the gate decides from the files only
+ * to let the database start. */
 #include "base/text.h"
 #include "ctl/gate_inside.h"
 #include "ctl/learn/learn.h"
@@ -101,8 +101,8 @@ static void judge_start(Command *command, StatusInstance *instance) {
                          DAEMON_REMEDY ", which reserves them"};
 }
 
-/* Judges the instance by the kernel's files. Returns false if there is no instance NAME. Fails closed: sets *RET_FAULT if
- * a file cannot be read. */
+/* Judges the instance by the kernel's files. Returns false if there is no instance NAME. Fails closed: sets *RET_FAULT
+ * if a file cannot be read. */
 static bool judge_alone(Command *command, const char *name, Status **ret_status,
                         StatusInstance *ret, ReadFault *ret_fault) {
         const InstanceConfig *described = config_find(read_config(command), name);
@@ -150,8 +150,8 @@ static int decide_alone(Command *command, const char *name, const char *why) {
         return tell_with_page_users(command, status, &instance);
 }
 
-/* While the daemon is silent: returns whether the instance is ready by the kernel's files, writes that to the log and sets
- * the exit code. An instance that is not ready waits on. */
+/* While the daemon is silent: returns whether the instance is ready by the kernel's files, writes that to the log and
+ * sets the exit code. An instance that is not ready waits on. */
 static bool pass_alone(const Command *command, const char *name, int *ret_code) {
         CLEANUP(arena_freep) Arena *arena = arena_new();
         Command now = *command;
@@ -229,8 +229,8 @@ typedef struct Gate {
         uint64_t pause_usec;
 } Gate;
 
-/* --timeout=, or WaitTimeout= of the instance as far as it can be read. The daemon knows that and answers at once if the
- * instance is ready, so the configuration is read only if it does not. */
+/* --timeout=, or WaitTimeout= of the instance as far as it can be read. The daemon knows that and answers at once if
+ * the instance is ready, so the configuration is read only if it does not. */
 static uint64_t deadline_of(Gate *gate) {
         if (gate->deadline_usec > 0)
                 return gate->deadline_usec;
@@ -241,8 +241,8 @@ static uint64_t deadline_of(Gate *gate) {
         return gate->deadline_usec;
 }
 
-/* Returns true and sets the exit code if the kernel's files show that the instance is ready; otherwise logs once that the
- * daemon is silent. */
+/* Returns true and sets the exit code if the kernel's files show that the instance is ready; otherwise logs once that
+ * the daemon is silent. */
 static bool bear_silence(Gate *gate, int *ret_code) {
         if (pass_alone(gate->command, gate->name, ret_code))
                 return true;
@@ -328,8 +328,8 @@ static int wait_for(Command *command, const char *name, const Learned *learned,
         int code, r;
 
         while (called_usec = clock_now_usec(), (r = ask_verdict(&gate, &code)) < 0) {
-                /* A daemon that is stopping or has too many clients resets connections, so the call is repeated. Resets of every
- * call count as silence, unless the daemon has kept the call waiting for a place. */
+                /* A daemon that is stopping or has too many clients resets connections, so the call is repeated. Resets
+                 * of every call count as silence, unless the daemon has kept the call waiting for a place. */
                 if (r == -ECONNRESET &&
                     (gate.reset_usec == 0 || clock_now_usec() - called_usec >= waited_usec))
                         gate.reset_usec = clock_now_usec();

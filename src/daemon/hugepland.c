@@ -106,7 +106,8 @@ static void on_signal(void *userdata, uint32_t events UNUSED) {
                 loop_end(daemon->loop, 0);
 }
 
-/* Signals are blocked and read from the loop, because a caught signal would cut a write to nr_hugepages short. SIGHUP must be taken care of before READY=1. */
+/* Signals are blocked and read from the loop, because a caught signal would cut a write to nr_hugepages short. SIGHUP
+ * must be taken care of before READY=1. */
 static int watch_signals(Daemon *daemon) {
         sigset_t signals;
 

@@ -48,9 +48,9 @@ static void tell_ready(Manager *manager, const Status *status) {
 
 /* During a start or a reload, systemd is told that the loop still runs.
  *
- * The boot waits for hugeplan.service, so TimeoutStartSec= is short: a daemon that hangs is replaced soon. A daemon that
- * works may need minutes, even for a single write(2), but that runs in a thread, and this timer is still served. How long
- * the boot waits is limited by BootTimeout=. sd_notify(3), EXTEND_TIMEOUT_USEC=. */
+ * The boot waits for hugeplan.service, so TimeoutStartSec= is short: a daemon that hangs is replaced soon. A daemon
+ * that works may need minutes, even for a single write(2), but that runs in a thread, and this timer is still served.
+ * How long the boot waits is limited by BootTimeout=. sd_notify(3), EXTEND_TIMEOUT_USEC=. */
 static void on_alive(void *userdata) {
         Manager *manager = userdata;
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Keeps the socket's file in place.
  *
- * An administrator, or a line in tmpfiles.d, that clears /run removes the file but not the socket: systemd keeps listening
- * on a socket that clients cannot reach, and does not create the file again even if the service is restarted. So the
- * daemon checks at startup and whenever a file in that directory disappears, and binds a socket of its own, which it
- * serves beside systemd's. */
+ * An administrator, or a line in tmpfiles.d, that clears /run removes the file but not the socket: systemd keeps
+ * listening on a socket that clients cannot reach, and does not create the file again even if the service is restarted.
+ * So the daemon checks at startup and whenever a file in that directory disappears, and binds a socket of its own,
+ * which it serves beside systemd's. */
 #include "daemon/server.h"
 
 #include "ipc/manager_interface.h"

@@ -18,7 +18,7 @@ typedef struct Store {
         bool is_failure_told;
 } Store;
 
-/* Stores LEARNED for INSTANCE. IS_PREFERENCE: on_preference() is called after that. HANDLER (or NULL) is called from the
- * loop. Returns the number of the write, never 0. */
+/* Stores LEARNED for INSTANCE. IS_PREFERENCE: on_preference() is called after that. HANDLER (or NULL) is called from
+ * the loop. Returns the number of the write, never 0. */
 uint64_t store_learned(Store *store, const InstanceConfig *instance, const Learned *learned,
                        bool is_preference, StoreHandler handler, void *userdata);

@@ -2,8 +2,8 @@
 /* Verifies that the gates are in effect: their files may exist although systemd has loaded older ones
  * (units/loaded_unit.h).
  *
- * systemd's units change only when it reads them again, and then its generators write their directory anew. So systemd is
- * queried at startup, after a reload, and when a client asks for the status and that directory has changed; never
+ * systemd's units change only when it reads them again, and then its generators write their directory anew. So systemd
+ * is queried at startup, after a reload, and when a client asks for the status and that directory has changed; never
  * periodically. At startup nobody waits for the answer. Later a client does; systemd never waits for hugepland, so that
  * there is no deadlock, but it does not answer while it reads units, hence the time limit. */
 #include "daemon/units.h"

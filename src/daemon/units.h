@@ -34,8 +34,8 @@ void units_begin(Units *units);
 /* Queries systemd and waits, unless files show that the last answer is still valid. */
 void units_refresh(Units *units);
 
-/* Called when nodes or the group may have come or gone: if a drop-in has a line that cannot be applied, or lacks one that
- * can (units/dropin.h), requests a daemon-reload, once for each change. */
+/* Called when nodes or the group may have come or gone: if a drop-in has a line that cannot be applied, or lacks one
+ * that can (units/dropin.h), requests a daemon-reload, once for each change. */
 void units_follow_host(Units *units);
 
 /* Adds the problems of the units, as far as systemd has answered. */

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Watches for external changes: other programs write to the same files, and memory comes and goes.
  *
- * The kernel has no event for a pool's size. inotify tells of writers in the same /sys and /proc
- * (sysctl, systemd-sysctl, tuned, echo), kernel uevents of memory that is plugged or pulled, and a slow timer finds the rest (soft-offlined pages, writers in other mount namespaces).
- * The reaction is always the same: look again, and raise pools that were lowered. */
+ * The kernel has no event for a pool's size. inotify tells of writers in the same /sys and /proc (sysctl,
+ * systemd-sysctl, tuned, echo), kernel uevents of memory that is plugged or pulled, and a slow timer finds the rest
+ * (soft-offlined pages, writers in other mount namespaces). The reaction is always the same: look again, and raise
+ * pools that were lowered. */
 #include "daemon/watch.h"
 
 #include "base/index.h"
@@ -26,8 +27,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-/* Events come in bursts: one run of sysctl or tuned writes several files, one DIMM has many blocks.
- * In the middle of a burst, moved pages look like pages of other programs, so the look follows its last event, or a limit of time. */
+/* Events come in bursts: one run of sysctl or tuned writes several files, one DIMM has many blocks. In the middle of a
+ * burst, moved pages look like pages of other programs, so the look follows its last event, or a limit of time. */
 static const uint64_t settle_usec = 500 * USEC_PER_MSEC;
 static const uint64_t hotplug_settle_usec = USEC_PER_SEC;
 static const uint64_t unit_settle_usec = 50 * USEC_PER_MSEC;
@@ -94,7 +95,8 @@ static void arm_settle(Watch *watch, uint64_t delay_usec);
 static void arm_units(Watch *watch, uint64_t delay_usec);
 
 /* The time until the next look, while something goes on for whose end there is no event. Each pause is as long as all
- * before it, measured from SINCE_USEC, because a starting unit causes any number of looks. 0: no more looks are needed. */
+ * before it, measured from SINCE_USEC, because a starting unit causes any number of looks. 0: no more looks are needed.
+  */
 static uint64_t pause_after(uint64_t since_usec) {
         uint64_t passed_usec = clock_now_usec() - since_usec;
 
@@ -113,7 +115,8 @@ static void look_at_units_again(Watch *watch) {
                 arm_units(watch, pause_after(watch->ended_usec));
 }
 
-/* Whether an instance is bound to nodes while units have pages reserved that they have not touched yet, or will have. */
+/* Whether an instance is bound to nodes while units have pages reserved that they have not touched yet, or will have.
+  */
 static bool is_cover_needed(const Look *look, bool is_early) {
         const Plan *plan = look->plan;
         bool is_any_bound =
@@ -275,7 +278,8 @@ static void watch_accounts(Watch *watch) {
 
 /* ---- units that run ---- */
 
-/* cgroup.events changes when the last process of a group has ended (cgroup-v2.rst). A restarted unit has a new group. */
+/* cgroup.events changes when the last process of a group has ended (cgroup-v2.rst). A restarted unit has a new group.
+  */
 static int watch_group(const Watch *watch, Arena *arena, const char *group) {
         return !group ? -1
                       : watch_path(watch, arena_printf(arena, "%s/cgroup.events", group),

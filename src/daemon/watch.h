@@ -62,7 +62,8 @@ void watch_refresh_units(Watch *watch);
 /* Looks at the host as soon as no other event is pending. */
 void watch_look_soon(Watch *watch);
 
-/* A start was allowed or refused: looks at the host until the unit's use no longer changes, if other units depend on it. */
+/* A start was allowed or refused: looks at the host until the unit's use no longer changes, if other units depend on
+ * it. */
 void watch_note_start(Watch *watch);
 
 /* A client waits for a repair: looks at the host as if a file had changed. */

@@ -14,8 +14,8 @@ char *page_counts_format(Arena *arena, const PageCounts *counts);
 /* "2M:1081 1G:3": as a configuration has it, with its size each, for PageSize= may be changed. */
 char *page_counts_value(Arena *arena, const PageCounts *counts);
 
-/* Whether that is a figure at all, whoever says it: pages of a size that the host has, at least one, and no more than can
- * be counted. NULL, or what is wrong with it. */
+/* Whether that is a figure at all, whoever says it: pages of a size that the host has, at least one, and no more than
+ * can be counted. NULL, or what is wrong with it. */
 const char *page_count_check(const PageCount *count, const Topology *topology);
 
 /* A number that is not negative. 0, or -EINVAL. */

@@ -50,9 +50,9 @@ static bool is_near(uint64_t pages, uint64_t base, uint64_t page_size_bytes) {
         return pages <= base && base <= pages + above;
 }
 
-/* Whether what was seen is all that it takes, of an instance whose rule says BASE pages: 0, there is none. Where there is no
- * rule, of programs that are known by it alone, and not of those whose files cannot be read today, for
- * they may map more. */
+/* Whether what was seen is all that it takes, of an instance whose rule says BASE pages: 0, there is none. Where there
+ * is no rule, of programs that are known by it alone, and not of those whose files cannot be read today, for they may
+ * map more. */
 static bool is_all(const InstanceConfig *instance, const Seen *seen, uint64_t page_size_bytes,
                    uint64_t base) {
         const Learned *learned = &instance->learned;

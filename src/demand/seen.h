@@ -37,10 +37,10 @@ typedef struct FigureBasis {
 
 FigureBasis figure_basis(Arena *arena, const Engine *engine, const Gathered *gathered);
 
-/* Corrects *SIZING, the figure for the next start, for pages of its size: the server's own word
- * (is_exact) or the rule's, made from BASIS; of 0 pages where nothing tells. As long as both are what they were when the
- * unit was looked at, what was seen counts: in place of a rule, and beside the server's word where it is more. Otherwise
- * what was seen is scaled by what has changed, and counts where that is more. Whether it did. */
+/* Corrects *SIZING, the figure for the next start, for pages of its size: the server's own word (is_exact) or the
+ * rule's, made from BASIS; of 0 pages where nothing tells. As long as both are what they were when the unit was looked
+ * at, what was seen counts: in place of a rule, and beside the server's word where it is more. Otherwise what was seen
+ * is scaled by what has changed, and counts where that is more. Whether it did. */
 bool seen_apply(Arena *arena, const InstanceConfig *instance, const FigureBasis *basis,
                 Sizing *sizing);
 

@@ -90,8 +90,8 @@ int parse_major_version(const char *value, uint64_t *ret);
 /* -EINVAL, -ERANGE as in base/size.h. */
 int parse_version(const char *value, Version *ret);
 
-/* Below 0: VERSION is older than LIMIT, above 0: newer or the same; 0: not enough of VERSION is known to tell. Rules that
- * differ by version are reckoned by the one that takes more then: VERSION may precede and follow. */
+/* Below 0: VERSION is older than LIMIT, above 0: newer or the same; 0: not enough of VERSION is known to tell. Rules
+ * that differ by version are reckoned by the one that takes more then: VERSION may precede and follow. */
 int version_side(Version version, Version limit);
 
 static inline bool version_may_precede(Version version, Version limit) {

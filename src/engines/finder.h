@@ -120,5 +120,6 @@ const char *finder_user(const Finder *finder, const RunningProcess *process);
 /* A part of engines_find(): by what runs. */
 void find_in_processes(Finder *finder);
 
-/* The first of NAMES, a list of programs (NULL: none), that ExecStart= of UNIT starts, allocated in ARENA; NULL: none. */
+/* The first of NAMES, a list of programs (NULL: none), that ExecStart= of UNIT starts, allocated in ARENA; NULL: none.
+  */
 const char *started_by_unit(Arena *arena, const UnitFile *unit, const char *names);

@@ -350,8 +350,8 @@ static void find_in_templates(Finder *finder, const SourceNames *templates) {
 
 /* ---- quadlets ---- */
 
-/* podman makes NAME.service of NAME.container. Source: podman-systemd.unit(5) (directories, Image=, ServiceName=). What runs
- * there was made of another root directory. */
+/* podman makes NAME.service of NAME.container. Source: podman-systemd.unit(5) (directories, Image=, ServiceName=). What
+ * runs there was made of another root directory. */
 
 /* The last value of KEY in [Container]; NULL: none. */
 static const char *container_value(const Finder *finder, const SourceText *text, const char *key) {

@@ -40,7 +40,8 @@ typedef struct Sizing {
         uint64_t page_size_bytes;
         uint64_t pages;
         uint64_t bytes; /* pages x page_size_bytes, UINT64_MAX where that overflows */
-        /* The least that the server maps of its main memory in one piece: a chunk, the whole pool, the heap; 0: not known. */
+        /* The least that the server maps of its main memory in one piece: a chunk, the whole pool, the heap; 0: not
+         * known. */
         uint64_t mapping_bytes;
         bool is_exact; /* false: an upper bound or estimate; `caveat` says which */
         const char *caveat;
@@ -53,8 +54,8 @@ typedef struct ParameterValue ParameterValue;
 
 /* Of an engine without one: what the user gives by `memory`; of one that reserves nothing, nothing but NULL. */
 typedef struct EngineFormula {
-        /* Adds to *SIZING what VALUES, SETTINGS as the table's rows have them, need, and says its caveat. Returns NULL, or
-         * a sentence that says which setting is wrong and what to write. */
+        /* Adds to *SIZING what VALUES, SETTINGS as the table's rows have them, need, and says its caveat. Returns NULL,
+         * or a sentence that says which setting is wrong and what to write. */
         const char *(*add)(Arena *arena, const Settings *settings, const ParameterValue *values,
                            Sizing *sizing);
         const ParameterTable *parameters; /* the settings that it reads */
@@ -67,10 +68,10 @@ typedef VEC(const char *) SettingNames;
 /* Never NULL. */
 const EngineFormula *engine_formula(const Engine *engine);
 
-/* The pages of PAGE_SIZE_BYTES (not 0) that SETTINGS need by FORMULA, ENGINE's; what they leave out is the product's default.
- * Fills *ret (allocated in ARENA) and returns NULL, or leaves it and returns a sentence that says which setting is wrong and
- * what to write. A name the engine does not know is wrong where it is the caller's own, and skipped where it has an origin,
- * for a product's own file holds much that does not matter here. */
+/* The pages of PAGE_SIZE_BYTES (not 0) that SETTINGS need by FORMULA, ENGINE's; what they leave out is the product's
+ * default. Fills *ret (allocated in ARENA) and returns NULL, or leaves it and returns a sentence that says which
+ * setting is wrong and what to write. A name the engine does not know is wrong where it is the caller's own, and
+ * skipped where it has an origin, for a product's own file holds much that does not matter here. */
 const char *formula_size(const EngineFormula *formula, const Engine *engine, Arena *arena,
                          const Settings *settings, uint64_t page_size_bytes, Sizing *ret);
 const char *engine_size(const Engine *engine, Arena *arena, const Settings *settings,

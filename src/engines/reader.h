@@ -107,7 +107,8 @@ const EngineReader *engine_reader(const Engine *engine);
 /* How many processes may attach the memory of a server with what was GATHERED; 0: not known, or there is but one. */
 uint64_t engine_sessions(const Engine *engine, const Gathered *gathered);
 
-/* What any engine uses of WORD, which stands in whatever text: what nobody reads is left out of what leaves the host. */
+/* What any engine uses of WORD, which stands in whatever text: what nobody reads is left out of what leaves the host.
+  */
 Reads engine_reads(const char *word);
 bool engines_read_whole(const char *base_name);
 void engines_read_pieces(Arena *arena, const SourceText *file, Pieces *ret);
@@ -123,8 +124,8 @@ const char *reader_fault(Arena *arena, int error);
 /* The line of the first byte that no text file has; 0: there is none. */
 unsigned reader_binary_line(const char *text, size_t size);
 
-/* ENGINE's program, asked for its version: the one that the unit starts, else the usual ones. GATHERED may be NULL where
- * the engine does not gather. */
+/* ENGINE's program, asked for its version: the one that the unit starts, else the usual ones. GATHERED may be NULL
+ * where the engine does not gather. */
 void version_ask(Arena *arena, const Engine *engine, const EngineTarget *target,
                  const Sources *sources, const Gathered *gathered, Question *ret);
 

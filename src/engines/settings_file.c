@@ -45,8 +45,8 @@ static void skip(Scan *scan, bool over_lines) {
         }
 }
 
-/* A text in quotes; NULL where it does not end in its line. Of an escape the character itself is taken, which is enough:
- * no value that matters has one that is a control character. */
+/* A text in quotes; NULL where it does not end in its line. Of an escape the character itself is taken, which is
+ * enough: no value that matters has one that is a control character. */
 static const char *take_quoted(Scan *scan) {
         Text word = text_in(scan->arena);
         char quote = *scan->at++;

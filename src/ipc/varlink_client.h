@@ -39,8 +39,8 @@ int varlink_client_next(VarlinkClient *client, uint64_t timeout_usec, json_t **r
                         char **ret_error_name);
 
 /* Whether the service at PATH lives: calls a method that every Varlink service answers at once. Returns 0 if it does;
- * -ETIMEDOUT if there is no answer, although systemd may listen for it; -ECONNRESET if the connection was closed, because
- * the service has too many clients or has just ended; others as above. */
+ * -ETIMEDOUT if there is no answer, although systemd may listen for it; -ECONNRESET if the connection was closed,
+ * because the service has too many clients or has just ended; others as above. */
 int varlink_ping(const char *path, uint64_t timeout_usec);
 
 /* For CLEANUP(). */

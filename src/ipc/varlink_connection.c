@@ -198,7 +198,8 @@ static void connection_settle(Connection *c) {
 
 /* Reads at most once, so that a client that sends without end gets no larger share than others. */
 void connection_look_for_call(Connection *c, bool may_read) {
-        /* Untrusted clients must read each answer before their next call is taken, or they could make the server keep many. */
+        /* Untrusted clients must read each answer before their next call is taken, or they could make the server keep
+         * many. */
         const size_t unsent_max = c->is_trusted ? OUTPUT_LOW_BYTES - 1 : 0;
 
         while (!c->is_doomed && !c->call && !c->message &&

@@ -42,8 +42,8 @@ static bool is_worth_place(VarlinkServer *server, int fd, const VarlinkPlace *pl
         return call_class(server, bytes, (size_t) (end - bytes)) == 0 && ++server->n_replaced;
 }
 
-/* Most clients have sent their call already. A client without a place sees a closed connection, because an error message
- * would have to be kept for it. */
+/* Most clients have sent their call already. A client without a place sees a closed connection, because an error
+ * message would have to be kept for it. */
 bool server_admit(VarlinkServer *server, int fd) {
         static const int send_buffer_bytes = SEND_BUFFER_BYTES;
         struct ucred peer = {0};
@@ -93,8 +93,8 @@ static void listener_turn(VarlinkServer *server, Source *source, uint32_t events
 
                 if (errno == EAGAIN || (is_short && lobby_spare(server)))
                         return;
-                /* Without free descriptors, a connection of the user with most places is closed; if there is none to be closed,
- * new connections have to wait. */
+                /* Without free descriptors, a connection of the user with most places is closed; if there is none to be
+                 * closed, new connections have to wait. */
                 const VarlinkPlace *place = is_short ? varlink_places_spare(&server->places) : NULL;
 
                 if (place)

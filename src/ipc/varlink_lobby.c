@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Connections without a place. They are not closed at once, because their clients would connect again at once, and a gate
- * would wait each time for thousands of connections that are closed again and again: accept(2) is in order. They are kept
- * for pause_usec without being watched, and then closed one by one, so that at most one client in a millisecond comes
- * back.
+/* Connections without a place. They are not closed at once, because their clients would connect again at once, and a
+ * gate would wait each time for thousands of connections that are closed again and again: accept(2) is in order. They
+ * are kept for pause_usec without being watched, and then closed one by one, so that at most one client in a
+ * millisecond comes back.
  *
  * Each costs a descriptor; those that the daemon needs itself are not used for that. */
 

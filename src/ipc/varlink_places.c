@@ -64,8 +64,8 @@ void varlink_places_leave(VarlinkPlaces *places, VarlinkPlace *place) {
         places->n -= !user->is_trusted;
         place->user = NULL;
         if (--user->n_places == 0) {
-                /* A user without connections is forgotten. If it comes back, it counts like a new user, whose calls come after those that
- * wait already. */
+                /* A user without connections is forgotten. If it comes back, it counts like a new user, whose calls
+                 * come after those that wait already. */
                 VarlinkUser **at = &places->users;
 
                 while (*at != user)
@@ -89,8 +89,8 @@ void varlink_places_set_kind(VarlinkPlaces *places, VarlinkPlace *place, Varlink
         list_add(&user->places[kind], place, VARLINK_OF_KIND);
 }
 
-/* The oldest place of the lowest kind. EXCEPT (may be NULL), a new connection that had no time to send its call, only if
- * there is no other. */
+/* The oldest place of the lowest kind. EXCEPT (may be NULL), a new connection that had no time to send its call, only
+ * if there is no other. */
 static VarlinkPlace *takeable_of(const VarlinkUser *user, VarlinkPlace *except) {
         for (unsigned kind = 0; kind < VARLINK_PLACE_KEPT; kind++) {
                 VarlinkPlace *place = user->places[kind].first;

@@ -4,9 +4,9 @@
 /* Places of connections: which connection has one, which loses it when all are taken, and whose call is run next. Only
  * decisions; the sockets are the server's.
  *
- * Places are shared between users, because any user can open any number of connections. If no place is left, one is taken
- * from the user with most places that can be taken: the longest idle connection first, then subscriptions, then waiting
- * calls. A kept place is never taken, nor that of a trusted user.
+ * Places are shared between users, because any user can open any number of connections. If no place is left, one is
+ * taken from the user with most places that can be taken: the longest idle connection first, then subscriptions, then
+ * waiting calls. A kept place is never taken, nor that of a trusted user.
  *
  * Calls are run by class, lower ones first. Within a class the user that has used least time recently is next, with the
  * connection that has waited longest. */

@@ -3,17 +3,18 @@
 
 /* A Varlink server behind one file descriptor.
  *
- *  * Its sockets are in an epoll set of its own; the owner's event loop watches varlink_server_fd() for input and calls
- * varlink_server_dispatch(). Each call does a bounded amount of work, never blocks, and serves users in turn, so that no
- * silent, slow, flooding or malformed client delays the loop or other users' clients. Without clients it never wakes up.
+ * * Its sockets are in an epoll set of its own; the owner's event loop watches varlink_server_fd() for input and calls
+ * varlink_server_dispatch(). Each call does a bounded amount of work, never blocks, and serves users in turn, so that
+ * no silent, slow, flooding or malformed client delays the loop or other users' clients. Without clients it never wakes
+ * up.
  *
- * If all places are taken, a new connection gets one of the user with most of them, idle ones first (varlink_places.h). A
- * connection that loses its place is not read any more, and closed after a pause (varlink_lobby.c). Root and the server's
- * own user are trusted: they are not counted and lose no place.
+ * If all places are taken, a new connection gets one of the user with most of them, idle ones first (varlink_places.h).
+ * A connection that loses its place is not read any more, and closed after a pause (varlink_lobby.c). Root and the
+ * server's own user are trusted: they are not counted and lose no place.
  *
- * org.varlink.service is built in. A client that violates the protocol is disconnected; a call of an unknown method gets an
- * error. Calls of one connection are answered in order: a call without an answer holds back the next ones. One thread
- * only. */
+ * org.varlink.service is built in. A client that violates the protocol is disconnected; a call of an unknown method
+ * gets an error. Calls of one connection are answered in order: a call without an answer holds back the next ones. One
+ * thread only. */
 
 #include "ipc/varlink_call.h"
 #include "ipc/varlink_listen.h"

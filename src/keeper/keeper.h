@@ -79,8 +79,8 @@ KeeperReload keeper_reload(Keeper *keeper, bool is_forced, uint64_t now_usec);
 /* Gives the pages of INSTANCE back until the next reload or the next start of its unit. Begins a round. */
 void keeper_release(Keeper *keeper, const char *instance, uint64_t now_usec);
 
-/* Sets the size of INSTANCE, which has Memory=auto, to PAGES. Begins a round if the plan has another size. Returns false
- * if there is nothing to do. */
+/* Sets the size of INSTANCE, which has Memory=auto, to PAGES. Begins a round if the plan has another size. Returns
+ * false if there is nothing to do. */
 bool keeper_grow(Keeper *keeper, const InstanceConfig *instance, const PageCounts *pages,
                  uint64_t now_usec);
 

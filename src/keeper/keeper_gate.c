@@ -45,8 +45,8 @@ static void detect_drift(Keeper *keeper, GateView *view) {
                 view->seen = keeper->known.look;
 }
 
-/* Returns the look made for an earlier gate if the counts are unchanged, otherwise a new one; NULL if the host cannot be
- * read. */
+/* Returns the look made for an earlier gate if the counts are unchanged, otherwise a new one; NULL if the host cannot
+ * be read. */
 static Look *look_now(const Keeper *keeper, GateView *view) {
         CLEANUP(arena_freep) Arena *scratch = arena_new();
         LookInput input = keeper_look_input(keeper);
@@ -105,8 +105,8 @@ void keeper_begin_gate(Keeper *keeper, Gate *gate) {
                 begin_start(keeper, config, gate);
 }
 
-/* Pages that the unit holds for its other instances, beyond those that the plan grants them now: more important instances
- * that do not run yet may have a claim to them, but the unit keeps them. */
+/* Pages that the unit holds for its other instances, beyond those that the plan grants them now: more important
+ * instances that do not run yet may have a claim to them, but the unit keeps them. */
 static uint64_t held_and_not_there(const Keeper *keeper, const Status *status, const char *unit,
                                    uint64_t page_size_bytes) {
         uint64_t pages = 0;
@@ -123,8 +123,8 @@ static uint64_t held_and_not_there(const Keeper *keeper, const Status *status, c
         return pages;
 }
 
-/* Sets the hugetlb limit of the unit to its own pages, less the missing ones, which running units may need. A limit that
- * cannot be set is a reason to refuse the start only with Isolate=yes. */
+/* Sets the hugetlb limit of the unit to its own pages, less the missing ones, which running units may need. A limit
+ * that cannot be set is a reason to refuse the start only with Isolate=yes. */
 static Reason put_up_hugetlb_limit(const Keeper *keeper, Arena *arena, const Status *status,
                                    const InstanceConfig *config, const Gate *gate,
                                    const PageCount *lack) {
@@ -254,7 +254,8 @@ static GateAnswer refuse(Keeper *keeper, GateView *view, const Gate *gate, const
         return GATE_REFUSE;
 }
 
-/* A part consists of left-over pages, so its instance waits as long as a more important one is short and tried again. */
+/* A part consists of left-over pages, so its instance waits as long as a more important one is short and tried again.
+  */
 static bool waits_for_others(const Keeper *keeper, Arena *arena, const Gate *gate,
                              const PlanInstance *planned, Reason *ret_reason) {
         const PlanInstance *other =
@@ -274,8 +275,8 @@ static bool waits_for_others(const Keeper *keeper, Arena *arena, const Gate *gat
 
 /* ---- within a unit that runs ---- */
 
-/* Whether the unit has no pages, by the kernel's count. Pages mapped before the kernel began to count for the unit would
- * not be included, so the hold must be counted from its start. */
+/* Whether the unit has no pages, by the kernel's count. Pages mapped before the kernel began to count for the unit
+ * would not be included, so the hold must be counted from its start. */
 static bool has_ended(const LedgerHold *hold, const Look *now) {
         const UnitUse *use = unit_use_find(now->use, hold->unit);
 

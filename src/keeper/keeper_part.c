@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Unmapped parts. An instance with Shortage=degrade may start with a part of its pages.
  *
- * As long as the unit has not mapped the part, pages of it are given to a more important instance that is short, or back
- * to a node that is short of KeepFree=: as many as are missing there. The unit's hugetlb limit is lowered first, so that
- * the kernel refuses further mappings. Then the unit's count is read again, and what it has mapped stays its own. A unit
- * that can have no limit (Isolate=no, no controller) keeps its part, because nothing would stop it from mapping pages
- * that were given away. */
+ * As long as the unit has not mapped the part, pages of it are given to a more important instance that is short, or
+ * back to a node that is short of KeepFree=: as many as are missing there. The unit's hugetlb limit is lowered first,
+ * so that the kernel refuses further mappings. Then the unit's count is read again, and what it has mapped stays its
+ * own. A unit that can have no limit (Isolate=no, no controller) keeps its part, because nothing would stop it from
+ * mapping pages that were given away. */
 #include "keeper/keeper_part.h"
 #include "base/size.h"
 #include "host/cgroup_limit.h"
@@ -51,7 +51,8 @@ static uint64_t missing_bytes(const Look *look, const HostConfig *host, const Pl
                 const Node *node = topology_node(look->topology, grant->node);
 
                 id_set_add(&nodes, grant->node);
-                /* An instance that the plan grants all its pages keeps them for its next start, so nothing would come free. */
+                /* An instance that the plan grants all its pages keeps them for its next start, so nothing would come
+                 * free. */
                 if (node && plan_instance_is_short(planned))
                         bytes = add_saturated(bytes, shortage_bytes(look, host, node));
         }

@@ -3,8 +3,8 @@
 
 #include "keeper/keeper_call.h"
 
-/* Takes unmapped pages of parts that are needed elsewhere, and looks again. Returns whether pages were taken; the keeper's
- * fault is set if the look failed. */
+/* Takes unmapped pages of parts that are needed elsewhere, and looks again. Returns whether pages were taken; the
+ * keeper's fault is set if the look failed. */
 bool keeper_take_parts(Keeper *keeper);
 
 /* Sets the hugetlb limit of the control group GROUP to COUNT. Returns false if that is not possible. */

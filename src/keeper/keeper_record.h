@@ -15,8 +15,8 @@ void keeper_record_intent(Keeper *keeper, uint64_t now_usec);
 /* Records what was read back after a write. Returns whether it differs from the intent. */
 bool keeper_record_result(Ledger *ledger, const ApplyResult *result);
 
-/* Records surplus pages of PAGE_SIZE_BYTES (0: none) that became persistent as reserved by hugeplan, which may give them
- * back. Returns whether there are any. */
+/* Records surplus pages of PAGE_SIZE_BYTES (0: none) that became persistent as reserved by hugeplan, which may give
+ * them back. Returns whether there are any. */
 bool keeper_adopt_surplus(const Keeper *keeper, uint64_t page_size_bytes);
 
 /* Records at the end of a round what each instance has, which may be less than intended, and which instances are

@@ -125,8 +125,8 @@ static ReadFault note_before(Keeper *keeper) {
         return keeper_note_before(keeper);
 }
 
-/* Looks with the old pages held, or without if they take memory that the new plan needs. Returns false if the host cannot
- * be read. */
+/* Looks with the old pages held, or without if they take memory that the new plan needs. Returns false if the host
+ * cannot be read. */
 static bool look_with_old_pages(Keeper *keeper) {
         CLEANUP(arena_freep) Arena *scratch = arena_new();
 
@@ -155,7 +155,8 @@ static bool look_with_old_pages(Keeper *keeper) {
         return keeper_look_anew(keeper);
 }
 
-/* Rolls back to the configuration, look, grants and settings from before the reload. Pools are taken as they are now. */
+/* Rolls back to the configuration, look, grants and settings from before the reload. Pools are taken as they are now.
+  */
 static void restore(Keeper *keeper) {
         Reload *reload = &keeper->reload;
         Arena *tried = keeper->asked.arena;

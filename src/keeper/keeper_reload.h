@@ -5,8 +5,8 @@
 
 #include "keeper/keeper_call.h"
 
-/* Returns the look with the plan that keeper_reload() would make now from the configuration on disk, allocated in ARENA.
- * Adds to FALLS the instances that would lose their pages. */
+/* Returns the look with the plan that keeper_reload() would make now from the configuration on disk, allocated in
+ * ARENA. Adds to FALLS the instances that would lose their pages. */
 Look *keeper_look_ahead(const Keeper *keeper, Arena *arena, Diags *falls);
 
 /* Starts a reload. Returns KEEPER_RELOAD_BEGUN if a round is to begin with the new configuration; otherwise nothing has

@@ -2,8 +2,8 @@
 /* Sizes learned from what the kernel counts for running units (demand/seen.h), and pages that are given back by that.
  *
  * A unit keeps the pages that it started with, because it may yet map them. An engine that maps everything at its start
- * maps no more once its count no longer changes, so the rest is given back. The next plan lowers the pool; pages that the
- * unit has reserved and not touched stay promised to it. */
+ * maps no more once its count no longer changes, so the rest is given back. The next plan lowers the pool; pages that
+ * the unit has reserved and not touched stay promised to it. */
 #include "keeper/keeper_seen.h"
 #include "base/text.h"
 #include "demand/learned.h"
@@ -123,8 +123,8 @@ static bool settle(const Keeper *keeper, Arena *arena, const InstanceConfig *ins
         return true;
 }
 
-/* Sets the size for the next start to PAGES; returns whether that is a change. A smaller size is not taken if a gate has
- * reported one that differs from the file's. */
+/* Sets the size for the next start to PAGES; returns whether that is a change. A smaller size is not taken if a gate
+ * has reported one that differs from the file's. */
 static bool take_figures(Keeper *keeper, const PageCounts *before, const InstanceConfig *now,
                          const PageCounts *pages) {
         const PlanInstance *planned = plan_find(keeper->known.look->plan, now->name);
@@ -146,8 +146,8 @@ static bool take_figures(Keeper *keeper, const PageCounts *before, const Instanc
         return has_changed;
 }
 
-/* Takes the count of a unit that no longer changes; returns whether the plan changes by it. A count beyond what INSTANCE
- * may have is reported and not stored. */
+/* Takes the count of a unit that no longer changes; returns whether the plan changes by it. A count beyond what
+ * INSTANCE may have is reported and not stored. */
 static bool take_count(Keeper *keeper, Arena *arena, const InstanceConfig *instance,
                        const UnitUse *unit, LearnedNewsList *news) {
         const PlanInstance *planned = plan_find(keeper->known.look->plan, instance->name);

@@ -4,11 +4,10 @@
 /* The boot guard: a plan that keeps the host from booting must not keep it for ever.
  *
  * The daemon counts a boot before it reserves anything, and takes the count back once the boot has reached
- * multi-user.target (daemon/boot.h). After three that did not, only what was reserved in the last good boot is
- * planned.
+ * multi-user.target (daemon/boot.h). After three that did not, only what was reserved in the last good boot is planned.
  *
- * The count is in a file of its own, of two records of one size. One of them is overwritten in place, so that a full disk
- * does not keep a boot from being counted; the other stays for when the power fails in between. */
+ * The count is in a file of its own, of two records of one size. One of them is overwritten in place, so that a full
+ * disk does not keep a boot from being counted; the other stays for when the power fails in between. */
 
 #include "demand/demand.h"
 #include "plan/plan.h"

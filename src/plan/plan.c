@@ -133,9 +133,9 @@ static LedgerInstance loose_grant(Arena *arena, const DemandInstance *demand,
         return hold.granted;
 }
 
-/* Units that run, though nobody let them start: hugeplan was not there yet, or has lost its ledger.
- * Beyond what the kernel has counted for them, pages in use are likely theirs, as many as their instances may have. And instances without a unit,
- * which may run or not. By name: whose pages they are must not depend on the order of the files. */
+/* Units that run, though nobody let them start: hugeplan was not there yet, or has lost its ledger. Beyond what the
+ * kernel has counted for them, pages in use are likely theirs, as many as their instances may have. And instances
+ * without a unit, which may run or not. By name: whose pages they are must not depend on the order of the files. */
 static void assume_holds(Arena *arena, const PlanInput *input, LedgerHolds *holds) {
         const Index *started = index_started(arena, input);
         size_t n_known = holds->n;

@@ -47,14 +47,14 @@ typedef struct Exposure {
 
 typedef VEC(Exposure) Exposures;
 
-/* WITH_COMING: the same with what units were granted and have not even mapped yet, and, where nobody counts, with what of
- * the unknown promises is likely theirs: they will be exposed if nothing is done. */
+/* WITH_COMING: the same with what units were granted and have not even mapped yet, and, where nobody counts, with what
+ * of the unknown promises is likely theirs: they will be exposed if nothing is done. */
 Exposures promises_exposures(Arena *arena, const Promises *promises, const uint64_t *free_pages,
                              bool with_coming);
 
 /* For whom COVER_PAGES of FREE_PAGES are there: what would be exposed, or lacked by the starters, without them; with
- * them these have LACKS. The starters' rows have the unit that is to start, or the instance where that has none; a row without a unit is for
- * what is reserved and not planned. */
+ * them these have LACKS. The starters' rows have the unit that is to start, or the instance where that has none; a row
+ * without a unit is for what is reserved and not planned. */
 Exposures promises_covered(Arena *arena, const Promises *promises, const uint64_t *free_pages,
                            const uint64_t *cover_pages, const Starter *starters, const Lack *lacks,
                            size_t n);

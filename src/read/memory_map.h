@@ -45,6 +45,6 @@ typedef struct SysvSegment {
 
 typedef VEC(SysvSegment) SysvSegments;
 
-/* As the kernel lists them in /proc/sysvipc/shm, sysvipc(7), which does not tell which are of huge pages. In the order of
- * TEXT, which may be NULL; its heading and lines that make no sense are left out. */
+/* As the kernel lists them in /proc/sysvipc/shm, sysvipc(7), which does not tell which are of huge pages. In the order
+ * of TEXT, which may be NULL; its heading and lines that make no sense are left out. */
 SysvSegments sysv_segments_parse(Arena *arena, const char *text);

@@ -11,9 +11,9 @@
 /* Stands in a word for what only a shell would know, and for a value that would make the word too long. */
 #define SHELL_UNKNOWN "\001"
 
-/* The word at *AT, which is moved to its end: a byte of ENDS outside of quotes, or the end of the text. "" where nothing or
- * only quotes stand there. A variable that is none of VARIABLES is empty; without VARIABLES (NULL) "$" is a byte as any
- * other. */
+/* The word at *AT, which is moved to its end: a byte of ENDS outside of quotes, or the end of the text. "" where
+ * nothing or only quotes stand there. A variable that is none of VARIABLES is empty; without VARIABLES (NULL) "$" is a
+ * byte as any other. */
 const char *shell_take_word(Arena *arena, const char **at, const char *ends,
                             const Variables *variables);
 

@@ -69,9 +69,9 @@ const char *unit_word_take(Arena *arena, const char **string, bool *ret_is_bare)
  * .requires directory names. */
 SourceNames unit_file_names(Arena *arena, const Sources *sources, const char *pattern);
 
-/* Which units have others started: who it is, by the name of who is started, and of an instance by that of its template,
- * too. By .wants, .requires and .upholds directories, which enabled units are in, by lines such as Requires=, and by timers,
- * paths and sockets. What D-Bus, udev or a program starts is not among them. */
+/* Which units have others started: who it is, by the name of who is started, and of an instance by that of its
+ * template, too. By .wants, .requires and .upholds directories, which enabled units are in, by lines such as Requires=,
+ * and by timers, paths and sockets. What D-Bus, udev or a program starts is not among them. */
 Index *unit_file_starters(Arena *arena, const Sources *sources);
 
 /* Where the system's units are. */

@@ -86,8 +86,8 @@ void history_take_field(Arena *arena, HistoryEntry *entry, const char *field, si
  * start, and when it stopped nobody tells; or it is not known. */
 uint64_t history_unused_since(const HistoryEntries *history, const char *instance);
 
-/* Who set pages of that size, where no file says it: "2026-12-31 23:59:59: 40 to 60 pages on node 0, not by hugeplan", the
- * last change of each node that hugepland saw; or that it is not known, and why. */
+/* Who set pages of that size, where no file says it: "2026-12-31 23:59:59: 40 to 60 pages on node 0, not by hugeplan",
+ * the last change of each node that hugepland saw; or that it is not known, and why. */
 const char *history_say_who(Arena *arena, const HistoryEntries *history, uint64_t page_size_bytes);
 
 /* Leaves out what repeats the last verdict on an instance, and its reason: a daemon that was

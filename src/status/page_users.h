@@ -94,8 +94,8 @@ char *page_user_format_use(Arena *arena, const PageUser *page_user);
 /* What it keeps from others: "mariadb.service (pid 812, mariadbd): 198 pages of 2M". */
 char *page_user_format(Arena *arena, const PageUser *page_user);
 
-/* That PAGES stay reserved for it, a unit or a process, which were not there before hugeplan, and how they are had back: without file, id and
- * severity. */
+/* That PAGES stay reserved for it, a unit or a process, which were not there before hugeplan, and how they are had
+ * back: without file, id and severity. */
 Diag page_user_held(Arena *arena, const PageUser *page_user, uint64_t pages);
 
 /* INSTANCE: whose unit this is, NULL for none. */

@@ -28,7 +28,7 @@ PROGRAMS = {
     "hugeplan-generator": Program({"base", "model", "read", "engines", "config", "demand", "plan", "units", "host",
                                    "generator"}, 5986, ("traits",)),
     "hugepland": Program({"base", "model", "read", "engines", "config", "demand", "promise", "escalation", "plan", "status",
-                          "units", "render", "runtime", "host", "state", "apply", "systemd", "keeper", "ipc", "daemon"}, 25437,
+                          "units", "render", "runtime", "host", "state", "apply", "systemd", "keeper", "ipc", "daemon"}, 25446,
                          ("traits", "formula")),
 }
 MEMBER = re.compile(r"(\S+?\.a\.p/|\S+?\.p/)(\S+?\.c\.o)")

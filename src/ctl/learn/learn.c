@@ -314,8 +314,8 @@ static const InstanceConfig *find_learning(Command *command, const char *name) {
         return instance && may_learn(command, instance) ? instance : NULL;
 }
 
-/* Whether the database does not run, as far as can be seen, or has no learned size. While it runs it has the pages that it
- * started with. */
+/* Whether the database does not run, as far as can be seen, or has no learned size. While it runs it has the pages that
+ * it started with. */
 static bool is_due(const Command *command, const InstanceConfig *instance) {
         return !is_running(command, instance) || instance->learned.pages.n == 0;
 }
@@ -335,8 +335,8 @@ static bool look_while_it_runs(Command *command, const char *name) {
         return look_keep(command, instance, &now);
 }
 
-/* Finds the size of NAME, has its reservation changed and the size stored, within about TIMEOUT_USEC, and logs the result.
- * Returns false if the next boot will not know the size, or there is none. */
+/* Finds the size of NAME, has its reservation changed and the size stored, within about TIMEOUT_USEC, and logs the
+ * result. Returns false if the next boot will not know the size, or there is none. */
 static bool learn_now(Command *command, const char *name, uint64_t timeout_usec) {
         uint64_t deadline_usec = deadline_in(timeout_usec);
         const InstanceConfig *instance = find_learning(command, name);

@@ -3,8 +3,8 @@
 
 /* Learning: finds the size of instances with Memory=auto, from the databases' files, their programs and what they have
  * mapped. Before each start the gate does that as the database's owner and reports the size to hugepland with Wait. For
- * an administrator, and before a reload, hugeplanctl does it as root and reports with Learn. hugepland stores the size for
- * the next boot. */
+ * an administrator, and before a reload, hugeplanctl does it as root and reports with Learn. hugepland stores the size
+ * for the next boot. */
 
 #include "ctl/command.h"
 #include "demand/learned.h"
@@ -18,8 +18,8 @@ Lesson learn_find(Command *command, const InstanceConfig *instance, const Topolo
 
 /* For the gate of NAME: sets *RET to the size to be reported to hugepland; without a daemon it is used as well
  * (Command.found). Returns false if there is nothing to report: this is no gate of the instance's unit, nothing is
- * learned for the instance, or the last known size is used, which is logged. Takes at most a quarter of the gate's time,
- * and ten seconds. */
+ * learned for the instance, or the last known size is used, which is logged. Takes at most a quarter of the gate's
+ * time, and ten seconds. */
 bool learn_for_start(Command *command, const char *name, Learned *ret);
 
 /* Before a reload: learns the sizes of instances that have none yet. */

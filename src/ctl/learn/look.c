@@ -62,8 +62,8 @@ static uint64_t page_size_of(const InstanceConfig *instance, const Topology *top
                                        : topology->default_page_size_bytes;
 }
 
-/* The page tables of a server without huge pages that has mapped most of its memory: shared memory, or private memory of at
- * least half of what its settings ask for. */
+/* The page tables of a server without huge pages that has mapped most of its memory: shared memory, or private memory
+ * of at least half of what its settings ask for. */
 static SmallTables small_tables_of(const ServerLook *look, const View *view) {
         uint64_t base = page_counts_find(&view->instance->learned.pages, view->page_size_bytes);
         bool is_large = base > 0 && look->resident_bytes / view->page_size_bytes >= base / 2;

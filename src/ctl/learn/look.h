@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-/* Looks at the mappings of a running unit's processes, on an administrator's request: if the kernel does not count for the
- * unit, or the database has small pages, the daemon cannot know the size (keeper/keeper_seen.c). This requires the right
- * to trace other users' processes. The size is stored for the next start (demand/seen.h). */
+/* Looks at the mappings of a running unit's processes, on an administrator's request: if the kernel does not count for
+ * the unit, or the database has small pages, the daemon cannot know the size (keeper/keeper_seen.c). This requires the
+ * right to trace other users' processes. The size is stored for the next start (demand/seen.h). */
 
 #include "ctl/command.h"
 

@@ -18,7 +18,7 @@ ProofList prove_all(Command *command, const Status *status, const Config *config
 /* What `metrics` says, in COMMAND's arena. */
 Metrics metrics_now(Command *command);
 
-/* Prints rows of JSON (stolen) as the columns that are named: "name|>pagesWanted", the names of fields, with ">" where a
- * table has them to the right. For scripts: nothing is abbreviated, nothing is coloured. As CSV (RFC 4180, with plain
+/* Prints rows of JSON (stolen) as the columns that are named: "name|>pagesWanted", the names of fields, with ">" where
+ * a table has them to the right. For scripts: nothing is abbreviated, nothing is coloured. As CSV (RFC 4180, with plain
  * line ends) or as a table; what is not known is empty, or "-". Lists are one cell: "orders sales", "0:541 1:540". */
 void print_columns(const Command *command, json_t *rows, const char *columns);

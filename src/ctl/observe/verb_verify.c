@@ -227,7 +227,8 @@ Proofs observe(Command *command, const Status *status, const char *name) {
         return verification.proofs;
 }
 
-/* Nothing in the kernel tells since when pages wait for a unit that does not come; the journal does, if it may be read. */
+/* Nothing in the kernel tells since when pages wait for a unit that does not come; the journal does, if it may be read.
+  */
 static void date_waste(Command *command, WasteList *waste) {
         uint64_t now_usec = clock_read_usec(CLOCK_REALTIME);
 

@@ -71,9 +71,9 @@ bool gate_answer(Client *client);
 
 /* ---- beliefs (belief.c) ---- */
 
-/* Reported sizes are accepted only from the control or main process of a unit that is starting, once for each start; from
- * a process of the unit and its user for a restart within the unit, at most every ten seconds; and from root. A report of
- * any other caller is ignored, and the caller waits like a query. */
+/* Reported sizes are accepted only from the control or main process of a unit that is starting, once for each start;
+ * from a process of the unit and its user for a restart within the unit, at most every ten seconds; and from root. A
+ * report of any other caller is ignored, and the caller waits like a query. */
 
 /* Accepts the report of the gate CLIENT, with effect from beliefs_adopt() on, or logs that it is ignored. UNIT is what
  * systemd says of the unit; NULL: only that it is starting is known. */

@@ -206,8 +206,9 @@ static bool try_gates(Manager *manager, ManagerNews news, unsigned kinds, GateVi
         return wants_round;
 }
 
-/* Tries starting units before queries. One look serves all of them, and one status until a unit is let start, because there
- * may be a thousand gates after each write. Sets *RET_WANTS_ROUND if a round is wanted; returns whether a unit starts. */
+/* Tries starting units before queries. One look serves all of them, and one status until a unit is let start, because
+ * there may be a thousand gates after each write. Sets *RET_WANTS_ROUND if a round is wanted; returns whether a unit
+ * starts. */
 static bool notify_gates(Manager *manager, ManagerNews news, bool *ret_wants_round) {
         GateView view = {};
         bool is_any_starting = false, is_any_answered = false;

@@ -15,7 +15,8 @@
 
 /* A gate may begin a round on a settled host, but not one after the other, because every user may call the method. */
 static const uint64_t gate_round_pause_usec = 10 * USEC_PER_SEC;
-/* systemd never waits for hugepland, so that a query cannot deadlock; but it does not answer while it reads its units. */
+/* systemd never waits for hugepland, so that a query cannot deadlock; but it does not answer while it reads its units.
+  */
 static const uint64_t ask_limit_usec = 5 * USEC_PER_SEC;
 
 static const uint64_t last_usec = USEC_PER_SEC;

@@ -240,8 +240,8 @@ uint64_t jvm_major_version(const char *version) {
 
 /* ---- which take all of their huge pages when they start ---- */
 
-/* And as many each time: of these what was seen is what they take. Measured (docs/sizes.md): 11, 17, 21, 25 and 26, started
- * again and again, with more CPUs, and with a heap that was filled. */
+/* And as many each time: of these what was seen is what they take. Measured (docs/sizes.md): 11, 17, 21, 25 and 26,
+ * started again and again, with more CPUs, and with a heap that was filled. */
 enum { OLDEST = 11, NEWEST = 26 };
 
 static bool is_given(const Settings *settings, const char *name, const char *value) {
@@ -257,7 +257,8 @@ static uint64_t size_given(const Settings *settings, const char *name) {
         return setting && parse_suffixed_bytes(setting->value, "KkMmGgTt", &bytes) == 0 ? bytes : 0;
 }
 
-/* ZGC takes the heap's pages as the heap grows. Where a table is mapped FIT_WITHIN (jvm_formula.c) chance decides over a page. */
+/* ZGC takes the heap's pages as the heap grows. Where a table is mapped FIT_WITHIN (jvm_formula.c) chance decides over
+ * a page. */
 static bool is_fixed_collector(const Settings *settings, uint64_t major) {
         if (is_given(settings, "gc", "zgc"))
                 return size_given(settings, "Xmx") > 0 &&
@@ -278,7 +279,8 @@ static bool is_fixed_code_cache(const Settings *settings, uint64_t major) {
 }
 
 /* Java reserves heap, code cache and tables each as a whole, and huge pages with them. But up to 10 mark stacks grow,
- * and of a version that was not measured nobody knows; nor of a collector that Java chooses itself, by CPUs and memory. */
+ * and of a version that was not measured nobody knows; nor of a collector that Java chooses itself, by CPUs and memory.
+  */
 bool jvm_is_fixed(const Settings *settings) {
         const Setting *version = settings_find(settings, "server_version");
         uint64_t major = 0;

@@ -7,7 +7,8 @@
 #include <string.h>
 
 /* Sources: bin/elasticsearch-env and opensearch-env; kafka-server-start.sh and kafka-run-class.sh; catalina.sh, and
- * tomcat-start.sh of Debian's packages; cassandra.in.sh, cassandra-env.sh and the init scripts of Cassandra's packages. */
+ * tomcat-start.sh of Debian's packages; cassandra.in.sh, cassandra-env.sh and the init scripts of Cassandra's packages.
+  */
 static const JvmProduct products[] = {
         {
                 .title = "Elasticsearch",

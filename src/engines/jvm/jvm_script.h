@@ -2,9 +2,9 @@
 #pragma once
 
 /* Variables that shell scripts set plainly: setenv.sh, /etc/default/tomcat10, kafka-server-start.sh, cassandra-env.sh.
- * Scripts are not interpreted: a line NAME=VALUE counts where it stands outside of any block, or in one that is for where
- * NAME is empty ("if [ -z "$NAME" ]"), and so do files that are sourced outside of any block. What else sets a variable is
- * noted, to be looked at. */
+ * Scripts are not interpreted: a line NAME=VALUE counts where it stands outside of any block, or in one that is for
+ * where NAME is empty ("if [ -z "$NAME" ]"), and so do files that are sourced outside of any block. What else sets a
+ * variable is noted, to be looked at. */
 
 #include "read/shell_words.h"
 

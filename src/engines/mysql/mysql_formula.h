@@ -5,8 +5,8 @@
 
 #include "engines/parameters.h"
 
-/* Up to 8.0.26 os_mem_alloc_large() of os0proc.cc takes a System V segment for each chunk, then large_page_alloc-linux.h
- * a mapping. */
+/* Up to 8.0.26 os_mem_alloc_large() of os0proc.cc takes a System V segment for each chunk, then
+ * large_page_alloc-linux.h a mapping. */
 #define MYSQL_MAPS_SINCE VERSION(8, 0, 27)
 
 /* Of versions whose key buffers take segments too: WHO is "MySQL up to 5.7". */

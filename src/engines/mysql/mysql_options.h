@@ -27,8 +27,8 @@ typedef struct MysqlFiles {
         Diags problems;       /* files that the servers skip: not there, or not to be opened */
 } MysqlFiles;
 
-/* Reads PATH (absolute) and what it includes behind what FILES has. A sentence with file and line where the servers would
- * refuse the file, or it is none: binary, too large, in a circle. That PATH itself cannot be opened is no error:
+/* Reads PATH (absolute) and what it includes behind what FILES has. A sentence with file and line where the servers
+ * would refuse the file, or it is none: binary, too large, in a circle. That PATH itself cannot be opened is no error:
  * *RET_UNOPENED says why ("is not there"), else NULL. */
 const char *mysql_files_read(Arena *arena, const Sources *sources, const char *path,
                              MysqlFiles *files, const char **ret_unopened);

@@ -78,8 +78,8 @@ static bool is_server(const char *word) {
 
 static const char operators[] = ";&|()<>";
 
-/* TEXT as a shell takes it apart, roughly: an operator is a word of its own. What the script itself sets is not known and
- * counts as empty, for the scripts in use hold there what does not concern sizes (--wsrep_start_position). */
+/* TEXT as a shell takes it apart, roughly: an operator is a word of its own. What the script itself sets is not known
+ * and counts as empty, for the scripts in use hold there what does not concern sizes (--wsrep_start_position). */
 static SourceNames script_words(Arena *arena, const Variables *variables, const char *text) {
         static const char whitespace[] = " \t\n";
         SourceNames words = {};

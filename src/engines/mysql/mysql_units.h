@@ -26,8 +26,8 @@ typedef struct MysqlProduct {
 /* Of either of the two. */
 const MysqlProduct *mysql_product(const Engine *engine);
 
-/* What a unit passes to mariadbd or mysqld: the rest of its ExecStart=, also where that is a shell's script, as in the units
- * of MariaDB 10.11 and later. */
+/* What a unit passes to mariadbd or mysqld: the rest of its ExecStart=, also where that is a shell's script, as in the
+ * units of MariaDB 10.11 and later. */
 typedef struct MysqlCommand {
         bool is_found;         /* false: no ExecStart= names a server */
         SourceNames arguments; /* without the program */

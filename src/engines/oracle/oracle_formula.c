@@ -26,8 +26,8 @@ enum {
         SHARED_SEGMENTS,
 };
 
-/* Of the SGA (fixed, variable, redo, one of 24 KiB; more where kernel.shmmax is less), each of which ends within a page:
- * one or two pages more than the SGA were seen in alert logs; five is the customary allowance. */
+/* Of the SGA (fixed, variable, redo, one of 24 KiB; more where kernel.shmmax is less), each of which ends within a
+ * page: one or two pages more than the SGA were seen in alert logs; five is the customary allowance. */
 enum { SEGMENTS = 5 };
 
 /* The documented lower end of SGA_TARGET; less is a forgotten unit. */

@@ -7,8 +7,8 @@
 
 enum { POSTGRESQL_BLOCK_BYTES = 8192 };
 
-/* The rows of the table of parameters. Values are as the server has them after it has read its files: bytes where they are
- * written in blocks or as a size, 0 where the server chooses. */
+/* The rows of the table of parameters. Values are as the server has them after it has read its files: bytes where they
+ * are written in blocks or as a size, 0 where the server chooses. */
 enum {
         SERVER_VERSION,
         SHARED_BUFFERS,
@@ -51,7 +51,8 @@ enum { IO_METHOD_WORKER, IO_METHOD_SYNC, IO_METHOD_IO_URING };
 /* The newest major version that is known. */
 uint64_t postgresql_newest_known(void);
 
-/* The minor version from which on a server of these values takes less, where it is not known which minor it is; else 0. */
+/* The minor version from which on a server of these values takes less, where it is not known which minor it is; else 0.
+  */
 uint64_t postgresql_undecided_minor(const ParameterValue *v);
 
 /* Adds a step for each term: those of the version; where it is not known, of that which takes most; where it is

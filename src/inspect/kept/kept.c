@@ -85,7 +85,8 @@ static void keep_fields(const Reading *reading, const FileKind *kind, const char
         }
 }
 
-/* "7f69-7f6a rw-s 00000000 00:11 454962 /anon_hugepage (deleted)"; in numa_maps " file=/anon_hugepage\040(deleted) huge". */
+/* "7f69-7f6a rw-s 00000000 00:11 454962 /anon_hugepage (deleted)"; in numa_maps " file=/anon_hugepage\040(deleted)
+ * huge". */
 static void keep_map(const Reading *reading, const char *at, const char *end) {
         static const char *const memory[] = {"/anon_hugepage", "/SYSV",
                                              "/memfd:", "/dev/zero (deleted)"};

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-/* What of a text stays in a recording: what a parser of ours uses. All else is a length: its letters and digits are gone,
- * lines and words stay where they were, so that the parsers find their way as before.
+/* What of a text stays in a recording: what a parser of ours uses. All else is a length: its letters and digits are
+ * gone, lines and words stay where they were, so that the parsers find their way as before.
  *
  * Nothing here knows what a secret looks like. A word stays if an engine reads it (engine_reads()), if a table here has
  * it for files of that kind, or if it is the value of such a word. What nobody names is left out. */

@@ -163,8 +163,8 @@ static bool is_range(const Line *line, const Word *word) {
                word->begin + strspn(word->begin, "0123456789-") == word->end;
 }
 
-/* A letter or digit of its own, versions before an option, what is about huge pages and what is written there, a variable, a path that an
- * instance's name is put into. */
+/* A letter or digit of its own, versions before an option, what is about huge pages and what is written there, a
+ * variable, a path that an instance's name is put into. */
 static bool is_kept_word(const Line *line, const Word *word) {
         size_t n_letters = 0;
 

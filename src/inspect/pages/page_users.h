@@ -16,7 +16,7 @@ PageUsers *page_users_find(const Root *root, Arena *arena, const Topology *topol
 
 typedef VEC(PageUserCharge) PageUserCharges;
 
-/* What the hugetlb controller has counted, in a few small files that everyone may read. Of GROUP, a path of the unified hierarchy, which is that of UNIT (NULL: none): one for each page size of TOPOLOGY
- * that is counted. */
+/* What the hugetlb controller has counted, in a few small files that everyone may read. Of GROUP, a path of the unified
+ * hierarchy, which is that of UNIT (NULL: none): one for each page size of TOPOLOGY that is counted. */
 PageUserCharges page_charges_read(const Root *root, Arena *arena, const Topology *topology,
                                   const char *group, const char *unit);

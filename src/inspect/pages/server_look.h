@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-/* Looks at the processes of one unit, for status/proof.h and what is learned of it. Only reads, and only what is of that unit: its
- * control group's counts first, which cost microseconds whatever the database holds; then the status of each of
- * its processes, for their page tables; the mappings of its server; and walks over pages (numa_maps) only where
- * nothing counts for the unit, or a mapping's kind is in doubt, for few processes, and not where there are
- * gigabytes of small pages to be walked: a database stands still for as long as that takes. */
+/* Looks at the processes of one unit, for status/proof.h and what is learned of it. Only reads, and only what is of
+ * that unit: its control group's counts first, which cost microseconds whatever the database holds; then the status of
+ * each of its processes, for their page tables; the mappings of its server; and walks over pages (numa_maps) only where
+ * nothing counts for the unit, or a mapping's kind is in doubt, for few processes, and not where there are gigabytes of
+ * small pages to be walked: a database stands still for as long as that takes. */
 
 #include "host/root.h"
 #include "status/proof.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-/* What the kernel counts for running units. A server does not say when it has mapped everything, so a count is used once
- * it has not changed for some seconds. */
+/* What the kernel counts for running units. A server does not say when it has mapped everything, so a count is used
+ * once it has not changed for some seconds. */
 
 #include "promise/unit_use.h"
 

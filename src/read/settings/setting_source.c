@@ -156,8 +156,8 @@ static void add_sysctl(const SettingSearch *search, const char *key, const char 
                  arena_printf(search->arena, PATH_PROC_SYS "%s", path + strspn(path, "/")));
 }
 
-/* "KEY = VALUE", also of sysfs.conf. "-key" without a value takes a key of sysctl.d out: an entry without a value, until all
- * is read. */
+/* "KEY = VALUE", also of sysfs.conf. "-key" without a value takes a key of sysctl.d out: an entry without a value,
+ * until all is read. */
 static void search_assignment(SettingSearch *search, char *line) {
         bool is_sysctl = search->file->source == SETTING_SOURCE_SYSCTL;
         char *key = text_strip(search->arena, line), *value = strchr(key, '=');
