@@ -14,7 +14,8 @@ static char *escaped(Arena *arena, const char *bytes, size_t size) {
 
         text_add(&text, "");
         for (size_t i = 0; i < size; i++)
-                if (bytes[i] < ' ' || bytes[i] == '%' || bytes[i] == 0x7F)
+                if ((unsigned char) bytes[i] < ' ' || bytes[i] == '%' ||
+                    (unsigned char) bytes[i] >= 0x7F)
                         text_printf(&text, "%%%02x", (unsigned char) bytes[i]);
                 else
                         text_add_n(&text, &bytes[i], 1);
