@@ -5,26 +5,26 @@
 #include "base/text.h"
 #include "promise/reach.h"
 
-/* ---- who may start ---- */
+/* ---- admission ---- */
 
 typedef struct Constraint {
         IdSet nodes;
         uint64_t free_pages;
         uint64_t needed_pages;
-        uint64_t taken_pages; /* of these, what those take who are there, beside the starters so far */
-        uint64_t share_pages; /* what the starter at hand takes, or has others take */
-        bool is_needed;       /* somebody has pages to take that no other nodes can serve */
+        uint64_t taken_pages; /* of these, what running units take, with earlier starters present */
+        uint64_t share_pages; /* what the current starter takes, or makes others take */
+        bool is_needed;       /* a unit still has pages to take that only NODES can serve */
 } Constraint;
 
 typedef struct Admission {
         Arena *arena;
         Reach reach;
         IdSet all;
-        VEC(Constraint) sets; /* all nodes first, then those to which somebody is bound */
+        VEC(Constraint) sets; /* all nodes first, then each set that a unit is bound to */
 } Admission;
 
-/* What of PAGES other nodes cannot serve: of promises that may be anybody's, no more than that is
- * held against who is bound to NODES; the rest is an exposure. */
+/* Returns how many of PAGES other nodes cannot serve. Of promises without a known owner only these count against
+ * units bound to NODES; the rest is an exposure. */
 static uint64_t left_for(const Reach *reach, const IdSet *nodes, uint64_t pages) {
         uint64_t elsewhere = sub_floored(reach_sum_in(reach->promises, reach->free_pages, NULL),
                                          reach_sum_in(reach->promises, reach->free_pages, nodes));
@@ -32,7 +32,7 @@ static uint64_t left_for(const Reach *reach, const IdSet *nodes, uint64_t pages)
         return sub_floored(pages, elsewhere);
 }
 
-/* Pages of NODES that are not for a starter, whose own mount (NULL: none) does not count. */
+/* Returns the pages of NODES that are not for a starter; its own mount, that of MOUNT_OF (NULL: none), is left out. */
 static uint64_t taken_in(const Reach *reach, const IdSet *nodes, const char *mount_of) {
         uint64_t nobodys = reach_unknown(reach), pages = 0;
 
@@ -44,7 +44,7 @@ static uint64_t taken_in(const Reach *reach, const IdSet *nodes, const char *mou
         return add_saturated(pages, left_for(reach, nodes, nobodys));
 }
 
-/* Whether POLICY leaves NODES, where PAGES are still to be taken, no way out. */
+/* Returns whether POLICY confines a unit that still takes PAGES to NODES. */
 static bool confines_to(const Admission *admission, const MemoryPolicy *policy, uint64_t pages,
                         const IdSet *nodes) {
         return pages > 0 && id_set_is_subset(policy->kind == MEMORY_POLICY_BIND ? &policy->nodes
@@ -75,13 +75,13 @@ static uint64_t granted_in(const Starter *starter, const IdSet *nodes) {
                          id_set_has(nodes, grant->node) ? grant->pages : 0);
 }
 
-/* Of each of its nodes, where it takes its pages in turn. */
+/* Returns the pages that STARTER takes of each of its nodes if it interleaves. */
 static uint64_t turn_of(const Starter *starter) {
         return div_round_up(starter->pages, MAX(id_set_count(&starter->policy.nodes), 1u));
 }
 
-/* What a starter takes of a set. Who is not there yet will be asked when he comes: till then he has
- * what was planned for him. */
+/* Returns what STARTER takes of NODES. One that does not start now has its planned pages: its gate asks again at its
+ * start. */
 static uint64_t share_in(const Admission *admission, const Starter *starter, const IdSet *nodes) {
         const IdSet *own = &starter->policy.nodes;
         bool is_bound = starter->policy.kind == MEMORY_POLICY_BIND;
@@ -98,7 +98,7 @@ static uint64_t share_in(const Admission *admission, const Starter *starter, con
         return starter->pages;
 }
 
-/* What all reach once STARTER is there. One that is not confined pushes others no further than its own pages go. */
+/* Returns the reach once STARTER runs. One that is neither bound nor interleaves displaces others by its own pages. */
 static Reach reach_with(const Admission *admission, const Starter *starter) {
         const Topology *topology = admission->reach.promises->topology;
         bool is_in_turn = starter->policy.kind == MEMORY_POLICY_INTERLEAVE;
@@ -112,7 +112,7 @@ static Reach reach_with(const Admission *admission, const Starter *starter) {
         return reach_beside(admission->arena, &admission->reach, more);
 }
 
-/* What STARTER takes of each set, or others do because it takes pages whose turn was theirs. */
+/* Sets what STARTER takes of each set, or makes others take because it takes pages of their interleaved nodes. */
 static void share_out(Admission *admission, const Reach *with, const Starter *starter) {
         VEC_FOREACH(set, &admission->sets) {
                 uint64_t taken = with->turns == admission->reach.turns
@@ -126,9 +126,9 @@ static void share_out(Admission *admission, const Reach *with, const Starter *st
         }
 }
 
-/* The unit, SELF apart, that may take most of NODES, and how many pages; NULL: none may take more than PAGES, which
- * nobody knows. A unit that is confined to the nodes has its own pages there, and comes behind all who might take
- * theirs elsewhere. */
+/* Finds the unit, other than SELF, that may take most of NODES, and returns how many pages; NULL if no unit may take
+ * more than PAGES, which have no known owner. A unit that is bound to NODES has its own pages there, and ranks
+ * behind all units that could take theirs elsewhere. */
 static uint64_t find_taker(const Reach *reach, const IdSet *nodes, const Promise *self,
                            uint64_t pages, const char **ret_unit, bool *ret_is_kept) {
         const Promise *taker = NULL;
@@ -154,7 +154,7 @@ static uint64_t find_taker(const Reach *reach, const IdSet *nodes, const Promise
         return taker ? most : pages;
 }
 
-/* What the starter's own mount has of NODES, and is counted there. */
+/* Returns the pages of the starter's own mount that taken_in() counts on NODES. */
 static uint64_t own_mount_in(const Admission *admission, const Starter *starter,
                              const IdSet *nodes) {
         return starter->has_mount ? taken_in(&admission->reach, nodes, NULL) -
@@ -162,12 +162,12 @@ static uint64_t own_mount_in(const Admission *admission, const Starter *starter,
                                   : 0;
 }
 
-/* In the set where it lacks most. */
+/* Returns what STARTER lacks in the set where it lacks most. */
 static Lack find_lack(const Admission *admission, const Starter *starter) {
         Lack worst = {};
 
         VEC_FOREACH(set, &admission->sets) {
-                /* Where it takes pages there, it is nobody's harm. */
+                /* Pages taken there affect no other unit. */
                 if (!set->is_needed &&
                     !confines_to(admission, &starter->policy, starter->pages, &set->nodes))
                         continue;
@@ -190,7 +190,7 @@ static Lack find_lack(const Admission *admission, const Starter *starter) {
                 uint64_t unknown =
                         left_for(&admission->reach, &worst.nodes, reach_unknown(&admission->reach));
 
-                /* Who cannot take of its own nodes is in nobody's way. */
+                /* A unit that cannot take pages of the starter's own nodes does not compete with it. */
                 const IdSet own = starter->policy.kind == MEMORY_POLICY_BIND
                                           ? id_set_common(&starter->policy.nodes, &worst.nodes)
                                           : worst.nodes;
@@ -237,9 +237,9 @@ void promises_admit(Arena *arena, const Promises *promises, const uint64_t *free
         }
 }
 
-/* ---- who may take whose ---- */
+/* ---- exposures ---- */
 
-/* What is promised of NODES, and no others can serve. */
+/* Returns the promised pages that only NODES can serve. */
 static uint64_t only_in(const Promises *promises, const IdSet *nodes) {
         return VEC_SUM(row, &promises->list,
                        row->policy.kind == MEMORY_POLICY_BIND &&
@@ -258,7 +258,7 @@ uint64_t promises_lost_pages(const Promises *promises, const char *unit,
                                            reach_sum_in(promises, free_pages, &row->policy.nodes)));
 }
 
-/* What all who are bound to the same nodes have in common. */
+/* What all units that are bound to the same nodes have in common. */
 typedef struct BoundSet {
         IdSet nodes;
         uint64_t free_pages, needed_pages, only_pages;
@@ -282,7 +282,7 @@ static const BoundSet *bound_set(Arena *arena, BoundSets *sets, const Reach *rea
         return set;
 }
 
-/* PAGES of ROW, which is bound to SET: how many of them others may take, and are not lost already. */
+/* Returns how many of PAGES of ROW, which is bound to SET, others may take and are not lost already. */
 static uint64_t exposed_pages(const BoundSet *set, const Promise *row, uint64_t pages) {
         uint64_t lost = MIN(row->pages, sub_floored(set->only_pages, set->free_pages));
 

@@ -7,21 +7,21 @@
 typedef struct BalanceSet {
         IdSet nodes;
         uint64_t free_pages, needed_pages;
-        uint64_t kept_pages; /* what the kernel does not give back, needed or not */
+        uint64_t kept_pages; /* which the kernel does not free, needed or not */
 } BalanceSet;
 
 struct Balance {
         const Promises *promises;
         uint64_t *node_free, *node_needed; /* by index */
         VEC(BalanceSet)
-        sets; /* all nodes, and those to which somebody is bound who may still take pages */
+        sets; /* all nodes, and each set that outstanding promises are bound to */
 };
 
-/* Who may be bound to a very node needs what others may take there besides, odd pages of mappings and
- * all that others take when their own nodes run out among it. */
+/* A unit that may be bound to a single node needs what others may take there as well, including the odd pages of
+ * interleaved mappings and what others take when their own nodes run out. */
 static void fill_needed(const Reach *reach, Balance *balance) {
         const Topology *topology = reach->promises->topology;
-        /* What is known of nobody may be bound to any one node, and so may a unit of which that is not known. */
+        /* Promises without a known owner may be bound to any one node, and so may a unit of unknown policy. */
         bool may_be_bound = reach->promises->unknown_pages > 0;
         bool is_any_bound = false;
         IdSet turns = {};
@@ -32,8 +32,8 @@ static void fill_needed(const Reach *reach, Balance *balance) {
                 is_any_bound = is_any_bound || row->policy.kind == MEMORY_POLICY_BIND;
                 if (row->policy.kind == MEMORY_POLICY_UNKNOWN)
                         may_be_bound = true;
-                /* A node must not run out for somebody who takes its pages in turn, or he leaves it and takes from
-                 * those to which others are bound. Where he may already, he is not to be driven there more often. */
+                /* A node must not run out for an interleaving unit, which would then take pages that other units are
+                 * bound to. If it can run out already, it must not do so more often. */
                 if (row->policy.kind == MEMORY_POLICY_INTERLEAVE)
                         id_set_add_all(&turns, &row->policy.nodes);
         }
@@ -57,9 +57,8 @@ Balance *balance_new(Arena *arena, const Promises *promises, const uint64_t *fre
         balance->promises = promises;
         balance->node_free = arena_memdup(arena, free_pages, n * sizeof(*free_pages));
         balance->node_needed = ARENA_ARRAY(arena, uint64_t, n);
-        /* set_max_huge_pages() frees pages down to as many persistent ones as are reserved and in use, surplus
-         * pages or not; what is to go beyond that it makes surplus pages instead, which vanish when their users
-         * have gone. */
+        /* set_max_huge_pages() frees persistent pages down to the number that is reserved and in use, surplus pages
+         * included; it turns the rest into surplus pages, which are freed when their users exit. */
         *vec_push(arena, &balance->sets) = (BalanceSet){
                 .nodes = topology_all_nodes(promises->topology),
                 .free_pages = reach_sum_in(promises, free_pages, NULL),

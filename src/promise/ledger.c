@@ -6,8 +6,6 @@
 
 #include <string.h>
 
-/* ---- what units use ---- */
-
 /* ---- the ledger ---- */
 
 Ledger *ledger_new(Arena *arena, const char *boot_id) {
@@ -94,7 +92,7 @@ bool ledger_equals(const Ledger *a, const Ledger *b) {
                IS_SAME(left, is_same_left) && IS_SAME(refusals, is_same_refusal);
 }
 
-/* ---- what others did ---- */
+/* ---- external changes ---- */
 
 static PageCount *find_restored(const Ledger *ledger, uint64_t page_size_bytes) {
         return VEC_FIND(restored, &ledger->restored, restored->page_size_bytes == page_size_bytes);
@@ -109,7 +107,7 @@ void ledger_restore(Arena *arena, Ledger *ledger, uint64_t page_size_bytes, uint
                 *vec_push(arena, &ledger->restored) = (PageCount){page_size_bytes, pages};
 }
 
-/* Of what is there beyond what we have set, up to *MISSED pages were taken from other nodes. */
+/* Records the pool as it is. Of pages beyond the recorded ones, up to *MISSED were moved from other nodes. */
 static void observe_pool(Arena *arena, Ledger *ledger, unsigned node, const Pool *pool,
                          uint64_t *missed) {
         LedgerPool *known = ledger_pool(ledger, node, pool->page_size_bytes);
@@ -143,7 +141,7 @@ uint64_t ledger_observe(Arena *arena, Ledger *ledger, const Topology *topology,
                 PageCount *restored = find_restored(ledger, topology->page_sizes[k].bytes);
                 uint64_t missed = restored ? restored->pages : 0;
 
-                /* What the pools that are known have less than we left them with. */
+                /* The pages that known pools have lost since they were recorded. */
                 ARRAY_FOREACH(node, topology->nodes, topology->n_nodes) {
                         const Pool *pool = &node->pools[k];
                         const LedgerPool *known =
@@ -159,7 +157,7 @@ uint64_t ledger_observe(Arena *arena, Ledger *ledger, const Topology *topology,
                         if (node->pools[k].exists)
                                 observe_pool(arena, ledger, node->id, &node->pools[k], &missed);
                 moved -= missed;
-                /* What was restored is there again, so that it can turn up elsewhere only once. */
+                /* Restored pages are there again, so they can appear on another node only once. */
                 if (restored)
                         restored->pages = MIN(restored->pages, missed);
         }
@@ -226,7 +224,7 @@ HoldIndex ledger_index_holds(Arena *arena, const LedgerHolds *holds) {
         };
 }
 
-/* In equal parts on NODES, of which there is at least one. */
+/* Adds PAGES in equal parts on NODES, which has at least one node. */
 static void add_evenly(Arena *arena, LedgerInstance *granted, const IdSet *nodes, uint64_t pages) {
         uint64_t left = id_set_count(nodes);
 
@@ -258,7 +256,7 @@ void ledger_start(Arena *arena, Ledger *ledger, const char *instance, const Ledg
         known->unit = arena_strdup(arena, hold->unit);
         known->run = arena_strdup(arena, hold->run);
         known->granted = ledger_copy_instance(arena, granted);
-        /* A unit that was started under another policy than was planned keeps its pages where that has it take them. */
+        /* A unit that starts under another policy than planned keeps its pages on the nodes of that policy. */
         if ((policy->kind != MEMORY_POLICY_BIND && policy->kind != MEMORY_POLICY_INTERLEAVE) ||
             id_set_is_empty(&policy->nodes))
                 return;
@@ -272,7 +270,7 @@ void ledger_start(Arena *arena, Ledger *ledger, const char *instance, const Ledg
 void ledger_settle(LedgerHold *hold, uint64_t pages, const NodePages *used, size_t n_used) {
         uint64_t over = sub_floored(ledger_granted_pages(&hold->granted), pages);
 
-        /* In equal parts; what one node cannot give the others do. */
+        /* Lower all nodes in equal parts; what one node cannot give, the others give. */
         for (int pass = 0; pass < 2; pass++) {
                 uint64_t left = pass == 0 ? hold->granted.grants.n : 1;
 
@@ -303,7 +301,7 @@ void ledger_release(Arena *arena, Ledger *ledger, const char *instance) {
                 known = vec_push(arena, &ledger->instances);
                 known->name = arena_strdup(arena, instance);
         }
-        /* What runs may be its own. */
+        /* A process that still runs may be using the released pages. */
         if (known->is_loose)
                 known->likely_pages = MAX(known->likely_pages, ledger_granted_pages(known));
         known->is_released = true;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The ledger as it is kept on disk. With hundreds of instances it is most of what a start reads and writes, so what is
- * as it mostly is goes without saying: a placement that is `spread`, a policy that is `any`, what is not true, and
- * what a unit was started with where its instance has the same: then the name of that stands for it.
+/* The ledger as stored on disk. With hundreds of instances it is most of what a start reads and writes, so defaults are
+ * left out: the placement `spread`, the policy `any`, false flags, and the grant of a hold if its instance has the
+ * same: the instance's name stands for that.
  *
- * A package is upgraded and downgraded while databases run, so each hugeplan reads what others wrote. Unknown members
- * are ignored. A member that is added needs no new version; a file of a later version that an older hugeplan can still
- * read says by `readableBy` down to which version (absent: its own). Of any other, the pools are read, whose
- * members never change their meaning. Version 1 had no holds and no refusals, version 2 had pages by node in a
+ * A package is upgraded and downgraded while databases run, so each hugeplan reads what others wrote. Unknown
+ * members are ignored. A new member needs no new version; a file of a later version that older hugeplans can still
+ * read names the lowest such version in `readableBy` (absent: its own). Of any other file only the pools are read,
+ * whose members never change their meaning. Version 1 had no holds and no refusals, version 2 had pages by node in a
  * list. */
 #include "promise/ledger.h"
 
@@ -31,12 +31,12 @@ static const char *const policy_names[] = {
         [MEMORY_POLICY_INTERLEAVE] = "interleave",
 };
 
-/* For json_pack()'s "o*", which leaves out what is NULL. */
+/* Returns NULL for false: json_pack()'s "o*" leaves out a member that is NULL. */
 static json_t *if_true(bool is_true) {
         return is_true ? json_true() : NULL;
 }
 
-/* Likewise, of an empty array. */
+/* Returns NULL, and frees ARRAY, if it is empty. */
 static json_t *if_any(json_t *array) {
         if (json_array_size(array) > 0)
                 return array;
@@ -122,7 +122,7 @@ static bool is_node(int node) {
 }
 
 static bool read_pool(Arena *arena, Ledger *ledger, const json_t *json) {
-        json_int_t size, found, set, others = INT64_MAX; /* not known: before version 2 */
+        json_int_t size, found, set, others = INT64_MAX; /* not known before version 2 */
         int node;
 
         if (json_unpack((json_t *) json, "{si sI sI sI s?I}", "node", &node, "pageSizeBytes", &size,
@@ -149,7 +149,7 @@ static bool add_grant(Arena *arena, LedgerInstance *instance, uint64_t node, jso
         return true;
 }
 
-/* An object of counts by node; before version 3, a list. */
+/* Reads an object of counts by node; before version 3, a list. */
 static bool read_grants(Arena *arena, json_t *nodes, LedgerInstance *instance) {
         const char *key;
         json_t *value;
@@ -212,7 +212,7 @@ static bool read_instance(Arena *arena, Ledger *ledger, const json_t *json) {
         return true;
 }
 
-/* By the name of an instance, or as it was. */
+/* Reads a hold's grant: the name of an instance that has the same, or an object of its own. */
 static bool read_held(Arena *arena, const Ledger *ledger, const json_t *json, LedgerInstance *ret) {
         if (!json_is_string(json))
                 return read_granted(arena, json, ret);
@@ -280,7 +280,7 @@ static bool read_all(Arena *arena, Ledger *ledger, const json_t *list,
         return true;
 }
 
-/* An instance, or what a unit was started with for one. */
+/* Returns whether the ledger has an instance twice, or two holds of a unit for one instance. */
 static bool is_any_twice(const Ledger *ledger) {
         CLEANUP(arena_freep) Arena *arena = arena_new();
         Index *names = INDEX_OF(arena, instance, ledger->instances.items, ledger->instances.n,
@@ -297,7 +297,7 @@ static bool is_any_twice(const Ledger *ledger) {
         return VEC_ANY(instance, &ledger->instances, index_entry(names, instance->name)->next);
 }
 
-/* All that it says; false where a detail of it is wrong. */
+/* Reads all but the pools; returns false if any detail is wrong. */
 static bool read_ledger(Arena *arena, Ledger *ledger, const json_t *json, int version) {
         json_t *instances, *holds = NULL, *left = NULL, *refusals = NULL;
         const char *name = NULL;

@@ -10,22 +10,22 @@ typedef struct Maker {
         Arena *arena;
         Promises *promises;
         const LedgerHolds *holds;
-        Index *by_unit, *by_instance; /* those holds of this page size that have a unit */
+        Index *by_unit, *by_instance; /* holds of this page size that have a unit */
         const HostUse *use;
         const Ledger *ledger;
         uint64_t page_size_bytes;
-        uint64_t *others_before; /* what others had in use of a node, as far as it still is */
-        uint64_t *used_left;     /* in use by nobody who was counted so far */
+        uint64_t *others_before; /* by node: others' pages in use, as recorded or attributed */
+        uint64_t *used_left;     /* by node: in use and not attributed yet */
         uint64_t unknown_left;
-        uint64_t promised_left; /* of these, likely nobody's so far */
+        uint64_t promised_left; /* of these, not attributed yet */
 } Maker;
 
 static uint64_t hold_pages(const LedgerHold *hold) {
         return hold->is_assumed ? hold->granted.pages_wanted : ledger_granted_pages(&hold->granted);
 }
 
-/* A cpuset binds whatever the policy says; where it leaves all nodes with memory, it does not. Who takes
- * his pages in turn goes on to no nodes beyond it; and a policy for none of its nodes is for all of them. */
+/* Returns POLICY within UNIT's cpuset. A cpuset that leaves out a node with memory binds, whatever the policy: an
+ * interleaving unit does not leave it either, and a policy for none of its nodes is for all of them. */
 static MemoryPolicy policy_within(const Topology *topology, const MemoryPolicy *policy,
                                   const UnitUse *unit) {
         MemoryPolicy within = {.kind = MEMORY_POLICY_BIND};
@@ -66,7 +66,7 @@ static void add_units(Maker *maker) {
                 if (!hold->unit || promises_find(maker->promises, hold->unit))
                         continue;
                 const UnitUse *unit = maker->use ? unit_use_find(maker->use, hold->unit) : NULL;
-                /* What was counted is its own, also where nobody knows whether all of it was. */
+                /* Counted pages are the unit's own, even if it is not known whether all were counted. */
                 const UnitCharge *charge = unit && (hold->is_counted || hold->is_assumed)
                                                    ? unit_use_charge(unit, maker->page_size_bytes)
                                                    : NULL;
@@ -75,7 +75,7 @@ static void add_units(Maker *maker) {
                 row->unit = hold->unit;
                 index_add(maker->promises->by_unit, row->unit, row);
                 row->policy = policy_within(maker->promises->topology, &hold->policy, unit);
-                /* What was granted to all instances of the unit, for their unit is one. */
+                /* The sum over all instances of the unit. */
                 INDEX_FOREACH(entry, maker->by_unit, row->unit)
                         row->granted_pages =
                                 add_saturated(row->granted_pages, hold_pages(entry->value));
@@ -94,15 +94,15 @@ static void add_units(Maker *maker) {
         }
 }
 
-/* What is reserved of it, and not counted for the unit. */
+/* Adds PAGES that the mount has reserved and that are not counted for the unit. */
 static void promise_mount(Maker *maker, Promise *row, uint64_t pages) {
         row->pages += pages;
         row->owed_pages = sub_floored(row->owed_pages, pages);
         maker->unknown_left = sub_floored(maker->unknown_left, pages);
 }
 
-/* Where the instance's pages are rather than elsewhere; ONLY_NEW: that came into use since others' pages were
- * looked at. How many of PAGES. */
+/* Attributes up to PAGES in use to ROW, first on the nodes of GRANTED; ONLY_NEW: only pages that came into use since
+ * others' pages were recorded. Returns how many. */
 static uint64_t use_mount(Maker *maker, Promise *row, const LedgerInstance *granted, uint64_t pages,
                           bool only_new) {
         const Topology *topology = maker->promises->topology;
@@ -141,12 +141,12 @@ static void add_mount(Maker *maker, const MountUse *mount) {
                 row->mount_of = mount->instance;
                 index_add(maker->promises->by_instance, mount->instance, row);
         }
-        /* What the unit has mapped is of its other instances first, which have no files. */
+        /* The unit's mapped pages count for its other instances first, which have no files. */
         uint64_t others = hold ? sub_floored(row->granted_pages, hold_pages(hold)) : 0;
         uint64_t counted = sub_floored(row->used_pages + row->pages, others);
 
-        /* What files have of it, and is not counted for the unit, for an earlier run has mapped it: touched, or,
-         * as far as nothing has come into use, reserved still. hugepage_subpool_get_pages() counts both. */
+        /* Pages of files that are not counted for the unit, since an earlier run mapped them: touched or, if no
+         * pages came into use, still reserved. hugepage_subpool_get_pages() counts both. */
         uint64_t left = sub_floored(in_files, counted);
 
         left -= use_mount(maker, row, granted, left, true);
@@ -157,13 +157,13 @@ static void add_mount(Maker *maker, const MountUse *mount) {
         promise_mount(maker, row, sub_floored(mount->earmarked_pages, MAX(in_files, counted)));
 }
 
-/* ---- where nobody counts ---- */
+/* ---- units without counts ---- */
 
 static uint64_t budget_of(const Promise *row) {
         return sub_floored(row->granted_pages, row->used_pages + row->pages + row->likely_pages);
 }
 
-/* Pages that came into use since are its own, as far as its grant goes. */
+/* Attributes pages that came into use since the last plan to ROW, up to its grant. */
 static void take_new(Maker *maker, Promise *row, size_t node, uint64_t pages) {
         uint64_t new_pages = sub_floored(maker->used_left[node], maker->others_before[node]);
 
@@ -182,7 +182,7 @@ static void take_new_where_granted(Maker *maker, Promise *row, const LedgerInsta
 }
 
 static void estimate_elsewhere(Maker *maker, Promise *row) {
-        /* Of a unit that ran before its instance was described, or before anybody looked, all may be its own. */
+        /* If the unit ran before its instance was described or the ledger began, all pages in use may be its own. */
         bool has_all = false;
 
         INDEX_FOREACH(entry, maker->by_unit, row->unit) {
@@ -204,8 +204,8 @@ static void estimate_elsewhere(Maker *maker, Promise *row) {
 
 /* ---- instances without a unit ---- */
 
-/* Pages that came into use since, where GRANTED has its own (NULL: anywhere); how many of PAGES. They are ROW's; NULL:
- * nobody's in the list. */
+/* Attributes up to PAGES that came into use since the last plan, on the nodes of GRANTED (NULL: any), to ROW (NULL:
+ * to others). Returns how many. */
 static uint64_t claim_used(Maker *maker, Promise *row, const LedgerInstance *granted,
                            uint64_t pages) {
         const Topology *topology = maker->promises->topology;
@@ -226,8 +226,8 @@ static uint64_t claim_used(Maker *maker, Promise *row, const LedgerInstance *gra
         return pages - left;
 }
 
-/* What was likely one's does not become another's: it is others' until it is gone. PAGES, of which LIKELY may be
- * anywhere. */
+/* Counts an instance's PAGES as others' until they are gone, so that they become no other instance's; LIKELY of them
+ * may be on any node. */
 static void leave(Maker *maker, const LedgerInstance *granted, uint64_t pages, uint64_t likely) {
         uint64_t used = granted ? claim_used(maker, NULL, granted, pages) : 0;
 
@@ -239,7 +239,7 @@ static void leave(Maker *maker, const LedgerInstance *granted, uint64_t pages, u
         maker->promises->left_pages += reserved;
 }
 
-/* What came into use since, or is promised, and is nobody's so far. */
+/* Returns the pages that came into use since the last plan, or are promised, and are not attributed yet. */
 static uint64_t new_pages(const Maker *maker) {
         uint64_t pages = maker->promised_left;
 
@@ -248,8 +248,8 @@ static uint64_t new_pages(const Maker *maker) {
         return pages;
 }
 
-/* Instances that are gone, have a unit now, or are to be had with fewer pages. What runs without a unit may have been
- * any one's, up to all that it was granted, whatever it was taken for. */
+/* Leaves the pages of instances that were removed, have a unit now, or get fewer pages. A process without a unit may
+ * be any instance's, up to the whole grant, whichever it was attributed to. */
 static void leave_all(Maker *maker) {
         uint64_t most = new_pages(maker);
 
@@ -284,7 +284,7 @@ static Promise *loose_row(Maker *maker, const LedgerHold *hold) {
         return row;
 }
 
-/* As many as it likely had when a plan was made last; who comes besides takes none of them. */
+/* Each instance without a unit keeps the pages that it likely had at the last plan; newcomers take none of them. */
 static void keep_likely(Maker *maker) {
         VEC_FOREACH(hold, maker->holds) {
                 if (hold->unit || hold->granted.page_size_bytes != maker->page_size_bytes)
@@ -303,10 +303,10 @@ static void keep_likely(Maker *maker) {
         }
 }
 
-/* ---- whoever it is ---- */
+/* ---- estimates ---- */
 
-/* An estimate says who may have mapped the pages, not who has. As many as all uncounted units lack together, each of
- * them may lack. */
+/* An estimate says which unit may have mapped the pages, not which has. Each uncounted unit may lack as many pages
+ * as all of them lack together. */
 static void bound_owed(Maker *maker) {
         uint64_t lacking_pages = 0;
 
@@ -319,7 +319,7 @@ static void bound_owed(Maker *maker) {
                                                : row->owed_pages;
 }
 
-/* All of the first kind first: nobody's estimate is to take what is more likely another's. */
+/* All units first get pages on their granted nodes: no estimate may take pages that are more likely another unit's. */
 static void estimate_uncounted(Maker *maker) {
         maker->promised_left = maker->unknown_left;
         VEC_FOREACH(row, &maker->promises->list)
@@ -392,7 +392,7 @@ Promises promises_make(Arena *arena, const Topology *topology, size_t size,
                         index_add(maker.by_unit, hold->unit, hold);
                         index_add(maker.by_instance, hold->granted.name, hold);
                 }
-        /* A row is one hold's, or one mount's: none moves. */
+        /* Each hold and each mount adds at most one row: no row moves. */
         promises.list.capacity = holds->n + (use ? use->mounts.n : 0);
         promises.list.items = ARENA_ARRAY(arena, Promise, promises.list.capacity);
         add_units(&maker);
@@ -405,7 +405,7 @@ Promises promises_make(Arena *arena, const Topology *topology, size_t size,
         promises.unknown_pages = maker.unknown_left;
         estimate_uncounted(&maker);
         promises.others_used = maker.used_left;
-        /* Counts that do not belong together make pages of units look like others'. */
+        /* Counts from different moments make pages of units look like others'. */
         for (size_t i = 0; use && use->is_moving && i < topology->n_nodes; i++)
                 maker.used_left[i] = MIN(maker.used_left[i], maker.others_before[i]);
         return promises;

@@ -3,8 +3,8 @@
 
 #include "base/size.h"
 
-/* Interleaving goes by the offset in a mapping, so each mapping of an odd size may take one page more
- * of the first nodes than of the last. A server has a handful of mappings. */
+/* The kernel interleaves by the offset in a mapping, so each mapping of an odd size may take one page more of the
+ * first nodes than of the last. A server has a handful of mappings. */
 static const uint64_t interleave_slack_pages = 8;
 
 uint64_t reach_sum_in(const Promises *promises, const uint64_t *pages, const IdSet *nodes) {
@@ -32,15 +32,15 @@ uint64_t reach_unknown(const Reach *reach) {
                                : reach->promises->unknown_pages;
 }
 
-/* A node without memory is nobody's turn. */
+/* Returns whether interleaving over NODES reaches the node of index I: the kernel skips nodes without memory. */
 static bool is_in_turn(const Promises *promises, const IdSet *nodes, size_t i) {
         const Node *node = &promises->topology->nodes[i];
 
         return node->has_memory && id_set_has(nodes, node->id);
 }
 
-/* In turn means evenly: of PAGES more of somebody who interleaves over NODES and uses USED (by index; NULL:
- * nothing). */
+/* Returns the turns of a unit that uses USED (by index; NULL: nothing) and interleaves PAGES more over NODES: the
+ * total becomes even. */
 static ReachTurns turns_of(const Promises *promises, const IdSet *nodes, uint64_t pages,
                            const uint64_t *used) {
         uint64_t all = pages, n = 0, least = UINT64_MAX, most = 0;
@@ -55,9 +55,8 @@ static ReachTurns turns_of(const Promises *promises, const IdSet *nodes, uint64_
                 least = MIN(least, here);
                 most = MAX(most, here);
         }
-        /* Where a node had none left for a while, pages whose turn it was are on another one, and what is left is
-         * less even than it looks. So much more, at most, may be left for a node: the difference between those
-         * that have most and least in use. */
+        /* If a node had no free pages for a while, its pages were taken from another one, and the rest is less even
+         * than it looks: a node may take up to the difference between the most and the least used node more. */
         return (ReachTurns){n > 0 ? div_round_up(all, n) : 0,
                             interleave_slack_pages + sub_floored(most, least), false};
 }
@@ -81,7 +80,7 @@ Reach reach_new(Arena *arena, const Promises *promises, const uint64_t *free_pag
 
         for (size_t i = 0; i < topology->n_nodes; i++)
                 reach.worst_single[i] = is_start ? 0 : promises->unknown_pages;
-        /* If everybody keeps to his policy as long as he can. */
+        /* The worst case if every unit keeps to its policy as long as it can. */
         VEC_FOREACH(row, &promises->list) {
                 ReachTurns *turns = &reach.turns[row - promises->list.items];
                 const IdSet *nodes = &row->policy.nodes;

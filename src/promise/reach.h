@@ -1,52 +1,52 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-/* The most pages that somebody may take of some nodes, in whatever order pages are touched: what
- * promise/balance.c and promise/admission.c reckon with, and nobody else. */
+/* The most pages that a unit may take of some nodes, in whatever order pages are touched. Only for promise/balance.c
+ * and promise/admission.c. */
 
 #include "promise/promise.h"
 
-/* What somebody who takes his pages in turn may take of each of his nodes: what it has less than LEVEL. */
+/* What an interleaving unit may take of each of its nodes: LEVEL less what it uses there. */
 typedef struct ReachTurns {
         uint64_t level;
-        uint64_t slack; /* of any set of nodes so much more */
-        bool is_kept;   /* none of them may run out before, so that he goes on to no others */
+        uint64_t slack; /* more pages that it may take of any set of nodes */
+        bool is_kept;   /* none of its nodes may run out first, so it takes from no others */
 } ReachTurns;
 
-/* Whose promises are looked at, and which. */
+/* The promises in question, and which of them count. */
 typedef struct Reach {
         const Promises *promises;
         const uint64_t *free_pages; /* by index of the node */
-        /* For giving back, what is unknown counts as it is; for a start, as whose it likely is. */
+        /* For a start, unknown promises count as their likely owners'; for giving back, as unknown. */
         bool is_start;
-        uint64_t *worst_single; /* the most that all may take of a node, by index */
-        ReachTurns *turns;      /* by index of the row, of those that interleave */
+        uint64_t *worst_single; /* the most that all may take of each node, by index */
+        ReachTurns *turns;      /* by index of the row; for rows that interleave */
 } Reach;
 
 Reach reach_new(Arena *arena, const Promises *promises, const uint64_t *free_pages, bool is_start);
 
-/* The same once somebody takes MORE pages, by index of the node: who takes his in turn may have to go on to other
- * nodes by that. */
+/* Returns REACH with MORE pages taken, by index of the node: an interleaving unit may then have to take from other
+ * nodes. */
 Reach reach_beside(Arena *arena, const Reach *reach, const uint64_t *more);
 
-/* What ROW may still take, wherever. */
+/* Returns what ROW may still take, on any nodes. */
 uint64_t reach_rest(const Reach *reach, const Promise *row);
 
-/* Promises of nobody who is known. */
+/* Returns the promises without a known owner. */
 uint64_t reach_unknown(const Reach *reach);
 
-/* Whether each of NODES has what all may take of it, and MORE by itself. Else who takes its pages in
- * turn goes on to other nodes, and is confined to none. */
+/* Returns whether each of NODES has what all may take of it, and MORE besides. If not, an interleaving unit takes
+ * from other nodes too, and is confined to none. */
 bool reach_can_take_turns(const Reach *reach, const IdSet *nodes, uint64_t more);
 
-/* What PAGES of somebody who interleaves over TURNS and has none yet take of NODES. */
+/* Returns what a unit that interleaves PAGES over TURNS, and has none yet, takes of NODES. */
 uint64_t reach_turns_in(const Reach *reach, const IdSet *turns, uint64_t pages, const IdSet *nodes);
 
-/* The most that ROW may take of NODES. */
+/* Returns the most that ROW may take of NODES. */
 uint64_t reach_most(const Reach *reach, const Promise *row, const IdSet *nodes);
 
-/* The most that all may take of NODES, those that nobody knows among them. */
+/* Returns the most that all may take of NODES, including promises without a known owner. */
 uint64_t reach_needed(const Reach *reach, const IdSet *nodes);
 
-/* The sum over NODES (NULL: all) of counts by index of the node. */
+/* Returns the sum over NODES (NULL: all) of PAGES, which is by index of the node. */
 uint64_t reach_sum_in(const Promises *promises, const uint64_t *pages, const IdSet *nodes);
