@@ -11,7 +11,7 @@ enum { BOOT_GUARD_VERSION = 2 };
 
 /* ---- the count ---- */
 
-/* The same line at both ends. */
+/* The record has the same line at both ends, which shows if it is torn. */
 char *boot_count_format(Arena *arena, const BootGuard *guard) {
         const char *line = arena_printf(arena, "boots %d %" PRIu64 " %" PRIu64 " %s\n",
                                         BOOT_GUARD_VERSION, guard->n_records, guard->failed_boots,
@@ -67,7 +67,7 @@ void boot_guard_begin(Arena *arena, BootGuard *guard, const char *boot_id) {
         guard->boot_id = arena_strdup(arena, boot_id);
 }
 
-/* ---- what is proven ---- */
+/* ---- proven instances ---- */
 
 json_t *boot_proven_to_json(const BootGuard *guard) {
         json_t *proven =
@@ -112,7 +112,7 @@ bool boot_guard_succeed(Arena *arena, BootGuard *guard, const Ledger *ledger) {
                 }
                 return false;
         }
-        /* With what was proven it had to be good: that says nothing about the rest. */
+        /* A boot with the proven pages only says nothing about the rest. */
         guard->failed_boots = ledger->guard == LEDGER_GUARD_CLOSED ? BOOT_GUARD_FAILURES : 0;
         guard->boot_id = arena_strdup(arena, ledger->boot_id);
         if (guard->failed_boots > 0)
@@ -133,7 +133,7 @@ bool boot_guard_open(BootGuard *guard) {
         return was_closed;
 }
 
-/* The present boot may have been counted already (the daemon was restarted) or not yet. */
+/* This boot may have been counted already, if the daemon was restarted. */
 bool boot_guard_is_closed(const BootGuard *guard, const Ledger *ledger) {
         if (ledger->guard != LEDGER_GUARD_UNDECIDED)
                 return ledger->guard == LEDGER_GUARD_CLOSED;
@@ -172,7 +172,7 @@ static Reason not_proven(Arena *arena, const ProvenInstance *proven) {
                 "find out why they failed, then run 'hugeplanctl reload'"};
 }
 
-/* Tells PROBLEMS of the guard, and gives what is not proven a reason not to be served (IS_LIMITED). */
+/* Reports the closed guard, and gives unproven instances a reason not to be served if IS_LIMITED. */
 static void keep_to_proven(Arena *arena, const BootGuard *guard, Demand *demand, bool is_limited,
                            Diags *problems) {
         Text names = text_in(arena);

@@ -45,7 +45,7 @@ Changes changes_between(Arena *arena, const Ledger *before, const Ledger *after,
         VEC_FOREACH(change, &changes) {
                 if (change->kind == CHANGE_REMOVED && plan_find(plan, change->instance))
                         change->kind = CHANGE_REFUSED;
-                /* What a unit runs with, where that is not what the instance has now. */
+                /* A unit that runs with other pages than the instance has now keeps them. */
                 const LedgerInstance *now = ledger_instance(after, change->instance);
 
                 VEC_FOREACH(hold, &after->holds)

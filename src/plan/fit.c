@@ -19,7 +19,7 @@ static const char *value_text(const SizeQuestion *question, uint64_t mebibytes) 
                             question->engine->mebibyte_suffix);
 }
 
-/* The settings as they are, with this one last, so that it counts. */
+/* Sizes the settings with the main one appended: the last one counts. */
 static const char *size_with(const SizeQuestion *question, uint64_t mebibytes, Sizing *ret) {
         Settings settings = {};
 
@@ -34,7 +34,7 @@ const char *fit_setting(Arena *arena, const Engine *engine, const EngineFormula 
                         const Settings *settings, uint64_t page_size_bytes, uint64_t pages,
                         Fit *ret) {
         const SizeQuestion question = {arena, engine, formula, settings, page_size_bytes};
-        /* The memory itself is in the pages, so no more than they hold can fit. */
+        /* The pages hold the memory itself, so no larger value can fit. */
         uint64_t least = 0, most = mul_saturated(pages, page_size_bytes) / MIB + 1;
         Fit fit = {.setting = engine->memory_setting};
         const char *wrong;
@@ -49,13 +49,13 @@ const char *fit_setting(Arena *arena, const Engine *engine, const EngineFormula 
                 uint64_t middle = least + (most - least) / 2;
                 Sizing sizing;
 
-                /* A value that is refused is too small: a large one is not. */
+                /* A value that is refused is too small: large ones are not refused. */
                 if (size_with(&question, middle, &sizing) || sizing.pages <= pages)
                         least = middle;
                 else
                         most = middle;
         }
-        /* One that is refused counted as one that fits. */
+        /* A value that is refused was counted as one that fits. */
         if (least == 0 || size_with(&question, least, &fit.sizing))
                 return arena_printf(arena, "%s does not fit into %s pages of %s at any size",
                                     engine->title, format_count(arena, pages),
@@ -66,16 +66,16 @@ const char *fit_setting(Arena *arena, const Engine *engine, const EngineFormula 
         return NULL;
 }
 
-/* ---- what the host could give ---- */
+/* ---- from the host to pages ---- */
 
-/* It must be whole, and nobody may lose by it who is served today. */
+/* Returns whether INSTANCE gets PAGES whole, and no instance that is served TODAY loses by it. */
 static bool is_served(const PlanInput *input, const Plan *today, const char *instance,
                       uint64_t page_size_bytes, uint64_t pages) {
         CLEANUP(arena_freep) Arena *arena = arena_new();
         Demand demand = *input->demand;
         PlanInput changed = *input;
 
-        /* It wants PAGES of one size, and no split of its own. */
+        /* INSTANCE wants PAGES of one size, without a split. */
         demand.instances =
                 arena_memdup(arena, demand.instances, demand.n_instances * sizeof(DemandInstance));
         changed.demand = &demand;

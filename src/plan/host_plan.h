@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-/* What the plan has to write besides the pools: transparent huge pages and the kernel's limits. */
+/* The plan's writes besides the pools: transparent huge pages and the kernel's limits. */
 
 #include "plan/limits.h"
 #include "plan/thp_plan.h"
@@ -12,8 +12,8 @@ typedef struct HostPlan {
         HostWrites writes; /* all of both */
 } HostPlan;
 
-/* What stays unsolved is added to PROBLEMS. */
+/* Returns the plan for the host; adds what it does not solve to PROBLEMS. */
 HostPlan host_plan_make(Arena *arena, const HostPlanInput *input, Diags *problems);
 
-/* "/sys/kernel/mm/transparent_hugepage/enabled: always -> never" */
+/* Returns "/sys/kernel/mm/transparent_hugepage/enabled: always -> never". */
 char *host_write_format(Arena *arena, const HostWrite *write);

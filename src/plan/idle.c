@@ -7,8 +7,8 @@ static int compare_names(const void *a, const void *b) {
         return strcmp(((const LedgerInstance *) a)->name, ((const LedgerInstance *) b)->name);
 }
 
-/* As if nothing had been in the pools before hugeplan, and all that is used were others' but for what is counted:
- * who has had nothing before has taken nothing unseen (promise/promise.c). */
+/* Returns the plan as if no pages had existed before hugeplan, and all pages in use that are not counted were others':
+ * an instance that had nothing before has taken nothing unseen (promise/promise.c). */
 static const Plan *plan_as_own(Arena *arena, const PlanInput *input) {
         Ledger *ledger = ledger_copy(arena, input->ledger);
         typeof(ledger->instances) missing = {};
@@ -29,7 +29,7 @@ static const Plan *plan_as_own(Arena *arena, const PlanInput *input) {
         return plan_make(arena, &own);
 }
 
-/* Without existing pages of that size some pool would have to be larger: they serve as a cover. */
+/* Returns whether some pool would have to be larger without existing pages of that size: they serve as a cover. */
 static bool is_raised(const Plan *plan, const Plan *own, uint64_t page_size_bytes) {
         return ARRAY_ANY(pool, own->pools, own->n_pools,
                          pool->page_size_bytes == page_size_bytes &&

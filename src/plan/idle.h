@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-/* Pages that lie idle: in a pool, and neither planned, nor used, nor a cover for anybody. They are what the plan
- * would give back if hugeplan had reserved all pages itself; so what holds of its own writes holds for whoever takes
- * them away: everybody who has reserved pages still finds them, and there is nothing to be reserved again. */
+/* Idle pages: in a pool, and neither planned, nor used, nor a cover. They are what the plan would give back if hugeplan
+ * had reserved all pages itself; so taking them away is as safe as hugeplan's own writes: every unit that has reserved
+ * pages still finds them, and nothing has to be reserved again. */
 
 #include "plan/plan.h"
 
@@ -14,10 +14,10 @@ typedef struct IdlePool {
 
 typedef VEC(IdlePool) IdlePools;
 
-/* By PLAN, which was made from INPUT; a lower bound: what is only likely an instance's counts as others', and all
- * that the instance wants besides. None with ExistingPages=keep: then pages that were there are somebody's by
- * declaration. */
+/* Returns the idle pages of PLAN, which was made from INPUT, as a lower bound: pages that are only likely an instance's
+ * count as others', and so does all that the instance wants besides. None with ExistingPages=keep, which declares that
+ * existing pages have an owner. */
 IdlePools idle_pools_find(Arena *arena, const PlanInput *input, const Plan *plan);
 
-/* What stays reserved for others, beyond what there was before hugeplan and what it plans. */
+/* Returns the pages that stay reserved for others, beyond the existing and the planned ones. */
 uint64_t plan_held_by_others(const Plan *plan, uint64_t page_size_bytes);

@@ -27,8 +27,8 @@ uint64_t limits_sysv_bytes(const Plan *plan, bool is_sum) {
         return bytes;
 }
 
-/* One segment may be as large as the largest instance; all together as large as all of them, and an
- * eighth for the small segments that others have. */
+/* One segment may be as large as the largest instance; all segments as large as all instances, and an eighth for the
+ * small segments of others. */
 static void add_sizes(Arena *arena, const HostPlanInput *input, HostWrites *writes) {
         uint64_t largest = limits_sysv_bytes(input->plan, false);
         uint64_t sum = limits_sysv_bytes(input->plan, true);
@@ -66,7 +66,7 @@ static void add_group(Arena *arena, const HostPlanInput *input, HostWrites *writ
         }
         if (now == group->id)
                 return;
-        /* There is but one such group. Who was let in by another is told how to stay in. */
+        /* The kernel knows only one such group: members of the replaced one are told how to keep access. */
         if (now != 0)
                 diags_tell(
                         problems,
@@ -117,7 +117,7 @@ static void add_login(Arena *arena, const Plan *plan, const InstanceConfig *inst
 
         if (!lock || !user)
                 return;
-        /* Who is named by an id is matched by it: limits.conf(5), an uid range without a minimum. */
+        /* A user that is given by id is matched by it: limits.conf(5), an uid range without a minimum. */
         if (parse_u64(user, &uid) == 0)
                 user = arena_printf(arena, ":%" PRIu64, uid);
         UserLimit *limit = VEC_FIND(known, limits, text_equals(known->user, user));

@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-/* However small KeepFree= comes out on a small node, this much is left to it. */
+/* The least that is left to a node, however small KeepFree= is there. */
 static const uint64_t node_floor_bytes = 64 * MIB;
 
 /* ---- memory ---- */
@@ -33,7 +33,7 @@ uint64_t plan_node_shortage_bytes(const HostConfig *host, const Node *node) {
                                 : 0;
 }
 
-/* ---- units that run ---- */
+/* ---- running units ---- */
 
 static const LedgerHold *find_own_hold(const HoldIndex *holds, const InstanceConfig *config) {
         INDEX_FOREACH(entry, holds->by_unit, config->unit) {
@@ -45,8 +45,8 @@ static const LedgerHold *find_own_hold(const HoldIndex *holds, const InstanceCon
         return NULL;
 }
 
-/* A unit keeps its pages once: of the instances that it was not let start with, one has what it keeps for an instance
- * that is gone. The one that wants as much, which may be the same renamed; else the first by name. */
+/* Returns whether the instance inherits HOLD, which its unit keeps for a removed one. Of the instances that the unit
+ * was not started with one does: one that wants as much, which may be the same renamed, else the first by name. */
 static bool is_heir(const Plan *plan, const HoldIndex *holds, const InstanceConfig *config,
                     const LedgerHold *hold) {
         const char *heir = NULL;
@@ -71,7 +71,7 @@ const LedgerHold *plan_find_hold(const Plan *plan, const HoldIndex *holds,
         const LedgerHold *found = index_find(holds->tentative, config->name), *other = NULL;
         const LedgerHold *own = find_own_hold(holds, config);
 
-        /* Of its own, the first. */
+        /* Of its own holds, the first. */
         if (own || found)
                 return !own || (found && found < own) ? found : own;
         INDEX_FOREACH(entry, holds->by_unit, config->unit) {
@@ -83,7 +83,7 @@ const LedgerHold *plan_find_hold(const Plan *plan, const HoldIndex *holds,
         return other && is_heir(plan, holds, config, other) ? other : NULL;
 }
 
-/* Units that were let start, or are about to, by their names. */
+/* Returns the units that were admitted, or are about to be, by name. */
 static Index *index_started(Arena *arena, const PlanInput *input) {
         Index *started = index_new(arena);
 
@@ -120,7 +120,7 @@ static int compare_names(const void *a, const void *b) {
                       ((const LedgerHold *) b)->granted.name);
 }
 
-/* What an instance without a unit was granted, as far as it is wanted still. */
+/* Returns what an instance without a unit was granted, but no more than it wants now. */
 static LedgerInstance loose_grant(Arena *arena, const DemandInstance *demand,
                                   const LedgerInstance *known) {
         const DemandOption *option = ARRAY_FIND(each, demand->options, demand->n_options,
@@ -133,9 +133,9 @@ static LedgerInstance loose_grant(Arena *arena, const DemandInstance *demand,
         return hold.granted;
 }
 
-/* Units that run, though nobody let them start: hugeplan was not there yet, or has lost its ledger. Beyond what the
- * kernel has counted for them, pages in use are likely theirs, as many as their instances may have. And instances
- * without a unit, which may run or not. By name: whose pages they are must not depend on the order of the files. */
+/* Adds holds for units that run without having been admitted, since hugeplan was not running or has lost its ledger:
+ * beyond what the kernel has counted for them, pages in use are likely theirs, up to what their instances may have. And
+ * for instances without a unit, which may run. By name: owners must not depend on the order of the files. */
 static void assume_holds(Arena *arena, const PlanInput *input, LedgerHolds *holds) {
         const Index *started = index_started(arena, input);
         size_t n_known = holds->n;
@@ -274,7 +274,7 @@ void plan_record(Arena *arena, const Plan *plan, Ledger *ledger) {
                 if (instance->pages_granted == 0 && !was_released)
                         continue;
                 LedgerInstance *after = vec_push(arena, &recorded);
-                /* What stands is for what was wanted before. */
+                /* Kept pages are for what was wanted before. */
                 uint64_t wanted = instance->stood ? instance->stood->pages_wanted
                                                   : instance->pages_wanted;
                 bool is_same = before && before->page_size_bytes == instance->page_size_bytes &&
@@ -300,7 +300,7 @@ void plan_record(Arena *arena, const Plan *plan, Ledger *ledger) {
         ledger->instances = recorded;
         ledger->left.n = 0;
         vec_push_all(arena, &ledger->left, &plan->left);
-        /* Of instances that are described no longer. */
+        /* Drop refusals of instances that are no longer described. */
         VEC_KEEP(refusal, &ledger->refusals, plan_find(plan, refusal->instance));
         ARRAY_FOREACH(each, plan->pools, plan->n_pools) {
                 LedgerPool *pool = ledger_pool(ledger, each->node, each->page_size_bytes);

@@ -42,7 +42,7 @@ static void name_displeased(const Config *config, ThpPolicy policy, unsigned sys
                 bool is_served_by_unit = systemd_version >= SYSTEMD_MEMORY_THP && instance->unit &&
                                          thp_is_served_by_unit(preference, policy);
 
-                /* madvise gives huge pages only to those who ask, so it suits those who want none. */
+                /* madvise gives huge pages only to processes that ask, so it suits instances that want none. */
                 if (instance->refusal || preference == THP_AUTO || preference == policy ||
                     (preference == THP_NEVER && policy == THP_MADVISE) || is_served_by_unit)
                         continue;
@@ -60,8 +60,8 @@ static void name_displeased(const Config *config, ThpPolicy policy, unsigned sys
         }
 }
 
-/* Shared memory has files of its own, which `enabled` does not govern. What would give more than the
- * policy, or NULL: it stays as it is. */
+/* Returns the value for a file of shared memory that gives more than POLICY; NULL: it stays unchanged. `enabled` does
+ * not govern these files. */
 static const char *weaker_shmem(const char *shmem_enabled, ThpPolicy policy) {
         static const char *const strong[] = {"always", "within_size", "force"};
         bool is_strong = shmem_enabled && text_index(strong, ARRAY_LEN(strong), shmem_enabled) >= 0;
@@ -92,7 +92,7 @@ ThpPlan thp_plan_make(Arena *arena, const Config *config, const Topology *topolo
         VEC_FOREACH(size, &topology->thp_sizes) {
                 const char *weaker = weaker_shmem(size->shmem_enabled, plan.policy);
 
-                /* A per-size file that would give what the policy denies. */
+                /* Change a per-size file that gives what the policy denies. */
                 if (size->enabled && thp_policy_from_name(size->enabled, &enabled) == 0 &&
                     enabled > plan.policy)
                         add_write(arena, &plan,
@@ -105,7 +105,7 @@ ThpPlan thp_plan_make(Arena *arena, const Config *config, const Topology *topolo
         }
         if (shmem)
                 add_write(arena, &plan, PATH_THP_SHMEM, topology->thp_shmem_enabled, shmem);
-        /* With "always" every page fault would stall for compaction where defrag says so, too; the vendors that want it
+        /* With "always" every page fault would stall for compaction if defrag is "always", too; vendors that want it
          * want compaction in the background. */
         bool is_dense = ARRAY_ANY(instance, config->instances, config->n_instances,
                                   !instance->refusal && instance->engine->is_thp_dense &&

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What pools hold beyond what is granted, so that nobody takes pages on which another one depends: see
- * promise/admission.h. */
+/* Cover: pages beyond the granted ones, so that no unit takes pages on which another one depends
+ * (promise/admission.h). */
 #include "base/size.h"
 #include "base/text.h"
 #include "plan/planner/planner.h"
 
-/* Free pages when the plan is applied: what raises a pool makes surplus pages persistent first. */
+/* Returns the free pages once the plan is applied: raising a pool makes surplus pages persistent first. */
 static uint64_t *free_then(const Planner *planner, size_t k) {
         uint64_t *pages = topology_free_pages(planner->arena, planner->input->topology, k);
 
@@ -22,7 +22,7 @@ static uint64_t *free_then(const Planner *planner, size_t k) {
         return pages;
 }
 
-/* Pages that were to be given back stay: that takes no memory. A start gets none that KeepFree= misses. */
+/* Returns how many pages to be given back can stay, without new memory. A start gets none that KeepFree= lacks. */
 static uint64_t keepable_pages(const Planner *planner, const PlanPool *pool, bool is_start) {
         const Node *node = topology_node(planner->input->topology, pool->node);
         uint64_t missing_bytes = is_start ? plan_node_shortage_bytes(planner->input->host, node)
@@ -32,7 +32,7 @@ static uint64_t keepable_pages(const Planner *planner, const PlanPool *pool, boo
                            pool->to_pages + div_round_up(missing_bytes, pool->page_size_bytes));
 }
 
-/* More free pages on NODES, from what is there first; false: none are wanted, or to be had. */
+/* Adds up to PAGES free pages on NODES, present ones first; returns false if none are wanted or available. */
 static bool raise_in(Planner *planner, size_t k, const IdSet *nodes, uint64_t pages,
                      bool is_start) {
         uint64_t bytes = planner->input->topology->page_sizes[k].bytes, left = pages;
@@ -58,7 +58,7 @@ static bool raise_in(Planner *planner, size_t k, const IdSet *nodes, uint64_t pa
 
                 if (more == 0)
                         continue;
-                /* Beyond what is there surplus pages in use become persistent before any are new. */
+                /* Surplus pages in use become persistent before the pool gets new pages. */
                 pool->to_pages =
                         MAX(before, plan_pool_present_pages(pool) + pool->now->surplus_pages) +
                         more;
@@ -83,8 +83,8 @@ Starter plan_starter(const PlanInput *input, const Promises *promises,
                 .has_mount = index_find(promises->mounts, name),
         };
 
-        /* What its mount keeps is its own already: in use by files that it left there, and else to be taken
-         * from the free pages of its nodes, where nobody else counts on it. */
+        /* Pages that its mount keeps are the instance's own already: in use by files that it left there, or taken from
+         * the free pages of its nodes that no one else counts on. */
         const Promise *row = index_find(promises->by_instance, name);
 
         if (starter.has_mount && row && row->mount_of)
@@ -98,7 +98,7 @@ Starter plan_starter(const PlanInput *input, const Promises *promises,
         return starter;
 }
 
-/* Counts that did not belong together are good for who starts now, and else may be a page wrong. */
+/* Returns whether a cover can wait: counts that changed while they were read serve a starter that starts now only. */
 static bool can_wait(const Planner *planner, const Starter *starter) {
         return planner->input->use && planner->input->use->is_moving &&
                !(starter && starter->is_now);
@@ -127,7 +127,7 @@ PlanStarters plan_find_starters(Arena *arena, const PlanInput *input, const Plan
         return found;
 }
 
-/* They must find their pages even if those that run take theirs in the worst order. */
+/* Covers starters against running units that take their pages in the worst order. Returns whether a pool grew. */
 static bool cover_starters(Planner *planner, size_t k, const PlanStarters *found) {
         for (size_t i = 0; i < found->n; i++)
                 if (!can_wait(planner, &found->starters[i]) &&
@@ -136,7 +136,7 @@ static bool cover_starters(Planner *planner, size_t k, const PlanStarters *found
         return false;
 }
 
-/* So must who runs already. Whom nobody knows no memory is spent on. */
+/* Covers running units; no memory is spent on promises without a known owner. Returns whether a pool grew. */
 static bool cover_units(Planner *planner, size_t k) {
         const Promises *promises = &planner->promises[k];
         uint64_t nobodys = promises->others_promised_pages;

@@ -22,7 +22,7 @@ static void find_holds(Planner *planner) {
                         *vec_push(planner->arena, &plan->left_holds) = hold;
 }
 
-/* Whose pages are likely whose from now on. */
+/* Records the likely owners of pages from now on. */
 static void note_likely(const Planner *planner, const Promises *promises) {
         uint64_t bytes = promises->topology->page_sizes[promises->size].bytes;
         uint64_t left = promises->left_pages, all = promises_all_loose_pages(promises);
@@ -37,7 +37,7 @@ static void note_likely(const Planner *planner, const Promises *promises) {
                         kept = instance->pages_granted;
                         instance->likely_pages = MIN(row->used_pages + row->likely_pages, kept);
                 }
-                /* All of them may run for the one that has fewer from now on. */
+                /* All likely pages may belong to the instance that has fewer from now on. */
                 left += sub_floored(MIN(all, row->granted_pages), kept);
         }
         if (left > 0)

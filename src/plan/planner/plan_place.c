@@ -2,9 +2,9 @@
 #include "base/size.h"
 #include "plan/planner/planner.h"
 
-/* ---- what a unit that runs keeps ---- */
+/* ---- pages of running units ---- */
 
-/* What the unit keeps there is the instance's to be granted, and costs nothing. */
+/* Returns what the unit keeps in the pool and the instance is not granted yet: granting it costs nothing. */
 static uint64_t held_and_not_granted(const Planner *planner, const PlanInstance *instance,
                                      const PlanPool *pool) {
         return sub_floored(planner_held_pages(planner, instance, pool),
@@ -16,7 +16,7 @@ const LedgerInstance *planner_before(const Planner *planner, const PlanInstance 
         const LedgerInstance *before =
                 ledger_instance(planner->input->ledger, demand->config->name);
 
-        /* Its file was gone, and is there again. */
+        /* The instance's file was missing or changed since its unit started: what the unit runs with counts. */
         if (instance->hold && (!before || !planner_find_option(before, demand)))
                 return &instance->hold->granted;
         return before;
@@ -49,15 +49,15 @@ uint64_t candidate_capacity(const Candidate *candidate) {
         return ARRAY_SUM(each, candidate->pools, candidate->n, each->capacity);
 }
 
-/* Evenly; what a node cannot take goes to the others in equal parts; the odd pages go to the nodes
- * with the lowest numbers. PAGES fit in all. */
+/* Places PAGES, which fit, evenly: what a node cannot take goes to the others in equal parts, the odd pages to the
+ * nodes with the lowest numbers. */
 static void place_spread(Candidate *candidate, uint64_t pages) {
         while (pages > 0) {
                 uint64_t n_open = ARRAY_SUM(each, candidate->pools, candidate->n,
                                             each->pages < each->capacity);
                 uint64_t share = pages / n_open, odd = pages % n_open, given = 0;
 
-                /* Those that have no more than that left give all of it. */
+                /* Nodes that have no more than SHARE left give all of it. */
                 ARRAY_FOREACH(each, candidate->pools, candidate->n) {
                         uint64_t left = each->capacity - each->pages;
 
@@ -75,7 +75,7 @@ static void place_spread(Candidate *candidate, uint64_t pages) {
         }
 }
 
-/* The smallest node that takes all PAGES, else the largest node; ties go to the lowest number. */
+/* Returns the smallest node that takes all PAGES, else the largest node; ties go to the lowest number. */
 static CandidatePool *pick_pack_node(const Candidate *candidate, uint64_t pages) {
         CandidatePool *best = NULL, *largest = candidate->pools;
 
@@ -109,7 +109,7 @@ CandidatePool *candidate_find(const Candidate *candidate, unsigned node) {
                           node < each->pool->node ? -1 : node > each->pool->node);
 }
 
-/* Where it was before, if the demand is the same: an unchanged instance never moves. */
+/* Places the instance as before, if the demand is the same: an unchanged instance never moves. */
 static bool place_as_before(const Planner *planner, const PlanInstance *instance,
                             const DemandOption *option, Candidate *candidate) {
         const LedgerInstance *before = planner_before(planner, instance);
@@ -132,7 +132,7 @@ static bool place_as_before(const Planner *planner, const PlanInstance *instance
 
 bool candidate_place_whole(const Planner *planner, const PlanInstance *instance,
                            const DemandOption *option, Candidate *candidate) {
-        /* NodeMemory=: as written. */
+        /* NodeMemory= is placed as written. */
         ARRAY_FOREACH(part, option->split, option->n_split) {
                 CandidatePool *here = candidate_find(candidate, part->node);
 
@@ -156,7 +156,7 @@ void candidate_place_part(const PlanInstance *instance, const DemandOption *opti
         uint64_t pages = MIN(sub_floored(option->pages, instance->pages_granted),
                              candidate_capacity(candidate));
 
-        /* NodeMemory=: as much of each part as fits, on top of what the instance has. */
+        /* NodeMemory=: as much of each part as fits, besides what the instance has. */
         ARRAY_FOREACH(part, option->split, option->n_split) {
                 CandidatePool *here = candidate_find(candidate, part->node);
 

@@ -12,9 +12,9 @@ PlanPool *planner_pool(const Planner *planner, unsigned node, uint64_t page_size
         return (PlanPool *) plan_pool(planner->plan, node, page_size_bytes);
 }
 
-/* ---- what others have ---- */
+/* ---- others' pages ---- */
 
-/* The nodes to which somebody is bound who may have pages of the size of index K. */
+/* Returns the nodes that instances which may have pages of the size of index K are bound to. */
 static IdSet find_bound_nodes(const Planner *planner, size_t k) {
         uint64_t page_size_bytes = planner->input->topology->page_sizes[k].bytes;
         IdSet nodes = {};
@@ -27,7 +27,7 @@ static IdSet find_bound_nodes(const Planner *planner, size_t k) {
         return nodes;
 }
 
-/* Without the pages of each node that were granted BUT that (NULL: nothing). */
+/* Adds the pages of GRANTED to PAGES, by node, less those of BUT (NULL: nothing) there. */
 static void add_granted(const Planner *planner, const LedgerInstance *granted,
                         const LedgerInstance *but, size_t k, uint64_t *pages) {
         const Topology *topology = planner->input->topology;
@@ -46,7 +46,7 @@ static void add_granted(const Planner *planner, const LedgerInstance *granted,
         }
 }
 
-/* What units that run keep of each node, and what instances had of it beyond that and likely get again. */
+/* Returns, by node, what running units keep, and what instances had beyond that and likely get again. */
 static uint64_t *reserved_before(const Planner *planner, size_t k) {
         const Ledger *ledger = planner->input->ledger;
         uint64_t *pages = ARENA_ARRAY(planner->arena, uint64_t, planner->input->topology->n_nodes);
@@ -63,9 +63,9 @@ static uint64_t *reserved_before(const Planner *planner, size_t k) {
         return pages;
 }
 
-/* Promises of others can be served by any node's free pages, as far as is known. They are laid where
- * nobody of ours depends on the pages: first to those that were not reserved by us, then to nodes to
- * which nobody is bound. POOLS are those of the size of index K. */
+/* Assigns promises of others to POOLS, which are those of the size of index K. As far as is known any node's free pages
+ * can serve them, so pages on which no instance depends come first: pages that hugeplan has not reserved, then pages of
+ * nodes that no instance is bound to. */
 static void lay_promises_of_others(Planner *planner, size_t k, PlanPool *pools, size_t n) {
         const Promises *promises = &planner->promises[k];
         uint64_t left = promises->others_promised_pages;
@@ -96,7 +96,7 @@ static void lay_promises_of_others(Planner *planner, size_t k, PlanPool *pools, 
                 }
 }
 
-/* ---- making them ---- */
+/* ---- making pools ---- */
 
 static int compare_kept(const void *a, const void *b) {
         const Kept *first = a, *second = b;
@@ -106,7 +106,7 @@ static int compare_kept(const void *a, const void *b) {
         return first->pool < second->pool ? -1 : first->pool > second->pool;
 }
 
-/* As far as the pool has them, or can have them again. */
+/* Keeps PAGES for OWNER, as far as the pool has them, or can have them again. */
 static void keep_pages(Planner *planner, const void *owner, const NodePages *pages,
                        uint64_t page_size_bytes) {
         PlanPool *pool = planner_pool(planner, pages->node, page_size_bytes);
@@ -119,8 +119,8 @@ static void keep_pages(Planner *planner, const void *owner, const NodePages *pag
         *vec_push(planner->arena, &planner->kept) = (Kept){owner, pool, kept};
 }
 
-/* What an instance without a unit may have it keeps, and what its mount has, whether or not it is granted
- * more; unless all that it had is kept anyway. */
+/* Keeps what an instance without a unit may have, or what its mount has, whether or not it is granted more; unless a
+ * tentative hold keeps all that it had. */
 static void keep_loose(Planner *planner, size_t k, const Promise *row) {
         const char *instance = row->loose ? row->loose : row->mount_of;
         uint64_t page_size_bytes = planner->input->topology->page_sizes[k].bytes;
@@ -132,7 +132,7 @@ static void keep_loose(Planner *planner, size_t k, const Promise *row) {
         if (!before || VEC_ANY(hold, &planner->input->ledger->holds,
                                hold->is_tentative && text_equals(hold->granted.name, instance)))
                 return;
-        /* By its grants, wherever the pages are that it has taken: others have theirs in exchange. */
+        /* By its grants, wherever it has taken its pages: others have its granted pages in exchange. */
         VEC_FOREACH(grant, &before->grants) {
                 const NodePages pages = {grant->node, MIN(left, grant->pages)};
 
@@ -245,7 +245,7 @@ const PoolLimit *planner_limit(const Planner *planner, const PlanPool *pool, boo
                                           limit->cannot_demote == cannot_demote);
 }
 
-/* What the pool has to hold so far: pages that are not ours to grant, and granted ones. */
+/* Returns what the pool has to hold so far: pages that hugeplan cannot grant, and granted ones. */
 static uint64_t taken_pages(const Planner *planner, const PlanPool *pool) {
         bool is_found_kept = planner->input->host->existing_pages == EXISTING_KEEP;
 
@@ -253,13 +253,12 @@ static uint64_t taken_pages(const Planner *planner, const PlanPool *pool) {
                              pool->granted_pages);
 }
 
-/* Pages that are there, without a write: surplus pages in use become persistent ones first, and cost
- * nothing. */
+/* Returns the pages that need no memory: surplus pages in use become persistent ones first. */
 static uint64_t standing_pages(const PlanPool *pool) {
         return add_saturated(plan_pool_present_pages(pool), pool->now->surplus_pages);
 }
 
-/* For which memory has to be found. */
+/* Returns the pages for which memory has to be found. */
 static uint64_t new_pages(const Planner *planner, const PlanPool *pool) {
         return sub_floored(taken_pages(planner, pool), standing_pages(pool));
 }
@@ -275,8 +274,8 @@ uint64_t planner_growth(const Planner *planner, const PlanPool *pool, uint64_t p
                                            add_saturated(plan_pool_present_pages(pool), more)));
 }
 
-/* Free pages of a larger pool that nobody has asked for, and that can be demoted to pages of SMALL:
- * only found ones that may be used. */
+/* Returns the free pages of LARGE that no instance has asked for, and that can be demoted to pages of SMALL: existing
+ * pages that may be used. */
 static uint64_t demotable_from(const Planner *planner, const PlanPool *large,
                                const PlanPool *small) {
         if (large->now->demote_to_bytes != small->page_size_bytes ||
@@ -287,7 +286,7 @@ static uint64_t demotable_from(const Planner *planner, const PlanPool *large,
                    sub_floored(plan_pool_present_pages(large), taken_pages(planner, large)));
 }
 
-/* The pools of larger pages on the same node; *AT begins at 0. NULL behind the last. */
+/* Returns the next pool of larger pages on the same node, NULL after the last; *AT begins at 0. */
 static PlanPool *next_larger(const Planner *planner, const PlanPool *pool, size_t *at) {
         const Topology *topology = planner->input->topology;
 
@@ -322,8 +321,8 @@ uint64_t planner_capacity(const Planner *planner, const PlanPool *pool) {
                 planner_demotable(planner, pool));
 }
 
-/* Memory first; existing pages are demoted only for what it cannot give. A demoted page may bring more than
- * was missing, and memory is then asked for less. */
+/* Takes memory first; existing pages are demoted only for what memory cannot give. A demoted page may give more than
+ * was missing, and less memory is then needed. */
 void planner_grant(Planner *planner, PlanPool *pool, uint64_t pages) {
         uint64_t *room = &planner->room_bytes[pool->node_index];
         uint64_t can_grow = planner_growth(planner, pool, taken_pages(planner, pool));
@@ -347,7 +346,7 @@ void planner_grant(Planner *planner, PlanPool *pool, uint64_t pages) {
                                                  pool->page_size_bytes));
 }
 
-/* Pages that were demoted for it stay so. */
+/* Pages that were demoted for the grant stay demoted. */
 void planner_take_back(Planner *planner, PlanPool *pool, uint64_t pages) {
         uint64_t before = new_pages(planner, pool);
 
@@ -373,7 +372,7 @@ uint64_t planner_yield(const Planner *planner, const PlanPool *pool) {
 
 /* ---- targets ---- */
 
-/* For others alone no pool is raised, nor to make their surplus pages persistent. */
+/* Returns the persistent pages needed. For others alone no pool is raised, nor their surplus pages made persistent. */
 static uint64_t persistent_pages(const Planner *planner, const PlanPool *pool) {
         uint64_t taken = taken_pages(planner, pool);
         uint64_t surplus = MIN(pool->now->surplus_pages, pool->others_pages);
@@ -383,8 +382,8 @@ static uint64_t persistent_pages(const Planner *planner, const PlanPool *pool) {
                                                              sub_floored(taken, surplus)));
 }
 
-/* What has to stand in the pool: what was found, the instances' pages on top of what others have,
- * and, when that is less than now, as much more as promises want. */
+/* Sets each target: the existing pages, or the instances' pages and those of others if these are more; if that is fewer
+ * than now, as many more as promises need. */
 void planner_set_targets(Planner *planner) {
         ARRAY_FOREACH(pool, planner->plan->pools, planner->plan->n_pools)
                 balance_change(planner->balances[pool->size_index], pool->node_index,
@@ -404,7 +403,7 @@ void planner_set_targets(Planner *planner) {
                 if (pool->to_pages >= present)
                         continue;
                 fewer = MIN(present - pool->to_pages, balance_spare_pages(balance, node));
-                /* What others have of it is there whether or not it is wanted. */
+                /* Pages that others have are there anyway, and are no cover. */
                 pool->cover_pages =
                         sub_floored(present - fewer,
                                     MAX(pool->to_pages, MIN(present, taken_pages(planner, pool))));

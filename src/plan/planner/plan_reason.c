@@ -3,16 +3,16 @@
 #include "base/text.h"
 #include "plan/planner/planner.h"
 
-/* So many others are named where memory does not suffice for all. */
+/* How many other instances are named if memory does not suffice for all. */
 enum { CLAIMS_NAMED_MAX = 3 };
 
-/* A limit that trying has shown, if one of the candidate's pools is held up by it. */
+/* Returns a limit that an attempt has shown, if it restricts one of the candidate's pools. */
 static const PoolLimit *find_binding_limit(const Planner *planner, const DemandOption *option,
                                            const Candidate *candidate) {
         ARRAY_FOREACH(here, candidate->pools, candidate->n) {
                 const PoolLimit *limit = planner_limit(planner, here->pool, false);
 
-                /* Of parts, the one that lies there. */
+                /* The part of the split on that node. */
                 const NodePages *part = ARRAY_FIND(each, option->split, option->n_split,
                                                    each->node == here->pool->node);
 
@@ -27,12 +27,12 @@ static const char *split_remedy(Arena *arena, const DemandOption *option, unsign
         if (pages == 0)
                 return arena_printf(arena, "take node %u out of NodeMemory=, or add memory to it",
                                     node);
-        /* Exact: a size that was rounded up would not fit there. */
+        /* Exact: a size rounded up would not fit. */
         return arena_printf(arena, "give node %u at most %s in NodeMemory=", node,
                             format_page_size(arena, mul_saturated(pages, option->page_size_bytes)));
 }
 
-/* Whether it, which is short, is so only because others hold pages that were reserved; how many they do. */
+/* Returns whether an instance that is short is so only because others hold reserved pages, and how many these are. */
 static bool is_taken(const DemandOption *option, const Candidate *candidate, uint64_t *ret_taken) {
         *ret_taken = ARRAY_SUM(each, candidate->pools, candidate->n, each->pool->others_pages);
         ARRAY_FOREACH(part, option->split, option->n_split) {
@@ -50,7 +50,7 @@ static uint64_t granted_bytes(const PlanInstance *instance, const IdSet *nodes) 
                              instance->page_size_bytes);
 }
 
-/* "KeepFree=10%, 8G for high (/etc/hugeplan.d/20-high.conf)": what goes before on these nodes. */
+/* Returns "KeepFree=10%, 8G for high (/etc/hugeplan.d/20-high.conf)": what has precedence on the nodes. */
 static char *format_claims(const Planner *planner, Claims *claims) {
         Arena *arena = planner->arena;
         Text text = text_in(arena);
@@ -70,7 +70,7 @@ static char *format_claims(const Planner *planner, Claims *claims) {
         return text.string;
 }
 
-/* Where memory is used up many are refused one after the other, and nothing is granted meanwhile. */
+/* Returns the claims on NODES, kept for reuse: when memory is used up, many are refused and none is granted. */
 static const Claims *earlier_claims(Planner *planner, const IdSet *nodes) {
         Claims *claims = VEC_FIND(known, &planner->claims, id_set_equals(&known->nodes, nodes));
 
@@ -84,7 +84,7 @@ static const Claims *earlier_claims(Planner *planner, const IdSet *nodes) {
         return claims;
 }
 
-/* Only what can help: no other nodes where all are allowed, no priority where nobody goes before. */
+/* Returns only what can help: no other nodes if all are allowed, no priority if no instance has precedence. */
 static char *shortage_remedy(Planner *planner, const DemandInstance *demand, uint64_t capacity) {
         IdSet memory_nodes = topology_memory_nodes(planner->input->topology);
         Text text = text_in(planner->arena);
@@ -101,7 +101,7 @@ static char *shortage_remedy(Planner *planner, const DemandInstance *demand, uin
         return text.string;
 }
 
-/* As many pages as learned sizes may still have together, where that is too few; else UINT64_MAX. */
+/* Returns how many pages learned sizes may still have together, if these are too few; else UINT64_MAX. */
 static uint64_t find_share(const Planner *planner, const PlanInstance *instance,
                            const DemandOption *option, const Candidate *candidate) {
         uint64_t pages = 0;
@@ -190,7 +190,7 @@ Reason planner_explain(Planner *planner, const PlanInstance *instance, const Dem
                 shortage_remedy(planner, demand, capacity)};
 }
 
-/* HOW the pages that are missing are not to be had. */
+/* Returns a sentence; HOW says why the missing pages are not available. */
 static const char *describe_lack(Arena *arena, const PlanInstance *instance, const Lack *lack,
                                  const char *how) {
         return arena_printf(
@@ -225,7 +225,7 @@ Reason plan_explain_lack(Arena *arena, const PlanInstance *instance, const Lack 
         if (lack->taken_pages == 0)
                 return (Reason){REASON_TAKEN,
                                 describe_lack(arena, instance, lack, "in use by others"),
-                                /* Nobody has to come for it yet. */
+                                /* These pages are in use already. */
                                 "see who uses huge pages in 'hugeplanctl status', and describe "
                                 "that program in /etc/hugeplan.d too; 'hugeplanctl reload' "
                                 "reserves more"};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Who gets what: those that hold their pages, then by priority. */
+/* Serves the instances: those that hold their pages, then by priority. */
 #include "plan/planner/planner.h"
 
 #include <stdlib.h>
@@ -19,7 +19,7 @@ static const DemandOption *find_option_before(const Planner *planner,
         return planner_find_option(planner_before(planner, instance), instance->demand);
 }
 
-/* Its unit runs with this very demand: it may be using its pages. */
+/* Returns whether the instance's unit runs with this very demand, and so may be using its pages. */
 static bool is_held(const PlanInstance *instance) {
         return instance->hold && planner_find_option(&instance->hold->granted, instance->demand);
 }
@@ -43,8 +43,8 @@ static bool is_released(const Planner *planner, const PlanInstance *instance) {
         return before && before->is_released;
 }
 
-/* Shortage=degrade: the option of which a part was reserved before. What could be reserved stays
- * reserved: it is not for newcomers, unless they are more important and nobody uses it yet. */
+/* Returns the option of which a part was reserved before (Shortage=degrade); NULL: none. A part that could be reserved
+ * stays reserved: newcomers get it only if they are more important and no unit uses it yet. */
 static const DemandOption *find_part_before(const Planner *planner, const PlanInstance *instance) {
         const DemandInstance *demand = instance->demand;
         const DemandOption *option = find_option_before(planner, instance);
@@ -54,18 +54,18 @@ static const DemandOption *find_part_before(const Planner *planner, const PlanIn
             demand->reason.kind != REASON_NONE || is_released(planner, instance))
                 return NULL;
         if (option != &demand->options[0] && !is_held(instance))
-                return NULL; /* it would rather have pages of another size now */
+                return NULL; /* the instance prefers another page size now */
         pages = ledger_granted_pages(planner_before(planner, instance));
         return pages > 0 && pages < option->pages ? option : NULL;
 }
 
 typedef enum Keep {
-        KEEP_HELD, /* what its unit keeps of it */
-        KEEP_PART, /* as far as it is still to be had, nothing being split for it, and wanted there */
-        KEEP_STANDING, /* as far as it stands */
+        KEEP_HELD,     /* what its unit keeps */
+        KEEP_PART,     /* what is still available without demotion, and wanted there */
+        KEEP_STANDING, /* what is present and not taken */
 } Keep;
 
-/* What it had, where it is, on top of what it has been granted of it. */
+/* Grants the instance what it had, on the same nodes and within HOW, less what it has been granted there already. */
 static void keep(Planner *planner, PlanInstance *instance, const DemandOption *option, Keep how) {
         const LedgerInstance *before = planner_before(planner, instance);
         Candidate candidate = candidate_new(planner, instance, option->page_size_bytes);
@@ -95,8 +95,8 @@ static void keep(Planner *planner, PlanInstance *instance, const DemandOption *o
 
 /* ---- serving one ---- */
 
-/* All that is missing of its option, on top of the part that it keeps: what is reserved does not
- * move. */
+/* Grants all that OPTION wants besides the part that the instance keeps, which does not move; returns false if it does
+ * not fit. */
 static bool serve_rest(Planner *planner, PlanInstance *instance, const DemandOption *option) {
         Candidate candidate = candidate_new(planner, instance, option->page_size_bytes);
         uint64_t missing = option->pages - instance->pages_granted;
@@ -111,8 +111,8 @@ static bool serve_rest(Planner *planner, PlanInstance *instance, const DemandOpt
         return true;
 }
 
-/* Who holds pages of one size does not change to another; if they are no longer to be had, it takes
- * its turn. So does who holds a part, for what its unit does not keep of it, and for the rest. */
+/* Serves an instance that holds its pages with pages of the same size; if these are no longer available, it is served
+ * in turn. So is an instance that holds a part, for what its unit does not keep of that, and for the rest. */
 static void serve_held(Planner *planner, PlanInstance *instance) {
         const DemandOption *part = find_part_before(planner, instance);
 
@@ -124,7 +124,7 @@ static void serve_held(Planner *planner, PlanInstance *instance) {
                 serve_option(planner, instance, find_option_before(planner, instance));
 }
 
-/* By the first option that fits. */
+/* Serves the instance by the first option that fits, other than BUT. */
 static bool serve_whole(Planner *planner, PlanInstance *instance, const DemandOption *but) {
         const DemandInstance *demand = instance->demand;
 
@@ -132,11 +132,11 @@ static bool serve_whole(Planner *planner, PlanInstance *instance, const DemandOp
                          option != but && serve_option(planner, instance, option));
 }
 
-/* A part grows by no less than an eighth of itself: what is free beside KeepFree= comes and goes, and pages that are
- * given back one by one are not to be reserved again at once. */
+/* A part grows by at least an eighth of itself: the memory that is free beside KeepFree= varies, and pages that are
+ * given back one by one must not be reserved again at once. */
 enum { PART_STEP = 8 };
 
-/* Shortage=degrade: what nobody could use whole. */
+/* Shortage=degrade: grants what no instance could use whole. */
 static void serve_part(Planner *planner, PlanInstance *instance) {
         const DemandInstance *demand = instance->demand;
 
@@ -155,12 +155,12 @@ static void serve_part(Planner *planner, PlanInstance *instance) {
             instance->pages_granted + more < option->pages)
                 return;
         candidate_commit(planner, instance, option, &candidate);
-        /* Another one has left its part since, to be whole elsewhere. */
+        /* Another instance has given up its part since, to be served whole elsewhere. */
         if (instance->pages_granted == option->pages)
                 instance->reason = (Reason){};
 }
 
-/* A file that was broken since: what the instance has stays reserved until the file is fixed. */
+/* Keeps what an instance has reserved while its file is broken, until the file is fixed. */
 static void keep_reserved(Planner *planner, PlanInstance *instance) {
         const LedgerInstance *before = planner_before(planner, instance);
 
@@ -184,7 +184,7 @@ static void keep_reserved(Planner *planner, PlanInstance *instance) {
         }
 }
 
-/* It wants what it wants, but gets nothing for now. */
+/* Grants the instance nothing for now, but records what it wants. */
 static void leave_out(PlanInstance *instance, const Reason *reason) {
         const DemandOption *option = &instance->demand->options[0];
 
@@ -210,8 +210,8 @@ static void serve_in_turn(Planner *planner, PlanInstance *instance) {
         else if (has_pages) {
                 const DemandOption *part = find_part_before(planner, instance);
 
-                /* With the rest of it, else, if nobody uses it yet, whole by pages of another size; else it keeps
-                 * its part. */
+                /* Serve the rest of the part; else, if no unit uses the part yet, serve the instance whole by another
+                 * option; else keep the part. */
                 if (serve_rest(planner, instance, part))
                         return;
                 planner_give_up(planner, instance);
@@ -223,8 +223,8 @@ static void serve_in_turn(Planner *planner, PlanInstance *instance) {
                 refuse(planner, instance, &demand->options[0]);
 }
 
-/* Its pages stood, and others have come before it, or it wants more than there is: what is left of them stays until
- * that can be had. Pages that are given back may not be had again. */
+/* Keeps what is left of an instance's pages if it had all of them once, and is refused now because others precede it or
+ * it wants more: until it can be served. Pages that are given back may not be available again. */
 static void keep_standing(Planner *planner, PlanInstance *instance) {
         const LedgerInstance *before = planner_before(planner, instance);
         const DemandInstance *demand = instance->demand;
@@ -241,8 +241,8 @@ static void keep_standing(Planner *planner, PlanInstance *instance) {
         instance->stood = before;
 }
 
-/* What a node is short of KeepFree= in spite of all that is given back anyway is made up for by parts that no unit
- * keeps. */
+/* Gives back parts that no unit keeps, up to what the nodes still lack of KeepFree= after all that is given back
+ * anyway. */
 static void shed(Planner *planner, PlanInstance *instance) {
         if (instance->demand->config->shortage != SHORTAGE_DEGRADE ||
             instance->pages_granted >= instance->pages_wanted)
@@ -272,7 +272,7 @@ static void drop_empty_grants(PlanInstance *instance) {
         instance->n_grants = n;
 }
 
-/* The least important ones first. */
+/* Sheds parts of the least important instances first. */
 static void shed_all(Planner *planner, PlanInstance **order) {
         const Topology *topology = planner->input->topology;
 
@@ -316,7 +316,7 @@ void planner_serve(Planner *planner) {
         for (size_t i = 0, end; i < plan->n_instances; i = end) {
                 unsigned priority = order[i]->demand->config->priority;
 
-                /* Before the turn of others that are no more important. */
+                /* Parts are kept before instances that are no more important are served. */
                 for (end = i;
                      end < plan->n_instances && order[end]->demand->config->priority == priority;
                      end++) {
