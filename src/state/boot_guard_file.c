@@ -25,7 +25,7 @@ BootGuard *boot_guard_load(const Root *root, Arena *arena) {
         char *bytes = NULL;
         size_t size = 0;
 
-        /* A larger one is none of ours. */
+        /* A larger file is not hugeplan's: it counts as torn. */
         if (root_read_file(root, arena, PATH_BOOT_COUNT, COUNT_BYTES, &bytes, &size) == -EFBIG)
                 size = 1;
         boot_count_parse(arena, bytes, size, guard);
@@ -35,7 +35,7 @@ BootGuard *boot_guard_load(const Root *root, Arena *arena) {
         return guard;
 }
 
-/* Over the older record. A file that is not there, or not one of ours any more, is made anew. */
+/* Overwrites the older record. A file that is missing, or not hugeplan's any more, is created anew. */
 int boot_count_save(const Root *root, Arena *arena, BootGuard *guard) {
         bool is_new = guard->n_records++ == 0;
         const char *record = boot_count_format(arena, guard);

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-/* The boot guard on disk: on the root file system, for early boot has no other. */
+/* The boot guard's files: on the root file system, the only one that early boot has. */
 
 #include "host/root.h"
 #include "plan/boot_guard.h"
 
-/* An open guard where there is none. */
+/* Returns the guard on disk, or an open one if there is none. */
 BootGuard *boot_guard_load(const Root *root, Arena *arena);
 
-/* For who decides something for the whole boot, or is about to save it: negative errno (and a fault of ROOT)
- * where what is there cannot be read, though it was tried again. */
+/* Loads the guard for a decision on the whole boot, or before it is saved: returns a negative errno (and sets ROOT's
+ * fault) if the files cannot be read after several tries. */
 int boot_guard_try_load(const Root *root, Arena *arena, BootGuard **ret);
 
-/* Both are on disk when they return; negative errno. The count needs no room on a disk where it was stored before. */
+/* Both write to disk; negative errno on failure. The count needs no space on a disk that holds one already. */
 int boot_count_save(const Root *root, Arena *arena, BootGuard *guard);
 int boot_proven_save(const Root *root, const BootGuard *guard);

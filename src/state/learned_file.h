@@ -10,11 +10,11 @@ typedef struct LearnedFile {
         const char *path, *old_path, *text;
 } LearnedFile;
 
-/* As it is to be, in ARENA. */
+/* Returns the file to be written, in ARENA. */
 LearnedFile learned_file(Arena *arena, const InstanceConfig *instance, const Learned *learned);
 
-/* Writes it, on disk and whole, and removes the second file that earlier trees had. Negative errno. In any thread. */
+/* Writes FILE whole to disk, and removes earlier trees' second file. Returns a negative errno. In any thread. */
 int learned_file_store(const Root *root, const LearnedFile *file);
 
-/* Now, as people write it. */
+/* Returns the present time as people write it. */
 char *learned_time(Arena *arena);

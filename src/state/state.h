@@ -6,10 +6,10 @@
 #include "host/root.h"
 #include "promise/ledger.h"
 
-/* The ledger of this boot. When there is none, or it is broken or of another boot, a new one is
- * made; *ret_text says what is lost by that, or by the version of the one that was read (NULL where nothing is: it was
- * read, or this is the first start in this boot). */
+/* Returns the ledger of this boot. If it is missing, broken or of another boot, a new one is returned; *RET_TEXT says
+ * what is lost by that, or by the version of the file (NULL if nothing: the ledger was read, or this is the first start
+ * in this boot). */
 Ledger *state_load(const Root *root, Arena *arena, const char *boot_id, const char **ret_text);
 
-/* Writes it atomically; negative errno. */
+/* Writes the ledger atomically; returns a negative errno on failure. */
 int state_save(const Root *root, const Ledger *ledger);
