@@ -19,7 +19,7 @@ static Reason refuse(ReasonKind kind, const char *text, const char *remedy) {
         return (Reason){kind, text, remedy};
 }
 
-/* "Nodes= in FILE:LINE", of the key that names the nodes of CONFIG. */
+/* Returns "Nodes= in FILE:LINE", with the key that names the nodes of CONFIG. */
 static const char *format_nodes_key(Arena *arena, const InstanceConfig *config) {
         const char *key = config->has_nodes ? "Nodes" : "NodeMemory";
         const ConfigOrigin *origin = config_find_origin(config, key);
@@ -65,7 +65,7 @@ bool demand_nodes_may_come(const Topology *topology, const InstanceConfig *confi
         return id_set_is_subset(&named, &topology->possible_nodes);
 }
 
-/* ---- a number that was given ---- */
+/* ---- Pages= ---- */
 
 static void take_pages(DemandOption *option, uint64_t pages) {
         option->pages = pages;
@@ -102,7 +102,7 @@ static Reason refuse_unknown(Arena *arena, const InstanceConfig *config, const F
                                   config->engine->title));
 }
 
-/* What was learned at the last start; false: nothing. */
+/* Takes what was learned at the last start; returns false if nothing was. */
 static bool take_learned(const InstanceConfig *config, DemandOption *option) {
         uint64_t pages = page_counts_find(&config->learned.pages, option->page_size_bytes);
 
@@ -136,7 +136,7 @@ static Reason fill_automatic(const Context *context, const InstanceConfig *confi
         }
         bool is_known = is_found || take_learned(config, option);
 
-        /* In what its gate has told (SIZING_LEARNED) that counts already. */
+        /* A gate's figure (SIZING_LEARNED) includes what was seen already. */
         if (!(is_found && figure->sizing.source == SIZING_LEARNED))
                 is_known = seen_apply(context->arena, config, &basis, &option->sizing) || is_known;
         if (!is_known)
@@ -146,7 +146,7 @@ static Reason fill_automatic(const Context *context, const InstanceConfig *confi
                            &(PageCount){option->page_size_bytes, option->pages});
 }
 
-/* ---- a size that was given ---- */
+/* ---- Memory= ---- */
 
 const char *demand_add_version(Arena *arena, const InstanceConfig *config, Settings *settings) {
         const EngineFormula *formula = engine_formula(config->engine);
@@ -160,7 +160,7 @@ const char *demand_add_version(Arena *arena, const InstanceConfig *config, Setti
         return version;
 }
 
-/* "Memory= in /etc/hugeplan.d/20-pg.conf:4" */
+/* Returns "Memory= in /etc/hugeplan.d/20-pg.conf:4". */
 static const char *memory_origin(Arena *arena, const InstanceConfig *config) {
         const char *key = config->n_node_memory > 0 ? "NodeMemory" : "Memory";
         const ConfigOrigin *origin = config_find_origin(config, key);
@@ -191,8 +191,8 @@ static Reason fill_sized(const Context *context, const InstanceConfig *config,
                 option->sizing.caveat = arena_printf(arena, "for version %s, by the name of %s: %s",
                                                      version, config->unit, option->sizing.caveat);
         option->pages = option->sizing.pages;
-        /* NodeMemory= gives the proportions; what the engine adds on top is spread the same way. Parts are rounded so
-         * that they add up: each takes its share of what is left. */
+        /* NodeMemory= gives the proportions; what the engine adds is split the same way. Parts are rounded so that they
+         * add up: each takes its share of what is left. */
         uint64_t pages_left = option->pages, bytes_left = memory_bytes;
 
         option->n_split = config->n_node_memory;
@@ -208,7 +208,7 @@ static Reason fill_sized(const Context *context, const InstanceConfig *config,
         return (Reason){};
 }
 
-/* One page size that the host has, if the engine can use it; else why not. */
+/* Fills OPTION for a page size of the host; returns the reason if the engine cannot use that size. */
 static Reason try_option(const Context *context, const InstanceConfig *config,
                          uint64_t page_size_bytes, DemandOption *option) {
         Arena *arena = context->arena;
@@ -239,7 +239,7 @@ static Reason try_option(const Context *context, const InstanceConfig *config,
                                 "add it to Pages=, or take that size out of PageSize=");
         if (reason.kind != REASON_NONE)
                 return reason;
-        /* More than was reserved would be earmarked out of what is reserved for others. */
+        /* If more than is reserved were earmarked, pages reserved for others would be. */
         uint64_t earmarked =
                 config->mount ? div_round_up(config->mount->min_size_bytes, page_size_bytes) : 0;
 
@@ -255,7 +255,7 @@ static Reason try_option(const Context *context, const InstanceConfig *config,
                 "lower min_size=, or reserve more by Memory= or Pages=");
 }
 
-/* The page sizes that are of use, in order of preference; a reason only when there is none. */
+/* Fills the options of usable page sizes in order of preference; returns a reason only if there are none. */
 static Reason fill_options(const Context *context, const InstanceConfig *config,
                            DemandInstance *instance) {
         const Topology *topology = context->topology;
@@ -278,7 +278,7 @@ static Reason fill_options(const Context *context, const InstanceConfig *config,
                         instance->n_options++;
                 else if (first.kind == REASON_NONE)
                         first = reason;
-                /* A mount has one page size, which is settled before anyone knows what can be had. */
+                /* A mount has one page size, which is fixed before it is known which pages are available. */
                 if (config->mount)
                         break;
         }
@@ -333,7 +333,7 @@ Demand *demand_compute(Arena *arena, const Config *config, const Topology *topol
                 DemandInstance *instance = &demand->instances[i];
 
                 instance->config = &config->instances[i];
-                /* Of the nodes that there are; who has no unit gets none. */
+                /* The policy's nodes are those with memory; an instance without a unit has no policy. */
                 instance->policy = instance->config->unit
                                            ? unit_policy(config, instance->config->unit)
                                            : (MemoryPolicy){.kind = MEMORY_POLICY_ANY};

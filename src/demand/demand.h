@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-/* Demand: how many pages of which size each instance needs, and where they may come from. The
- * configuration turned into numbers by the engines' rules, before anyone asks whether they fit. */
+/* Demand: how many pages of which size each instance needs, and where they may come from. The configuration as numbers
+ * by the engines' rules, before it is known whether these fit. */
 
 #include "config/config.h"
 #include "engines/reader.h"
@@ -10,14 +10,14 @@
 #include "model/reason.h"
 #include "model/topology.h"
 
-/* How large an instance with Memory=auto is, as found out just now: by its engine's rule from the
- * database's own files, or by its server's own word. */
+/* The size of an instance with Memory=auto, as just determined: by its engine's rule from the database's own files, or
+ * by its server itself. */
 typedef struct Figure {
         const char *instance;
         Sizing sizing;            /* for pages of sizing.page_size_bytes */
-        const char *wrong;        /* why there is none, for any page size; NULL: sizing holds */
+        const char *wrong;        /* why there is no figure, of any page size; NULL: sizing holds */
         const char *remedy;       /* what to do about it; NULL: the general advice */
-        const Gathered *gathered; /* what it was made from; NULL: that is not known */
+        const Gathered *gathered; /* the input of the figure; NULL: not known */
 } Figure;
 
 typedef VEC(Figure) Figures;
@@ -28,18 +28,18 @@ typedef struct DemandOption {
         uint64_t pages;
         NodePages *split; /* NULL: the planner places them */
         size_t n_split;
-        Sizing sizing; /* how `pages` came about; no steps where Pages= gave it */
+        Sizing sizing; /* how `pages` came about; no steps if Pages= gave them */
 } DemandOption;
 
 typedef struct DemandInstance {
         const InstanceConfig *config;
         DemandOption *options;
         size_t n_options;
-        /* The nodes that may serve it and can: online, with memory, allowed to us. */
+        /* The nodes that may and can serve the instance: online, with memory, in hugeplan's cpuset. */
         IdSet nodes;
-        MemoryPolicy policy; /* under which its unit will take the pages, by its drop-in */
-        /* Why it is not served, whatever memory there is; REASON_NONE: it may be. Without options it
-         * cannot be. */
+        MemoryPolicy policy; /* under which the unit will take its pages, by its drop-in */
+        /* Why the instance is not served, whatever memory there is; REASON_NONE: it may be served. Without options it
+         * cannot be served. */
         Reason reason;
 } DemandInstance;
 
@@ -48,15 +48,15 @@ typedef struct Demand {
         size_t n_instances;
 } Demand;
 
-/* Adds the version that the name of CONFIG's unit says ("postgresql@16-main.service") to SETTINGS that have none: for a
- * size that is given no file is read. Gives it, or NULL. */
+/* Adds the version in the name of CONFIG's unit ("postgresql@16-main.service") to SETTINGS that have none: for a given
+ * size no file is read. Returns the version, or NULL. */
 const char *demand_add_version(Arena *arena, const InstanceConfig *config, Settings *settings);
 
-/* Never fails: an instance that makes no sense on this host has a reason and no options. FIGURES
- * (NULL: none) are for instances with Memory=auto and go before what was learned at the last start.
- * Refers to its arguments, which must outlive it. */
+/* Never fails: an instance that is impossible on this host has a reason and no options. FIGURES (NULL: none) are for
+ * instances with Memory=auto and have precedence over what was learned at the last start. The demand refers to the
+ * arguments, which must outlive it. */
 Demand *demand_compute(Arena *arena, const Config *config, const Topology *topology,
                        const Figures *figures);
 
-/* Whether the kernel knows of all nodes that CONFIG names: one that is offline, or has no memory, may yet have some. */
+/* Returns whether the kernel knows all nodes that CONFIG names: an offline or empty one may get memory later. */
 bool demand_nodes_may_come(const Topology *topology, const InstanceConfig *config);

@@ -18,7 +18,7 @@ enum {
 
 /* ---- out ---- */
 
-/* Cut where it is too long; NULL stays NULL. */
+/* Returns STRING, cut if it is too long; null for NULL. */
 static json_t *string_to_json(Arena *arena, const char *string) {
         return string ? json_string(text_excerpt(arena, string, STRING_BYTES_MAX)) : json_null();
 }
@@ -26,7 +26,7 @@ static json_t *string_to_json(Arena *arena, const char *string) {
 static json_t *all_settings_to_json(Arena *arena, const Settings *settings) {
         size_t first = sub_floored(settings->n, SETTINGS_MAX);
 
-        /* Where there are too many, the last count. */
+        /* If there are too many, the last ones count. */
         return ARRAY_TO_JSON(setting, settings->items ? settings->items + first : NULL,
                              settings->n - first,
                              json_pack("[ooo]", string_to_json(arena, setting->name),
@@ -83,7 +83,7 @@ json_t *figures_to_json(Arena *arena, const Figures *figures) {
 
 /* ---- in: each returns 0 or -EINVAL ---- */
 
-/* What is printable already comes back as it was. */
+/* Reads a string and makes it printable; printable text is unchanged. */
 static int take_string(Arena *arena, const json_t *json, const char **ret) {
         if (json_is_null(json))
                 return 0;
@@ -94,7 +94,7 @@ static int take_string(Arena *arena, const json_t *json, const char **ret) {
         return 0;
 }
 
-/* What is said in words, and not a value: nobody has a page of them printed. */
+/* Reads a sentence, which is not a value, and cuts it: no page of text is printed. */
 static int take_sentence(Arena *arena, const json_t *json, const char **ret) {
         if (take_string(arena, json, ret) < 0)
                 return -EINVAL;
@@ -107,7 +107,7 @@ static int take_needed(Arena *arena, const json_t *json, const char **ret) {
         return json_is_string(json) ? take_string(arena, json, ret) : -EINVAL;
 }
 
-/* A list of at most MAX, each taken by TAKE. */
+/* Reads a list of at most MAX rows, each by TAKE. */
 static int take_list(Arena *arena, const json_t *list, size_t max,
                      int (*take)(Arena *arena, const json_t *row, void *ret), void *ret) {
         const json_t *row;
@@ -229,8 +229,8 @@ int figures_from_json(Arena *arena, const json_t *json, const char *instance,
                 uint64_t bytes = MIN(mul_saturated(sizing->pages, sizing->page_size_bytes),
                                      (uint64_t) INT64_MAX);
 
-                /* It adds up, where more bytes than there are stay so; and its page size was asked for, and no other
-                 * figure has it. */
+                /* The figure adds up, saturated at INT64_MAX; its page size was asked for, and no other figure has
+                 * it. */
                 if (!figure.wrong && n_page_sizes > 0 &&
                     (bytes != sizing->bytes ||
                      !ARRAY_ANY(size, page_sizes, n_page_sizes, sizing->page_size_bytes == *size) ||

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Figures of whoever may read databases' files: the second half of figures.h. */
+/* Figures for programs that may read databases' files: the second half of figures.h. */
 #include "demand/figures.h"
 
 void figures_add(Arena *arena, const InstanceConfig *instance, const Topology *topology,

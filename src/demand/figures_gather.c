@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* On its own, for with it come the readers of all products' files. */
+/* A file of its own, since it links the readers of all products' files. */
 
 #include "demand/figures.h"
 #include "engines/settings_file.h"
@@ -9,7 +9,7 @@ const char *gathered_size(Arena *arena, const Engine *engine, const EngineTarget
                           const Gathered *gathered, uint64_t page_size_bytes, Sizing *ret) {
         Settings settings = {};
 
-        /* The base page is no setting that anybody could change. */
+        /* The base page is not a setting that can be changed. */
         vec_push_all(arena, &settings, &gathered->settings);
         settings_add_host(arena, &settings, 0, target->base_page_bytes);
         return engine_size(engine, arena, &settings, page_size_bytes, ret);

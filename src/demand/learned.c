@@ -7,7 +7,7 @@
 #include "demand/bound.h"
 #include "model/names.h"
 
-/* The preference is worth a line of its own where the version has another than its engine in general. */
+/* The preference gets a line of its own if the version's differs from the engine's in general. */
 ThpPolicy learned_thp(const Engine *engine, const char *version) {
         ThpPolicy preference;
 

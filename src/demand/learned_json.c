@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-/* Each returns 0 or -EINVAL. What is not there, or null, is not known. */
+/* Each function returns 0 or -EINVAL. A member that is missing or null is not known. */
 
 static int take_counts(Arena *arena, const json_t *json, const InstanceConfig *instance,
                        const Topology *topology, PageCounts *ret) {
@@ -26,7 +26,7 @@ static int take_flag(const json_t *json, bool *ret) {
         return !json || json_is_null(json) || json_is_boolean(json) ? 0 : -EINVAL;
 }
 
-/* It goes into a file that everybody may read, one line each. CHARACTERS: NULL: any that can be printed. */
+/* Reads a word that becomes a line of a file that every user may read. CHARACTERS: NULL: all that are printable. */
 static int take_word(Arena *arena, const json_t *json, size_t bytes_max, const char *characters,
                      const char **ret) {
         const char *word = json_string_value(json);
@@ -60,7 +60,7 @@ int learned_from_json(Arena *arena, const json_t *json, const InstanceConfig *in
             take_word(arena, settings, LEARNED_SETTINGS_BYTES_MAX, "0123456789abcdef",
                       &learned.settings) < 0)
                 return -EINVAL;
-        /* Else all that is found out is its version. */
+        /* Without a size only the version is learned. */
         if (has_size != (learned.pages.n > 0) ||
             (!has_size && (!learned.version || learned.by_rule.n > 0)))
                 return -EINVAL;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-/* What was found out about an instance before its start, as its gate says it to hugepland: `Learned` of the interface.
- * What was seen of it is not in it. Whoever says it may be the database's owner, who may say anything: every member is
- * checked, and what is not as it should be refuses all of it. */
+/* What a gate reports to hugepland about its instance before the start: `Learned` of the interface, without what was
+ * seen. The sender may be the database's owner, and may send anything: every member is checked, and one that is invalid
+ * refuses all. */
 
 #include "demand/learned.h"
 
@@ -11,6 +11,6 @@
 
 json_t *learned_to_json(const Learned *learned);
 
-/* 0, or -EINVAL. Of INSTANCE, on TOPOLOGY's host. */
+/* Returns 0, or -EINVAL if JSON is not valid for INSTANCE on TOPOLOGY's host. */
 int learned_from_json(Arena *arena, const json_t *json, const InstanceConfig *instance,
                       const Topology *topology, Learned *ret);

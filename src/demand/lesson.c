@@ -7,7 +7,7 @@
 #include "demand/page_counts.h"
 #include "demand/seen.h"
 
-/* ---- what to make of it ---- */
+/* ---- use ---- */
 
 static bool are_learned(const Figures *figures, const PageCounts *learned) {
         return learned->n == figures->n &&
@@ -16,13 +16,13 @@ static bool are_learned(const Figures *figures, const PageCounts *learned) {
                                 figure->sizing.pages);
 }
 
-/* The same in 90-learned.conf, where it stands shortened. */
+/* Returns the version as in 90-learned.conf, which has it shortened. */
 static const char *version_of(Arena *arena, const Lesson *lesson) {
         return lesson->version ? text_excerpt(arena, lesson->version, LEARNED_VERSION_BYTES_MAX)
                                : NULL;
 }
 
-/* Of a lesson that has figures. */
+/* Returns the fingerprint of the settings; NULL if nothing was gathered. */
 static const char *settings_of(Arena *arena, const Lesson *lesson) {
         return lesson->gathered ? engine_fingerprint(lesson->instance->engine, arena,
                                                      &lesson->gathered->settings)
@@ -46,7 +46,7 @@ LessonUse lesson_use(const Lesson *lesson) {
             text_equals(now.settings, learned->settings) &&
             (learned->by_rule.n == 0 || are_learned(&lesson->by_rule, &learned->by_rule)))
                 return LESSON_KEEP;
-        /* The same, found out while it ran, is no news. */
+        /* The same figures, learned while the unit ran, are not new. */
         now.is_of_running = now.is_of_running && learned->is_of_running;
         return learned_is_kept(lesson->instance, &now) ? LESSON_SAME : LESSON_LEARN;
 }
@@ -105,7 +105,7 @@ PageCounts lesson_pages(Arena *arena, const Lesson *lesson) {
         return figures_pages(arena, &figures);
 }
 
-/* ---- what is kept ---- */
+/* ---- what is stored ---- */
 
 Learned learned_of(Arena *arena, const Lesson *lesson) {
         Learned learned = {

@@ -43,16 +43,16 @@ static void take(Arena *arena, Sizing *sizing, uint64_t pages, bool is_exact, co
                 (SizingStep){"mapped while it ran", "seen", sizing->bytes};
 }
 
-/* No server that was measured is further from its rule where its settings are fixed (docs/sizes.md). */
+/* No server that was measured is further from its rule if its settings are fixed (docs/sizes.md). */
 static bool is_near(uint64_t pages, uint64_t base, uint64_t page_size_bytes) {
         uint64_t above = pages / 50 + div_round_up(16 * MIB, page_size_bytes);
 
         return pages <= base && base <= pages + above;
 }
 
-/* Whether what was seen is all that it takes, of an instance whose rule says BASE pages: 0, there is none. Where there
- * is no rule, of programs that are known by it alone, and not of those whose files cannot be read today, for they may
- * map more. */
+/* Returns whether what was seen is all that INSTANCE takes, whose rule says BASE pages (0: it has none). Without a rule
+ * this holds for programs that are sized by looking only, not for those whose files cannot be read now: they may map
+ * more. */
 static bool is_all(const InstanceConfig *instance, const Seen *seen, uint64_t page_size_bytes,
                    uint64_t base) {
         const Learned *learned = &instance->learned;
@@ -76,7 +76,7 @@ static const char *caveat_of(const Seen *seen, bool has_base) {
                         : "there is no rule to hold it against; it may map more as it runs";
 }
 
-/* The figure is what it was then, so that its settings are those of then. */
+/* Applies what was seen to a figure that is the same as then, and so has the same settings. */
 static bool apply_same(Arena *arena, const InstanceConfig *instance, uint64_t pages,
                        Sizing *sizing) {
         const Seen *seen = &instance->learned.seen;
@@ -123,7 +123,7 @@ bool seen_is_likely(const InstanceConfig *instance, uint64_t page_size_bytes, ui
                (base <= pages + tolerance && pages <= base + tolerance);
 }
 
-/* ---- what is kept of what was seen ---- */
+/* ---- merging ---- */
 
 static bool are_same_counts(const PageCounts *a, const PageCounts *b) {
         return a->n == b->n &&
@@ -146,7 +146,7 @@ static bool has_more(const Seen *a, const Seen *b) {
                        count->pages > page_counts_find(&b->pages, count->page_size_bytes));
 }
 
-/* An estimate of what it would have mapped, and all that it did. */
+/* Returns whether the earlier estimate is too high, since NOW is all that the unit takes. */
 static bool is_overestimate(const InstanceConfig *instance, const Seen *now) {
         const PageCount *count = now->pages.items;
 
@@ -162,7 +162,7 @@ static Seen merge_pages(const InstanceConfig *instance, const Seen *now) {
                 return *before;
         if (before->pages.n == 0 || !holds_for_same(before, now) || has_more(now, before))
                 return *now;
-        if (!has_more(before, now)) /* the same: what says more is better */
+        if (!has_more(before, now)) /* equal: an exact one is better */
                 return now->is_exact ? *now : *before;
         return is_overestimate(instance, now) ? *now : *before;
 }
@@ -185,7 +185,7 @@ Seen seen_merge(const InstanceConfig *instance, const Seen *now) {
 
 /* ---- as text ---- */
 
-/* "139 pages of 2M", "page tables of 8.1G with small pages (402 processes)", or both. */
+/* Returns "it has mapped 139 pages of 2M", "page tables of 8.1G with small pages (402 processes)", or both. */
 char *seen_describe(Arena *arena, const Seen *seen) {
         const SmallTables *tables = &seen->small_tables;
         Text text = text_in(arena);

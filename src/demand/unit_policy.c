@@ -22,7 +22,7 @@ IdSet instance_named_nodes(const InstanceConfig *instance, const IdSet *all) {
         return instance->n_node_memory > 0 ? nodes : *all;
 }
 
-/* All instances of the unit have this placement; their nodes together. */
+/* Returns whether all instances of UNIT have PLACEMENT, and the union of their nodes. */
 static bool have_placement(const Config *config, const char *unit, Placement placement,
                            IdSet *ret_nodes) {
         IdSet nodes = {}, all;
@@ -43,7 +43,7 @@ static bool have_placement(const Config *config, const char *unit, Placement pla
         return has_any;
 }
 
-/* What is split by NodeMemory= is not even, and in turn means evenly. */
+/* A split by NodeMemory= is not even, and interleaving is. */
 const InstanceConfig *unit_policy_neighbour(const Config *config, const char *unit) {
         const InstanceConfig *neighbour = NULL;
         IdSet nodes;
