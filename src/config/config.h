@@ -3,10 +3,9 @@
 
 /* Configuration: what the administrator asked for. hugeplan.d(5).
  *
- * Stricter than systemd on purpose: a file with one mistake is refused whole, by file, line, key
- * and remedy, while the other files still apply. A file extended by NAME.conf.d/ makes one instance
- * with its extensions; a refused extension makes that instance invalid, for what the administrator
- * meant is not known then. */
+ * Stricter than systemd on purpose: a file with one mistake is refused whole, by file, line, key and remedy, while the
+ * other files still apply. A file and its extensions in NAME.conf.d/ make one instance; a refused extension makes that
+ * instance invalid, because the administrator's intent is then not known. */
 
 #include "base/diag.h"
 #include "base/id_set.h"
@@ -19,13 +18,13 @@
 #include "model/thp.h"
 #include "read/source.h"
 
-/* One file as the host room found it: later files come later in the list. */
+/* One file as host/ found it; files that are applied later come later in the list. */
 typedef struct ConfigFile {
         const char *path;    /* as an administrator would write it: "/etc/hugeplan.d/20-pg.conf" */
         const char *name;    /* "20-pg.conf" */
-        const char *extends; /* for the files of NAME.conf.d: "NAME.conf"; else NULL */
-        const char *text;    /* NULL when it could not be read */
-        size_t size;         /* bytes of text, which may hold NULs */
+        const char *extends; /* a file of NAME.conf.d: "NAME.conf"; else NULL */
+        const char *text;    /* NULL: the file could not be read */
+        size_t size;         /* bytes of text, which may contain NULs */
         int error;           /* 0, or the negative errno of reading */
 } ConfigFile;
 
@@ -75,8 +74,8 @@ typedef struct HostConfig {
         ExistingPages existing_pages;
         OnDrift on_drift;
         bool keep_shared_memory_limits;
-        VEC(SilencedRule) silenced; /* findings of `check` that are not wanted */
-        const char *fingerprint;    /* of all assignments in the order of reading */
+        VEC(SilencedRule) silenced; /* findings of `check` to be silenced */
+        const char *fingerprint;    /* hash of all assignments in the order of reading */
 } HostConfig;
 
 typedef struct NodeMemory {
@@ -84,7 +83,7 @@ typedef struct NodeMemory {
         uint64_t bytes;
 } NodeMemory;
 
-/* Where a value came from, for `explain`. */
+/* The file and line that set a value, for `explain`. */
 typedef struct ConfigOrigin {
         const char *key;
         const char *value;
@@ -94,12 +93,12 @@ typedef struct ConfigOrigin {
 
 typedef enum MemoryKind { MEMORY_UNSET, MEMORY_AUTO, MEMORY_BYTES } MemoryKind;
 
-/* WaitTimeout= where it is not set: below the 90 s that systemd gives a starting service, so that the
- * gate can still say why. */
+/* The default of WaitTimeout=: below systemd's 90 s for the start of a service, so that the gate can still print the
+ * cause. */
 #define CONFIG_WAIT_TIMEOUT      "85s"
 #define CONFIG_WAIT_TIMEOUT_USEC (85 * USEC_PER_SEC)
 
-/* A number of pages of one size; of whatever size the instance gets where that is 0. */
+/* A number of pages of one size; a size of 0 stands for the size that the instance gets. */
 typedef struct PageCount {
         uint64_t page_size_bytes;
         uint64_t pages;
@@ -107,37 +106,37 @@ typedef struct PageCount {
 
 typedef VEC(PageCount) PageCounts;
 
-/* What the page tables of a unit came to while it ran with small pages alone. */
+/* The page tables of a unit during a run with small pages only. */
 typedef struct SmallTables {
-        uint64_t bytes; /* of all its processes; 0: it was not seen so */
+        uint64_t bytes; /* of all its processes; 0: no such run was observed */
         uint64_t n_processes;
-        const char *at; /* when, as people write it; NULL: not known */
+        const char *at; /* time of the observation, formatted; NULL: not known */
 } SmallTables;
 
-/* The most that its unit was seen to have mapped at once, and the settings that this held for. */
+/* The most pages that the instance's unit was seen to have mapped at once, and the settings it had. */
 typedef struct Seen {
-        PageCounts pages;     /* none: nothing was seen */
-        PageCounts base;      /* what `Learned.pages` said before its start; none: nothing did */
-        const char *unit;     /* whose processes */
-        const char *version;  /* what `Learned.version` was then; NULL: not known */
-        const char *settings; /* what `Learned.settings` was then; NULL: not known */
-        bool is_exact; /* false: some of it was of small pages, or could not be looked into */
-        SmallTables small_tables; /* of the last time that it ran so; may be known without pages */
+        PageCounts pages;         /* none: nothing was observed */
+        PageCounts base;          /* `Learned.pages` before that start; none: there were none */
+        const char *unit;         /* the unit observed */
+        const char *version;      /* `Learned.version` at that time; NULL: not known */
+        const char *settings;     /* `Learned.settings` at that time; NULL: not known */
+        bool is_exact;            /* false: some memory had small pages or could not be examined */
+        SmallTables small_tables; /* of the last run with small pages; may be known without pages */
 } Seen;
 
-/* What NAME.conf.d/90-learned.conf holds: the figures that the last start found. */
+/* The contents of NAME.conf.d/90-learned.conf: the figures found at the last start. */
 typedef struct Learned {
         PageCounts pages;
-        /* What the engine's rule made of the same settings (X-Rule=): as long as it does, they have
-         * not changed. None: not known. */
+        /* The engine's rule applied to the same settings (X-Rule=): while the rule's result is the same, the settings
+         * have not changed. None: not known. */
         PageCounts by_rule;
-        const char *version;  /* of the server that was asked; NULL: not known */
-        const char *settings; /* a fingerprint of those that the rule counts; NULL: not known */
-        bool is_exact;        /* the server said so itself */
-        bool is_fixed; /* with these settings it maps everything at its start (engine_is_fixed()) */
-        bool is_of_running; /* found out while it ran: it may have been started with other settings */
-        bool is_broken;     /* some lines of its file could not be read; it is to be written anew */
-        ThpPolicy thp;      /* the preference of that version; THP_AUTO: none */
+        const char *version;  /* of the server that gave the figures; NULL: not known */
+        const char *settings; /* hash of the settings that the rule uses; NULL: not known */
+        bool is_exact;        /* the server itself gave the figure */
+        bool is_fixed;      /* with these settings all is mapped at the start (engine_is_fixed()) */
+        bool is_of_running; /* learned during a run that may have other settings */
+        bool is_broken;     /* some lines of the file are invalid; the file is to be rewritten */
+        ThpPolicy thp;      /* the preference of `version`; THP_AUTO: none */
         Seen seen;
 } Learned;
 
@@ -146,19 +145,19 @@ enum { PAGE_SIZES_MAX = 8, PRIORITY_MAX = 100, PRIORITY_DEFAULT = 50 };
 typedef struct InstanceConfig {
         const char *name;
         const char *file; /* the main file's path */
-        /* Why the instance is invalid, with file, line and key; NULL: it is valid. An invalid
-         * instance has a name and, if that could be read, a unit; nothing else holds. */
+        /* Why the instance is invalid, with file, line and key; NULL: the instance is valid. An invalid instance has a
+         * name and, if it could be read, a unit; no other member is valid. */
         const Diag *refusal;
         const Engine *engine;
-        const char *unit; /* NULL: none waits */
+        const char *unit; /* NULL: no unit waits for pages */
         MemoryKind memory_kind;
-        uint64_t memory_bytes; /* with MEMORY_AUTO: the most that may come of it; 0: no bound */
+        uint64_t memory_bytes; /* with MEMORY_AUTO: the upper bound; 0: no bound */
         PageCounts pages;      /* none: Pages= not given */
-        Learned learned;       /* counts with MEMORY_AUTO only */
+        Learned learned;       /* used with MEMORY_AUTO only */
         /* Bytes, in order of preference; 0 stands for the kernel's default size. */
         uint64_t page_sizes[PAGE_SIZES_MAX];
         size_t n_page_sizes;
-        bool has_nodes; /* Nodes= named them; else all */
+        bool has_nodes; /* Nodes= is set; false: all nodes */
         IdSet nodes;
         Placement placement;
         NodeMemory *node_memory; /* sorted by node */
@@ -172,8 +171,8 @@ typedef struct InstanceConfig {
         const char *user, *group, *config_file, *data_directory, *memory_lock;
         const MountConfig *mount; /* NULL: none */
         VEC(ConfigOrigin) origins;
-        /* Of all its assignments in the order of reading, but for those that were learned, and for "X-"
-         * keys: two configurations with the same mean the same. */
+        /* Hash of all assignments in the order of reading, without learned ones and "X-" keys: configurations with the
+         * same fingerprint are equivalent. */
         const char *fingerprint;
 } InstanceConfig;
 
@@ -181,54 +180,54 @@ typedef struct Config {
         HostConfig host;
         InstanceConfig *instances; /* sorted by name; names are unique */
         size_t n_instances;
-        size_t n_files;                    /* that count; 0: nothing is described */
-        Index *by_unit;                    /* the instances, in this order */
-        VEC(const InstanceConfig *) bound; /* those with Placement=bind that reserve pages */
+        size_t n_files;                    /* files in effect; 0: nothing is configured */
+        Index *by_unit;                    /* instances by unit, in the order of `instances` */
+        VEC(const InstanceConfig *) bound; /* instances with Placement=bind that reserve pages */
         Diags problems;
-        /* Not all of it could be read: there may be more instances than these, and other settings. */
+        /* Some files could not be read: there may be more instances, and the settings may differ. */
         bool is_incomplete;
-        bool is_unlisted; /* not even all names: a directory could not be read */
-        ReadFault fault; /* one that may pass; its error is 0 where it is no fault, or nothing is wrong */
-        /* What it was read from, and a stamp of that (host/config_load.h); 0: it may be another by now. */
+        bool is_unlisted; /* a directory could not be read, so that even names may be missing */
+        ReadFault fault; /* the transient read error (model/read_fault.h); its `error` is 0 if there is none */
+        /* The files read, and a stamp of their state (host/config_load.h); 0: they may have changed since. */
         SourceNames paths;
         uint64_t stamp;
 } Config;
 
 const InstanceConfig *config_find(const Config *config, const char *name);
 
-/* Makes `by_unit` and `bound` anew: the instances are others now. */
+/* Rebuilds `by_unit` and `bound`, after `instances` has changed. */
 void config_index(Arena *arena, Config *config);
 
-/* What Memory= or NodeMemory= ask for, in bytes; 0: neither is given. */
+/* Returns the bytes that Memory= or NodeMemory= ask for; 0: neither is set. */
 uint64_t instance_memory_bytes(const InstanceConfig *instance);
 
-/* Whether the size of INSTANCE is found out before its start, or whether the one that was given will do. */
+/* Returns whether the size of INSTANCE is learned before its start, even if only to check the configured size. */
 bool instance_learns_size(const InstanceConfig *instance);
 
-/* Whether anything is: that, or the version alone, which decides what it wants of transparent huge pages, or whether
- * it takes System V segments. */
+/* Returns whether anything is learned of INSTANCE: its size, or only the server's version, which determines the
+ * preference for transparent huge pages or the use of System V segments. */
 bool instance_is_learning(const InstanceConfig *instance);
 
-/* Whether it is looked at what INSTANCE's unit has mapped, while that runs. */
+/* Returns whether the mappings of INSTANCE's unit are observed while the unit runs. */
 bool instance_is_looked_at(const InstanceConfig *instance);
 
-/* The last line that set KEY ("Mount"); NULL where none did. */
+/* Returns the last line that set KEY ("Mount"), or NULL if none did. */
 const ConfigOrigin *config_find_origin(const InstanceConfig *instance, const char *key);
 
-/* The number for pages of that size; 0 where COUNTS has none. */
+/* Returns the number of pages of that size, or 0 if COUNTS has none. */
 uint64_t page_counts_find(const PageCounts *counts, uint64_t page_size_bytes);
 
-/* The share of MEMORY_BYTES, or the fixed amount. */
+/* Returns AMOUNT's share of MEMORY_BYTES, or its fixed amount. */
 uint64_t amount_of(const Amount *amount, uint64_t memory_bytes);
 char *amount_format(Arena *arena, const Amount *amount);
 
-/* In the order of their enumerations; NULL at the end. */
+/* Names in the order of their enumerations; NULL at the end. */
 extern const char *const placement_names[], *const shortage_names[];
 
-/* What is wrong with the value of KEY, of the file and line that set it last, else of the instance's file. */
+/* Returns a diagnostic on the value of KEY, at the file and line that set it last, or else at the instance's file. */
 Diag config_diag(const InstanceConfig *instance, ProblemKind kind, const char *key,
                  const char *text, const char *remedy);
 
-/* From FILES (sorted by name as they are to be read) to a configuration: which make up an instance, and what is wrong
- * with them as a whole. Never fails: what is wrong stands in `problems` and in the instances' `refusal`. */
+/* Makes a configuration of FILES, which are in the order of reading: groups them into instances, and checks each
+ * instance and all of them together. Never fails: errors are in `problems` and in the instances' `refusal`. */
 Config *config_parse(Arena *arena, const ConfigFiles *files);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Stricter than systemd.syntax(7) where a slip would go unnoticed: continued lines, comments behind a value, ':' in
- * place of '=', NUL bytes and what is not UTF-8 are refused, and keys after a malformed section header belong to no
- * section. What a value may hold is in config_value.c, for reader and writers alike. */
+/* Stricter than systemd.syntax(7) where a mistake would go unnoticed: continued lines, comments after a value, ':'
+ * instead of '=', NUL bytes and invalid UTF-8 are refused, and keys after a malformed section header belong to no
+ * section. config_value.c defines the syntax of values, for the reader and for writers. */
 #include "config/config_file.h"
 
 #include "base/text.h"
@@ -16,7 +16,7 @@ typedef struct Reader {
         Diags *problems;
         const char *at, *end;
         unsigned line;
-        const char *section; /* NULL: before the first, which is not reported yet; "": none of ours */
+        const char *section; /* NULL: before the first section, not reported; "": an invalid one */
 } Reader;
 
 void config_file_refuse(ParsedFile *parsed, Diags *problems, ProblemKind kind, unsigned line,
@@ -37,8 +37,8 @@ static void refuse_line(Reader *reader, const char *key, const char *text, const
                            key, text, remedy);
 }
 
-/* The next physical line without its end, whitespace around it taken off; NULL at the end of the file.
- * A line that cannot be used is refused and comes back empty. */
+/* Returns the next physical line without its newline and surrounding whitespace, or NULL at the end of the file. An
+ * invalid line is refused and returned as "". */
 static char *next_line(Reader *reader) {
         if (reader->at == reader->end)
                 return NULL;
@@ -65,7 +65,7 @@ static char *next_line(Reader *reader) {
         return arena_strdup(reader->arena, "");
 }
 
-/* Notes the section that begins. */
+/* Sets the current section from its header LINE. */
 static void begin_section(Reader *reader, const char *line) {
         size_t length = strlen(line);
         const char *name = arena_strndup(reader->arena, line + 1, length - 2);
@@ -98,7 +98,7 @@ static void take_assignment(Reader *reader, const char *line) {
                             arena_printf(reader->arena, "'%s' is no assignment", line), remedy);
         else if (!*key || strpbrk(key, ":; \t"))
                 refuse_line(reader, key, "this is no key", remedy);
-        else if (!reader->section) { /* once for all keys before the first */
+        else if (!reader->section) { /* reported once for all keys before the first section */
                 refuse_line(reader, key, "the key stands before the first section",
                             "begin the file with [Host] or [Instance]");
                 reader->section = "";
@@ -144,7 +144,7 @@ ParsedFile *config_file_parse(Arena *arena, const ConfigFile *file, Diags *probl
         for (const char *line; (line = next_line(&reader));)
                 if (*line == '[')
                         begin_section(&reader, line);
-                else if (!strchr("#;", *line)) /* nor an empty one */
+                else if (!strchr("#;", *line)) /* strchr() also finds the NUL of an empty line */
                         take_assignment(&reader, line);
         parsed->is_empty = !parsed->refusal && !parsed->has_host && !parsed->has_instance &&
                            parsed->assignments.n == 0;

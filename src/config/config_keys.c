@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What sets a value returns NULL, or a sentence on what is wrong with it; the value is then as it was. */
+/* Functions that set a value return NULL, or an error message; the value is unchanged then. */
 #include "config/config_keys.h"
 
 #include "base/size.h"
@@ -11,9 +11,9 @@
 
 #include <string.h>
 
-/* ---- kinds of values that several keys take ---- */
+/* ---- kinds of values of several keys ---- */
 
-/* The sentence where there is no more to say. */
+/* Returns the general error message. */
 static const char *refuse(KeyTarget *target, const char *value) {
         return arena_printf(target->arena, "'%s' is not valid here", value);
 }
@@ -46,7 +46,7 @@ static const char *set_path(KeyTarget *target, const ConfigKey *key, const char 
         return set_text(target, key, value);
 }
 
-/* Such a name stands in unit files and limits.d without quoting. */
+/* The name is written to unit files and limits.d without quoting. */
 static const char *set_account(KeyTarget *target, const ConfigKey *key, const char *value) {
         const char *wrong = name_check_account(value);
 
@@ -54,7 +54,7 @@ static const char *set_account(KeyTarget *target, const ConfigKey *key, const ch
                      : set_text(target, key, value);
 }
 
-/* One of the words, in the order of the enumeration, or of no and yes. */
+/* Sets one of the key's words: a value of an enumeration in its order, or false and true. */
 static const char *set_word(KeyTarget *target, const ConfigKey *key, const char *value) {
         void *member = config_key_member(target, key);
         unsigned i = 0;
@@ -70,7 +70,7 @@ static const char *set_word(KeyTarget *target, const ConfigKey *key, const char 
         return NULL;
 }
 
-/* Sets every word of a list; a list without any is none. */
+/* Adds every word of a list; a list without any word is refused. */
 static const char *add_words(KeyTarget *target, const char *value,
                              const char *(*add)(KeyTarget *target, const char *word)) {
         const char *rest = value, *wrong = refuse(target, value);
@@ -104,7 +104,7 @@ static const char *parse_size(KeyTarget *target, const char *value, uint64_t *re
 
 /* ---- [Host] ---- */
 
-/* Below this a node's processes cannot live; see also plan.c. */
+/* The least share of a node's memory that its processes need to run; see also plan.c. */
 static const uint64_t keep_free_min_hundredths = 100;
 
 static const char *set_amount(KeyTarget *target, const ConfigKey *key, const char *value) {
@@ -220,7 +220,7 @@ static void reset_pages(KeyTarget *target) {
         *page_counts_of(target) = (PageCounts){};
 }
 
-/* The last assignment counts, so that an extension can give another number. */
+/* The last assignment replaces earlier ones, so that an extension can give another number. */
 static const char *set_pages(KeyTarget *target, const ConfigKey *key UNUSED, const char *value) {
         const PageCounts before = *page_counts_of(target);
 
@@ -272,7 +272,7 @@ static const char *set_nodes(KeyTarget *target, const ConfigKey *key UNUSED, con
         return NULL;
 }
 
-/* Inserts in order of node numbers; the array is copied, for arenas do not grow. */
+/* Inserts in the order of node numbers into a copy of the array, because arena memory cannot grow. */
 static const char *add_node_memory(KeyTarget *target, const char *word) {
         InstanceConfig *instance = target->instance;
         size_t n = instance->n_node_memory;
@@ -308,7 +308,7 @@ static const char *set_priority(KeyTarget *target, const ConfigKey *key UNUSED, 
         return NULL;
 }
 
-/* Kept as unit files have it: in plain bytes, for systemd reads fewer ways of writing a size. */
+/* The value is kept as unit files need it: in plain bytes, because systemd accepts fewer notations of a size. */
 static const char *set_memory_lock(KeyTarget *target, const ConfigKey *key, const char *value) {
         uint64_t bytes;
 
@@ -328,7 +328,7 @@ static const char *set_mount(KeyTarget *target, const ConfigKey *key UNUSED, con
         return wrong;
 }
 
-/* Of an instance there is no "keep". */
+/* "keep" is refused for an instance. */
 static const char *set_thp(KeyTarget *target, const ConfigKey *key, const char *value) {
         ThpPolicy *member = target->is_learned ? &target->instance->learned.thp
                                                : config_key_member(target, key);
@@ -432,7 +432,7 @@ const ConfigKey config_keys[] = {
 };
 const size_t n_config_keys = ARRAY_LEN(config_keys);
 
-/* One that makes no sense is as good as none. */
+/* An invalid list counts as none. */
 static void note_counts(KeyTarget *target, const char *value, PageCounts *ret) {
         const char *word;
 

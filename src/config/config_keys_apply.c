@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* From the assignments of a file to the rows of config_keys.c. */
+/* Applies the assignments of a file by the rows of config_keys.c. */
 #include "base/text.h"
 #include "config/config_keys.h"
 #include "model/problem.h"
@@ -18,7 +18,7 @@ static void refuse_unknown(Arena *arena, Section section, const Assignment *assi
         NearMiss miss = {assignment->key, 3};
         const char *remedy;
 
-        /* The likeliest slip is one of case. */
+        /* A difference in case only is the most likely mistake. */
         ARRAY_FOREACH(key, config_keys, n_config_keys)
                 if (key->section == section)
                         near_miss_try_at(&miss, key->name,
@@ -39,13 +39,13 @@ static void refuse_unknown(Arena *arena, Section section, const Assignment *assi
                            assignment->key, "unknown key", remedy);
 }
 
-/* Puts a key back to its default. */
+/* Resets a key to its default. */
 static void reset_key(const ConfigKey *key, KeyTarget *target) {
         if (key->reset)
                 key->reset(target);
         else if (key->default_value)
                 key->set(target, key, key->default_value);
-        else /* lists too: their array is shared with the configuration as it was before this file */
+        else /* lists too: their array is shared with the configuration before this file */
                 memset(config_key_member(target, key), 0, key->size);
 }
 
@@ -55,12 +55,12 @@ void config_keys_set_defaults(KeyTarget *target, Section section) {
                         key->set(target, key, key->default_value);
 }
 
-/* Takes the origins of a value off that no longer counts. */
+/* Removes the origins of a value that is no longer in effect. */
 static void forget_origins(InstanceConfig *instance, const char *key) {
         VEC_KEEP(origin, &instance->origins, !text_equals(origin->key, key));
 }
 
-/* The line of an earlier, non-empty assignment of the same key in this file; 0 if there is none. */
+/* Returns the line of an earlier, non-empty assignment of the same key in this file, or 0 if there is none. */
 static unsigned earlier_line(const ParsedFile *parsed, const Assignment *assignment) {
         unsigned line = 0;
 

@@ -140,13 +140,13 @@ static bool find_mount_mistake(Arena *arena, const InstanceConfig *instance, Mis
 typedef struct Assembler {
         Arena *arena;
         ParsedFiles parsed; /* one for each file */
-        Index *extensions;  /* of them, by the name of the file that they extend */
-        Index *files;       /* of instances, by their names */
+        Index *extensions;  /* the parsed extensions, by the name of the extended file */
+        Index *files;       /* main files by instance name */
         Config *config;
         Instances instances;
 } Assembler;
 
-/* A mistake of several values together, told of KEY: of the instance's own file, or of one that extends it. */
+/* Refuses INSTANCE because several values contradict each other; the error names the file and line that set KEY. */
 static void contradict(Assembler *assembler, InstanceConfig *instance, const char *key,
                        const char *text, const char *remedy) {
         const ConfigOrigin *origin = config_find_origin(instance, key);
@@ -173,7 +173,7 @@ static void check_instance(Assembler *assembler, InstanceConfig *instance) {
                         contradict(assembler, instance, mistake.key, mistake.text, mistake.remedy);
 }
 
-/* The last value of KEY in a file that may be refused: valid by CHECK, or NULL. */
+/* Returns the last value of KEY that CHECK accepts in a file that may be refused, or NULL. */
 static const char *salvage(const ParsedFile *parsed, const char *key,
                            const char *(*check)(const char *) ) {
         const char *value = NULL;
@@ -188,12 +188,12 @@ static const char *check_engine_name(const char *name) {
         return engine_find(name) ? NULL : "";
 }
 
-/* What we write ourselves, now and before. */
+/* Returns whether hugeplan, this version or an earlier one, wrote FILE. */
 static bool is_learned(const ConfigFile *file) {
         return file->extends && TEXT_IS_ANY(file->name, NAME_LEARNED, NAME_SEEN);
 }
 
-/* A mistake in what we write is nobody's. The lines that can be read count, and the file is written anew. */
+/* A mistake in hugeplan's own file is only a warning: its valid lines count, and the file is rewritten. */
 static void excuse(Diags *problems, const ParsedFile *parsed) {
         VEC_FOREACH(problem, &problems->list)
                 if (text_equals(problem->file, parsed->file->path)) {
@@ -220,7 +220,7 @@ static void apply_file(Assembler *assembler, InstanceConfig *instance, ParsedFil
         }
         if (!instance->refusal)
                 instance->refusal = parsed->refusal;
-        /* What can be kept of a refused file: name and unit, so that its gate can say why. */
+        /* Keep the name and unit of a refused file, so that its gate can print the cause. */
         const char *name = salvage(parsed, "Name", name_check_instance);
         const char *unit = salvage(parsed, "Unit", name_check_unit);
         const char *engine = salvage(parsed, "Engine", check_engine_name);
@@ -233,7 +233,7 @@ static void apply_file(Assembler *assembler, InstanceConfig *instance, ParsedFil
                 instance->unit = unit;
 }
 
-/* All that describes it, in the order of reading. */
+/* Applies the main file and its extensions in the order of reading. */
 static void apply_files(Assembler *assembler, InstanceConfig *instance, ParsedFile *main_file) {
         uint64_t hash = fold_file(TEXT_FOLD_START, main_file, "Instance");
 
@@ -248,7 +248,7 @@ static void apply_files(Assembler *assembler, InstanceConfig *instance, ParsedFi
         instance->fingerprint = arena_printf(assembler->arena, "%016" PRIx64, hash);
 }
 
-/* Two files of one name: the first keeps it, the other is refused under its full file name. */
+/* If two files describe one name, the first keeps it, and the other is refused under its full file name. */
 static void refuse_second(Assembler *assembler, InstanceConfig *instance, ParsedFile *parsed) {
         Arena *arena = assembler->arena;
         const char *first = index_find(assembler->files, instance->name);
@@ -266,7 +266,7 @@ static void refuse_second(Assembler *assembler, InstanceConfig *instance, Parsed
                 instance->name = arena_printf(arena, "%s.2", instance->name);
 }
 
-/* Of two mounts at one place, or one within the other, the first stays. */
+/* If two mounts have the same path or one contains the other, the second is refused. */
 static void refuse_second_mount(Assembler *assembler, InstanceConfig *instance) {
         VEC_FOREACH(other, &assembler->instances)
                 if (instance->mount && !instance->refusal && !other->refusal && other->mount &&
@@ -288,7 +288,7 @@ static void assemble_instance(Assembler *assembler, ParsedFile *parsed) {
 
         config_keys_set_defaults(&target, SECTION_INSTANCE);
         apply_files(assembler, &instance, parsed);
-        /* "20-pg.conf" -> "pg"; a number in front counts for the order only. */
+        /* "20-pg.conf" -> "pg"; a leading number determines only the order. */
         if (!instance.name)
                 instance.name =
                         without_suffix(arena, parsed->file->name + (has_number ? digits + 1 : 0));
@@ -296,7 +296,7 @@ static void assemble_instance(Assembler *assembler, ParsedFile *parsed) {
                 instance.unit = instance.engine->default_unit;
         if (instance.n_page_sizes == 0)
                 instance.n_page_sizes = 1; /* 0: the default size */
-        /* Nothing says how much it needs, and the engine can find out. */
+        /* No amount is configured, and the engine can determine it. */
         if (instance.engine->has_auto && instance.memory_kind == MEMORY_UNSET &&
             instance.pages.n == 0 && instance.n_node_memory == 0)
                 instance.memory_kind = MEMORY_AUTO;
@@ -316,8 +316,8 @@ static void assemble_instance(Assembler *assembler, ParsedFile *parsed) {
         *vec_push(arena, &assembler->instances) = instance;
 }
 
-/* [Host] sections in the order of the files; a refused file changes nothing. Called twice: before
- * the instances are read to find mistakes, and after them, when all refusals are known. */
+/* Applies the [Host] sections in the order of the files; a refused file changes nothing. Called twice: before the
+ * instances are assembled, to find mistakes, and afterwards, when all refusals are known. */
 static void assemble_host(Assembler *assembler, Diags *problems) {
         KeyTarget target = {.arena = assembler->arena, .host = &assembler->config->host};
         uint64_t hash = TEXT_FOLD_START;
@@ -340,7 +340,7 @@ static void assemble_host(Assembler *assembler, Diags *problems) {
         assembler->config->host.fingerprint = arena_printf(assembler->arena, "%016" PRIx64, hash);
 }
 
-/* By a file that describes an instance. */
+/* Returns whether a file with an [Instance] section extends MAIN_FILE. */
 static bool is_extended(const Assembler *assembler, const ParsedFile *main_file) {
         INDEX_FOREACH(entry, assembler->extensions, main_file->file->name)
                 if (((const ParsedFile *) entry->value)->has_instance)
@@ -373,7 +373,7 @@ Config *config_parse(Arena *arena, const ConfigFiles *files) {
         }
         assemble_host(&assembler, &config->problems);
         vec_reserve(arena, &assembler.instances, files->n);
-        /* A refused file is taken for an instance unless it says that it is something else. */
+        /* A refused file counts as an instance unless it has a [Host] section and no [Instance] section. */
         VEC_FOREACH(item, &assembler.parsed)
                 if (!(*item)->file->extends && !(*item)->is_empty &&
                     ((*item)->has_instance || ((*item)->refusal && !(*item)->has_host) ||
@@ -381,7 +381,7 @@ Config *config_parse(Arena *arena, const ConfigFiles *files) {
                         assemble_instance(&assembler, *item);
         assemble_host(&assembler, &(Diags){.arena = arena});
         VEC_FOREACH(file, files)
-                /* What was learned of an instance stays when that is removed, as a package's configuration does. */
+                /* Learned figures stay when their instance is removed, like a removed package's configuration. */
                 if (file->extends && !index_find(names, file->extends) && !is_learned(file))
                         diags_tell(&config->problems,
                                    problem_of(PROBLEM_CONFIG_ORPHAN, file->path,

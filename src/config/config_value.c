@@ -10,7 +10,7 @@ static bool is_comment_behind(const char *value, char comment) {
         return false;
 }
 
-/* NULL: without quotes it is read as it stands. */
+/* Returns NULL if VALUE is read unchanged without quotes. */
 static const char *check_plain(const char *value, const char **ret_remedy) {
         *ret_remedy = "put the comment on a line of its own, or the value in double quotes";
         if (is_comment_behind(value, ';') || is_comment_behind(value, '#'))

@@ -1,26 +1,26 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-/* Values and comments of drop-ins below /etc/hugeplan.d: the one form in which all that write them do (what was
- * learned and seen, import), and that config_file.c reads.
+/* The syntax of values and comments of drop-ins below /etc/hugeplan.d, which config_file.c reads and all writers
+ * (learned and seen figures, import) use.
  *
- * A value stands as it is, or between double quotes, where \" and \\ stand for these two. */
+ * A value is written as it is, or between double quotes, where \" and \\ stand for a quote and a backslash. */
 
 #include "base/text.h"
 
-/* A path of PATH_MAX bytes fits, with each of them escaped. */
+/* A path of PATH_MAX bytes fits even if each byte is escaped. */
 enum { CONFIG_LINE_BYTES_MAX = 8300 };
 
-/* Of what stands behind the equals sign, without whitespace around it. NULL, or what is wrong with it and what to
- * write instead. */
+/* Reads WRITTEN, the text after the equals sign without surrounding whitespace. Returns NULL and sets *ret, or returns
+ * what is wrong and sets *ret_remedy. */
 const char *config_value_read(Arena *arena, const char *written, const char **ret,
                               const char **ret_remedy);
 
 /* ---- writing: config_write.c ---- */
 
-/* Adds the line KEY=VALUE, in quotes where the value needs them; none for NULL. What is read is VALUE again, but
- * for what text_printable() replaces. At most PATH_MAX bytes are read back. */
+/* Adds the line KEY=VALUE, in quotes if VALUE needs them; adds nothing if VALUE is NULL. Reading the line gives VALUE
+ * again, up to PATH_MAX bytes and except for bytes that text_printable() replaces. */
 void config_add_value(Text *text, const char *key, const char *value);
 
-/* Adds a comment of as many lines as it takes; whatever the text holds, it stays one. */
+/* Adds a comment of as many lines as needed; no text can end the comment. */
 void config_add_comment(Text *text, const char *format, ...) PRINTF_LIKE(2, 3);

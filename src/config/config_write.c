@@ -5,7 +5,7 @@
 
 enum { COMMENT_COLUMNS = 88 };
 
-/* Whether it would be read as something else without. */
+/* Returns whether VALUE would be read differently without quotes. */
 static bool needs_quotes(Arena *arena, const char *value) {
         const char *read, *remedy;
 

@@ -16,7 +16,7 @@ bool instance_needs_group(const InstanceConfig *instance) {
                instance_shared_memory(instance) == SHARED_MEMORY_SYSV;
 }
 
-/* "auto" gives no finite number: lowering what the vendor's unit has would be worse than nothing. */
+/* "auto" sets no finite limit, because lowering the limit of the vendor's unit would do more harm than no limit. */
 const char *instance_memory_lock(const InstanceConfig *instance) {
         if (instance->refusal || text_equals(instance->memory_lock, "no"))
                 return NULL;

@@ -11,14 +11,14 @@
 enum {
         UNIT_NAME_BYTES_MAX = 255, /* systemd.unit(5) */
         MODE_DEFAULT = 0770,
-        MODE_MAX = 01777, /* what hugetlbfs takes: fs/hugetlbfs/inode.c */
+        MODE_MAX = 01777, /* the maximum of hugetlbfs: fs/hugetlbfs/inode.c */
 };
 
 /* ---- places ---- */
 
 typedef struct Place {
         const char *path;
-        bool is_whole; /* nothing below it either */
+        bool is_whole; /* paths below it are refused too */
         const char *why;
 } Place;
 
@@ -42,7 +42,7 @@ static const Place places[] = {
         {"/var/tmp", true, is_private},
 };
 
-/* INNER is OUTER or lies in it. */
+/* Returns whether INNER is OUTER or lies below it. */
 static bool is_within(const char *inner, const char *outer) {
         size_t length = strlen(outer);
 
@@ -80,7 +80,7 @@ static const char *parse_path(Arena *arena, const char *word, MountConfig *mount
                 return arena_printf(arena,
                                     "'%s' has characters that mean something else in unit files",
                                     text_printable(arena, word));
-        Text normal = text_in(arena); /* without doubled slashes and those at the end */
+        Text normal = text_in(arena); /* without doubled or trailing slashes */
 
         for (const char *rest = word, *name; (name = text_next_word(arena, &rest, "/"));) {
                 if (TEXT_IS_ANY(name, ".", ".."))
@@ -137,7 +137,7 @@ static const char *parse_bytes(Arena *arena, const char *value, uint64_t *ret_by
         uint64_t bytes;
         int r = parse_size_bytes(value, &bytes);
 
-        /* Signed in the kernel, after rounding up to whole pages. */
+        /* The kernel stores a signed size, rounded up to whole pages. */
         if (r == -ERANGE || (r == 0 && bytes > INT64_MAX - 16 * GIB))
                 return arena_printf(arena, "'%s' is more than can be counted", value);
         if (r < 0 || bytes == 0)

@@ -3,28 +3,27 @@
 
 /* Mount=: "PATH [mode=0770] [owner=USER[:GROUP]] [size=SIZE] [min_size=SIZE]".
  *
- * The path comes to stand in unit files, where specifiers, quotes, backslashes and whitespace have a
- * meaning. None of them is needed for a mount point, so a path that has one is refused, and what is
- * left is written as it is. Refused too are places whose loss would cost more than a database:
- * the system's own, and those that services see a private copy of. */
+ * The path is written to unit files, where specifiers, quotes, backslashes and whitespace have a meaning. No mount
+ * point needs them, so a path that contains one is refused, and any other is written unquoted. System directories are
+ * refused too, and so are directories that services see a private copy of. */
 
 #include "base/arena.h"
 
-/* Mount=: a hugetlbfs mount for the instance alone. */
+/* Mount=: a hugetlbfs mount that only one instance uses. */
 typedef struct MountConfig {
-        const char *path; /* absolute and normal, of characters that unit files take as they are */
+        const char *path; /* absolute and normalized; needs no quoting in unit files */
         unsigned mode;
         const char *user, *group; /* owner=; NULL: not given */
-        uint64_t size_bytes;      /* the most that fits in; 0: not given */
-        uint64_t min_size_bytes;  /* earmarked for it from the start; 0: none */
+        uint64_t size_bytes;      /* the capacity; 0: not given */
+        uint64_t min_size_bytes;  /* reserved when it is mounted; 0: none */
 } MountConfig;
 
-/* Fills *ret and returns NULL, or leaves it and returns a sentence on what is wrong with VALUE. */
+/* Sets *ret and returns NULL, or returns an error message and leaves *ret unchanged. */
 const char *mount_config_parse(Arena *arena, const char *value, MountConfig *ret);
 
-/* Whether one is the other, or lies in it. Both are normal. */
+/* Returns whether A and B, both normalized, are equal or one contains the other. */
 bool mount_paths_overlap(const char *a, const char *b);
 
-/* "/mnt/huge" -> "mnt-huge.mount", as `systemd-escape --path --suffix=mount` has it: systemd.unit(5),
- * STRING ESCAPING FOR INCLUSION IN UNIT NAMES. */
+/* Returns "mnt-huge.mount" for "/mnt/huge", like `systemd-escape --path --suffix=mount`: systemd.unit(5), STRING
+ * ESCAPING FOR INCLUSION IN UNIT NAMES. */
 char *mount_unit_name(Arena *arena, const char *path);
