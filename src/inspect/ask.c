@@ -12,7 +12,7 @@
 
 static const char search_path[] = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
-/* Who has no rights to give up asks as himself, where it may be anybody. */
+/* For QUESTION_ANYBODY, a process that is not root asks as its own user. */
 static const char *find_person(Arena *arena, const Question *question, Person *ret) {
         if (text_equals(question->user, QUESTION_ANYBODY) && geteuid() != 0) {
                 owner_ourselves(arena, ret);
@@ -25,13 +25,13 @@ static const char *find_person(Arena *arena, const Question *question, Person *r
         return "it is not known whose database it is; name the owner in User=";
 }
 
-/* ---- who else could have written it ---- */
+/* ---- access by third parties ---- */
 
-/* A file or directory, held by its descriptor from here on. */
+/* A file or directory, identified by an open descriptor. */
 typedef struct Pinned {
         int fd;
         struct stat st;
-        const char *real; /* where the kernel says it is: without links */
+        const char *real; /* its path according to the kernel, without links */
 } Pinned;
 
 static const char *say_wrong(Arena *arena, const char *path, int error) {
@@ -46,8 +46,8 @@ static const char *say_open(Arena *arena, const char *path, const char *part, co
                             text_excerpt(arena, part, QUOTE_BYTES_MAX), why);
 }
 
-/* The directories above what is pinned: when none can be changed by third parties, its path leads to it
- * for as long as the owner and root want it. */
+/* Checks the directories above a pinned file: if no third party can change them, its path stays valid for as long as
+ * the owner and root keep it. */
 static const char *check_above(Arena *arena, const char *path, const char *real,
                                const Person *person) {
         for (size_t length = strlen(real); length-- > 0;) {
@@ -66,7 +66,7 @@ static const char *check_above(Arena *arena, const char *path, const char *real,
         return NULL;
 }
 
-/* PATH is held, and closed to third parties. */
+/* Opens PATH (O_PATH). Returns NULL, or an error message if third parties can write it or a directory above it. */
 static const char *pin_closed(Arena *arena, const char *path, const Person *person, Pinned *ret) {
         char real[PATH_MAX];
 
@@ -102,12 +102,12 @@ static const char *find_program(Arena *arena, const Question *question, const ch
                             text_excerpt(arena, text_string(&names), QUOTE_BYTES_MAX));
 }
 
-/* What it is made to read, as given and as judged. */
+/* A path that the program reads, as given and with links resolved. */
 typedef struct Named {
         const char *path, *real;
 } Named;
 
-/* "PATH", "NAME=PATH": a link that others can change leads somewhere else the next time. */
+/* Resolves PATH in "PATH" or "NAME=PATH", because a link that others can change may lead elsewhere later. */
 static const char *with_real(Arena *arena, const char *argument, const Named *named) {
         size_t length = named->path ? strlen(named->path) : 0, all = strlen(argument);
 
@@ -117,14 +117,14 @@ static const char *with_real(Arena *arena, const char *argument, const Named *na
         return arena_printf(arena, "%.*s%s", (int) (all - length), argument, named->real);
 }
 
-/* What is asked of whom, until the child has become that. */
+/* The question and the person, for the child. */
 typedef struct Errand {
         const Question *question;
         const Person *person;
         Named named[2];
 } Errand;
 
-/* Servers find their other files by the name that they are called by. */
+/* argv[0] is the program's real path, because servers find their other files by it. */
 static void prepare(Arena *arena, const Errand *errand, const Pinned *program, Program *ret) {
         const Question *question = errand->question;
         size_t n = 0;
@@ -142,7 +142,7 @@ static void prepare(Arena *arena, const Errand *errand, const Pinned *program, P
         ret->environment[2] = arena_printf(arena, "HOME=%s", errand->person->home);
 }
 
-/* In the child: by the time that anything of the owner's is looked at, it has his rights. */
+/* Runs in the child, which has only the owner's rights before it looks at the owner's files. */
 static const char *find_and_judge(void *userdata, Arena *arena, Program *ret) {
         Errand *errand = userdata;
         Pinned pinned = {.fd = -1};
@@ -170,7 +170,7 @@ static const char *find_and_judge(void *userdata, Arena *arena, Program *ret) {
         return wrong;
 }
 
-/* Its name, as far as that can be told, and its arguments. */
+/* Returns the program's name, or the first possible name, with its arguments. */
 static const char *title_of(Arena *arena, const Question *question) {
         const char *program;
         Text title = text_in(arena);

@@ -7,10 +7,10 @@
 
 enum { FILE_BYTES_MAX = 256 * 1024 };
 
-/* Where boot entries and images are: on the boot or EFI system partition. */
+/* Mount points of the boot or EFI system partition, which has the boot entries and images. */
 static const char *const partitions[] = {"/boot", "/efi", "/boot/efi"};
 
-/* The first partition that has a file of that SUFFIX in DIRECTORY; NULL: none. */
+/* Returns the first partition that has a file with that SUFFIX in DIRECTORY, or NULL. */
 static const char *find_partition(const Root *root, Arena *arena, const char *directory,
                                   const char *suffix) {
         ARRAY_FOREACH(partition, partitions, ARRAY_LEN(partitions)) {
@@ -24,7 +24,7 @@ static const char *find_partition(const Root *root, Arena *arena, const char *di
         return NULL;
 }
 
-/* Where extlinux.conf is, and what makes it of the distribution's settings, if anything does. */
+/* Finds extlinux.conf, and the tool, if any, that generates it from the distribution's settings. */
 static bool find_extlinux(const Root *root, Arena *arena, BootLoader *loader) {
         static const char *const paths[] = {
                 "/boot/extlinux/extlinux.conf",
@@ -61,7 +61,7 @@ static BootLoaderKind find_kind(const Root *root, Arena *arena, BootLoader *load
         char *text;
         bool has_grub = loader->grub_config || root_exists(root, "/etc/default/grub");
 
-        /* GRUB reads entries where it has the command for it, and is then changed by grubby. */
+        /* GRUB reads boot entries if it has the command blscfg; grubby then changes them. */
         if (entries &&
             (root_exists(root, "/usr/sbin/grubby") || root_exists(root, "/usr/bin/grubby") ||
              (loader->grub_config &&

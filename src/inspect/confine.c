@@ -22,13 +22,13 @@
 #include <unistd.h>
 
 enum {
-        COMPLAINT_BYTES_MAX = 4096, /* kept of standard error */
-        SENTENCE_BYTES_MAX = 200,   /* of what is quoted */
-        FAILURE_BYTES_MAX = 560,    /* of why it did not run */
+        COMPLAINT_BYTES_MAX = 4096, /* of standard error */
+        SENTENCE_BYTES_MAX = 200,   /* of a quotation */
+        FAILURE_BYTES_MAX = 560,    /* of the reason why the child did not run */
         DRAIN_READS_MAX = 32,
         TICK_MSEC = 10,
         CAPABILITIES_MAX = 64,
-        /* Where the child has them. */
+        /* Descriptor numbers in the child. */
         FAILURE_FD = 3,
         SPARE_FD = 10,
 };
@@ -39,14 +39,14 @@ typedef struct Run {
         Arena *arena;
         const Confinement *how;
         pid_t pid;
-        int output, complaint, failure; /* our ends of its pipes */
+        int output, complaint, failure; /* the parent's ends of the pipes */
         Text printed, complained;
         bool is_flood;
 } Run;
 
 /* ---- in the child, which never returns ---- */
 
-/* Why it did not run, as a sentence. */
+/* Reports why the child did not run, as a sentence. */
 static void fail_with(const char *sentence) {
         (void) !write(FAILURE_FD, sentence, strlen(sentence));
         _exit(127);
@@ -93,16 +93,16 @@ static void limit(const Confinement *how) {
                 {RLIMIT_CPU, how->timeout_usec / USEC_PER_SEC + 1},
                 {RLIMIT_FSIZE, is_reader ? 0 : MIB},
                 {RLIMIT_NOFILE, is_reader ? 64 : 1024},
-                /* A sanitizer's shadow takes terabytes. */
+                /* A sanitizer's shadow memory takes terabytes of address space. */
                 {RLIMIT_AS, IS_SANITIZED ? RLIM_INFINITY : (rlim_t) (is_reader ? GIB : 16 * GIB)},
-                /* A program's are counted with all that its user runs. */
+                /* The kernel counts a program's processes together with all others of its user. */
                 {RLIMIT_NPROC, is_reader ? 0 : RLIM_INFINITY},
         };
 
         for (size_t i = 0; i < ARRAY_LEN(limits); i++) {
                 struct rlimit both;
 
-                /* A limit that is lower already stays. */
+                /* A limit that is already lower is kept. */
                 if (getrlimit(limits[i].resource, &both) < 0)
                         fail("limit it");
                 both.rlim_max = MIN(both.rlim_max, limits[i].value);
@@ -123,8 +123,8 @@ static void become(const Person *person) {
                         setresgid(person->gid, person->gid, person->gid) < 0 ||
                         setresuid(person->uid, person->uid, person->uid) < 0))
                 fail("become its owner");
-        /* With "keep capabilities" among the secure bits, a change of user would not drop them. Who has none needs
-         * no system call to set them, which our own unit does not have. */
+        /* If the secure bits include "keep capabilities", a change of user does not drop them. A process without
+         * capabilities skips capset(2), which hugeplan's own unit does not allow. */
         prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
         if ((syscall(SYS_capget, &header, all) < 0 || memcmp(all, none, sizeof(all)) != 0) &&
             syscall(SYS_capset, &header, none) < 0)
@@ -146,7 +146,7 @@ static void run_reader(const Confinement *how) {
         _exit(0);
 }
 
-/* What was judged is what is run: a script too, which is read through the descriptor. */
+/* The program is run by the descriptor that was checked; a script is read through it too. */
 static void run_program(const Confinement *how) {
         Program program = {.fd = -1};
         const char *wrong = how->find(how->userdata, arena_new(), &program);
@@ -169,13 +169,13 @@ static void run_child(const Confinement *how, int output, int complaint, int fai
         umask(077);
         if (setsid() < 0 || chdir("/") < 0)
                 fail("give it a session");
-        /* Whoever possesses the caller's keyring may read what is in it. */
+        /* Processes that possess the caller's keyring can read the keys in it. */
         if (syscall(SYS_keyctl, KEYCTL_JOIN_SESSION_KEYRING, NULL) < 0 && errno != ENOSYS &&
             errno != EPERM)
                 fail("give it a keyring");
         limit(how);
         become(how->person);
-        /* Not to outlive us; a change of user clears it. */
+        /* The child must not outlive the parent; set here, because a change of user clears the setting. */
         prctl(PR_SET_PDEATHSIG, SIGKILL);
         if (getppid() != parent)
                 _exit(127);
@@ -192,7 +192,7 @@ static void close_fd(int *fd) {
         *fd = -1;
 }
 
-/* Descriptors of the standard streams that are closed here would be taken for pipes. */
+/* Keeps pipes off descriptors 0 to 2, which would be taken for standard streams if those are closed here. */
 static int make_pipe(int *ret_ours, int *ret_theirs) {
         int ends[2];
 
@@ -218,14 +218,14 @@ static int start(Run *run) {
                 r = make_pipe(&run->failure, &failure);
         if (r < 0)
                 return r;
-        signal(SIGCHLD, SIG_DFL); /* where it is ignored, nobody learns how a child has ended */
+        signal(SIGCHLD, SIG_DFL); /* if it is ignored, the kernel discards exit statuses */
         run->pid = fork();
         if (run->pid == 0)
                 run_child(run->how, output, complaint, failure, parent);
         return run->pid < 0 ? -errno : 0;
 }
 
-/* One read; at the end of the stream its descriptor is closed. */
+/* Reads once; at the end of the stream closes its descriptor. */
 static bool read_some(int *fd, Text *text, size_t max, bool *ret_is_full) {
         char buffer[4096];
         ssize_t n = *fd < 0 ? -1 : read(*fd, buffer, sizeof(buffer));
@@ -243,12 +243,12 @@ static bool read_some(int *fd, Text *text, size_t max, bool *ret_is_full) {
 static bool has_ended(const Run *run) {
         siginfo_t info = {};
 
-        /* It stays a zombie, so that its number is nobody else's while its session is killed. */
+        /* The child stays a zombie, so that its PID is not reused while its session is killed. */
         return waitid(P_PID, (id_t) run->pid, &info, WEXITED | WNOHANG | WNOWAIT) < 0 ||
                info.si_pid != 0;
 }
 
-/* Until it has ended, whoever else may still hold its pipes; false: it had to be stopped. */
+/* Waits for the child's end, even if other processes hold its pipes. Returns false if the child must be killed. */
 static bool wait_for_end(Run *run, uint64_t deadline_usec) {
         while (!run->is_flood) {
                 struct pollfd fds[] = {{run->output, POLLIN, 0}, {run->complaint, POLLIN, 0}};
@@ -271,7 +271,7 @@ static bool wait_for_end(Run *run, uint64_t deadline_usec) {
         return false;
 }
 
-/* Why it did not run, as it has said itself; NULL: it did. */
+/* Returns the child's own report of why it did not run, or NULL if it ran. */
 static const char *why_not_run(const Run *run) {
         char buffer[FAILURE_BYTES_MAX];
         ssize_t n = read(run->failure, buffer, sizeof(buffer));
@@ -286,7 +286,7 @@ static const char *why_not_run(const Run *run) {
                        : sentence;
 }
 
-/* How it ended, with the first line of what it complained of; NULL: well. */
+/* Returns how the child ended, with the first line of its standard error, or NULL if it succeeded. */
 static const char *judge_end(const Run *run, int status) {
         Arena *arena = run->arena;
         const char *rest = text_string(&run->complained),
@@ -308,9 +308,9 @@ static const char *finish(Run *run) {
         const char *wrong = has_finished ? why_not_run(run) : NULL;
         int status = 0;
 
-        kill(-run->pid, SIGKILL); /* what it has left behind, too */
-        kill(run->pid, SIGKILL);  /* it may not have had its session yet */
-        /* What hangs in the kernel dies later, and is waited for by whoever comes after us. */
+        kill(-run->pid, SIGKILL); /* and the processes it started */
+        kill(run->pid, SIGKILL);  /* its session may not exist yet */
+        /* A process that hangs in the kernel dies later and is reaped after this process has ended. */
         for (uint64_t deadline_usec = clock_now_usec() + death_usec; !has_ended(run);
              poll(NULL, 0, TICK_MSEC))
                 if (clock_now_usec() >= deadline_usec)

@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-/* A child that has become somebody else for good: a reader, our own code, which parses what that user
- * wrote; or a program of his, run by its descriptor. docs/privilege.md has the order in which rights are
- * given up, and why no more is. prctl(2), capabilities(7).
+/* A child that has permanently become another user: a reader, which is hugeplan's own code that parses that user's
+ * files; or a program of that user, run by its descriptor. docs/privilege.md explains in which order rights are given
+ * up, and why no others are. prctl(2), capabilities(7).
  *
- * It has nothing on standard input, no descriptors but its pipes, no rights beyond the person's and no way
- * to get any; it may take so long and print so much, and is killed with all it has started in its
- * session. */
+ * The child has nothing on standard input, no descriptors but its pipes, no rights beyond the user's and no way to get
+ * any; its time and output are limited, and it is killed with all processes of its session. */
 
 #include "inspect/owner.h"
 
-/* A program, by a descriptor that may be O_PATH and is not closed on exec. */
+/* A program, by a descriptor that may be O_PATH and is not close-on-exec, because a script is read through it. */
 typedef struct Program {
         int fd;
         char **arguments;
@@ -19,18 +18,18 @@ typedef struct Program {
 } Program;
 
 typedef struct Confinement {
-        const char *title; /* for sentences: printable and short */
+        const char *title; /* for messages: printable and short */
         const Person *person;
         uint64_t timeout_usec;
         size_t output_bytes_max;
-        /* Of these one; both are called in the child, once it is the person for good: hugeplanctl has no
-         * threads. A reader prints to the descriptor, and returns. */
+        /* Exactly one is set. Both are called in the child after it has permanently become the person; hugeplanctl has
+         * no threads. `read` prints to the descriptor, and returns. */
         void (*read)(void *userdata, int output);
-        /* Finds the program that is to be run: NULL, or a sentence. */
+        /* Finds the program to run. Returns NULL, or an error message. */
         const char *(*find)(void *userdata, Arena *arena, Program *ret);
         void *userdata;
 } Confinement;
 
-/* Fills *RET (NUL-terminated, RET_SIZE bytes before that) with what it has printed, whatever that is; or
- * returns a sentence, printable and short, on why there is nothing. */
+/* Sets *RET to the child's output (any bytes; NUL-terminated after *RET_SIZE bytes) and returns NULL, or returns a
+ * short, printable error message. */
 const char *confine(Arena *arena, const Confinement *confinement, char **ret, size_t *ret_size);

@@ -11,10 +11,10 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Ample: MySQL takes 30 ms. */
+/* Far above the 30 ms that MySQL takes. */
 #define VERSION_USEC (3 * USEC_PER_SEC)
 
-/* What is to be found out. */
+/* What the reader is to find out. */
 typedef struct Errand {
         const Engine *engine;
         const EngineTarget *target;
@@ -47,7 +47,7 @@ static json_t *run_errand(void *userdata, Arena *arena, HostSources *sources) {
         return figures_to_json(arena, &figures);
 }
 
-/* ---- for who asked ---- */
+/* ---- in the caller ---- */
 
 static bool is_denied(const char *text) {
         return text && strstr(text, strerror(EACCES));
@@ -76,7 +76,7 @@ static const char *send_reader(const Root *root, Arena *arena, Errand *errand, F
         return r < 0 ? READER_NO_ANSWER : NULL;
 }
 
-/* Who has to do what so that the files of FIGURES can be read; PERSON: as whom they were, NULL: as ourselves. */
+/* Sets the remedy for unreadable files of FIGURES. PERSON has tried to read them; NULL: this process's user has. */
 static void explain_denied(Arena *arena, const Person *person, Figures *figures) {
         const char *remedy = "run this as root: the database's files are read as their owner then";
 
@@ -95,7 +95,7 @@ static void explain_denied(Arena *arena, const Person *person, Figures *figures)
         }
 }
 
-/* The program's word on what KNOWN (NULL: nothing) leaves open. A data directory's major version is no other's. */
+/* Returns whether SAID, the program's version, can refine KNOWN (NULL: nothing), whose major version is final. */
 static bool is_of_version(const char *known, const char *said) {
         Version file = {}, program = {};
 
@@ -103,7 +103,7 @@ static bool is_of_version(const char *known, const char *said) {
                           (file.n_known > 1 || file.numbers[0] == program.numbers[0]));
 }
 
-/* What ENGINE's files leave open of the version, or have of the last start's, its program says: sizes go by it. */
+/* Asks ENGINE's program for the version, which sizes depend on: the files may lack it, or have an old one. */
 static void complete_version(const Root *root, Arena *arena, const Errand *errand, Figures *found) {
         const EngineReader *reader = engine_reader(errand->engine);
         const HostSources sources = host_sources(root, arena);
@@ -128,7 +128,7 @@ static void complete_version(const Root *root, Arena *arena, const Errand *erran
                 arena_printf(arena, "%s --version", text_base_name(question.program.items[0])));
         VEC_FOREACH(figure, found) {
                 figure->gathered = gathered;
-                /* Without a page size nothing was sized: a snapshot asks for what was read only. */
+                /* Without a page size nothing was sized: a snapshot records only what was read. */
                 if (!figure->wrong && figure->sizing.page_size_bytes > 0)
                         figure->wrong = gathered_size(arena, errand->engine, errand->target,
                                                       gathered, figure->sizing.page_size_bytes,
@@ -136,7 +136,7 @@ static void complete_version(const Root *root, Arena *arena, const Errand *erran
         }
 }
 
-/* What was found by a guess says whose it is: whoever owns the configuration. */
+/* Sets *RET to the owner of the configuration found as GUESS. Returns whether that is another user. */
 static bool find_better(Arena *arena, const Gathered *gathered, const Person *guess, Person *ret) {
         const char *const paths[] = {gathered->config_file, gathered->data_directory};
 

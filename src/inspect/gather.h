@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-/* Reads a database's own files as their owner, in a process of its own (inspect/confine.h). On a captured
- * host, whose files are all of one who captured it, in this one. */
+/* Reads a database's own files as their owner, in a process of its own (inspect/confine.h); on a captured host in this
+ * process, because all captured files belong to one user. */
 
 #include "demand/figures.h"
 #include "host/host_sources.h"
@@ -10,16 +10,16 @@
 typedef struct OwnerGatherer {
         Gatherer gatherer; /* give a pointer to this */
         const Root *root;
-        uint64_t deadline_usec;  /* of all that it does; at first never */
-        const SourceText *input; /* what is read for PATH_STANDARD_INPUT; NULL: nothing */
+        uint64_t deadline_usec;  /* for all calls together; initially infinite */
+        const SourceText *input; /* the contents of PATH_STANDARD_INPUT; NULL: none */
 } OwnerGatherer;
 
-/* ROOT must outlive it. */
+/* ROOT must outlive the gatherer. */
 OwnerGatherer gather_as_owner(const Root *root);
 
-/* Whether files of the databases could not be read for want of permission. */
+/* Returns whether files of the databases could not be read for lack of permission. */
 bool gather_was_denied(const Figures *figures);
 
-/* Where we read as who was a guess (owner_why_not_us()), and what we found says that it is another's: a
- * sentence; else NULL. */
+/* If the user of this process was only guessed to be the owner (owner_why_not_us()), returns an error message if
+ * GATHERED belongs to another user, or NULL. */
 const char *gather_whose(Arena *arena, const Gathered *gathered);

@@ -13,7 +13,7 @@ enum {
         ENTRIES_MAX = 1024,
         LINES_MAX = 65536,
         HOME_BYTES_MAX = 4096,
-        LOG_BYTES_MAX = 1 << 20, /* of the end: some hundred starts */
+        LOG_BYTES_MAX = 1 << 20, /* the last part of the log: some hundred starts */
         SIDS_MAX = 64,
         NAMES_MAX = 256,
         ERROR_MAX = 200,
@@ -30,7 +30,7 @@ static json_t *list_entries(void *userdata UNUSED, Arena *arena, HostSources *so
                                      instance->is_started));
 }
 
-/* ---- for who asked ---- */
+/* ---- in the caller ---- */
 
 char *oracle_entries_write(Arena *arena, const json_t *list, const char *path) {
         Text text = text_in(arena);
@@ -43,7 +43,7 @@ char *oracle_entries_write(Arena *arena, const json_t *list, const char *path) {
                 const char *sid, *home, *origin;
                 int is_started;
 
-                /* Of another file, or nothing that stands in such a one. */
+                /* Skip entries of another file and invalid ones. */
                 if (i == ENTRIES_MAX ||
                     json_unpack(row, "[sssb!]", &sid, &home, &origin, &is_started) < 0 ||
                     !oracle_sid_is_valid(sid) || *home != '/' || strlen(home) > HOME_BYTES_MAX ||
@@ -79,13 +79,13 @@ void oracle_files_add(const Root *root, Arena *arena, Overlay *overlay) {
 
 /* ---- alert logs ---- */
 
-/* NAME is DB_UNIQUE_NAME, which nothing here tells: every one that has the SID is tried. */
+/* NAME is DB_UNIQUE_NAME, which is not known here: each directory that has the SID is tried. */
 static void read_logs_of(const Root *root, Arena *arena, const OracleSid *sid, HostFacts *facts) {
         const char *product = strstr(sid->home, "/product/");
         Names names = {};
         size_t n = 0;
 
-        /* A SID is a name; with a slash in it, it would lead elsewhere. */
+        /* A SID with a slash could lead to another directory. */
         if (!product || *sid->home != '/' || *sid->sid == '\0' || *sid->sid == '.' ||
             strchr(sid->sid, '/'))
                 return;
@@ -129,7 +129,7 @@ bool alert_from_json(Arena *arena, json_t *json, const char *sid, OracleAlert *r
         const json_t *error;
         const char *file;
 
-        /* A value that may be null has no letter when it is unpacked. */
+        /* json_unpack() has no format letter for a value that may be null. */
         if (json_unpack(json, "[sIIIo!]", &file, &size, &available, &expected, &error) < 0 ||
             !(json_is_string(error) || json_is_null(error)) || size <= 0 || available < 0 ||
             expected <= 0)

@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 enum {
-        /* Whom systemd makes up for a single run, and who owns nothing: DynamicUser= in systemd.exec(5). */
+        /* Users that systemd allocates for a single run, and which own nothing: DynamicUser= in systemd.exec(5). */
         DYNAMIC_FIRST = 61184,
         DYNAMIC_LAST = 65519,
 };
@@ -26,7 +26,7 @@ static void take_entry(Arena *arena, const struct passwd *entry, Person *ret) {
         ret->home = arena_strdup(arena, entry->pw_dir);
         ret->n_groups = OWNER_GROUPS_MAX;
         if (getgrouplist(entry->pw_name, entry->pw_gid, ret->groups, &ret->n_groups) < 0)
-                ret->n_groups = 0; /* more than anybody needs to answer a question */
+                ret->n_groups = 0; /* more groups than answering a question needs */
 }
 
 static void take_ids(Arena *arena, uid_t uid, gid_t gid, Person *ret) {
@@ -76,7 +76,7 @@ const char *owner_of_path(Arena *arena, const char *path, Person *ret) {
         return NULL;
 }
 
-/* ---- of a target ---- */
+/* ---- the owner of a target ---- */
 
 static const char *find_owner(const Root *root, Arena *arena, const Engine *engine,
                               const EngineTarget *target, Person *ret, bool *ret_is_guess) {
@@ -144,7 +144,7 @@ void owner_to_read(Arena *arena, const char *path, Person *ret) {
                 take_ids(arena, ACCOUNT_NOBODY, ACCOUNT_NOBODY, ret);
 }
 
-/* ---- who else could have written it ---- */
+/* ---- access by third parties ---- */
 
 const char *owner_why_open(Arena *arena, const struct stat *st, const Person *person) {
         switch (file_open_to(st, person->uid, person->gid)) {

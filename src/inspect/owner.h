@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-/* Whose a database is: the user as whom its files are read and its program is asked. */
+/* The owner of a database: the user as whom hugeplan reads its files and asks its program. */
 
 #include "engines/reader.h"
 #include "host/root.h"
@@ -20,33 +20,33 @@ typedef struct Person {
         int n_groups;
 } Person;
 
-/* Who runs this process. */
+/* Sets *RET to the user of this process. */
 void owner_ourselves(Arena *arena, Person *ret);
 
-/* By name or number; NULL, or a sentence. */
+/* Finds a user by name or number. Returns NULL, or an error message. */
 const char *owner_find_user(Arena *arena, const char *name, Person *ret);
 
-/* Who owns PATH, which is not opened. NULL, or a sentence. */
+/* Finds the owner of PATH, which is opened with O_PATH only. Returns NULL, or an error message. */
 const char *owner_of_path(Arena *arena, const char *path, Person *ret);
 
-/* Who reads what is at PATH: its owner, but never root, for whom somebody without rights stands in. Where we
- * are not root, ourselves. */
+/* Finds the user who reads PATH: its owner, or the unprivileged user nobody instead of root. If this process is not
+ * root: the user of this process. */
 void owner_to_read(Arena *arena, const char *path, Person *ret);
 
-/* Who reads TARGET's files: User= of the instance, of its unit, the owner of what the configuration names,
- * the engine's usual user; never root, for whom somebody without rights stands in. Where we are not root,
- * ourselves. *RET_IS_GUESS: nothing says so, and what he finds may. NULL, or a sentence. */
+/* Finds the user who reads TARGET's files: User= of the instance, else of its unit, else the owner of the configured
+ * path, else the engine's default user; nobody instead of root. If this process is not root: its own user.
+ * *RET_IS_GUESS: nothing configured names the owner, but the files found may. Returns NULL, or an error message. */
 const char *owner_of_target(const Root *root, Arena *arena, const Engine *engine,
                             const EngineTarget *target, Person *ret, bool *ret_is_guess);
 
-/* Why we, who are not root, are not whom owner_of_target() would find if we were, as a sentence; NULL: we are, or
- * neither is anybody in particular. */
+/* For a process that is not root: returns why its user is not the one that owner_of_target() would find as root, as a
+ * sentence; NULL: the users are the same, or both are unprivileged placeholders (nobody, DynamicUser=). */
 const char *owner_why_not_us(const Root *root, Arena *arena, const Engine *engine,
                              const EngineTarget *target, bool *ret_is_guess);
 
-/* What is to be done about files of OWNER, which we read as somebody else. A sentence. */
+/* Returns a sentence on what to do about files of OWNER that this process reads as another user. */
 const char *owner_say_other(Arena *arena, const Person *owner);
 
-/* Why a file or directory with these ids and this mode may be written by others than root and PERSON; NULL:
- * it may not. */
+/* Returns why a file or directory with the ids and mode in ST can be written by users other than root and PERSON; NULL:
+ * it cannot. */
 const char *owner_why_open(Arena *arena, const struct stat *st, const Person *person);

@@ -26,7 +26,7 @@ int process_read_status(const Root *root, Arena *arena, uint64_t pid, Process *r
 
         *ret = (Process){.pid = pid};
         if (r >= 0 && process_parse_status(scratch, text, ret) < 0)
-                r = -ESRCH; /* cut short, as it has ended meanwhile */
+                r = -ESRCH; /* truncated: the process has ended */
         ret->command = arena_strdup(arena, ret->command);
         return r;
 }
@@ -39,7 +39,7 @@ Devices process_file_hugetlbfs(const Root *root, Arena *arena, uint64_t pid) {
                        : (Devices){};
 }
 
-/* ---- of a unit ---- */
+/* ---- the processes of a unit ---- */
 
 enum { DEPTH_MAX = 8, PROCESSES_MAX = 65536, PROCESSES_BYTES_MAX = 1 << 20 };
 
@@ -78,7 +78,7 @@ ProcessIds unit_cgroup_processes(const Root *root, Arena *arena, const char *gro
 
 /* ---- this process ---- */
 
-/* RET_GROUP: below the unified hierarchy's mount; NULL, as where systemd's own has our unit, as on a legacy host. */
+/* *RET_GROUP is below the unified hierarchy's mount; NULL if the unit is in systemd's own (a legacy host). */
 static bool is_own(const Root *root, Arena *arena, const char *unit, const char **ret_group) {
         HostSources sources = host_sources(root, arena);
         Process self = {};

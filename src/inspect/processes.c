@@ -32,8 +32,8 @@ static uint64_t parse_uid(Arena *arena, const char *status) {
         return word && parse_u64(word, &uid) == 0 ? uid : UINT64_MAX;
 }
 
-/* The link leads into the process's own mounts, where any path may be "/": only following it tells. Who may not
- * follow it goes by its control group. What a captured host has is what the link says. */
+/* The link leads into the process's own mount namespace, where any path may be "/": only following it finds out. If
+ * this process may not follow the link, the control group decides. On a captured host the link's text decides. */
 static bool is_elsewhere(const Root *root, Arena *scratch, uint64_t pid, bool is_contained) {
         const char *path = arena_printf(scratch, PATH_PROC "/%" PRIu64 "/root", pid);
         struct stat own, other;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-/* The processes that run, by name, arguments and unit. */
+/* The running processes, with name, arguments and unit. */
 
 #include "check/suggest.h"
 #include "host/root.h"
 
-/* Those that may be looked at, by number; kernel threads and those without arguments are left out. */
+/* Returns the readable processes that have arguments, so that kernel threads are left out. */
 RunningProcesses processes_list(const Root *root, Arena *arena);

@@ -53,7 +53,7 @@ static void run_errand(void *userdata, int output) {
         }
 }
 
-/* ---- for who asked ---- */
+/* ---- in the caller ---- */
 
 const char *reader_ask(const Root *root, Arena *arena, const Person *person, uint64_t timeout_usec,
                        ReaderMake make, void *userdata, json_t **ret) {
@@ -76,7 +76,7 @@ const char *reader_ask(const Root *root, Arena *arena, const Person *person, uin
                 return wrong;
         *ret = json_loadb(text, size, JSON_REJECT_DUPLICATES, NULL);
         if (*ret && recorder) {
-                /* One that records answers with both. */
+                /* A recording reader answers with both. */
                 json_t *both = *ret;
                 const json_t *recorded;
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-/* A question to a process that has become somebody else (inspect/confine.h) and answers in JSON. */
+/* Asks a process that has become another user (inspect/confine.h) and answers in JSON. */
 
 #include "base/size.h"
 #include "host/host_sources.h"
@@ -11,14 +11,14 @@
 
 #define READER_NO_ANSWER "the process that reads its files gave no proper answer"
 
-/* Called in that process. SOURCES read what PERSON may. */
+/* Called in that process. SOURCES read with the rights of PERSON. */
 typedef json_t *(*ReaderMake)(void *userdata, Arena *arena, HostSources *sources);
 
-/* NULL, with what MAKE has made (to be checked member by member, and released by the caller); or a
- * sentence. Who records what is read through ROOT hears of what was read there, too; of secrets in it that process
- * tells nobody (host/record/recording.h). */
+/* Sets *RET to the answer of MAKE (untrusted; the caller checks each member and releases it) and returns NULL, or
+ * returns an error message. If ROOT has a recorder, it also records all that the process read, still unmasked
+ * (inspect/kept/kept.h). */
 const char *reader_ask(const Root *root, Arena *arena, const Person *person, uint64_t timeout_usec,
                        ReaderMake make, void *userdata, json_t **ret);
 
-/* Ample. */
+/* Far above the usual duration. */
 #define READER_USEC (10 * USEC_PER_SEC)

@@ -12,20 +12,20 @@
 #include <string.h>
 
 enum {
-        FILE_BYTES_MAX = 256 * 1024, /* of what has a format of its own */
+        FILE_BYTES_MAX = 256 * 1024, /* of files in a format of their own */
         PROFILE_DEPTH_MAX = 16,
         PROFILES_MAX = 64,
-        FILES_MAX = 8192, /* that are looked through for mentions */
-        DEPTH_MAX = 4,    /* scripts that scripts run */
+        FILES_MAX = 8192, /* files searched for mentions */
+        DEPTH_MAX = 4,    /* of scripts run by scripts */
 };
 
 typedef struct Place {
         const char *title;
         const char *
-                files; /* patterns; relative ones are below each prefix, and the first of a name counts */
-        const char *runs;  /* who does, to be read behind the line; NULL: the unit */
-        bool has_commands; /* the scripts that they run are looked at, too */
-        bool is_sysfs;     /* values are read by the format of sysfs.conf(5) */
+                files; /* patterns; relative ones are below each prefix, where the first of a name counts */
+        const char *runs;  /* what runs the line, printed after it; NULL: the unit */
+        bool has_commands; /* the scripts that they run are searched too */
+        bool is_sysfs;     /* the files have the format of sysfs.conf(5) */
 } Place;
 
 static const Place places[] = {
@@ -63,10 +63,10 @@ static const Place places[] = {
         {"/etc/dpdk", "/etc/dpdk/*", "DPDK's service reads it", true},
 };
 
-/* The standard order, the most important first; /lib counts where it is not /usr/lib. */
+/* The standard order, the highest priority first; /lib is searched if it is not /usr/lib. */
 static const char *const prefixes[] = {"/etc/", "/run/", "/usr/local/lib/", "/usr/lib/", "/lib/"};
 
-/* As tuned looks for profiles: its profile_dirs from the last to the first. */
+/* The order in which tuned searches for profiles: its profile_dirs from the last to the first. */
 static const char *const profile_dirs[] = {
         "/etc/tuned/profiles",
         "/etc/tuned",
@@ -77,17 +77,17 @@ static const char *const profile_dirs[] = {
 typedef struct Search {
         Arena *arena; /* for the search */
         const Root *root;
-        const Sources *sources; /* only files of root, on the running host */
+        const Sources *sources; /* on the running host: files of root only */
         SettingSources *entries;
-        SourceNames profiles; /* files of tuned that were read */
-        Index *seen;          /* files that were looked at for mentions, and who runs each */
+        SourceNames profiles; /* tuned's files that were read */
+        Index *seen;          /* files searched for mentions, with what runs each */
         size_t n_files;
         bool is_merged; /* /lib is a link */
 } Search;
 
-/* A file that counts: the first of its name. */
+/* A file in effect: the first of its name. */
 typedef struct Candidate {
-        const char *name; /* behind the prefix */
+        const char *name; /* after the prefix */
         const char *path;
 } Candidate;
 
@@ -95,7 +95,7 @@ typedef VEC(Candidate) Candidates;
 
 /* ---- which files ---- */
 
-/* Adds the files that PATTERN means, without those whose name behind the first PREFIX bytes is among NAMES. */
+/* Adds the files that match PATTERN, except those whose name after the first PREFIX bytes is in NAMES. */
 static void expand(Search *search, const char *pattern, size_t prefix, Index *names,
                    Candidates *ret) {
         const char *star = strchr(pattern, '*');
@@ -121,7 +121,7 @@ static void expand(Search *search, const char *pattern, size_t prefix, Index *na
                                prefix, names, ret);
 }
 
-/* PATTERN: an absolute one, or one below each prefix. */
+/* PATTERN is absolute, or relative to each prefix. */
 static Candidates find_files(Search *search, const char *pattern) {
         Index *names = index_new(search->arena);
         Candidates found = {};
@@ -141,7 +141,7 @@ static int compare_candidates(const void *a, const void *b) {
         return strcmp(((const Candidate *) a)->name, ((const Candidate *) b)->name);
 }
 
-/* NULL where it cannot be read. */
+/* Returns NULL if the file cannot be read. */
 static const char *read_file(const Search *search, const char *path, size_t *ret_size) {
         char *text;
         int r = root_read_file(search->root, search->arena, path, FILE_BYTES_MAX, &text, ret_size);
@@ -157,7 +157,7 @@ static void add_file(Search *search, SettingSourceSource source, const char *pat
                 setting_sources_add_file(search->entries, &file);
 }
 
-/* Sorted by name; links to /dev/null cannot be read as files and so mask. */
+/* In the order of names; links to /dev/null cannot be read as files and so mask. */
 static void add_files(Search *search, SettingSourceSource source, const char *directory) {
         Candidates found = find_files(search, arena_printf(search->arena, "%s/*.conf", directory));
         bool is_conf_linked = source != SETTING_SOURCE_SYSCTL;
@@ -179,18 +179,18 @@ static void add_files(Search *search, SettingSourceSource source, const char *di
 
 static void look_in_place(Search *search, const Place *place);
 
-/* What a profile includes comes before it. */
+/* The profiles that a profile includes are added before it. */
 static void add_profile(Search *search, const char *name, unsigned depth) {
         SettingSourceFile file = {.source = SETTING_SOURCE_TUNED};
         const char *path = NULL;
 
-        /* Letters, digits and "_.-", as tuned takes them; no way out of the directory. */
+        /* Only letters, digits and "_.-", as tuned accepts them, so that no name leads out of the directory. */
         if (*name == '\0' || *name == '.' || strlen(name) >= 256 ||
             name[strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-")] !=
                     '\0')
                 return;
-        /* The file of a profile that was not read yet: a profile may include the one of its own name from a
-         * directory further down. */
+        /* Finds a file that was not read yet: a profile may include the profile of its own name from a directory of
+         * lower priority. */
         for (size_t i = 0; i < ARRAY_LEN(profile_dirs) && !path; i++) {
                 path = arena_printf(search->arena, "%s/%s/" NAME_TUNED_FILE, profile_dirs[i], name);
                 if (source_names_have(&search->profiles, path) || !root_exists(search->root, path))
@@ -225,17 +225,17 @@ static void find_in_profiles(Search *search, const char *path) {
 
 /* ---- lines that mention huge pages, and the scripts that they run ---- */
 
-/* How a file is read, and who runs it. */
+/* How a file is read, and what runs it. */
 typedef struct Reader {
         SettingSourceSource source;
-        const char *runs; /* who does: a unit's name, or in words */
+        const char *runs; /* what runs it: a unit's name, or in words */
         bool is_unit, has_commands;
         unsigned depth;
 } Reader;
 
 static void look_at(Search *search, const Reader *reader, const char *path, const char *begin);
 
-/* Of the distribution's programs only those are opened whose name looks like one that sets huge pages. */
+/* Of the distribution's programs, only those are opened whose name suggests that they set huge pages. */
 static bool may_be_script(const char *path) {
         static const char *const kernels[] = {"/dev/", PATH_PROC "/", PATH_SYS "/"};
         static const char *const programs[] = {
@@ -249,7 +249,7 @@ static bool may_be_script(const char *path) {
                (!is_program || text_ends_with(path, ".sh") || setting_source_is_mention(path));
 }
 
-/* What a line runs or reads, as far as it names a path. */
+/* Follows the paths that a line runs or reads. */
 static void follow(Search *search, const Reader *reader, const char *line) {
         const Reader inner = {.source = SETTING_SOURCE_SCRIPT,
                               .runs = reader->runs,
@@ -264,12 +264,12 @@ static void follow(Search *search, const Reader *reader, const char *line) {
                                 is_read || text_ends_with(path, ".sh") ? "" : "#!");
 }
 
-/* Looks at a text that begins with BEGIN. */
+/* Searches a file if its text begins with BEGIN. */
 static void look_at(Search *search, const Reader *reader, const char *path, const char *begin) {
         CLEANUP(arena_freep) Arena *arena = arena_new();
         const char *target = source_link(search->sources, arena, path);
 
-        if (target) /* of two names the one that the file has itself */
+        if (target) /* follows a link to the file's own name */
                 path = source_relative(search->arena, path, target);
         if (reader->depth > DEPTH_MAX || search->n_files >= FILES_MAX)
                 return;
@@ -328,14 +328,14 @@ static void look_in_place(Search *search, const Place *place) {
         }
 }
 
-/* ---- who starts the units that run such lines ---- */
+/* ---- units that start the units with such lines ---- */
 
-/* What a boot reaches by itself: systemd.special(7). */
+/* Targets that each boot reaches: systemd.special(7). */
 static const char boot_targets[] =
         "default.target graphical.target multi-user.target basic.target sysinit.target timers.target "
         "paths.target sockets.target local-fs.target network.target network-online.target";
 
-/* Each once. */
+/* Returns each value once. */
 static SourceNames values_of(Arena *arena, const Index *index, const char *name) {
         SourceNames values = {};
 
@@ -345,7 +345,7 @@ static SourceNames values_of(Arena *arena, const Index *index, const char *name)
         return values;
 }
 
-/* "a.service runs it, started by a.timer, started by timers.target". Of several who start one all are named, and the
+/* "a.service runs it, started by a.timer, started by timers.target". If several units start one, all are named, and the
  * first is followed. */
 static void say_unit(Text *text, const Index *starters, const char *unit) {
         bool is_boot = false;
@@ -376,7 +376,7 @@ static const char *say_who_runs(const Search *search, Index **starters, const So
                         text_add(&text, *runs);
                         continue;
                 }
-                if (!*starters) /* on most hosts no unit runs any such line */
+                if (!*starters) /* on most hosts no unit runs such a line */
                         *starters = unit_file_starters(search->arena, search->sources);
                 say_unit(&text, *starters, *runs);
         }

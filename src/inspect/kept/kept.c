@@ -8,13 +8,13 @@
 #include <ctype.h>
 #include <fnmatch.h>
 
-/* How other files are read; the first that fits. */
+/* How files are read that no engine reads as a whole; the first match applies. */
 typedef enum Kind {
         KIND_WORDS,
-        KIND_WHOLE,  /* made by the kernel or by hugeplan alone */
+        KIND_WHOLE,  /* written only by the kernel or hugeplan */
         KIND_OURS,   /* whole lines, without comments */
         KIND_FIELDS, /* lines of fields */
-        KIND_MAPS,   /* addresses, and of what is mapped what kind of memory it is */
+        KIND_MAPS,   /* addresses, and the kind of memory mapped */
         KIND_ALERTS, /* an alert log */
 } Kind;
 
@@ -22,8 +22,8 @@ typedef struct FileKind {
         const char *files;
         Kind kind;
         const char *separators;
-        unsigned fields;  /* those that are read, by number from 0 */
-        const char *more; /* a line with it is read to its end */
+        unsigned fields;  /* the fields that are read, numbered from 0 */
+        const char *more; /* a line that contains it is kept whole */
 } FileKind;
 
 static const FileKind kinds[] = {
@@ -50,7 +50,7 @@ static const FileKind kinds[] = {
         {"*", KIND_WORDS},
 };
 
-enum { PASSES_MAX = 8 }; /* through files that refer to each other */
+enum { PASSES_MAX = 8 }; /* over files that refer to each other */
 
 Kept kept_in(Arena *arena) {
         return (Kept){.arena = arena,
@@ -75,7 +75,7 @@ static void keep_fields(const Reading *reading, const FileKind *kind, const char
 
                 while (at < end && !strchr(kind->separators, *at))
                         at++;
-                /* The type of a file system stands behind a "-". */
+                /* The type of a file system follows a "-". */
                 if (kind->fields & 1U << i ||
                     (from - reading->bytes > 1 && from[-1] == ' ' && from[-2] == '-'))
                         kept_keep(reading, from, at);
@@ -109,7 +109,7 @@ static void keep_by_kind(Reading *reading, const FileKind *kind, const char *at,
         case KIND_OURS:
                 if (!kept_is_comment(at + strspn(at, " \t"), end))
                         kept_keep(reading, at, end);
-                else if (!text_is_utf8(at, (size_t) (end - at))) /* which is told of */
+                else if (!text_is_utf8(at, (size_t) (end - at))) /* reported as an error */
                         reading->out[end - 1 - reading->bytes] = '\xff';
                 break;
         case KIND_FIELDS:
@@ -140,7 +140,7 @@ static void keep_lines(Reading *reading, const FileKind *kind, size_t size) {
         }
 }
 
-/* Nothing of it: as many words and lines, and how each word begins, which says what it is. */
+/* Masks all text; words, lines and the marks at the start of a word, which determine its meaning, stay. */
 static char *mask(Arena *arena, const char *bytes, size_t size, bool is_binary) {
         char *out = arena_alloc(arena, size + 1);
 
@@ -179,7 +179,7 @@ static char *keep_text(Kept *kept, Arena *arena, const char *path, const char *b
         return reading.out;
 }
 
-/* Of a binary file the bytes that an engine reads. */
+/* Keeps the bytes of a binary file that an engine reads. */
 static char *keep_binary(Kept *kept, Arena *arena, const char *path, const char *bytes,
                          size_t size) {
         char *out = mask(arena, bytes, size, true);
@@ -217,7 +217,7 @@ static void keep_in_files(Kept *kept, Arena *arena, const RecordedTree *tree) {
                                 kept_text(kept, arena, entry->path, entry->bytes, entry->size);
 }
 
-/* What a text refers to may stand in one that was gone through before. */
+/* A text can refer to names in a text of an earlier position, so that several passes are needed. */
 void kept_tree(Arena *arena, const RecordedTree *tree) {
         Kept kept = kept_in(arena);
         size_t n_names = SIZE_MAX;

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-/* What of a text stays in a recording: what a parser of ours uses. All else is a length: its letters and digits are
- * gone, lines and words stay where they were, so that the parsers find their way as before.
+/* The parts of a text that a recording keeps: those that hugeplan's parsers use. In all other parts each letter and
+ * digit is masked, while lines and words keep their places and lengths, so that the parsers work as before.
  *
- * Nothing here knows what a secret looks like. A word stays if an engine reads it (engine_reads()), if a table here has
- * it for files of that kind, or if it is the value of such a word. What nobody names is left out. */
+ * The code cannot recognize secrets. A word is kept if an engine reads it (engine_reads()), if a table here lists it
+ * for files of that kind, or if it is the value of such a word. All other words are masked. */
 
 #include "host/record/recording.h"
 #include "inspect/kept/kept_line.h"
 
 Kept kept_in(Arena *arena);
 
-/* In ARENA, as many bytes as there are. Texts that refer to each other are gone through until KEPT->n_names grows no
- * more. */
+/* Returns the masked text, of the same size, in ARENA. Since texts refer to each other, the caller repeats the pass
+ * over all texts until KEPT->n_names stops growing. */
 char *kept_text(Kept *kept, Arena *arena, const char *path, const char *bytes, size_t size);
 
-/* Leaves that of the files of TREE. */
+/* Masks the files of TREE. */
 void kept_tree(Arena *arena, const RecordedTree *tree);

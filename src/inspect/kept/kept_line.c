@@ -11,7 +11,7 @@
 #include <fnmatch.h>
 #include <string.h>
 
-/* What is read of files that are no product's own. FILES is a pattern of paths. */
+/* The names that hugeplan reads in files of no engine. FILES is a pattern of paths. */
 static const struct {
         const char *files;
         Reads reads;
@@ -32,7 +32,7 @@ static const struct {
          "Name PPid Uid VmPeak VmSize VmRSS VmPTE RssShmem HugetlbPages THP_enabled Mems_allowed "
          "Mems_allowed_list"},
         {"*", READS_PATH, ". source"},
-        /* What begins a command, and what goes around commands. */
+        /* Shell keywords, and commands that run other commands. */
         {"*", READS_WORD,
          "if then else elif fi case esac for in while until do done function export local readonly "
          "declare exec nohup command test true false sudo numactl taskset nice "
@@ -44,16 +44,16 @@ typedef struct Line {
         const Reading *reading;
         const char *begin, *end;
         const char *command, *command_end; /* ";" or "&" */
-        unsigned n_commands; /* so many of the next words may be programs: their paths are read */
-        bool is_about;       /* the command sets what hugeplan sets */
-        bool is_writing;     /* by what it writes into a file */
-        bool is_container;   /* what it starts is in an image */
-        bool is_server;      /* a database's program was named: its options follow */
+        unsigned n_commands; /* the number of next words that may be programs, whose paths are kept */
+        bool is_about;       /* the command sets a setting that hugeplan manages */
+        bool is_writing;     /* by writing to a file */
+        bool is_container;   /* the command starts a container image */
+        bool is_server;      /* a database's program was named, and its options follow */
 } Line;
 
 typedef struct Word {
         const char *begin, *end;
-        const char *name; /* without what stands before it: "--", "+", "*." */
+        const char *name; /* without its prefix: "--", "+", "*." */
 } Word;
 
 bool kept_is_comment(const char *at, const char *end) {
@@ -89,7 +89,7 @@ static void add_name(Kept *kept, Index *names, const char *from, const char *to)
         kept->n_names++;
 }
 
-/* "$NAME", "${NAME}" between FROM and TO. */
+/* Adds each "$NAME" and "${NAME}" between FROM and TO. */
 static void add_variables(Kept *kept, Index *names, const char *from, const char *to) {
         while (from < to && (from = memchr(from, '$', (size_t) (to - from)))) {
                 const char *end = from += 1 + (from + 1 < to && from[1] == '{');
@@ -107,15 +107,15 @@ static bool is_about(const char *word) {
                ARRAY_ANY(part, parts, ARRAY_LEN(parts), strstr(word, *part) != NULL);
 }
 
-/* What is said of transparent huge pages. */
+/* Returns whether WORD is a value of a setting of transparent huge pages. */
 static bool is_state(const char *word) {
         return TEXT_IS_ANY(word, "always", "never", "madvise", "defer", "advise", "within_size",
                            "inherit", "DEFAULT", "on", "off", "yes", "no", "true", "false");
 }
 
-/* What is known of a word wherever it stands. */
+/* Facts about a word that do not depend on its position. */
 typedef struct Known {
-        unsigned rows; /* of the table of names, which have it */
+        unsigned rows; /* rows of the table of names that contain the word */
         Reads engine;
         bool is_about;
 } Known;
@@ -130,7 +130,7 @@ static unsigned rows_with(const char *name) {
         return found;
 }
 
-/* Found out once: most words stand in many files, which are gone through several times. */
+/* Cached, because most words occur in many files, and files are passed over several times. */
 static const Known *known_of(Kept *kept, const char *word) {
         const Known *known = index_find(kept->known, word);
 
@@ -163,8 +163,8 @@ static bool is_range(const Line *line, const Word *word) {
                word->begin + strspn(word->begin, "0123456789-") == word->end;
 }
 
-/* A letter or digit of its own, versions before an option, what is about huge pages and what is written there, a
- * variable, a path that an instance's name is put into. */
+/* Keeps a single letter or digit, versions before an option, words about huge pages and the values written there,
+ * variables, and paths that contain an instance's name. */
 static bool is_kept_word(const Line *line, const Word *word) {
         size_t n_letters = 0;
 
@@ -199,7 +199,7 @@ static Reads reads_of(const Line *line, const Word *word) {
 
 /* ---- values ---- */
 
-/* The end of what stands in quotes, or of the line. */
+/* Returns the end of the quoted text, or of the line. */
 static const char *find_quote(const char *at, const char *end, char quote) {
         while (at < end && *at != quote)
                 at += *at == '\\' && at + 1 < end ? 2 : 1;
@@ -222,7 +222,7 @@ static const char *value_end(const Line *line, const Word *word, const char *at,
         return at;
 }
 
-/* Whether WORD can be the name of a value: it stands by itself, and is no part of an address. */
+/* Returns whether WORD can name a value: it stands alone and is no part of an address. */
 static bool may_have_value(const Line *line, const Word *word) {
         const char *before = word->begin - 1;
 
@@ -231,7 +231,7 @@ static bool may_have_value(const Line *line, const Word *word) {
                (before - line->begin >= 4 && strncmp(before - 3, "-XX:", 4) == 0);
 }
 
-/* Where the value of WORD begins; NULL: it has none. */
+/* Returns the start of WORD's value, or NULL if it has none. */
 static const char *find_value(const Line *line, const Word *word, Reads reads) {
         const char *at = word->end;
         bool is_first = word->begin == line->begin, is_quoted = at < line->end && is_quote(*at);
@@ -242,7 +242,7 @@ static const char *find_value(const Line *line, const Word *word, Reads reads) {
         at += is_quoted; /* "name": value */
         while (at < line->end && is_blank(*at))
                 at++;
-        /* "name: value" begins a line, for else it is "user:password". */
+        /* "name: value" must begin a line, because elsewhere it may be "user:password". */
         if (at < line->end && !is_letter &&
             (*at == '=' || (*at == ':' && (is_first || is_quoted || line->is_container)))) {
                 at++;
@@ -272,7 +272,7 @@ static const char *keep_value(const Line *line, const Word *word, Reads reads) {
 
 /* ---- lines ---- */
 
-/* The next word from AT on, and what stands behind a "$". */
+/* Takes the next word from AT on, including the name after a "$". */
 static bool take_word(const Line *line, const char *at, Word *ret) {
         Arena *arena = line->reading->scratch;
 
@@ -328,7 +328,7 @@ static const char *keep_word(Line *line, const Word *word) {
         return keep_value(line, word, reads);
 }
 
-/* Where the comment of LINE begins, or it ends. */
+/* Returns the start of LINE's comment, or the end of LINE. */
 static const char *find_comment(const Line *line) {
         char quote = '\0';
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-/* What of a line stays in a recording: kept.h. */
+/* The parts of a line that a recording keeps: kept.h. */
 
 #include "base/index.h"
 
@@ -9,14 +9,14 @@
 
 typedef struct Kept {
         Arena *arena;
-        /* Variables that what stays refers to, in whatever file they are set: their names, and of some the values. */
+        /* Variables that kept text refers to, in any file: only their names are kept, or their values too. */
         Index *words, *values;
-        Index *paths; /* of files that were read: who names them is understood */
-        Index *known; /* of words, what does not depend on where they stand */
+        Index *paths; /* of files that were read; mentions of them are kept */
+        Index *known; /* by word: facts that do not depend on its position */
         size_t n_names;
 } Kept;
 
-/* One text, as it is gone through. */
+/* The state of a pass over one text. */
 typedef struct Reading {
         Kept *kept;
         Arena *scratch;
@@ -32,7 +32,7 @@ static inline void kept_keep(const Reading *reading, const char *from, const cha
 
 enum { KEPT_WORD = 1 << 0, KEPT_LETTER = 1 << 1 };
 
-/* Of each byte: every one of every file is asked for several times. */
+/* The class of each byte; a table, because every byte of every file is classified several times. */
 static const unsigned char kept_bytes[256] = {
         ['0' ... '9'] = KEPT_WORD | KEPT_LETTER,
         ['A' ... 'Z'] = KEPT_WORD | KEPT_LETTER,
@@ -61,8 +61,8 @@ static inline bool kept_is_word_byte(char c) {
 
 bool kept_is_comment(const char *at, const char *end);
 
-/* Which rows of the table of names hold for files of this path. */
+/* Returns the rows of the table of names that apply to files at PATH, as bits. */
 unsigned kept_rows(const char *path);
 
-/* Keeps of a line the words that are read, and their values. */
+/* Keeps the words of a line that are read, and their values. */
 void kept_line(Reading *reading, const char *begin, const char *end);

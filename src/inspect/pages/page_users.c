@@ -10,15 +10,15 @@
 #include <string.h>
 
 enum {
-        PROCESSES_MAX = 65536,    /* whose status is read */
-        UNIT_DETAILS_MAX = 16,    /* looked into, of one unit: those that have touched most */
-        DETAILS_MAX = 512,        /* looked into, in all */
+        PROCESSES_MAX = 65536,    /* processes whose status is read */
+        UNIT_DETAILS_MAX = 16,    /* processes examined per unit: those that have touched most */
+        DETAILS_MAX = 512,        /* processes examined in all */
         MAPS_BYTES_MAX = 8 << 20, /* of maps and numa_maps, some 80,000 mappings */
 };
 
 typedef struct Search {
         const Root *root;
-        Arena *arena; /* the caller's, for what stays */
+        Arena *arena; /* the caller's, for results */
         const Topology *topology;
         VEC(Process) processes;
         PageUserCharges charges;
@@ -29,13 +29,13 @@ typedef struct Search {
 
 /* ---- one process ---- */
 
-/* Some hosts guard init even against root; what it does not show everyone it does not have. */
+/* Some hosts protect init even from root; init has no huge pages beyond those that everyone can see. */
 static void note_error(Search *search, uint64_t pid, int error) {
         if (error < 0 && !process_file_is_gone(error) && pid != 1)
                 search->is_complete = false;
 }
 
-/* NULL where it has gone or may not be read; the latter leaves the search incomplete. */
+/* Returns NULL if the process has ended or the file may not be read; the latter makes the search incomplete. */
 static char *read_process_file(Search *search, Arena *scratch, uint64_t pid, const char *name,
                                int *ret_error) {
         char *text;
@@ -70,7 +70,7 @@ static void read_mappings(Search *search, Process *process) {
                 text = read_process_file(search, scratch, process->pid, "smaps_rollup", NULL);
         if (text && error == -ENOENT && process_parse_smaps_rollup(scratch, text, &bytes) == 0) {
                 process->huge_bytes = MAX(process->huge_bytes, bytes);
-                search->is_complete = false; /* not what is promised to it */
+                search->is_complete = false; /* reserved pages are missing */
         }
         if (!text || error == -ENOENT)
                 return;
@@ -93,12 +93,12 @@ static bool read_status(Search *search, uint64_t pid, Process *ret) {
 
 typedef struct Candidate {
         uint64_t pid;
-        bool is_known; /* among the processes of the search */
+        bool is_known; /* already among the search's processes */
 } Candidate;
 
 typedef VEC(Candidate) Candidates;
 
-/* Those that have mapped pages without touching them, or touched only what others had before. */
+/* Finds processes that have mapped pages and touched none, or only pages that others had touched before. */
 static void find_mappers(Search *search, const Candidates *candidates) {
         CLEANUP(arena_freep) Arena *scratch = arena_new();
         const Devices devices = process_file_hugetlbfs(search->root, scratch, 0);
@@ -153,7 +153,7 @@ static void look_into_touchers(Search *search) {
 
 /* ---- control groups ---- */
 
-/* Unified hierarchy only: its root has no such file. */
+/* For the unified hierarchy only, whose root group has no such file. */
 static bool is_limited(const Root *root, const char *group, uint64_t page_size_bytes) {
         CLEANUP(arena_freep) Arena *scratch = arena_new();
         char *above = arena_strdup(scratch, group), *slash;
@@ -225,7 +225,7 @@ PageUsers *page_users_find(const Root *root, Arena *arena, const Topology *topol
         Names names = {};
         uint64_t pid;
 
-        if (!has_unseen(&search, make(&search, false))) /* nobody has any */
+        if (!has_unseen(&search, make(&search, false))) /* no pages are mapped or in use */
                 return make(&search, true);
         root_list(root, arena, PATH_PROC, &names);
         VEC_FOREACH(name, &names) {
@@ -238,7 +238,7 @@ PageUsers *page_users_find(const Root *root, Arena *arena, const Topology *topol
                 *vec_push(arena, &candidates) = (Candidate){pid, false};
         }
 
-        /* Those that show huge pages in what everyone may read. */
+        /* First the processes that have huge pages according to files that everyone may read. */
         VEC_FOREACH(candidate, &candidates) {
                 Process process;
 
@@ -249,7 +249,7 @@ PageUsers *page_users_find(const Root *root, Arena *arena, const Topology *topol
                 *vec_push(search.arena, &search.processes) = process;
         }
         look_into_touchers(&search);
-        /* The sweep through all processes only where there is something left to find. */
+        /* All processes are searched only if pages are still unaccounted for. */
         if (has_unseen(&search, make(&search, false)))
                 find_mappers(&search, &candidates);
         vec_sort(&search.processes, compare_by_unit_and_use);

@@ -19,19 +19,19 @@ enum {
         GLANCE_BYTES_MAX = 1 << 20,
 };
 
-/* All of one unit; what is not done by then is left out. */
+/* For one unit; what is not read by then is left out. */
 static const uint64_t look_usec_max = 10 * USEC_PER_SEC;
 
-/* A walk over more small pages than these takes a second and more, with the address space locked. */
+/* A walk over more small pages takes a second and more, with the address space locked. */
 static const uint64_t walk_bytes_max = 16 * GIB;
 
 typedef struct Looker {
         const Root *root;
-        Arena *arena; /* the caller's, for what stays */
+        Arena *arena; /* the caller's, for results */
         const Topology *topology;
         const Engine *engine; /* NULL: not known */
         const char *unit;
-        const char *group; /* NULL: it has none */
+        const char *group; /* NULL: the unit has none */
         uint64_t deadline_usec;
         size_t bytes_max; /* of one file */
         ProcessIds pids;
@@ -57,7 +57,7 @@ static void leave_out(Looker *looker, const char *format, ...) {
         va_end(arguments);
 }
 
-/* Why a file of the server could not be read. */
+/* Adds why a file of the server could not be read. */
 static void leave_out_file(Looker *looker, const char *what, int error) {
         const ServerLook *look = &looker->look;
 
@@ -108,7 +108,7 @@ static bool has_server_name(const Looker *looker, const Process *member) {
                text_has_word(looker->engine->servers, member->command);
 }
 
-/* A server's program rather than another, then who has more huge pages, then more memory. */
+/* Prefers a server's program, then the process with more huge pages, then the one with more memory. */
 static bool is_likelier(const Looker *looker, const Process *one, const Process *other) {
         bool is_named = has_server_name(looker, one);
 
@@ -118,7 +118,7 @@ static bool is_likelier(const Looker *looker, const Process *one, const Process 
                                                     : one->size_bytes > other->size_bytes;
 }
 
-/* Who has the database's memory mapped, and is the parent of the others who have: not a supervisor above it. */
+/* Returns the process that maps the database's memory and is the parent of others that do; not a supervisor. */
 static Process *find_server(const Looker *looker) {
         Process *largest = NULL;
 
@@ -137,7 +137,7 @@ static Process *find_server(const Looker *looker) {
         return largest;
 }
 
-/* ---- what is in force ---- */
+/* ---- limits in force ---- */
 
 static void read_age(Looker *looker) {
         CLEANUP(arena_freep) Arena *scratch = arena_new();
@@ -174,7 +174,7 @@ static void read_limits(Looker *looker) {
 
 static void read_charges(Looker *looker) {
         const char *hierarchy = unit_cgroup_hierarchy(looker->root);
-        /* Only there anything is counted. */
+        /* Only groups of the unified hierarchy have counts. */
         const char *group = hierarchy && text_starts_with(looker->group, hierarchy) ? looker->group
                                                                                     : NULL;
         uint64_t bytes;
@@ -193,7 +193,7 @@ static void read_charges(Looker *looker) {
         }
 }
 
-/* The controller counts from the moment that it was turned on: not where processes show more. */
+/* The controller counts only pages mapped since it was enabled: its counts do not hold if processes show more. */
 static void judge_charges(Looker *looker) {
         uint64_t counted_bytes = 0, seen_bytes = add_saturated(looker->look.map.huge_bytes,
                                                                looker->look.map.doubtful_bytes);
@@ -209,7 +209,7 @@ static void judge_charges(Looker *looker) {
 
 /* ---- its mappings ---- */
 
-/* The listings of a process that ends are cut short, which nothing shows: not so as long as it has any memory
+/* The listings of a process that ends are truncated without an error. They are complete if the process still has memory
  * after they were read. */
 static bool is_alive(const Looker *looker, uint64_t pid) {
         CLEANUP(arena_freep) Arena *scratch = arena_new();
@@ -218,7 +218,7 @@ static bool is_alive(const Looker *looker, uint64_t pid) {
         return process_read_status(looker->root, scratch, pid, &now) >= 0 && now.size_bytes > 0;
 }
 
-/* Walks over the pages of a process: its mappings of huge pages, with what it has touched of each. */
+/* Walks the pages of a process: finds its mappings of huge pages, and the pages touched in each. */
 static int walk_pages(Looker *looker, Arena *scratch, Process *member, const char *maps,
                       char **ret_numa_maps) {
         int r = read_file(looker, scratch, member->pid, "numa_maps", ret_numa_maps);
@@ -250,7 +250,7 @@ static void read_map(Looker *looker, Process *server) {
                 look->map = memory_map_parse(looker->arena, maps, NULL, &devices);
         }
         judge_charges(looker);
-        /* Else only a walk tells what is mapped. */
+        /* Otherwise only a walk finds what is mapped. */
         look->is_all_mapped = r >= 0 && (look->is_counted || (look->map.huge_bytes == 0 &&
                                                               look->map.doubtful_bytes == 0));
         if (r < 0 || look->is_glance || look->is_all_mapped)
@@ -275,7 +275,7 @@ static int compare_use(const void *a, const void *b) {
                                                         : 0;
 }
 
-/* Where nothing counts for the unit: those who have touched most. What others touched stays unknown. */
+/* If no controller counts for the unit, walks the processes that have touched most. The use of others stays unknown. */
 static void walk_others(Looker *looker) {
         size_t n = 1;
 
@@ -310,7 +310,7 @@ static void count_pages(Looker *looker) {
                 *vec_push(looker->arena, &looker->look.pages) = *user;
 }
 
-/* Nothing but a supervisor is in the unit: no process is called as a server is, and none has a database's memory. */
+/* Returns whether the unit has only a supervisor: no process with a server's name or a database's memory. */
 static bool is_without_server(const Looker *looker, const Process *likeliest) {
         const Engine *engine = looker->engine;
         const MemoryMap *map = &looker->look.map;
