@@ -24,7 +24,7 @@ static void add_file(Arena *arena, const Sources *sources, const char *path, boo
                         fields[i] = strsep(&line, ":");
                 Account account = {.name = fields[FIELD_NAME]};
 
-                /* Lines of NIS ("+...") are none. */
+                /* NIS lines ("+...") are no accounts. */
                 if (!fields[FIELD_MEMBERS] || !*account.name || strchr("+-", *account.name) ||
                     parse_u64(fields[FIELD_ID], &account.id) < 0 ||
                     (is_user && parse_u64(fields[FIELD_PRIMARY], &account.group_id) < 0))
@@ -37,7 +37,7 @@ static void add_file(Arena *arena, const Sources *sources, const char *path, boo
         }
 }
 
-/* Whether DATABASE ("passwd") has a source besides what is in files of this host. */
+/* Returns whether DATABASE ("passwd") has a source other than files of this host. */
 static bool is_elsewhere(Arena *arena, const SourceText *nsswitch, const char *database) {
         SourceLines lines = source_lines(nsswitch);
         char *line, *word;
@@ -71,7 +71,7 @@ Accounts accounts_read(Arena *arena, const Sources *sources) {
 
         accounts.users_elsewhere = is_elsewhere(arena, &nsswitch, "passwd");
         accounts.groups_elsewhere = is_elsewhere(arena, &nsswitch, "group");
-        /* The administrator's file comes before the vendor's. */
+        /* The administrator's file overrides the vendor's. */
         add_file(arena, sources, PATH_PASSWD, true, &accounts.users);
         add_file(arena, sources, PATH_USR_PASSWD, true, &accounts.users);
         return accounts;

@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-/* What people write for them that no edit distance finds. */
+/* Wrong names that are too different for the edit distance. */
 static const struct {
         const char *written, *meant;
 } misnomers[] = {
@@ -27,20 +27,20 @@ typedef struct Reader {
         KernelLine *line;
         const Topology *topology;
         const char *file;
-        uint64_t default_bytes;  /* what hugepages= before any size goes to */
-        uint64_t current_bytes;  /* 0: no size was named yet */
-        uint64_t last_bytes;     /* what the last hugepages= went to */
-        bool has_last;           /* there was one */
-        bool is_size_valid;      /* of the size named last */
-        bool has_default;        /* default_hugepagesz= was there */
-        bool can_judge_nodes;    /* the nodes seen are those that this line will see */
-        const char *size_phrase; /* hugepagesz= that waits for its hugepages= */
-        IdSet sizes;             /* named so far, by their index in the topology */
+        uint64_t default_bytes;  /* size of a hugepages= before any size */
+        uint64_t current_bytes;  /* 0: no size precedes */
+        uint64_t last_bytes;     /* size of the last hugepages= */
+        bool has_last;           /* there was a hugepages= */
+        bool is_size_valid;      /* the last size is valid */
+        bool has_default;        /* default_hugepagesz= precedes */
+        bool can_judge_nodes;    /* this line will boot with the nodes seen now */
+        const char *size_phrase; /* a hugepagesz= still without its hugepages= */
+        IdSet sizes;             /* named so far, by index in the topology */
 } Reader;
 
 /* ---- words ---- */
 
-/* Takes a decimal number off *AT; false where there is none, or it does not fit. */
+/* Takes a decimal number off *AT. Returns false if there is none, or it does not fit. */
 static bool take_decimal(Arena *arena, const char **at, uint64_t *ret) {
         size_t length = strspn(*at, "0123456789");
 
@@ -50,7 +50,7 @@ static bool take_decimal(Arena *arena, const char **at, uint64_t *ret) {
         return true;
 }
 
-/* The kernel takes off a quote at the beginning of word or value, and one at its end. */
+/* The kernel removes a quote at the start of a word or value, and then one at its end. */
 static char *unquote(Arena *arena, const char *string) {
         if (*string != '"')
                 return arena_strdup(arena, string);
@@ -73,7 +73,7 @@ static KernelArgument argument_from(Arena *arena, const char *word) {
         return argument;
 }
 
-/* Words of LINE, up to "--": what follows is for init. */
+/* Returns the words of LINE up to "--", after which all words are for init. */
 static KernelArguments parse_arguments(Arena *arena, const char *line) {
         KernelArguments arguments = {};
 
@@ -83,7 +83,7 @@ static KernelArguments parse_arguments(Arena *arena, const char *line) {
 
                 for (; line[length] && (is_quoted || !strchr(" \t\r\n", line[length])); length++)
                         is_quoted = is_quoted != (line[length] == '"');
-                /* People are shown it, and told to write or to take out what they see. */
+                /* Messages print the word, so that it must be printable. */
                 char *word = text_printable(arena, arena_strndup(arena, line, length));
 
                 if (text_equals(word, "--"))
@@ -98,7 +98,7 @@ const KernelArgument *kernel_argument_find(const KernelArguments *arguments, con
         return VEC_FIND(argument, arguments, text_equals(argument->name, name));
 }
 
-/* ---- what is wrong ---- */
+/* ---- reporting ---- */
 
 static void tell(Reader *reader, Severity severity, ProblemKind kind, const char *words,
                  const char *text, const char *remedy) {
@@ -110,7 +110,7 @@ static void add_repair(Reader *reader, const KernelChange *repair) {
         *vec_push(reader->arena, &reader->line->repairs) = *repair;
 }
 
-/* An error, of the words that REPAIR is for. */
+/* Reports an error in the words that REPAIR changes. */
 static void reject(Reader *reader, ProblemKind kind, const KernelChange *repair, const char *text,
                    const char *remedy) {
         add_repair(reader, repair);
@@ -126,7 +126,7 @@ static void add_phrase(Reader *reader, const char *words) {
         *vec_push(reader->arena, &reader->line->phrases) = words;
 }
 
-/* A size that no hugepages= followed. */
+/* Ends a hugepagesz= that no hugepages= followed. */
 static void end_size_phrase(Reader *reader) {
         if (!reader->size_phrase)
                 return;
@@ -153,7 +153,7 @@ int kernel_number_parse(const char *string, uint64_t *ret, const char **ret_rest
         return 0;
 }
 
-/* memparse(): a number and a suffix, whatever follows. 0 for what is none. */
+/* Like memparse(): a number and a suffix, followed by anything. Returns 0 if there is no number. */
 static uint64_t parse_memory(const char *value) {
         static const char suffixes[] = "KMGTPE";
         const char *rest, *suffix;
@@ -165,7 +165,7 @@ static uint64_t parse_memory(const char *value) {
         return suffix ? mul_saturated(bytes, UINT64_C(1) << 10 * (suffix - suffixes + 1)) : bytes;
 }
 
-/* Its index, or -1, after telling, when there is no such size. */
+/* Returns the size's index, or reports an error and returns -1 if there is no such size. */
 static int judge_size(Reader *reader, const KernelArgument *argument) {
         int index = topology_page_size_index(reader->topology, parse_memory(argument->value));
         char *names = topology_page_size_names(reader->arena, reader->topology);
@@ -195,7 +195,7 @@ static void take_size(Reader *reader, const KernelArgument *argument) {
                 return;
         uint64_t bytes = reader->topology->page_sizes[index].bytes;
 
-        /* The default size may be named once more. */
+        /* The default size may be named a second time. */
         if (!id_set_has(&reader->sizes, (unsigned) index) ||
             (reader->has_default && bytes == reader->default_bytes &&
              !VEC_FIND(pages, &reader->line->pages, pages->page_size_bytes == bytes)))
@@ -234,7 +234,7 @@ static void take_default_size(Reader *reader, const KernelArgument *argument) {
 
 typedef struct Wrong {
         ProblemKind kind;
-        const char *text, *remedy; /* NULL: nothing is */
+        const char *text, *remedy; /* NULL: nothing is wrong */
 } Wrong;
 
 static Wrong absent_node(const Reader *reader, uint64_t node) {
@@ -251,7 +251,7 @@ static Wrong absent_node(const Reader *reader, uint64_t node) {
                                     id_set_format(reader->arena, &nodes))};
 }
 
-/* Takes VALUE apart, and says what is wrong with it. */
+/* Parses VALUE. Returns what is wrong with it. */
 static Wrong read_pages(const Reader *reader, const char *value, KernelPages *pages) {
         static const char remedy[] = "write hugepages=NODE:PAGES,NODE:PAGES";
         static const Wrong is_none = {PROBLEM_CMDLINE_BAD_VALUE,
@@ -284,7 +284,7 @@ static Wrong read_pages(const Reader *reader, const char *value, KernelPages *pa
         }
 }
 
-/* sscanf(value, "%lu"), and no look at what follows. */
+/* Older kernels use sscanf(value, "%lu") and ignore what follows the number. */
 static void judge_skill(Reader *reader, KernelPages *pages) {
         if (!pages->is_per_node ||
             !topology_kernel_lacks(reader->topology, KERNEL_HUGEPAGES_BY_NODE))
@@ -302,7 +302,7 @@ static void judge_skill(Reader *reader, KernelPages *pages) {
                "write hugepages=PAGES, one number for all nodes");
 }
 
-/* Without a size before it; "hugepages=4 hugepagesz=1G" is very likely meant the other way round. */
+/* Reports a hugepages= without a size before it; in "hugepages=4 hugepagesz=1G" the order is very likely wrong. */
 static void judge_order(Reader *reader, const KernelArgument *argument, const char *words) {
         const KernelArgument *end = reader->line->arguments.items + reader->line->arguments.n;
         char *size = format_page_size(reader->arena, reader->default_bytes);
@@ -338,7 +338,7 @@ static void add_pages(Reader *reader, const KernelArgument *argument, KernelPage
                 return;
         }
         judge_skill(reader, pages);
-        /* Nodes are online without memory too: the kernel then takes the argument and gives nothing. */
+        /* Nodes without memory can be online: the kernel accepts the argument and reserves nothing there. */
         ARRAY_FOREACH(wanted, pages->nodes, reader->can_judge_nodes ? pages->n_nodes : 0) {
                 const Node *node = topology_node(reader->topology, wanted->node);
 
@@ -370,7 +370,7 @@ static void take_pages(Reader *reader, const KernelArgument *argument) {
         reader->size_phrase = NULL;
         add_phrase(reader, pages.words);
         if (!reader->is_size_valid) {
-                /* Told already, of the size; they go together. */
+                /* The error was reported for the size; the repair covers both. */
                 reader->is_size_valid = true;
                 add_repair(reader, &(KernelChange){.from = pages.words});
         } else if (reader->has_last && reader->last_bytes == reader->current_bytes)
@@ -414,7 +414,7 @@ static void take_thp(Reader *reader, const KernelArgument *argument) {
                        "write transparent_hugepage=always, madvise or never");
 }
 
-/* Names that matter here. Others of the kernel are neither judged nor shown. */
+/* The relevant names. Other kernel arguments are neither checked nor shown. */
 static const struct {
         const char *name;
         void (*take)(Reader *reader, const KernelArgument *argument); /* NULL: only shown */
@@ -436,7 +436,7 @@ static const struct {
         {"hugeplan", NULL},
 };
 
-/* The name that was meant; NULL: the word is none of ours. */
+/* Returns the name that was meant; NULL: the word is no typo of a relevant name. */
 static const char *meant_by(Arena *arena, const KernelArgument *argument) {
         size_t best_distance = TYPO_DISTANCE + 1;
         const char *best = NULL, *value = argument->value;

@@ -6,7 +6,7 @@
 
 #include <stdlib.h>
 
-/* Smaller mappings are libraries' and threads' own. */
+/* Smaller mappings belong to libraries and threads. */
 static const uint64_t main_bytes_min = 16 * MIB;
 
 static int compare_address(const void *key, const void *mapping) {
@@ -16,13 +16,13 @@ static int compare_address(const void *key, const void *mapping) {
         return address < other ? -1 : address > other;
 }
 
-/* numa_maps lists by address. */
+/* numa_maps is sorted by address. */
 static bool is_listed(const HugeMappings *huge, uint64_t address) {
         return huge->n > 0 &&
                bsearch(&address, huge->items, huge->n, sizeof(*huge->items), compare_address);
 }
 
-/* "7f6957600000 bind:1 file=... huge ...": the word behind the first address that is of huge pages. */
+/* "7f6957600000 bind:1 file=... huge ...": returns the word after the first address that has huge pages. */
 static const char *find_policy(Arena *arena, const char *numa_maps) {
         const char *line = numa_maps ? strstr(numa_maps, " huge") : NULL, *word;
 
@@ -34,7 +34,7 @@ static const char *find_policy(Arena *arena, const char *numa_maps) {
         return word ? text_printable(arena, word) : NULL;
 }
 
-/* What MAP_SHARED|MAP_ANONYMOUS, shmget(2) and memfd_create(2) give. */
+/* Returns whether LINE is from MAP_SHARED|MAP_ANONYMOUS, shmget(2) or memfd_create(2). */
 static bool is_unnamed(const MapsLine *line) {
         static const char *const names[] = {"/dev/zero (deleted)", "/SYSV", "/memfd:"};
 
@@ -42,7 +42,7 @@ static bool is_unnamed(const MapsLine *line) {
                ARRAY_ANY(name, names, ARRAY_LEN(names), text_starts_with(line->path, *name));
 }
 
-/* What a mapping of small pages could be in place of. */
+/* Counts a mapping of small pages as a possible fallback from huge ones. */
 static void add_small(MemoryMap *map, const MapsLine *line) {
         bool is_sysv = text_starts_with(line->path, "/SYSV");
         bool is_anonymous = text_starts_with(line->path, "/dev/zero"); /* and shared */

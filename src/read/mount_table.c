@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-/* "\040" -> " ": spaces, tabs, line ends and backslashes stand so in both files. */
+/* "\040" -> " ": both files escape spaces, tabs, line ends and backslashes like this. */
 static char *unescape(Arena *arena, const char *field) {
         char *copy = arena_strdup(arena, field), *to = copy;
 
@@ -65,7 +65,7 @@ unsigned mount_fstab_line(Arena *arena, const char *text, const char *path) {
                 if (what && where && *what != '#' && *where == '/') {
                         const char *a = unescape(arena, where), *b = path, *first, *second;
 
-                        /* Doubled slashes and those at the end do not count. */
+                        /* Doubled and trailing slashes are ignored. */
                         do {
                                 first = text_next_word(arena, &a, "/");
                                 second = text_next_word(arena, &b, "/");
@@ -107,7 +107,7 @@ static void read_option(const char *word, HugeMount *mount) {
 
 bool mount_entry_read(Arena *arena, const MountEntry *entry, HugeMount *ret) {
         const char *rest = entry->options;
-        HugeMount mount = {.mode = 0755}; /* what is not shown then */
+        HugeMount mount = {.mode = 0755}; /* the default, which the kernel does not show */
         char *word;
 
         if (!text_equals(entry->type, "hugetlbfs"))

@@ -27,7 +27,7 @@ static SourceText read_overlaid(const Sources *sources, Arena *arena, const char
         return (SourceText){.text = file->text, .size = strlen(file->text)};
 }
 
-/* What is written to the kernel's files is among what is proposed. */
+/* The overlay may contain proposed values of the kernel's files. */
 static SourceText read_kernel_overlaid(const Sources *sources, Arena *arena, const char *path) {
         return find(overlay_of(sources), path)
                        ? read_overlaid(sources, arena, path)
@@ -45,7 +45,7 @@ static int list_overlaid(const Sources *sources, Arena *arena, const char *path,
         VEC_FOREACH(file, &overlay->files) {
                 if (!text_starts_with(file->path, path) || file->path[length] != '/')
                         continue;
-                /* What leads to it: its own name, or that of the next directory on the way. */
+                /* The file's name, or that of the next directory on its path. */
                 const char *rest = file->path + length + 1;
                 const char *name = arena_strndup(arena, rest, strcspn(rest, "/"));
                 SourceNames others = {};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-/* Sources with other files laid over them: a host as it will be, for who reads it as it is. */
+/* Sources overlaid with other files: readers see a host as it would be with these. */
 
 #include "read/source.h"
 
@@ -13,12 +13,12 @@ typedef struct OverlayFile {
 typedef struct Overlay {
         Sources sources; /* give a pointer to this */
         const Sources *below;
-        VEC(OverlayFile) files; /* the last of a path counts */
+        VEC(OverlayFile) files; /* the last one of a path is in effect */
 } Overlay;
 
-/* Shows what BELOW shows, which must outlive it. */
+/* Returns an empty overlay over BELOW, which must outlive it. */
 Overlay overlay_over(const Sources *below);
 
-/* From now on the file PATH holds TEXT, and the directories above it are there; with a TEXT of NULL
- * there is no such file, though its directory still is. */
+/* Makes the file PATH contain TEXT, and the directories above it exist; with a TEXT of NULL the file does not exist,
+ * but its directory still does. */
 void overlay_put(Arena *arena, Overlay *overlay, const char *path, const char *text);

@@ -38,10 +38,10 @@ uint64_t process_find_bytes(Arena *arena, const char *text, const char *key) {
         return value && parse_kib(arena, value, &bytes) == 0 ? bytes : 0;
 }
 
-/* proc_pid_stat(5): "812 (a name (of any kind)) S 1 ..."; the start is in ticks since the boot, of which the
- * kernel shows user space 100 a second on every architecture of today. */
+/* proc_pid_stat(5): "812 (a name (of any kind)) S 1 ..."; the start time is in clock ticks since boot, of which user
+ * space sees 100 per second on every current architecture. */
 int process_parse_age(Arena *arena, const char *stat, const char *uptime, uint64_t *ret_usec) {
-        enum { START_FIELD = 20, TICKS = 100 }; /* behind the name */
+        enum { START_FIELD = 20, TICKS = 100 }; /* after the name */
         const char *rest = strrchr(stat, ')'), *field = NULL;
         uint64_t ticks, seconds;
 
@@ -84,8 +84,8 @@ int process_parse_status(Arena *arena, const char *text, Process *ret) {
 
 /* ---- numa_maps ---- */
 
-/* "7f6957600000 default file=/anon_hugepage\040(deleted) huge dirty=3 N0=3 kernelpagesize_kB=2048";
- * whitespace in names of files is escaped. */
+/* "7f6957600000 default file=/anon_hugepage\040(deleted) huge dirty=3 N0=3 kernelpagesize_kB=2048"; whitespace in file
+ * names is escaped. */
 static bool parse_numa_line(Arena *arena, const char *line, HugeMapping *ret) {
         static const char size_key[] = "kernelpagesize_kB=";
         HugeMapping mapping = {};
@@ -109,7 +109,7 @@ static bool parse_numa_line(Arena *arena, const char *line, HugeMapping *ret) {
         }
         mapping.nodes = nodes.items;
         mapping.n_nodes = nodes.n;
-        /* Until maps says more: each mapping is a part of its own of one unknown segment. */
+        /* Until maps is read, each mapping counts as a separate part of one unknown segment. */
         mapping.offset_bytes = mapping.address;
         *ret = mapping;
         return is_huge;

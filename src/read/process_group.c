@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Control groups: whose a process is, and what a group uses. */
+/* Control groups: which unit a process belongs to, and what a group uses. */
 
 #include "base/size.h"
 #include "base/text.h"
@@ -9,7 +9,7 @@
 
 #include <string.h>
 
-/* ---- of a process ---- */
+/* ---- the group of a process ---- */
 
 char *process_unit_of_group(Arena *arena, const char *path, size_t *ret_length) {
         const char *rest = path;
@@ -17,7 +17,7 @@ char *process_unit_of_group(Arena *arena, const char *path, size_t *ret_length) 
 
         while ((name = text_next_word(arena, &rest, "/")) && text_ends_with(name, ".slice"))
                 ;
-        /* systemd puts a "_" before names that the kernel's own files could have. */
+        /* systemd prefixes names that could clash with the kernel's files with "_". */
         if (name && *name == '_')
                 name++;
         if (!name || !name_is_unit(name) ||
@@ -32,7 +32,7 @@ void process_parse_cgroup(Arena *arena, const char *text, Process *ret) {
 
         ret->unit = ret->unit_group = NULL;
         while ((line = text_next_word(arena, &text, "\n"))) {
-                /* "1:name=systemd:/...", which has the say on a hybrid host, "0::/...". */
+                /* "1:name=systemd:/...", which is authoritative on a hybrid host, or "0::/...". */
                 const char *controllers = strchr(line, ':'), *path;
                 bool is_unified = controllers && text_starts_with(controllers, "::");
                 size_t length;
@@ -51,8 +51,8 @@ void process_parse_cgroup(Arena *arena, const char *text, Process *ret) {
         }
 }
 
-/* Who makes control groups of containers, by what their names begin with; a directory "docker" has them within.
- * Sources: podman-systemd.unit(5) and podman-run(1) (--cgroups=split), Docker's and CRI-O's systemd drivers,
+/* The makers of containers, by the prefixes of their control groups; "docker" is a directory of groups. Sources:
+ * podman-systemd.unit(5) and podman-run(1) (--cgroups=split), Docker's and CRI-O's systemd drivers,
  * lxc.container.conf(5), systemd-nspawn(1). */
 static const struct {
         const char *prefix, *title;
@@ -71,7 +71,7 @@ const char *process_container(Arena *arena, const char *text) {
                             text_starts_with(at + 1, "libpod-conmon-"))
                                 continue;
                         const char *name = at + 1 + strlen(group->prefix);
-                        /* Of an identifier as much as the products' own lists show. */
+                        /* Shorten an identifier like the products' own lists do. */
                         bool is_id = strspn(name, "0123456789abcdef") >= 64;
 
                         name = arena_strndup(arena, name, is_id ? 12 : strcspn(name, "/\n"));

@@ -6,7 +6,7 @@
 #include <ctype.h>
 #include <string.h>
 
-/* A variable may take itself in again and again. */
+/* A limit, because a variable may include itself repeatedly. */
 enum { WORD_BYTES_MAX = 16 << 10 };
 
 size_t shell_name_length(const char *at) {
@@ -17,14 +17,14 @@ size_t shell_name_length(const char *at) {
         return text_is_digit(*at) ? 0 : n;
 }
 
-/* Behind "$(": up to the parenthesis that closes it. */
+/* Returns the end of "$(...)" from AT, after its opening parenthesis. */
 static const char *skip_parentheses(const char *at) {
         for (unsigned n_open = 1; *at && n_open > 0; at++)
                 n_open = *at == '(' ? n_open + 1 : *at == ')' ? n_open - 1 : n_open;
         return at;
 }
 
-/* What stands behind "$": NAME, {NAME}, {NAME:-TEXT}. Gives where it ends. */
+/* Adds the value of NAME, {NAME} or {NAME:-TEXT} after a "$". Returns its end. */
 static const char *add_variable(Text *word, const char *at, const Variables *variables) {
         bool is_braced = *at == '{';
         const char *name = at + is_braced;

@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-/* Words as a shell takes them apart, for who reads what a shell is given and never runs it: quotes are taken off,
- * variables filled in, and what only a shell could find out ($(...), $1) stays unknown.
+/* Splits text into words as a shell does, without running one: quotes are removed, variables are substituted, and what
+ * only a shell can compute ($(...), $1) is marked as unknown.
  *
  * Source: POSIX.1-2017, Shell Command Language 2.2, 2.5, 2.6. */
 
 #include "read/source.h"
 
-/* Stands in a word for what only a shell would know, and for a value that would make the word too long. */
+/* Replaces, in a word, what only a shell can compute, and a value that would make the word too long. */
 #define SHELL_UNKNOWN "\001"
 
-/* The word at *AT, which is moved to its end: a byte of ENDS outside of quotes, or the end of the text. "" where
- * nothing or only quotes stand there. A variable that is none of VARIABLES is empty; without VARIABLES (NULL) "$" is a
- * byte as any other. */
+/* Returns the word at *AT, and moves *AT to its end: a byte of ENDS outside of quotes, or the end of the text. The word
+ * is "" if there is nothing or only quotes. A variable that is not in VARIABLES is empty; if VARIABLES is NULL, "$" is
+ * an ordinary byte. */
 const char *shell_take_word(Arena *arena, const char **at, const char *ends,
                             const Variables *variables);
 
-/* Of the name of a variable or function at AT; 0: there is none. */
+/* Returns the length of the variable or function name at AT; 0: there is none. */
 size_t shell_name_length(const char *at);

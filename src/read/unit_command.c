@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* The command line and the environment of a service, as systemd makes them from its unit: the
- * second half of unit_file.h. */
+/* The command line and the environment of a service, as systemd derives them from its unit: the second part of
+ * unit_file.h. */
 
 #include "base/size.h"
 #include "base/text.h"
@@ -11,7 +11,7 @@
 
 static const char whitespace[] = " \t\n\r";
 
-/* A variable may name another's text again and again: what is beyond these is refused whole. */
+/* Variables may multiply each other's text: a command line beyond these limits is refused. */
 enum {
         VARIABLES_MAX = 1024,
         WORDS_MAX = 1024,
@@ -21,7 +21,7 @@ enum {
 
 /* ---- words ---- */
 
-/* What stands behind a backslash; an escape that is none stays as it is. */
+/* Adds the escape after a backslash; an unknown escape is kept unchanged. */
 static const char *take_escape(const char *at, Text *word) {
         static const char letters[] = "abfnrstv\\\"'", meanings[] = "\a\b\f\n\r \t\v\\\"'";
         const char hex[] = {at[0] == 'x' ? at[1] : '\0', at[0] == 'x' && at[1] ? at[2] : '\0',
@@ -80,7 +80,7 @@ static Variable *find_variable(const Variables *variables, const char *name) {
         return VEC_FIND(variable, variables, text_equals(variable->name, name));
 }
 
-/* The last one counts. */
+/* The last assignment of a name wins. */
 static void add_variable(Arena *arena, Variables *variables, const char *name, const char *value,
                          const char *path, unsigned line) {
         Variable *variable = find_variable(variables, name);
@@ -100,7 +100,7 @@ typedef struct Cursor {
         unsigned line;
 } Cursor;
 
-/* The next character, "" at the end. */
+/* Takes the next character; '\0' at the end. */
 static char take(Cursor *cursor) {
         char c = *cursor->at;
 
@@ -114,8 +114,8 @@ static void skip(Cursor *cursor, const char *characters) {
                 take(cursor);
 }
 
-/* Quoted parts, where a backslash counts before what is special to a shell between double quotes and
- * never between single ones; then a plain part to the end of the line, less the whitespace there. */
+/* Reads quoted parts, then an unquoted part to the end of the line without trailing whitespace. A backslash escapes a
+ * shell's special characters between double quotes, and nothing between single quotes. */
 static const char *take_value(Arena *arena, Cursor *cursor) {
         Text value = text_in(arena);
         char quote = '\0', c;
@@ -144,7 +144,7 @@ static const char *take_value(Arena *arena, Cursor *cursor) {
         return value.string;
 }
 
-/* Ends at a NUL, as it does for systemd. */
+/* Reads to the first NUL, as systemd does. */
 static void add_file(Arena *arena, Variables *variables, const Sources *sources, const char *path) {
         SourceText text = source_read(sources, arena, path);
         Cursor cursor = {text.error == 0 ? text.text : "", 1};
@@ -164,7 +164,7 @@ static void add_file(Arena *arena, Variables *variables, const Sources *sources,
         }
 }
 
-/* EnvironmentFile=: an absolute path, perhaps a pattern, "-" before it where it may be missing. */
+/* EnvironmentFile=: an absolute path or pattern; a "-" before it allows the file to be missing. */
 static void add_files(Arena *arena, Variables *variables, const Sources *sources,
                       const char *path) {
         const char *slash = strrchr(path, '/');
@@ -244,7 +244,7 @@ static void add_word(Command *command, const char *word) {
                 *vec_push(command->arena, &command->words) = word;
 }
 
-/* "${VARIABLE}" anywhere in a word, "$$" for "$". */
+/* Substitutes "${VARIABLE}" anywhere in a word, and "$" for "$$". */
 static void add_filled(Command *command, const char *word) {
         Text text = text_in(command->arena);
 
@@ -269,7 +269,7 @@ static void add_filled(Command *command, const char *word) {
         add_word(command, text_string(&text));
 }
 
-/* A ";" of its own begins the next command; this is about the first. */
+/* Reads the first command only; a ";" as a word begins the next one. */
 SourceNames unit_file_command(Arena *arena, const UnitFile *unit, const Sources *sources,
                               const char *command_line) {
         Command command = {arena, unit_file_variables(arena, unit, sources)};
@@ -281,7 +281,7 @@ SourceNames unit_file_command(Arena *arena, const UnitFile *unit, const Sources 
         rest += n_prefixes;
         if ((word = unit_word_take(arena, &rest, &is_bare)))
                 add_word(&command, word);
-        if (word && strchr(prefixes, '@')) /* what the program is to see as its name */
+        if (word && strchr(prefixes, '@')) /* argv[0] of the program */
                 word = unit_word_take(arena, &rest, &is_bare);
         while (word && (word = unit_word_take(arena, &rest, &is_bare)) && !command.is_refused) {
                 if (is_bare && text_equals(word, ";"))
@@ -289,7 +289,7 @@ SourceNames unit_file_command(Arena *arena, const UnitFile *unit, const Sources 
                 if (strchr(prefixes, ':'))
                         add_word(&command, word);
                 else if (*word == '$' && word[1] != '{' && word[1] != '$') {
-                        /* As many words as the variable's value has. */
+                        /* The variable's value is split into words. */
                         const Variable *variable = find_variable(&command.variables, word + 1);
                         const char *value = variable ? variable->value : "", *part;
 

@@ -5,11 +5,10 @@
 #include "base/text.h"
 #include "model/name_check.h"
 
-/* Packagers and administrators write unit files, and containers and captured hosts bring theirs:
- * what is beyond these is not there. */
+/* Unit files may come from anyone, as in containers and captured hosts: what exceeds these limits is ignored. */
 enum {
         ALIAS_DEPTH = 8,
-        DIRECTORIES_MAX = 4096, /* looked into for drop-ins */
+        DIRECTORIES_MAX = 4096, /* searched for drop-ins */
         DROPINS_MAX = 512,
         ASSIGNMENTS_MAX = 4096,
         VALUE_BYTES_MAX = 64 << 10,
@@ -18,7 +17,7 @@ enum {
 
 static const char whitespace[] = " \t";
 
-/* Where the system's units are, the most important directory first. */
+/* The search path of the system's units, the highest priority first. */
 const char *const unit_directories[] = {
         "/etc/systemd/system.control", "/run/systemd/system.control",
         "/run/systemd/transient",      "/run/systemd/generator.early",
@@ -40,7 +39,7 @@ typedef struct Reader {
         const Sources *sources;
         UnitFile *unit;
         SourceText fragment;
-        SourceNames names; /* its own, last, and its aliases */
+        SourceNames names; /* its aliases, and its own name last */
         VEC(Dropin) dropins;
         size_t n_directories;
         size_t value_bytes;
@@ -51,7 +50,7 @@ typedef struct Reader {
 /* "postgresql@15-main.service" -> "postgresql", "15-main", ".service". */
 typedef struct NameParts {
         const char *prefix;
-        const char *instance; /* "" of a template, NULL of neither template nor instance */
+        const char *instance; /* "" for a template, NULL for neither */
         const char *suffix;
 } NameParts;
 
@@ -72,7 +71,7 @@ static const char *join_name(Arena *arena, const NameParts *parts) {
                             parts->instance ? parts->instance : "", parts->suffix);
 }
 
-/* NULL for what is no instance. */
+/* Returns NULL if NAME is no instance. */
 static const char *template_name(Arena *arena, const char *name) {
         NameParts parts = split_name(arena, name);
 
@@ -82,8 +81,8 @@ static const char *template_name(Arena *arena, const char *name) {
         return join_name(arena, &parts);
 }
 
-/* Whether DIRECTORY may have NAME: one that cannot be listed may. Directories are listed once, files and drop-ins
- * are looked for in each of them. */
+/* Returns whether DIRECTORY may have NAME; true if it cannot be listed. Lists are cached, because files and drop-ins
+ * are searched in each directory. */
 static bool may_have(const Reader *reader, const char *directory, const char *name) {
         SourceNames names = {};
         int r = reader->sources->list(reader->sources, reader->arena, directory, &names);
@@ -98,8 +97,8 @@ static bool may_have(const Reader *reader, const char *directory, const char *na
 
 typedef enum Found { FOUND_NOTHING, FOUND_FRAGMENT, FOUND_ALIAS } Found;
 
-/* Looks for the file of NAME, which is *UNIT_NAME or its template, in one directory. An alias gives
- * *UNIT_NAME anew. */
+/* Searches one directory for the file of NAME, which is *UNIT_NAME or its template. An alias changes *UNIT_NAME to its
+ * target. */
 static Found look_in(Reader *reader, const char *directory, const char *name,
                      const char **unit_name) {
         if (!may_have(reader, directory, name))
@@ -109,14 +108,14 @@ static Found look_in(Reader *reader, const char *directory, const char *name,
         const char *alias = target ? text_base_name(target) : "";
         UnitFile *unit = reader->unit;
 
-        /* Links to a unit of the search path are aliases; others link a unit file that is elsewhere. */
+        /* Links to a unit of the search path are aliases; other links lead to a unit file elsewhere. */
         if (name_is_unit(alias) &&
             (alias == target ||
              text_ends_with(arena_strdup_to(reader->arena, target, alias), "/systemd/system/"))) {
                 NameParts parts = split_name(reader->arena, alias);
                 const char *instance = split_name(reader->arena, *unit_name).instance;
 
-                /* A template stands for its instance. */
+                /* A link to a template means its instance of the same name. */
                 if (parts.instance && !*parts.instance && instance)
                         parts.instance = instance;
                 alias = join_name(reader->arena, &parts);
@@ -151,7 +150,7 @@ static Found look_everywhere(Reader *reader, const char **unit_name) {
 
 /* ---- drop-ins ---- */
 
-/* A file replaces all of its name in the directories that come after. */
+/* A drop-in overrides those of the same name in directories that come later. */
 static void add_directory(Reader *reader, const char *directory, const char *name) {
         const char *dropins = arena_printf(reader->arena, "%s.d", name);
 
@@ -168,7 +167,7 @@ static void add_directory(Reader *reader, const char *directory, const char *nam
                                 (Dropin){*file, arena_printf(reader->arena, "%s/%s", path, *file)};
 }
 
-/* Of "foo-bar@x.service" also those of "foo-bar@.service" and of "foo-@x.service". */
+/* Adds for "foo-bar@x.service" also the directories of "foo-bar@.service" and "foo-@x.service". */
 static void add_directories(Reader *reader, const char *directory, const char *name) {
         const char *template = template_name(reader->arena, name);
         NameParts parts = split_name(reader->arena, name);
@@ -193,7 +192,7 @@ static int compare_dropins(const void *a, const void *b) {
 
 /* ---- specifiers ---- */
 
-/* Those that are the same for every service of the system manager. */
+/* Specifiers with the same value for every service of the system manager. */
 static const struct {
         char letter;
         const char *value;
@@ -219,7 +218,7 @@ static const char *unescape_name(Arena *arena, const char *name) {
         return text;
 }
 
-/* NULL for a specifier that is not filled in. */
+/* Returns NULL for a specifier that is not supported. */
 static const char *specifier(Arena *arena, const char *name, char letter) {
         NameParts parts = split_name(arena, name);
         const char *instance = parts.instance ? parts.instance : "";
@@ -250,7 +249,7 @@ static const char *specifier(Arena *arena, const char *name, char letter) {
         return fixed ? fixed->value : NULL;
 }
 
-/* NULL when that gets too long. */
+/* Returns NULL if the result is too long. */
 static const char *fill_specifiers(Arena *arena, const char *name, const char *value) {
         Text text = text_in(arena);
 
@@ -298,7 +297,7 @@ static void add_assignment(Reader *reader, const Place *place, const char *line)
         };
 }
 
-/* One line, continuation lines and all. As for systemd, what is not UTF-8 is not there. */
+/* Reads one line with its continuation lines. Like systemd, ignores lines that are not UTF-8. */
 static void read_line(Reader *reader, Place *place, const char *line) {
         size_t length = strlen(line);
 
@@ -312,7 +311,7 @@ static void read_line(Reader *reader, Place *place, const char *line) {
                 add_assignment(reader, place, line);
 }
 
-/* Comments may stand between continuation lines. */
+/* Comments are allowed between continuation lines. */
 static void read_text(Reader *reader, const char *path, const SourceText *source) {
         SourceLines lines = source_lines(source);
         Text whole = text_in(reader->arena);
@@ -369,7 +368,7 @@ UnitFile *unit_file_read(Arena *arena, const Sources *sources, const char *name)
         vec_sort(&reader.dropins, compare_dropins);
         read_text(&reader, unit->fragment_path, &reader.fragment);
         VEC_FOREACH(dropin, &reader.dropins) {
-                /* A link to /dev/null reads as -EINVAL; nothing of that name is there then. */
+                /* Reading a link to /dev/null gives -EINVAL, and so masks the drop-in. */
                 SourceText text = source_read(reader.sources, reader.arena, dropin->path);
 
                 if (text.error == 0)

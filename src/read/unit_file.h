@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-/* A systemd unit as its files describe it: the fragment and its drop-ins, of a template too, in the
- * order in which systemd reads them. What the database is started with stands there.
+/* A systemd unit as its files describe it: the fragment and its drop-ins, of its template too, in the order in which
+ * systemd reads them. They show how the database is started.
  *
- * Sources: systemd.unit(5) (search path, drop-ins, specifiers), systemd.syntax(7) (comments,
- * continuation lines), systemd.exec(5) (Environment=, EnvironmentFile=), systemd.service(5)
- * (command lines). Files only: nothing is asked of a running manager, so it works on a captured
- * host and before the manager has loaded the unit. */
+ * Sources: systemd.unit(5) (search path, drop-ins, specifiers), systemd.syntax(7) (comments, continuation lines),
+ * systemd.exec(5) (Environment=, EnvironmentFile=), systemd.service(5) (command lines). Only files are read, no manager
+ * is asked, so that it works on a captured host and before the manager has loaded the unit. */
 
 #include "base/index.h"
 #include "read/source.h"
@@ -21,59 +20,59 @@ typedef struct UnitAssignment {
 } UnitAssignment;
 
 typedef struct UnitFile {
-        const char *name;          /* "postgresql@15-main.service"; what it is an alias of, if so */
+        const char *name;          /* "postgresql@15-main.service"; the target if it is an alias */
         const char *fragment_path; /* NULL: there is no such unit */
         bool is_masked;
         VEC(UnitAssignment) assignments; /* in the order of reading */
 } UnitFile;
 
-/* Reads the unit NAME. Never fails: what cannot be read is not there, nor are lines that are not
- * UTF-8 or longer than 64 KiB. A masked unit has no assignments. */
+/* Reads the unit NAME. Never fails: unreadable files are treated as missing, and so are lines that are not UTF-8 or
+ * longer than 64 KiB. A masked unit has no assignments. */
 UnitFile *unit_file_read(Arena *arena, const Sources *sources, const char *name);
 
-/* What counts for a key that is set once: the last; NULL where it is not set, or was reset by an
- * empty value, or UNIT is NULL, as below. */
+/* Return the last assignment of a key that takes one value; NULL if the key is not set, was reset by an empty value, or
+ * UNIT is NULL. */
 const UnitAssignment *unit_file_find(const UnitFile *unit, const char *section, const char *key);
 const char *unit_file_value(const UnitFile *unit, const char *section, const char *key);
 
-/* All values of a key that adds up (ExecStart=, Environment=), after the last empty one. */
+/* Returns all values of a key that accumulates (ExecStart=, Environment=) after the last empty one. */
 typedef VEC(const UnitAssignment *) UnitAssignments;
 UnitAssignments unit_file_list(Arena *arena, const UnitFile *unit, const char *section,
                                const char *key);
 
-/* The environment that the service's processes get, from Environment= and EnvironmentFile= (which wins), each variable
- * once. */
+/* Returns the environment of the service's processes, from Environment= and EnvironmentFile= (which wins), each
+ * variable once. */
 Variables unit_file_variables(Arena *arena, const UnitFile *unit, const Sources *sources);
 
-/* One of them; NULL: not set, or UNIT is NULL. *RET_ORIGIN ("FILE:LINE") may be NULL. */
+/* Returns one variable; NULL: not set, or UNIT is NULL. *RET_ORIGIN ("FILE:LINE") may be NULL. */
 const char *unit_file_environment(Arena *arena, const UnitFile *unit, const Sources *sources,
                                   const char *variable, const char **ret_origin);
 
-/* A command line (the value of ExecStart=) taken apart: quotes and backslashes as in
- * systemd.service(5); the prefixes -@:+!| are taken off the first word, ${VAR} and $VAR are filled in
- * from the unit's environment ($VAR as words of its own where it stands alone). The program is the
- * first word; no words where a quote stays open, or there is more than 128 KiB. */
+/* Splits a command line (the value of ExecStart=): quotes and backslashes as in systemd.service(5); the prefixes -@:+!|
+ * are removed from the first word, ${VAR} and $VAR are substituted from the unit's environment ($VAR becomes separate
+ * words if it is a word itself). The program is the first word; returns no words if a quote is not closed or there are
+ * more than 128 KiB. */
 SourceNames unit_file_command(Arena *arena, const UnitFile *unit, const Sources *sources,
                               const char *command_line);
 
-/* The same of its ExecStart=, the last of several; no words where it has none, or UNIT is NULL. */
+/* Does the same for UNIT's last ExecStart=; no words if UNIT has none or is NULL. */
 SourceNames unit_file_start(Arena *arena, const UnitFile *unit, const Sources *sources);
 
-/* Takes a word off *STRING as systemd does (extract_first_word()): whitespace parts words, quotes and
- * backslashes guard. NULL when there is none, or a quote stays open, which leaves *STRING.
- * *RET_IS_BARE: it had neither quotes nor backslashes. */
+/* Takes a word off *STRING like systemd's extract_first_word(): whitespace separates words, quotes and backslashes
+ * protect it. Returns NULL if there is none, or if a quote is not closed, which leaves *STRING unchanged. *RET_IS_BARE:
+ * the word had neither quotes nor backslashes. */
 const char *unit_word_take(Arena *arena, const char **string, bool *ret_is_bare);
 
-/* The names of units in the search path that PATTERN ("postgresql*.service") fits, sorted, each
- * once. Templates by a pattern of theirs only ("*@.service"): else those of their instances that some .wants or
- * .requires directory names. */
+/* Returns the names of units in the search path that match PATTERN ("postgresql*.service"), sorted, each once.
+ * Templates match only a pattern for templates ("*@.service"); otherwise their instances named in .wants, .requires or
+ * .upholds directories match. */
 SourceNames unit_file_names(Arena *arena, const Sources *sources, const char *pattern);
 
-/* Which units have others started: who it is, by the name of who is started, and of an instance by that of its
- * template, too. By .wants, .requires and .upholds directories, which enabled units are in, by lines such as Requires=,
- * and by timers, paths and sockets. What D-Bus, udev or a program starts is not among them. */
+/* Returns the units that start others, indexed by the name of the started unit, and for an instance by its template's
+ * name too. Considers .wants, .requires and .upholds directories, which list enabled units, lines such as Requires=,
+ * and timers, paths and sockets; but not what D-Bus, udev or a program starts. */
 Index *unit_file_starters(Arena *arena, const Sources *sources);
 
-/* Where the system's units are. */
+/* The search path of the system's units. */
 extern const char *const unit_directories[];
 extern const size_t n_unit_directories;

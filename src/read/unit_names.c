@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Which units there are, and which of them start others: the last third of unit_file.h. */
+/* The existing units, and which of them start others: the third part of unit_file.h. */
 
 #include "base/text.h"
 #include "model/name_check.h"
@@ -10,7 +10,7 @@
 
 enum { NAMES_MAX = 65536 };
 
-/* What a .wants, .requires or .upholds directory holds. */
+/* An entry of a .wants, .requires or .upholds directory. */
 typedef struct Link {
         const char *unit, *by;
 } Link;
@@ -40,14 +40,14 @@ static Links find_links(Arena *arena, const Sources *sources) {
         return links;
 }
 
-/* "@.service" of a template; NULL: it is neither that nor an instance. */
+/* Returns the "@..." of an instance or template; NULL: NAME is neither. */
 static const char *find_instance(const char *name) {
         const char *at = strchr(name, '@');
 
         return at && at < strrchr(name, '.') ? at : NULL;
 }
 
-/* Adds NAME if PATTERN fits it. A template is no unit, unless templates are looked for. */
+/* Adds NAME if it matches PATTERN. Templates are added only if PATTERN is for templates. */
 static void add_name(Arena *arena, const char *name, const char *pattern, SourceNames *names) {
         if (!name_is_unit(name) || fnmatch(pattern, name, FNM_PATHNAME) != 0)
                 return;
@@ -76,9 +76,9 @@ SourceNames unit_file_names(Arena *arena, const Sources *sources, const char *pa
         return names;
 }
 
-/* ---- who starts whom ---- */
+/* ---- units that start others ---- */
 
-/* What a unit of such a name starts besides; without KEY the service of the same name. */
+/* Units that start another: KEY names it; without KEY it is the service of the same name. */
 static const struct {
         const char *suffix, *section, *key;
 } triggers[] = {

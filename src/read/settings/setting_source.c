@@ -10,11 +10,11 @@
 #include <string.h>
 
 enum {
-        SHOWN_MAX = 160,    /* bytes of a key or value that are kept for messages */
+        SHOWN_MAX = 160,    /* bytes of a key or value kept for messages */
         ENTRIES_MAX = 2048, /* of all files */
 };
 
-/* The search of one file; ARENA lives as long as that. */
+/* The search of one file; ARENA lives as long as the search. */
 typedef struct SettingSearch {
         Arena *arena;
         SettingSources *entries;
@@ -22,12 +22,12 @@ typedef struct SettingSearch {
         unsigned line;
         size_t n_before;     /* entries of earlier files */
         const char *section; /* of a tuned profile */
-        const char *plugin;  /* what the section is for */
-        bool is_off;         /* the section says enabled=no */
-        bool is_appending;   /* the line says w+ */
+        const char *plugin;  /* the section's plugin type */
+        bool is_off;         /* the section has enabled=no */
+        bool is_appending;   /* the line has w+ */
 } SettingSearch;
 
-/* Files of the kernel that do not depend on the host. */
+/* Kernel files that exist on every host. */
 static const struct {
         const char *path;
         SettingSourceKind what;
@@ -49,7 +49,7 @@ static const struct {
         {PATH_THP "/khugepaged/max_ptes_none", SETTING_SOURCE_THP_OTHER},
 };
 
-/* ---- what there is to be set ---- */
+/* ---- settings of this host ---- */
 
 static void add_target(SettingSources *entries, const char *path, SettingSourceKind what) {
         *vec_push(entries->arena, &entries->targets) = (SettingTarget){path, what};
@@ -115,7 +115,7 @@ static void add_entry(const SettingSearch *search, SettingSourceKind what, const
         };
 }
 
-/* One entry for each kind of thing that PATH, which may be a pattern, sets on this host. */
+/* Adds one entry for each kind of setting that PATH, which may be a pattern, sets on this host. */
 static void add_path(const SettingSearch *search, const char *key, const char *value,
                      const char *path) {
         SettingSources *entries = search->entries;
@@ -137,7 +137,7 @@ static SourceLines file_lines(const char *text, size_t size) {
 
 /* ---- sysctl.d ---- */
 
-/* Dots become slashes and the other way round, unless a slash is the first of them; sysctl.d(5). */
+/* Swaps dots and slashes, unless the first of them is a slash; sysctl.d(5). */
 static char *normalize_key(Arena *arena, const char *key) {
         char *path = arena_strdup(arena, key);
         char *separator = strpbrk(path, "/.");
@@ -156,8 +156,8 @@ static void add_sysctl(const SettingSearch *search, const char *key, const char 
                  arena_printf(search->arena, PATH_PROC_SYS "%s", path + strspn(path, "/")));
 }
 
-/* "KEY = VALUE", also of sysfs.conf. "-key" without a value takes a key of sysctl.d out: an entry without a value,
- * until all is read. */
+/* Reads "KEY = VALUE", of sysfs.conf too. In sysctl.d "-key" without a value excludes the key: it becomes an entry
+ * without a value until all files are read. */
 static void search_assignment(SettingSearch *search, char *line) {
         bool is_sysctl = search->file->source == SETTING_SOURCE_SYSCTL;
         char *key = text_strip(search->arena, line), *value = strchr(key, '=');
@@ -180,7 +180,7 @@ static void search_assignment(SettingSearch *search, char *line) {
 
 /* ---- the kernel command line ---- */
 
-/* sysctl.vm.nr_hugepages=20 is set by the kernel itself just before init. */
+/* The kernel itself applies sysctl.vm.nr_hugepages=20, just before init. */
 static void take_kernel_argument(const SettingSearch *search, const KernelArgument *argument) {
         static const char prefix[] = "sysctl";
         const char *name = argument->word + (*argument->word == '"');
@@ -226,7 +226,7 @@ static void take_kernel_line(const SettingSearch *search, const char *value) {
 
 /* ---- tmpfiles.d ---- */
 
-/* "w", "w+", "f+" and "F" write into a file that exists; modifiers do not matter here. */
+/* "w", "w+", "f+" and "F" write to an existing file; modifiers are irrelevant here. */
 static void search_tmpfiles_line(SettingSearch *search, char *line) {
         const char *at = line + strspn(line, " \t"), *type, *path;
         bool is_bare;
@@ -272,7 +272,7 @@ static void take_tuned(SettingSearch *search, const char *key, const char *value
                 take_kernel_line(search, value + strspn(value, "+- "));
 }
 
-/* Takes "key=value" of a line; false when it is none. */
+/* Splits a line "key=value". Returns false if it is none. */
 static bool split_option(SettingSearch *search, const char *line, char **ret_key,
                          char **ret_value) {
         const char *equals = strchr(line, '=');
@@ -280,7 +280,7 @@ static bool split_option(SettingSearch *search, const char *line, char **ret_key
         if (!equals || *line == '#' || *line == ';')
                 return false;
         *ret_key = text_strip(search->arena, arena_strdup_to(search->arena, line, equals));
-        /* A comment may follow a value, after a blank. */
+        /* A comment may follow a value, after a space or tab. */
         const char *value = equals + 1, *end = value;
 
         while ((end = strchr(end, '#')) && end > value && end[-1] != ' ' && end[-1] != '\t')
@@ -296,7 +296,7 @@ typedef struct TunedLine {
 
 typedef VEC(TunedLine) TunedLines;
 
-/* Options that say what the section is come first or last alike, so that it is gone through twice. */
+/* Options about the section itself may come after others, so that all options are walked twice. */
 static void end_section(SettingSearch *search, TunedLines *lines) {
         search->plugin = search->section;
         search->is_off = false;
@@ -307,7 +307,7 @@ static void end_section(SettingSearch *search, TunedLines *lines) {
                         else if (text_equals(option->key, "enabled"))
                                 search->is_off = !is_true(option->value);
                         else if (text_equals(option->key, "replace") && is_true(option->value))
-                                /* It drops what the profiles before it said in the section of that name. */
+                                /* Drops the entries of earlier profiles in the section of that name. */
                                 ARRAY_FOREACH(entry, search->entries->list.items, search->n_before)
                                         if (entry->source == SETTING_SOURCE_TUNED &&
                                             entry->section &&
@@ -322,7 +322,7 @@ static void end_section(SettingSearch *search, TunedLines *lines) {
         lines->n = 0;
 }
 
-/* Python's ConfigParser: a line that is indented more than the option before continues it. */
+/* Python's ConfigParser: a line with more indentation than the option before it continues that option. */
 static void search_tuned(SettingSearch *search) {
         SourceLines source = file_lines(search->file->text, search->file->size);
         TunedLines lines = {};
@@ -370,15 +370,15 @@ SourceNames setting_source_tuned_includes(Arena *arena, const char *text, size_t
 
 /* ---- mentions ---- */
 
-/* Lines that mention huge pages where no format says what they do: commands of units and of scripts, rules of udev,
- * what a boot loader hands over next time. They are listed, never interpreted. */
+/* Lines in no known format that mention huge pages: commands of units and of scripts, udev rules, what a boot loader
+ * passes next time. They are listed, never interpreted. */
 
-/* Files of the kernel, tools that write them, and variables that tools take, in small letters. */
+/* Kernel files, tools that write them, and variables that tools read, in lower case. */
 static const char *const mentions[] = {
         "hugepage", "nr_huge", "hugetlb",     "hugeadm",     "allocpages",
         "nrhuge",   "hugemem", "nr_2m_pages", "nr_1g_pages", "spdk/scripts/setup.sh",
 };
-/* Of these words the ones that set nothing: mounts, options of programs, /proc/meminfo. */
+/* Such words that set nothing: mounts, options of programs, /proc/meminfo. */
 static const char *const harmless[] = {"/dev/hugepages", "hugetlbfs", "usetransparenthugepages",
                                        "hugepagesize"};
 
@@ -403,7 +403,7 @@ const char *setting_source_take_word(Arena *arena, const char **at) {
         return begin < end ? arena_strdup_to(arena, begin, end) : "";
 }
 
-/* NULs are spaces then. */
+/* Returns TEXT in lower case, with spaces for NULs. */
 static char *lower(Arena *arena, const char *text, size_t size) {
         char *copy = arena_alloc(arena, size + 1);
 
@@ -412,7 +412,7 @@ static char *lower(Arena *arena, const char *text, size_t size) {
         return copy;
 }
 
-/* TEXT is in small letters. */
+/* TEXT is in lower case. */
 static bool has_mention(const char *text) {
         return ARRAY_ANY(each, mentions, ARRAY_LEN(mentions), strstr(text, *each) != NULL);
 }
@@ -425,7 +425,7 @@ bool setting_source_is_mention(const char *word) {
                !ARRAY_ANY(each, harmless, ARRAY_LEN(harmless), strstr(name, *each) != NULL);
 }
 
-/* The first word of a line that mentions them; transparent huge pages are another matter than pools. */
+/* Adds the first word of a line that is a mention, of transparent huge pages or of pools. */
 static void take_line(const SettingSearch *search, const char *line) {
         bool is_tuned = search->file->source == SETTING_SOURCE_TUNED;
         const char *word;
@@ -433,7 +433,7 @@ static void take_line(const SettingSearch *search, const char *line) {
         while ((word = setting_source_take_word(search->arena, &line)) &&
                !setting_source_is_mention(word))
                 ;
-        if (word && !(is_tuned && strstr(word, "transparent"))) /* there all of these are read */
+        if (word && !(is_tuned && strstr(word, "transparent"))) /* is read as an option */
                 add_entry(search,
                           strstr(word, "transparent") ? SETTING_SOURCE_UNCLEAR_THP
                                                       : SETTING_SOURCE_UNCLEAR,
@@ -452,7 +452,7 @@ static void search_mentions(SettingSearch *search) {
         SourceLines lines = file_lines(file->text, file->size);
         bool is_command = true, goes_on = false;
 
-        if (!has_mention(lower(search->arena, file->text, file->size))) /* as most do not */
+        if (!has_mention(lower(search->arena, file->text, file->size))) /* true for most files */
                 return;
         search->section = file->runs ? file->runs
                                      : arena_printf(search->arena, "%s applies it",
@@ -460,7 +460,7 @@ static void search_mentions(SettingSearch *search) {
         for (char *line; (line = source_line(search->arena, &lines));) {
                 const char *text = text_strip(search->arena, line);
 
-                /* Of a unit what it runs, not what it depends on. */
+                /* In a unit, only lines about what it runs, not about dependencies. */
                 if (file->is_unit && !goes_on)
                         is_command = text_starts_with(text, "Exec") ||
                                      text_starts_with(text, "Environment");

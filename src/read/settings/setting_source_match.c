@@ -26,7 +26,7 @@ const char *setting_source_source_name(SettingSourceSource source) {
 
 /* ---- patterns ---- */
 
-/* As glob(3) has it for tmpfiles.d(5); fnmatch(3) knows no braces, and only the first are looked at. */
+/* Matches like glob(3) for tmpfiles.d(5); fnmatch(3) supports no braces, and only the first pair is expanded. */
 bool setting_source_sets_path(const char *pattern, const char *path) {
         const char *open = strchr(pattern, '{'), *close = open ? strchr(open, '}') : NULL;
         char one[PATTERN_MAX + 1];
@@ -50,17 +50,17 @@ bool setting_source_is_pattern(const char *string) {
         return strpbrk(string, "*?[{\\") != NULL;
 }
 
-/* ---- who wins ---- */
+/* ---- precedence ---- */
 
-/* Of these there is one file, or several that are the same to the kernel. */
+/* Kinds with one file, or several files that are the same to the kernel. */
 static const unsigned single_kinds = 1U << SETTING_SOURCE_NR_HUGEPAGES |
                                      1U << SETTING_SOURCE_NR_HUGEPAGES_MEMPOLICY |
                                      1U << SETTING_SOURCE_HUGETLB_SHM_GROUP |
                                      1U << SETTING_SOURCE_SHMMAX | 1U << SETTING_SOURCE_SHMALL |
                                      1U << SETTING_SOURCE_THP;
 
-/* Of two of LATER's reader that set the same. 1: LATER, read after EARLIER, overrules it; -1: the other way round;
- * 0: neither. */
+/* Decides between two entries of one program for the same setting. Returns 1 if LATER, which is read after EARLIER,
+ * overrides EARLIER, -1 if EARLIER overrides LATER, 0 if neither does. */
 static int settle(const SettingSource *earlier, const SettingSource *later) {
         bool is_same_path = text_equals(earlier->path, later->path);
 
@@ -70,8 +70,8 @@ static int settle(const SettingSource *earlier, const SettingSource *later) {
                 return 0;
         switch (later->source) {
         case SETTING_SOURCE_SYSCTL:
-                /* /etc/sysctl.conf by itself is read by procps' sysctl only, and by that after all others; where a
-                 * distribution links it into sysctl.d it is found there. */
+                /* Only procps' sysctl reads /etc/sysctl.conf itself, after all other files; a distribution may link it
+                 * into sysctl.d, where it is found. */
                 if (text_equals(earlier->file, PATH_SYSCTL_CONF) !=
                     text_equals(later->file, PATH_SYSCTL_CONF))
                         return 0;
@@ -81,8 +81,8 @@ static int settle(const SettingSource *earlier, const SettingSource *later) {
                                ? -1
                                : 1;
         case SETTING_SOURCE_TMPFILES:
-                /* Lines for one path: the first is taken, and "w+" besides. For different paths that lead to the
-                 * same thing, patterns among them, the last one written stays. */
+                /* Of lines for one path the first is applied, and any "w+". Of different paths for the same setting,
+                 * patterns included, the last write remains. */
                 return is_same_path && !later->is_appending ? -1 : 1;
         case SETTING_SOURCE_TUNED:
                 return text_equals(earlier->section, later->section) ? 1 : 0;
@@ -106,10 +106,9 @@ void setting_sources_finish(SettingSources *entries) {
         VEC_KEEP(entry, &entries->list, entry->value);
 }
 
-/* ---- naming one ---- */
+/* ---- the source of a value ---- */
 
-/* kstrtoul() with base 10, as the files of /sys have it; sscanf("%lu") of the command line is no
- * different for what passes here. */
+/* Like kstrtoul() with base 10, for files of /sys; the command line's sscanf("%lu") agrees for valid values. */
 static bool parse_plain(const char *value, uint64_t *ret) {
         return parse_u64(value + (*value == '+'), ret) == 0;
 }
@@ -127,7 +126,7 @@ static bool is_value(const SettingSource *entry, const char *value, const char *
                 return text_equals(value, word);
         if (!text_starts_with(entry->path, PATH_PROC_SYS))
                 return parse_plain(value, &set) && set == now;
-        /* proc_get_long(): of several numbers the first counts. */
+        /* proc_get_long(): the first of several numbers is used. */
         return kernel_number_parse(value, &set, &rest) == 0 && (!*rest || strchr(" \t", *rest)) &&
                set == now;
 }
@@ -136,7 +135,7 @@ bool setting_source_explains(const SettingSource *entry, const char *shown) {
         return shown && is_value(entry, entry->value, shown);
 }
 
-/* Keeps the more likely one in *BEST; of equals the later. */
+/* Keeps the more likely entry in *BEST; the later one if both are equally likely. */
 static void consider(const SettingSource **best, const SettingSource *entry) {
         if (!*best ||
             (entry->is_effective != (*best)->is_effective ? entry->is_effective
@@ -155,7 +154,7 @@ const SettingSource *setting_source_for_path(const SettingSources *entries, cons
         return best;
 }
 
-/* Whether the entry sets the pool of that size over all nodes. */
+/* Returns whether the entry sets the pool of that size over all nodes. */
 static bool sets_whole_pool(const SettingSource *entry, const Topology *now,
                             uint64_t page_size_bytes) {
         CLEANUP(arena_freep) Arena *arena = arena_new();
@@ -169,7 +168,7 @@ static bool sets_whole_pool(const SettingSource *entry, const Topology *now,
                        page_size_path(arena, PATH_HUGEPAGES, page_size_bytes, "nr_hugepages"));
 }
 
-/* Of "0:50,1:100", as hugepages= has it, what is for NODE: "50"; else VALUE itself. */
+/* Returns NODE's part of "0:50,1:100", a value of hugepages=: "50"; for other values VALUE itself. */
 static const char *value_for_node(Arena *arena, const char *value, unsigned node) {
         const char *prefix = arena_printf(arena, "%u:", node), *item;
 
