@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-/* Every well-known path and name, once. Paths are those of a running host; the host room resolves
- * them below the root directory it was given. */
+/* Every well-known path and name, once. Paths are those of a running host; host/ resolves them below its root
+ * directory. */
 
-/* Our own files. */
+/* hugeplan's own files. */
 #define NAME_CONFIG_DIR "hugeplan.d"
 #define NAME_SOCKET     "org.hugeplan.Manager"
 #define PATH_RUNTIME    "/run/hugeplan"
 #define PATH_SOCKET     PATH_RUNTIME "/" NAME_SOCKET
-/* Hidden, so that it is no configuration; on the root file system, for early boot has no other. */
+/* Hidden, so that the files are no configuration; on the root file system, the only one mounted in early boot. */
 #define PATH_BOOT_COUNT       "/etc/" NAME_CONFIG_DIR "/.boots"
 #define PATH_BOOT_PROVEN      "/etc/" NAME_CONFIG_DIR "/.proven.json"
 #define PATH_BOOT_UNCOUNTED   PATH_RUNTIME "/boot-uncounted"
@@ -18,31 +18,31 @@
 #define PATH_VARLINK_LINK     PATH_VARLINK_REGISTRY "/" NAME_SOCKET
 #define NAME_CONFIG_SUFFIX    ".conf"
 #define NAME_EXTEND_SUFFIX    ".conf.d"
-/* In NAME.conf.d: what is known of an instance with Memory=auto from its starts. */
+/* In NAME.conf.d: what was learned of an instance with Memory=auto from its starts. */
 #define NAME_LEARNED "90-learned.conf"
-/* There: what its unit was seen to have mapped, by trees before this one. */
+/* In NAME.conf.d: what its unit was seen to have mapped; only earlier versions write it. */
 #define NAME_SEEN "91-seen.conf"
 #define NAME_UNIT "hugeplan.service"
-/* What `systemctl enable` makes of the Alias= of hugeplan.service: the generator has an enabled service started. */
+/* The link that `systemctl enable` makes (Alias= of hugeplan.service); the generator starts an enabled service. */
 #define PATH_UNIT_ENABLED      "/etc/systemd/system/hugepland.service"
 #define NAME_EARLY_TARGET      "sysinit.target"
 #define NAME_CHECK_UNIT        "hugeplan-check.service"
-#define NAME_BOOT_TARGET       "multi-user.target" /* where it is reached, a boot is good */
+#define NAME_BOOT_TARGET       "multi-user.target" /* a boot that reaches it is good */
 #define NAME_DROPIN            "10-hugeplan.conf"
 #define NAME_WAIT_PREFIX       "hugeplan-wait@"      /* followed by an instance's name */
 #define PATH_SYSTEMD_RUNS      "/run/systemd/system" /* sd_booted(3) */
 #define PATH_USR_LIB           "/usr/lib"
 #define PATH_SYSTEMD_LIBRARIES PATH_USR_LIB "/systemd"
 #define PATH_UNITS_ETC         "/etc/systemd/system"
-#define PATH_SYSTEMD_PRIVATE   "/run/systemd/private" /* where systemd listens, for root alone */
+#define PATH_SYSTEMD_PRIVATE   "/run/systemd/private" /* systemd's socket for root */
 #define PATH_GENERATOR_DIR     "/run/systemd/generator"
-/* Where systemd-journald keeps what it was told: over boots, and for this one. */
+/* The journals of systemd-journald: persistent, and of this boot. */
 #define PATH_JOURNAL          "/var/log/journal"
 #define PATH_JOURNAL_VOLATILE "/run/log/journal"
 #define PATH_STANDARD_INPUT   "/dev/stdin"
 #define KERNEL_SWITCH_OFF     "hugeplan=off"
 
-/* The drop-in directories, the most important one first (UAPI.6, systemd's standard order). */
+/* The drop-in directories, the highest priority first (UAPI.6, systemd's standard order). */
 #define PATH_CONFIG_ETC   "/etc/" NAME_CONFIG_DIR
 #define PATH_CONFIG_RUN   "/run/" NAME_CONFIG_DIR
 #define PATH_CONFIG_LOCAL "/usr/local/lib/" NAME_CONFIG_DIR
@@ -86,11 +86,11 @@
 #define NAME_HUGEPAGES_DIR          "hugepages-" /* followed by the size in kB and "kB" */
 #define PATH_INITRD_RELEASE         "/etc/initrd-release"
 
-/* The tree at PATH_CGROUP as hugeplan.service can write it: there it is read-only within. */
+/* The tree of PATH_CGROUP, writable inside hugeplan.service, where PATH_CGROUP is read-only. */
 #define PATH_CGROUP_WRITABLE "/run/hugeplan/cgroup"
 
-/* Accounts and their limits. One group may make System V segments of huge pages: ours, by
- * sysusers.d, so that databases of several owners can be members. */
+/* Accounts and their limits. One group only may create System V segments of huge pages: hugeplan's, from sysusers.d, so
+ * that databases of several owners can be members. */
 #define PATH_ETC               "/etc"
 #define PATH_PASSWD            "/etc/passwd"
 #define PATH_GROUP             "/etc/group"
@@ -105,7 +105,7 @@
 #define PATH_HUGETLB_SHM_GROUP PATH_PROC_SYS "vm/hugetlb_shm_group"
 #define PATH_DIRTY_BACKGROUND  PATH_PROC_SYS "vm/dirty_background_ratio"
 
-/* Configuration of other programs that sets what we manage, and our guard among it. */
+/* Other programs' configuration that sets what hugeplan manages, and hugeplan's guard in sysctl.d. */
 #define NAME_SYSCTL_DIR         "sysctl.d"
 #define NAME_TMPFILES_DIR       "tmpfiles.d"
 #define PATH_SYSCTL_CONF        "/etc/sysctl.conf"

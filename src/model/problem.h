@@ -1,97 +1,96 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-/* The kinds of problems, besides the reasons of instances (model/reason.h): the one table of their
- * ids. Each has a message identifier (status/messages.h), a paragraph in units/hugeplan.catalog and a
- * place under PROBLEMS in hugeplanctl(1); tests see to that. Identifier, id, severity, weight. */
+/* The kinds of problems, besides the reasons of instances (model/reason.h): the one table of their ids. Each has a
+ * message identifier (status/messages.h), a paragraph in units/hugeplan.catalog and a place under PROBLEMS in
+ * hugeplanctl(1), which tests check. Identifier, id, severity, weight. */
 
 #include "base/diag.h"
 
-#define PROBLEMS(X)                                                                              \
-        /* of the configuration */                                                               \
-        X(CONFIG_SYNTAX, "config-syntax", ERROR, ALWAYS)                                         \
-        X(CONFIG_UNREADABLE, "config-unreadable", ERROR, ALWAYS)                                 \
-        X(CONFIG_UNKNOWN_KEY, "config-unknown-key", ERROR, ALWAYS)                               \
-        X(CONFIG_BAD_VALUE, "config-bad-value", ERROR, ALWAYS)                                   \
-        X(CONFIG_SET_TWICE, "config-set-twice", ERROR, ALWAYS)                                   \
-        X(CONFIG_CONTRADICTION, "config-contradiction", ERROR, ALWAYS)                           \
-        X(CONFIG_DUPLICATE, "config-duplicate", ERROR, ALWAYS)                                   \
-        X(CONFIG_BAD_NAME, "config-bad-name", ERROR, ALWAYS)                                     \
-        X(CONFIG_ORPHAN, "config-orphan", WARNING, ALWAYS)                                       \
-        X(CONFIG_REJECTED, "config-rejected", WARNING,                                           \
-          ALWAYS) /* by a reload; the plan of before stands */                                   \
-        X(RELOAD_REFUSED, "reload-refused", ERROR,                                               \
-          ALWAYS) /* for an instance that stands; likewise */                                    \
-        X(CONFIG_PENDING, "config-pending", ERROR,                                               \
-          ALWAYS) /* a mistake in a file that was not read yet */                                \
-        /* of the host under a plan */                                                           \
-        X(NO_DAEMON, "no-daemon", WARNING, ALWAYS)                                               \
-        X(HOST_UNREADABLE, "host-unreadable", ERROR,                                             \
-          ALWAYS) /* what is there is not known: all stays as it is */                           \
-        X(RELOAD_PENDING, "reload-pending", WARNING,                                             \
-          HARMLESS) /* files that are not as the daemon has read them */                         \
-        X(NO_UNIT, "no-unit", NOTICE, HARMLESS)                                                  \
-        X(DROPIN_MISSING, "dropin-missing", WARNING, HURTS)                                      \
-        X(GATE_MISSING, "gate-missing", WARNING,                                                 \
-          HURTS) /* the unit is loaded without what its drop-in says */                          \
-        X(GATE_MASKED, "gate-masked", NOTICE,                                                    \
-          HARMLESS) /* likewise, as an administrator wants it */                                 \
-        X(UNIT_NOT_LOADED, "unit-not-loaded", WARNING, HURTS)                                    \
-        X(UNIT_WRONG, "unit-wrong", WARNING,                                                     \
-          HURTS) /* it is there, and does not start the instance's database */                   \
-        X(UNIT_SHARED, "unit-shared", WARNING, HARMLESS) /* several instances name it */         \
-        X(UNIT_CHANGED, "unit-changed", WARNING, ALWAYS) /* and systemd has not read it again */ \
-        X(UNIT_SETTING, "unit-setting", WARNING,                                                 \
-          ALWAYS) /* as it is loaded, the instance cannot use its pages */                       \
-        X(DRIFT, "drift", WARNING, ALWAYS)                                                       \
-        X(HELD_BACK, "held-back", NOTICE, ALWAYS) /* rescue mode */                              \
-        X(SURPLUS_PAGES, "surplus-pages", NOTICE, ALWAYS)                                        \
-        X(PAGES_EXPOSED, "pages-exposed", WARNING,                                               \
-          ALWAYS) /* what a unit was promised may be taken by another */                         \
-        X(PAGES_KEPT, "pages-kept", NOTICE,                                                      \
-          ALWAYS) /* by the unit of an instance that is described no longer */                   \
-        X(GATE_REFUSED, "gate-refused", ERROR,                                                   \
-          ALWAYS) /* the last start, and nothing has started since */                            \
-        X(THP_CONFLICT, "thp-conflict", WARNING, HARMLESS)                                       \
-        X(THP_WRITE, "thp-write", ERROR, ALWAYS)                                                 \
-        X(SHM_GROUP_MISSING, "shm-group-missing", ERROR, HURTS)                                  \
-        X(SHM_GROUP_REPLACED, "shm-group-replaced", WARNING, HURTS)                              \
-        X(LIMIT_WRITE, "limit-write", ERROR, ALWAYS)                                             \
-        X(MOUNT_TAKEN, "mount-taken", WARNING,                                                   \
-          HURTS) /* something else is where an instance's mount is to be */                      \
-        X(MOUNT_OUTDATED, "mount-outdated", WARNING,                                             \
-          HURTS) /* it stands, but not as the configuration says */                              \
-        /* entries of other programs that stand against the plan */                              \
-        X(CONFLICT_COMMAND_LINE, "conflict-command-line", WARNING, HURTS)                        \
-        X(CONFLICT_SYSCTL, "conflict-sysctl", WARNING, HURTS)                                    \
-        X(CONFLICT_TMPFILES, "conflict-tmpfiles", WARNING, HURTS)                                \
-        X(CONFLICT_TUNED, "conflict-tuned", WARNING, HURTS)                                      \
-        X(CONFLICT_SCRIPT, "conflict-script", WARNING, ALWAYS)                                   \
-        /* of the kernel command line */                                                         \
-        X(CMDLINE_TYPO, "cmdline-typo", ERROR, HURTS)                                            \
-        X(CMDLINE_BAD_VALUE, "cmdline-bad-value", ERROR, HURTS)                                  \
-        X(CMDLINE_ORDER, "cmdline-order", ERROR, HURTS)                                          \
-        X(CMDLINE_DUPLICATE, "cmdline-duplicate", ERROR, HURTS)                                  \
-        X(CMDLINE_NO_SUCH_SIZE, "cmdline-no-such-size", ERROR, HURTS)                            \
-        X(CMDLINE_INVALID_NODE, "cmdline-invalid-node", ERROR, HURTS)                            \
-        X(CMDLINE_NUMA_OFF, "cmdline-numa-off", ERROR, HURTS)                                    \
-        X(CMDLINE_CMA, "cmdline-cma", ERROR, HURTS)                                              \
-        X(CMDLINE_SPREAD, "cmdline-spread", WARNING, HARMLESS)                                   \
-        X(CMDLINE_SHORT, "cmdline-short", WARNING, HURTS)                                        \
-        X(CMDLINE_RUN_TIME, "cmdline-run-time", NOTICE, HURTS)                                   \
-        X(CMDLINE_BEYOND_PLAN, "cmdline-beyond-plan", NOTICE, HARMLESS)                          \
-        X(EXISTING_PAGES_KEPT, "existing-pages-kept", ERROR, HARMLESS)                           \
-        /* of what a database's own files say (Memory=auto) */                                   \
+#define PROBLEMS(X)                                                                         \
+        /* configuration */                                                                 \
+        X(CONFIG_SYNTAX, "config-syntax", ERROR, ALWAYS)                                    \
+        X(CONFIG_UNREADABLE, "config-unreadable", ERROR, ALWAYS)                            \
+        X(CONFIG_UNKNOWN_KEY, "config-unknown-key", ERROR, ALWAYS)                          \
+        X(CONFIG_BAD_VALUE, "config-bad-value", ERROR, ALWAYS)                              \
+        X(CONFIG_SET_TWICE, "config-set-twice", ERROR, ALWAYS)                              \
+        X(CONFIG_CONTRADICTION, "config-contradiction", ERROR, ALWAYS)                      \
+        X(CONFIG_DUPLICATE, "config-duplicate", ERROR, ALWAYS)                              \
+        X(CONFIG_BAD_NAME, "config-bad-name", ERROR, ALWAYS)                                \
+        X(CONFIG_ORPHAN, "config-orphan", WARNING, ALWAYS)                                  \
+        X(CONFIG_REJECTED, "config-rejected", WARNING,                                      \
+          ALWAYS) /* by a reload; the previous plan stays in effect */                      \
+        X(RELOAD_REFUSED, "reload-refused", ERROR,                                          \
+          ALWAYS) /* an instance could not start any more; likewise */                      \
+        X(CONFIG_PENDING, "config-pending", ERROR,                                          \
+          ALWAYS) /* a mistake in a file that hugepland has not read yet */                 \
+        /* the host under a plan */                                                         \
+        X(NO_DAEMON, "no-daemon", WARNING, ALWAYS)                                          \
+        X(HOST_UNREADABLE, "host-unreadable", ERROR,                                        \
+          ALWAYS) /* the host's state is not known: nothing is changed */                   \
+        X(RELOAD_PENDING, "reload-pending", WARNING,                                        \
+          HARMLESS) /* files that have changed since the daemon read them */                \
+        X(NO_UNIT, "no-unit", NOTICE, HARMLESS)                                             \
+        X(DROPIN_MISSING, "dropin-missing", WARNING, HURTS)                                 \
+        X(GATE_MISSING, "gate-missing", WARNING,                                            \
+          HURTS) /* the unit is loaded without its drop-in */                               \
+        X(GATE_MASKED, "gate-masked", NOTICE,                                               \
+          HARMLESS) /* likewise, by the administrator's choice */                           \
+        X(UNIT_NOT_LOADED, "unit-not-loaded", WARNING, HURTS)                               \
+        X(UNIT_WRONG, "unit-wrong", WARNING,                                                \
+          HURTS) /* it exists, but does not start the instance's database */                \
+        X(UNIT_SHARED, "unit-shared", WARNING, HARMLESS) /* several instances name it */    \
+        X(UNIT_CHANGED, "unit-changed", WARNING, ALWAYS) /* not reloaded by systemd */      \
+        X(UNIT_SETTING, "unit-setting", WARNING,                                            \
+          ALWAYS) /* as loaded, it keeps the instance from its pages */                     \
+        X(DRIFT, "drift", WARNING, ALWAYS)                                                  \
+        X(HELD_BACK, "held-back", NOTICE, ALWAYS) /* rescue mode */                         \
+        X(SURPLUS_PAGES, "surplus-pages", NOTICE, ALWAYS)                                   \
+        X(PAGES_EXPOSED, "pages-exposed", WARNING,                                          \
+          ALWAYS) /* another process may take a unit's reserved pages */                    \
+        X(PAGES_KEPT, "pages-kept", NOTICE, ALWAYS) /* by the unit of a removed instance */ \
+        X(GATE_REFUSED, "gate-refused", ERROR,                                              \
+          ALWAYS) /* the last start; nothing has started since */                           \
+        X(THP_CONFLICT, "thp-conflict", WARNING, HARMLESS)                                  \
+        X(THP_WRITE, "thp-write", ERROR, ALWAYS)                                            \
+        X(SHM_GROUP_MISSING, "shm-group-missing", ERROR, HURTS)                             \
+        X(SHM_GROUP_REPLACED, "shm-group-replaced", WARNING, HURTS)                         \
+        X(LIMIT_WRITE, "limit-write", ERROR, ALWAYS)                                        \
+        X(MOUNT_TAKEN, "mount-taken", WARNING,                                              \
+          HURTS) /* something else is at an instance's mount point */                       \
+        X(MOUNT_OUTDATED, "mount-outdated", WARNING,                                        \
+          HURTS) /* the mount or its unit is not as configured */                           \
+        /* entries of other programs that conflict with the plan */                         \
+        X(CONFLICT_COMMAND_LINE, "conflict-command-line", WARNING, HURTS)                   \
+        X(CONFLICT_SYSCTL, "conflict-sysctl", WARNING, HURTS)                               \
+        X(CONFLICT_TMPFILES, "conflict-tmpfiles", WARNING, HURTS)                           \
+        X(CONFLICT_TUNED, "conflict-tuned", WARNING, HURTS)                                 \
+        X(CONFLICT_SCRIPT, "conflict-script", WARNING, ALWAYS)                              \
+        /* kernel command line */                                                           \
+        X(CMDLINE_TYPO, "cmdline-typo", ERROR, HURTS)                                       \
+        X(CMDLINE_BAD_VALUE, "cmdline-bad-value", ERROR, HURTS)                             \
+        X(CMDLINE_ORDER, "cmdline-order", ERROR, HURTS)                                     \
+        X(CMDLINE_DUPLICATE, "cmdline-duplicate", ERROR, HURTS)                             \
+        X(CMDLINE_NO_SUCH_SIZE, "cmdline-no-such-size", ERROR, HURTS)                       \
+        X(CMDLINE_INVALID_NODE, "cmdline-invalid-node", ERROR, HURTS)                       \
+        X(CMDLINE_NUMA_OFF, "cmdline-numa-off", ERROR, HURTS)                               \
+        X(CMDLINE_CMA, "cmdline-cma", ERROR, HURTS)                                         \
+        X(CMDLINE_SPREAD, "cmdline-spread", WARNING, HARMLESS)                              \
+        X(CMDLINE_SHORT, "cmdline-short", WARNING, HURTS)                                   \
+        X(CMDLINE_RUN_TIME, "cmdline-run-time", NOTICE, HURTS)                              \
+        X(CMDLINE_BEYOND_PLAN, "cmdline-beyond-plan", NOTICE, HARMLESS)                     \
+        X(EXISTING_PAGES_KEPT, "existing-pages-kept", ERROR, HARMLESS)                      \
+        /* a database's own files (Memory=auto) */                                          \
         X(DATABASE_FILES, "database-files", WARNING, HARMLESS)
 
 #define PROBLEM_ENUMERATOR(name, id, severity, weight) PROBLEM_##name,
 typedef enum ProblemKind { PROBLEMS(PROBLEM_ENUMERATOR) PROBLEM_KINDS } ProblemKind;
 
-/* Whether SilenceRules= may name it, and whether it then hurts at the next start (model/rule.h). */
+/* Whether SilenceRules= may name the problem, and if so whether it hurts at the next start (model/rule.h). */
 typedef enum ProblemWeight { PROBLEM_ALWAYS, PROBLEM_HARMLESS, PROBLEM_HURTS } ProblemWeight;
 
 typedef struct Problem {
-        const char *id; /* the stable name for scripts, the log and the catalogue: "thp-write" */
+        const char *id; /* stable, for scripts, the log and the catalogue: "thp-write" */
         Severity severity;
         ProblemWeight weight;
 } Problem;
@@ -100,9 +99,9 @@ extern const Problem problem_kinds[PROBLEM_KINDS];
 
 const char *problem_id(ProblemKind kind);
 
-/* One of that kind, as severe as its kind mostly is; FILE and REMEDY may be NULL. */
+/* Returns a problem of KIND with its usual severity; FILE and REMEDY may be NULL. */
 Diag problem_of(ProblemKind kind, const char *file, const char *remedy);
 
-/* Adds one, with copies of its strings; FILE and REMEDY may be NULL. */
+/* Adds a problem, with copies of its strings; FILE and REMEDY may be NULL. */
 void problem_add(Diags *problems, Severity severity, ProblemKind kind, const char *file,
                  const char *text, const char *remedy);

@@ -5,7 +5,7 @@
 
 #include <errno.h>
 
-/* Whatever else the kernel may come up with is a fault. */
+/* Every other error is a fault. */
 bool error_is_fault(int error) {
         static const int answers[] = {
                 ENOENT, ENOTDIR, EISDIR, EACCES, EPERM, EINVAL,     ELOOP,   ENAMETOOLONG,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-/* A read that failed for a reason of the moment or of the machine (EIO, EMFILE, ENOMEM), not of the file.
- * It says nothing about what is there: what could not be read is not empty. */
+/* A read that failed because of a temporary or hardware condition (EIO, EMFILE, ENOMEM), not because of the file. The
+ * file's state is then unknown; it does not count as empty. */
 
 #include <stdbool.h>
 
@@ -11,5 +11,5 @@ typedef struct ReadFault {
         const char *path;
 } ReadFault;
 
-/* False for what is an answer: that nothing is there, that it is something else, that it is not allowed. */
+/* Returns false if ERROR is an answer: the file does not exist, is of another kind, or access is denied. */
 bool error_is_fault(int error);

@@ -14,7 +14,7 @@ static const Rule *find_rule(const char *id) {
         return ARRAY_FIND(rule, rules, RULE_KINDS, text_equals(rule->id, id));
 }
 
-/* Of what is found by others than the rules, and may be silenced as well. */
+/* Finds a problem that no rule reports and that may be silenced. */
 static const Problem *find_problem(const char *id) {
         return ARRAY_FIND(problem, problem_kinds, PROBLEM_KINDS,
                           problem->weight != PROBLEM_ALWAYS && text_equals(problem->id, id));

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-/* The rules by which `hugeplanctl check` judges a host: the one table of their ids. What each of them
- * looks for is in check/rules_*.c, why it matters in hugeplan-rules(7); tests see to it that no rule
- * misses one of these. Apart from check/rules.h, so that reading a configuration, which names rules
- * in SilenceRules=, takes none of what they look at. */
+/* The rules of `hugeplanctl check`: the one table of their ids. check/rules_*.c implements each rule, hugeplan-rules(7)
+ * explains why it matters; tests check that none is missing. Separate from check/rules.h, so that the configuration,
+ * which names rules in SilenceRules=, does not depend on what they examine. */
 
 #include "base/diag.h"
 
-/* Identifier, id, severity, whether it hurts at the next start of a database or of the host, and title. */
+/* Identifier, id, severity, whether the finding hurts at the next start of a database or of the host, and title. */
 #define RULES(X)                                                                                  \
         X(PG_TRY, "pg-try", WARNING, false,                                                       \
           "PostgreSQL falls back to small pages and says nothing")                                \
@@ -117,16 +116,15 @@ typedef struct Rule {
 
 extern const Rule rules[RULE_KINDS];
 
-/* Whether a problem of that id, which may come from elsewhere (model/problem.h), hurts at the next
- * start when it is more than a notice. */
+/* Returns whether a problem with that id (also of model/problem.h), if more than a notice, hurts at the next start. */
 bool rule_hurts(const char *id);
 
-/* Whether SilenceRules= may name it: rules, and what else is found about a host. Mistakes in the
- * configuration and instances that do not get their pages cannot be silenced. */
+/* Returns whether SilenceRules= may name ID: a rule, or another finding about a host. Mistakes in the configuration and
+ * instances that do not get their pages cannot be silenced. */
 bool rule_may_be_silenced(const char *id);
 
-/* The id that WORD was most likely meant to be; NULL where none is near. */
+/* Returns the id that WORD most likely means, or NULL if none is similar. */
 const char *rule_nearest(const char *word);
 
-/* Where an administrator reads more on an id: "hugeplan-rules(7), pg-try". */
+/* Returns where the administrator finds more about an id: "hugeplan-rules(7), pg-try". */
 char *rule_documentation(Arena *arena, const char *id);

@@ -18,6 +18,5 @@ typedef enum ThpPolicy {
 const char *thp_policy_name(ThpPolicy policy);
 int thp_policy_from_name(const char *name, ThpPolicy *ret);
 
-/* The choice in the brackets of a kernel file: "always [madvise] never" -> "madvise"; NULL when
- * there are none. */
+/* Returns the choice in brackets in a kernel file: "always [madvise] never" -> "madvise"; NULL if there are none. */
 char *thp_selected(Arena *arena, const char *file_text);

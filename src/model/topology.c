@@ -24,7 +24,7 @@ size_t topology_node_index(const Topology *topology, unsigned id) {
 }
 
 const Node *topology_node(const Topology *topology, unsigned id) {
-        /* Most hosts have all up to the last one. */
+        /* Fast path: on most hosts node numbers have no gaps. */
         if (id < topology->n_nodes && topology->nodes[id].id == id)
                 return &topology->nodes[id];
         return ARRAY_SEEK(node, topology->nodes, topology->n_nodes,
@@ -80,8 +80,8 @@ bool topology_kernel_is_older(const Topology *topology, uint64_t major, uint64_t
 
 static const struct {
         uint64_t major, minor;
-        /* The distribution that has it in an older kernel: how its releases begin, the build that was
-         * the first, and what tells that it is that distribution's. */
+        /* The distribution that has the feature in an older kernel: the prefix of its releases, the first build, and
+         * the mark that identifies the distribution. */
         const char *prefix;
         uint64_t build;
         const char *mark;

@@ -3,11 +3,10 @@
 
 /* Topology: what the host has, as the probe found it at one moment.
  *
- * Invariants: nodes are sorted by number, page sizes from the largest down; every node has one pool
- * per page size of the host, in the same order, with `exists` false where the node has no such
- * directory. Counts are pages of the pool's size; memory is bytes.
- * Sources: Documentation/admin-guide/mm/hugetlbpage.rst, Documentation/admin-guide/mm/numaperf.rst,
- * Documentation/ABI/stable/sysfs-devices-node. */
+ * Invariants: nodes are sorted by number, page sizes from the largest down; every node has one pool per page size of
+ * the host, in the same order, with `exists` false if the node has no such directory. Counts are pages of the pool's
+ * size; memory is bytes. Sources: Documentation/admin-guide/mm/hugetlbpage.rst,
+ * Documentation/admin-guide/mm/numaperf.rst, Documentation/ABI/stable/sysfs-devices-node. */
 
 #include "base/id_set.h"
 #include "base/size.h"
@@ -16,19 +15,19 @@
 
 enum { BUDDY_ORDERS = 32 };
 
-/* No kernel that a database runs on has smaller huge pages: arm64's contiguous ones. */
+/* The smallest huge pages of any kernel that databases run on: arm64's contiguous ones. */
 #define HUGE_PAGE_BYTES_MIN ((uint64_t) 64 * KIB)
 
-/* A size that huge pages may have: a power of two, and not too small. 0 or -EINVAL. */
+/* Parses a possible size of huge pages: a power of two of at least HUGE_PAGE_BYTES_MIN. Returns 0 or -EINVAL. */
 int page_size_parse(const char *string, uint64_t *ret_bytes);
 
-/* So many pages of one node; of which size, the context says. */
+/* A number of pages on one node; the context gives their size. */
 typedef struct NodePages {
         unsigned node;
         uint64_t pages;
 } NodePages;
 
-/* What LIST, of N and most likely by number, has of NODE; NULL: nothing. */
+/* Returns the entry of NODE in LIST, which has N entries, usually sorted by node; NULL: there is none. */
 static inline const NodePages *node_pages_find(const NodePages *list, size_t n, unsigned node) {
         return ARRAY_SEEK(each, list, n, node < each->node ? -1 : node > each->node);
 }
@@ -38,8 +37,8 @@ typedef struct Pool {
         bool exists;
         uint64_t total_pages;   /* nr_hugepages as read: persistent and surplus */
         uint64_t free_pages;    /* free, reserved ones included */
-        uint64_t surplus_pages; /* beyond the persistent count, vanish when given back */
-        /* What the kernel demotes a free page of this pool into on demand (`demote`); 0: it cannot. */
+        uint64_t surplus_pages; /* beyond the persistent count; freed when released */
+        /* The size into which the kernel can demote a free page of this pool (`demote`); 0: it cannot. */
         uint64_t demote_to_bytes;
 } Pool;
 
@@ -47,12 +46,12 @@ typedef struct Node {
         unsigned id;
         bool has_memory;
         bool has_cpus;
-        uint64_t memory_bytes; /* MemTotal */
-        uint64_t free_bytes;   /* MemFree */
-        uint64_t reclaimable_bytes; /* page cache and slab: file LRU that nobody has mapped, and SReclaimable */
-        bool can_reclaim; /* nodeN/reclaim is there */
-        bool can_compact; /* nodeN/compact is there */
-        Pool *pools;      /* one per page size of the host */
+        uint64_t memory_bytes;      /* MemTotal */
+        uint64_t free_bytes;        /* MemFree */
+        uint64_t reclaimable_bytes; /* page cache and slab: unmapped file LRU, and SReclaimable */
+        bool can_reclaim;           /* nodeN/reclaim exists */
+        bool can_compact;           /* nodeN/compact exists */
+        Pool *pools;                /* one per page size of the host */
         /* Free blocks of 2^order base pages over all zones (/proc/buddyinfo). */
         uint64_t free_blocks[BUDDY_ORDERS];
 } Node;
@@ -62,7 +61,7 @@ typedef struct PageSize {
         uint64_t total_pages; /* over all nodes */
         uint64_t free_pages;
         uint64_t surplus_pages;
-        uint64_t reserved_pages; /* resv_hugepages: mapped and not touched yet; host-wide only */
+        uint64_t reserved_pages; /* resv_hugepages: mapped, not touched yet; host-wide only */
 } PageSize;
 
 typedef struct ThpSize {
@@ -71,7 +70,7 @@ typedef struct ThpSize {
         const char *shmem_enabled; /* "always", "inherit", "within_size", "advise", "never" */
 } ThpSize;
 
-/* The kernel's limits on System V segments; UINT64_MAX where one cannot be read. */
+/* The kernel's limits on System V segments; UINT64_MAX: cannot be read. */
 typedef struct KernelLimits {
         uint64_t shmmax_bytes; /* of one segment */
         uint64_t shmall_pages; /* of all, in base pages */
@@ -84,40 +83,40 @@ typedef struct Topology {
         PageSize *page_sizes;
         size_t n_page_sizes;
         uint64_t default_page_size_bytes; /* 0: no hugetlb in this kernel */
-        uint64_t base_page_bytes;         /* 0: a captured host that does not tell */
+        uint64_t base_page_bytes;         /* 0: a captured host does not show it */
         uint64_t swap_bytes;              /* SwapTotal */
         unsigned n_cpus;                  /* online; 0: not known */
-        bool can_reclaim;                 /* the root cgroup's memory.reclaim is there */
+        bool can_reclaim;                 /* the root cgroup's memory.reclaim exists */
         bool is_numa;                     /* false: no node directories; node 0 is the host */
         IdSet possible_nodes;             /* online or not */
-        IdSet allowed_nodes;              /* our own cpuset: others give nothing, silently */
+        IdSet allowed_nodes;              /* hugeplan's cpuset; other nodes silently give nothing */
         bool thp_exists;
         const char *thp_enabled; /* "always", "madvise", "never"; NULL unreadable */
         /* Of shared memory and tmpfs: "always", "within_size", "advise", "never", "deny", "force". */
         const char *thp_shmem_enabled;
         const char *thp_defrag;        /* "always", "defer", "defer+madvise", "madvise", "never" */
-        const char *thp_max_ptes_none; /* of khugepaged: small pages that a huge one may fill up */
+        const char *thp_max_ptes_none; /* khugepaged may add so many small pages to a huge one */
         VEC(ThpSize) thp_sizes;
         KernelLimits limits;
         Reason no_hugetlb_limit; /* why no unit can be limited; REASON_NONE: it can, or that is not known */
         const char *kernel_command_line;
         const char *kernel_release;
-        const char *boot_id; /* "" where unreadable */
+        const char *boot_id; /* "": unreadable */
 } Topology;
 
-/* The node of that number, NULL if it is not online. */
+/* Returns the node of that number, or NULL if it is not online. */
 const Node *topology_node(const Topology *topology, unsigned id);
 
-/* The index of the node in `nodes`; n_nodes if it is not online. */
+/* Returns the index of the node in `nodes`, or n_nodes if it is not online. */
 size_t topology_node_index(const Topology *topology, unsigned id);
 
-/* The index of a page size, -1 if the host has none such. */
+/* Returns the index of a page size, or -1 if the host does not have it. */
 int topology_page_size_index(const Topology *topology, uint64_t page_size_bytes);
 
-/* The pool of a page size on a node, NULL where node, size or directory is missing. */
+/* Returns the pool of a page size on a node, or NULL if node, size or directory is missing. */
 const Pool *topology_pool(const Topology *topology, unsigned node, uint64_t page_size_bytes);
 
-/* The order of pools, as for qsort(3): those of the largest pages first, then by node. */
+/* Compares pools for qsort(3): largest pages first, then by node. */
 static inline int topology_compare_pools(unsigned node, uint64_t page_size_bytes,
                                          unsigned other_node, uint64_t other_bytes) {
         if (page_size_bytes != other_bytes)
@@ -125,21 +124,22 @@ static inline int topology_compare_pools(unsigned node, uint64_t page_size_bytes
         return node < other_node ? -1 : node > other_node;
 }
 
-/* Paths of the kernel's files: FILE of a NUMA node; FILE of what there is of a page size in DIRECTORY, such as
- * PATH_HUGEPAGES ("DIRECTORY/hugepages-2048kB/FILE"); FILE of a pool, which without NUMA is the host's. */
+/* Return paths of kernel files: FILE of a NUMA node; FILE of a page size in DIRECTORY, such as PATH_HUGEPAGES
+ * ("DIRECTORY/hugepages-2048kB/FILE"); FILE of a pool, which is the host's if there is no NUMA. */
 char *node_path(Arena *arena, unsigned node, const char *file);
 char *page_size_path(Arena *arena, const char *directory, uint64_t page_size_bytes,
                      const char *file);
 char *topology_pool_path(Arena *arena, const Topology *topology, unsigned node,
                          uint64_t page_size_bytes, const char *file);
 
-/* What a full table of the lowest level maps: one base page of entries of 8 bytes, each for a base page. A PMD maps as
- * much. 0 where BASE_PAGE_BYTES is. */
+/* Returns the bytes that a full lowest-level page table maps: one base page of 8-byte entries, each for a base page. A
+ * PMD entry maps the same amount. Returns 0 if BASE_PAGE_BYTES is 0. */
 static inline uint64_t page_table_reach_bytes(uint64_t base_page_bytes) {
         return base_page_bytes / 8 * base_page_bytes;
 }
 
-/* The page tables of one process that has touched BYTES in base pages, in whole tables; 0: not known. */
+/* Returns the bytes of page tables, in whole tables, of a process that has touched BYTES in base pages; 0: not
+ * known. */
 static inline uint64_t page_tables_bytes(uint64_t bytes, uint64_t base_page_bytes) {
         uint64_t reach_bytes = page_table_reach_bytes(base_page_bytes);
 
@@ -147,21 +147,21 @@ static inline uint64_t page_tables_bytes(uint64_t bytes, uint64_t base_page_byte
                                : 0;
 }
 
-/* The page size to reckon with unless another is named: the default one, or where this kernel has no huge pages what
- * would be; 0: not known. */
+/* Returns the page size to assume if none is named: the default one, or the size that would be the default if this
+ * kernel has no huge pages; 0: not known. */
 static inline uint64_t topology_usual_page_size(const Topology *topology) {
         return topology->default_page_size_bytes > 0
                        ? topology->default_page_size_bytes
                        : page_table_reach_bytes(topology->base_page_bytes);
 }
 
-/* BYTES in base pages, as kernel.shmall counts; 0, which no limit is below, where these are not known. */
+/* Returns BYTES in base pages, the unit of kernel.shmall; 0, which no limit is below, if the page size is not known. */
 static inline uint64_t topology_base_pages(const Topology *topology, uint64_t bytes) {
         return topology->base_page_bytes > 0 ? div_round_up(bytes, topology->base_page_bytes) : 0;
 }
 
-/* Pages that stay when given back: what a write to nr_hugepages sets. The file reads total with
- * surplus, so that writing back what was read would turn surplus into persistent pages. */
+/* Persistent pages: what a write to nr_hugepages sets. The file's value includes surplus pages, so that writing it back
+ * would turn surplus into persistent pages. */
 static inline uint64_t pool_persistent_pages(const Pool *pool) {
         return sub_floored(pool->total_pages, pool->surplus_pages);
 }
@@ -174,31 +174,31 @@ static inline uint64_t pool_used_pages(const Pool *pool) {
         return sub_floored(pool->total_pages, pool->free_pages);
 }
 
-/* Whether the running kernel is known to be older than MAJOR.MINOR. */
+/* Returns whether the running kernel is known to be older than MAJOR.MINOR. */
 bool topology_kernel_is_older(const Topology *topology, uint64_t major, uint64_t minor);
 
-/* What not every kernel that hugeplan runs on can do. Both came with Linux 5.16 (commits b5389086ad7b
- * and 83c1fd763b32); RHEL 9 and its kin took them over into 5.14.0-179.el9, and so have them from 9.2
- * on (their kernels' changelogs and sources). */
+/* Features that some supported kernels lack. Both came with Linux 5.16 (commits b5389086ad7b and 83c1fd763b32); RHEL 9
+ * and its derivatives backported them to 5.14.0-179.el9, and so have them since 9.2 (their kernels' changelogs and
+ * sources). */
 typedef enum KernelSkill {
-        KERNEL_HUGEPAGES_BY_NODE, /* takes "hugepages=0:2,1:4"; before, that is its first number, 0 */
-        KERNEL_SHM_BY_GROUP,      /* no memlock limit lets anybody have SHM_HUGETLB */
+        KERNEL_HUGEPAGES_BY_NODE, /* accepts "hugepages=0:2,1:4", which older kernels read as 0 */
+        KERNEL_SHM_BY_GROUP,      /* a memlock limit no longer permits SHM_HUGETLB */
 } KernelSkill;
 
-/* Whether the running kernel is known to lack it. */
+/* Returns whether the running kernel is known to lack SKILL. */
 bool topology_kernel_lacks(const Topology *topology, KernelSkill skill);
 
-/* The kernels that have it, for messages: "Linux 5.16, in RHEL 9 with 5.14.0-179.el9". */
+/* Returns the kernels that have SKILL, for messages: "Linux 5.16, in RHEL 9 with 5.14.0-179.el9". */
 const char *kernel_skill_since(KernelSkill skill);
 
-/* Whether the boot leads to a rescue or emergency shell: kernel-command-line(7). */
+/* Returns whether the boot leads to a rescue or emergency shell: kernel-command-line(7). */
 bool kernel_command_line_is_rescue(const char *line);
 
-/* The online nodes; and those of them that have memory. */
+/* Return the online nodes, and those of them that have memory. */
 IdSet topology_all_nodes(const Topology *topology);
 IdSet topology_memory_nodes(const Topology *topology);
 
-/* All memory of all nodes; 0: not known. */
+/* Returns the memory of all nodes together; 0: not known. */
 uint64_t topology_memory_bytes(const Topology *topology);
 
 /* "node 1", "nodes 0-2": for messages. */
@@ -207,5 +207,5 @@ char *topology_format_nodes(Arena *arena, const IdSet *nodes);
 /* "2M, 1G": for messages; smallest first. */
 char *topology_page_size_names(Arena *arena, const Topology *topology);
 
-/* Free pages of the size of that index, by index of the node. */
+/* Returns the free pages of the page size with index SIZE, by node index. */
 uint64_t *topology_free_pages(Arena *arena, const Topology *topology, size_t size);
