@@ -19,11 +19,11 @@ struct Block {
 
 struct Arena {
         Block *blocks;
-        size_t usual; /* bytes of the last block that was not for a large object; 0: there is none */
+        size_t usual; /* bytes of the last block not made for a large object; 0: none */
 };
 
-/* Under the address sanitizer objects lie apart, and what lies between and behind them is forbidden: so who
- * goes beyond an object is found, though the next one is in the same block. */
+/* Under the address sanitizer objects have gaps between them, and the gaps are poisoned: so an access beyond an object
+ * is found even if the next object is in the same block. */
 #ifdef __has_feature
 #        if __has_feature(address_sanitizer)
 #                define IS_GUARDED 1
@@ -40,11 +40,10 @@ struct Arena {
 #endif
 
 enum {
-        FIRST_BYTES =
-                512, /* many hold a path and a number only; then each is twice the one before */
+        FIRST_BYTES = 512, /* many arenas need little; each next block is twice as large */
         BLOCK_BYTES = 8192,
         ALIGNMENT = _Alignof(max_align_t),
-        GAP_BYTES = IS_GUARDED ? ALIGNMENT : 0, /* behind each object */
+        GAP_BYTES = IS_GUARDED ? ALIGNMENT : 0, /* after each object */
 };
 
 Arena *arena_new(void) {
@@ -69,7 +68,7 @@ void arena_freep(Arena **arena) {
 
 static Block *arena_add_block(Arena *arena, size_t size) {
         Block *block = memory_new(sizeof(Block) + size);
-        /* A block made for one large object goes behind the current one, which has room left. */
+        /* A block made for one large object goes after the current one, which has room left. */
         Block **at = arena->blocks && size > BLOCK_BYTES ? &arena->blocks->next : &arena->blocks;
 
         block->size = size;
@@ -137,7 +136,7 @@ char *arena_vprintf(Arena *arena, const char *format, va_list arguments) {
         char *here = room > 0 ? (char *) block->bytes + block->used : NULL;
         va_list again;
 
-        /* Most of them fit where the next object would be anyway. */
+        /* Most strings fit where the next object would be, so that they need no copy. */
         va_copy(again, arguments);
         int length = vsnprintf(here, room, format, again);
 

@@ -3,10 +3,9 @@
 
 /* Memory that is freed together.
  *
- * Every value of the pipeline (configuration, topology, plan, status) is built once, read many
- * times and dropped whole. It lives in an arena: no free lists to write, no half-built objects to
- * take apart. hugeplan handles kilobytes; when the heap has not even those, there is a reserve
- * (base/memory.h). */
+ * Every value of the pipeline (configuration, topology, plan, status) is built once, read many times and dropped as a
+ * whole. It is allocated in an arena, so that no code frees single objects or takes half-built ones apart. hugeplan
+ * needs kilobytes; if the heap is exhausted, a reserve serves them (base/memory.h). */
 
 #include "base/macros.h"
 
@@ -21,19 +20,19 @@ Arena *arena_new(void);
 /* Frees everything allocated from ARENA. Takes NULL; returns NULL. */
 Arena *arena_free(Arena *arena);
 
-/* SIZE zeroed bytes, aligned for any type; they live as long as ARENA. */
+/* Returns SIZE zeroed bytes, aligned for any type, which live as long as ARENA. */
 void *arena_alloc(Arena *arena, size_t size);
 
-/* N zeroed elements of SIZE bytes each; ends the process on overflow. */
+/* Returns N zeroed elements of SIZE bytes each; ends the process on overflow. */
 void *arena_alloc_array(Arena *arena, size_t n, size_t size);
 
-/* Copies: of a string (NULL gives NULL), of its first LENGTH bytes, or up to END (NULL: all), of any bytes. */
+/* Copy a string (NULL gives NULL), a string up to END (NULL: all), its first LENGTH bytes, or any bytes. */
 char *arena_strdup(Arena *arena, const char *string);
 char *arena_strdup_to(Arena *arena, const char *string, const char *end);
 char *arena_strndup(Arena *arena, const char *string, size_t length);
 void *arena_memdup(Arena *arena, const void *bytes, size_t size);
 
-/* A string made as by printf(3). */
+/* Return a string formatted like printf(3). */
 char *arena_printf(Arena *arena, const char *format, ...) PRINTF_LIKE(2, 3);
 char *arena_vprintf(Arena *arena, const char *format, va_list arguments) PRINTF_LIKE(2, 0);
 

@@ -11,11 +11,11 @@ typedef struct IdSet {
         uint64_t words[ID_SET_MAX / 64];
 } IdSet;
 
-/* Parses "0,2-3" (whitespace after commas and at the end is taken; the empty string is the empty set).
- * -EINVAL for anything else, -ERANGE for numbers of ID_SET_MAX and above. */
+/* Parses "0,2-3" (whitespace around numbers and ranges is accepted; the empty string is the empty set). Returns -EINVAL
+ * for anything else, -ERANGE for numbers of ID_SET_MAX and above. */
 int id_set_parse(const char *string, IdSet *ret);
 
-/* The same format: "0-3,8"; "" for the empty set. */
+/* Returns the same format: "0-3,8"; "" for the empty set. */
 char *id_set_format(Arena *arena, const IdSet *set);
 
 void id_set_add(IdSet *set, unsigned id);
@@ -24,11 +24,11 @@ bool id_set_has(const IdSet *set, unsigned id);
 bool id_set_is_empty(const IdSet *set);
 unsigned id_set_count(const IdSet *set);
 bool id_set_equals(const IdSet *a, const IdSet *b);
-bool id_set_meets(const IdSet *a, const IdSet *b); /* they have a member in common */
+bool id_set_meets(const IdSet *a, const IdSet *b); /* true if they have a common member */
 bool id_set_is_subset(const IdSet *inner, const IdSet *outer);
 IdSet id_set_common(const IdSet *a, const IdSet *b);
 
-/* The smallest member that is at least FROM; ID_SET_MAX if there is none. */
+/* Returns the smallest member that is at least FROM, or ID_SET_MAX if there is none. */
 unsigned id_set_next(const IdSet *set, unsigned from);
 
 #define ID_SET_FOREACH(id, set) \

@@ -13,7 +13,7 @@ typedef struct Name {
 
 struct Index {
         Arena *arena;
-        Name **buckets; /* a power of two of them */
+        Name **buckets; /* their number is a power of two */
         size_t n_buckets, n_names;
 };
 

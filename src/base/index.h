@@ -1,40 +1,40 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-/* An index: what is looked for by a name, and by many, is found without looking at all others. */
+/* A hash index: finds values by name without a walk over all values. */
 
 #include "base/vec.h"
 
 typedef struct Index Index;
 
-/* Of one name there may be several, in the order in which they were added. */
+/* Several entries may have the same name; they keep the order in which they were added. */
 typedef struct IndexEntry {
         const char *name;
         const void *value;
-        struct IndexEntry *next; /* of the same name; NULL: it is the last */
+        struct IndexEntry *next; /* of the same name; NULL: this is the last */
 } IndexEntry;
 
-/* Lives in ARENA. */
+/* Returns an index that lives in ARENA. */
 Index *index_new(Arena *arena);
 
-/* NAME and VALUE must outlive the index. What has no name (NULL) is not found by one. */
+/* Adds VALUE by NAME. Both must outlive the index. Adds nothing if NAME is NULL. */
 void index_add(Index *index, const char *name, const void *value);
 
-/* The first of that name; NULL: there is none. */
+/* Returns the first entry of that name, or NULL if there is none. */
 const IndexEntry *index_entry(const Index *index, const char *name);
 
-/* Its value; NULL: there is none. */
+/* Returns the first value of that name, or NULL if there is none. */
 static inline const void *index_find(const Index *index, const char *name) {
         const IndexEntry *entry = index_entry(index, name);
 
         return entry ? entry->value : NULL;
 }
 
-/* All of that name: INDEX_FOREACH(entry, index, name) { entry->value }. */
+/* Walks all entries of a name: INDEX_FOREACH(entry, index, name) { entry->value }. */
 #define INDEX_FOREACH(entry, index, name) \
         for (const IndexEntry *entry = index_entry((index), (name)); (entry); entry = entry->next)
 
-/* Of all N elements of ARRAY, by NAME, an expression of ITEM; none that has NULL. */
+/* Makes an index of the N elements of ARRAY by NAME, an expression of ITEM, without those whose NAME is NULL. */
 #define INDEX_OF(arena, item, array, n, name)            \
         ({                                               \
                 Index *index_ = index_new(arena);        \

@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-/* What all that is written as JSON is made of: counts, and lists of what a vector holds. */
+/* Building blocks of all JSON output: counts, and lists from the elements of a vector. */
 
 #include "base/vec.h"
 
 #include <jansson.h>
 
-/* JSON's integers are signed: what is beyond them is the largest. */
+/* Returns a count. JSON integers are signed: larger counts become the largest integer. */
 static inline json_t *count_to_json(uint64_t n) {
         return json_integer((json_int_t) MIN(n, (uint64_t) INT64_MAX));
 }
 
-/* Null for a count that is not known. */
+/* Returns null for 0, which stands for a count that is not known. */
 static inline json_t *known_to_json(uint64_t n) {
         return n > 0 ? count_to_json(n) : json_null();
 }
 
-/* A list of what JSON, a new reference made from ITEM, is for each element of an array, or of a vector. */
+/* Makes a list of the values of JSON, an expression that makes a new reference from ITEM, over an array or a vector. */
 #define ARRAY_TO_JSON(item, array, n, json) \
         ARRAY_TO_JSON_(item, array, n, json, UNIQUE_NAME(list_, __COUNTER__))
 #define VEC_TO_JSON(item, vec, json) ARRAY_TO_JSON(item, (vec)->items, (vec)->n, json)

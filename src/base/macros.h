@@ -22,14 +22,14 @@
 #define COMPARE_ONCE(a, operator, b, id) \
         COMPARE_ONCE_(a, operator, b, UNIQUE_NAME(first_, id), UNIQUE_NAME(second_, id))
 
-/* Each evaluates its arguments once; both have to be of one type. */
+/* Each evaluates its arguments once; both must have the same type. */
 #define MIN(a, b) COMPARE_ONCE(a, <, b, __COUNTER__)
 #define MAX(a, b) COMPARE_ONCE(a, >, b, __COUNTER__)
 
 /* Calls FUNCTION with the address of the variable when it leaves its scope. */
 #define CLEANUP(function) __attribute__((cleanup(function)))
 
-/* Hands a pointer to a new owner and forgets it here. */
+/* Moves a pointer to a new owner and sets the variable to NULL. */
 #define TAKE_PTR(pointer)                              \
         ({                                             \
                 typeof(pointer) *take_p_ = &(pointer); \
@@ -38,7 +38,7 @@
                 take_v_;                               \
         })
 
-/* Of what a callback is given, and has no need of. */
+/* Marks a callback's parameter that is not used. */
 #define UNUSED __attribute__((unused))
 
 #define PRINTF_LIKE(format_at, arguments_at) \

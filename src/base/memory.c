@@ -7,25 +7,25 @@
 #include <string.h>
 #include <unistd.h>
 
-/* With not a byte of heap, it does for a plan or a status of a hundred instances on eight nodes (measured;
- * test_reserve in tests/run_faults.py). Pages of it that were never used cost nothing but address space. */
+/* Without any heap, the reserve is enough for a plan or a status of a hundred instances on eight nodes (measured;
+ * test_reserve in tests/run_faults.py). Its unused pages cost only address space. */
 enum {
         RESERVE_BYTES = 2 * 1024 * 1024,
-        UNIT_BYTES = 16, /* pieces are of whole units */
+        UNIT_BYTES = 16, /* pieces consist of whole units */
         UNITS = RESERVE_BYTES / UNIT_BYTES,
         EXIT_CODE = 1,
 };
 
-/* Stands before each piece. */
+/* Precedes each piece. */
 typedef struct __attribute__((may_alias)) Head {
-        _Alignas(max_align_t) size_t n_units; /* with this head */
+        _Alignas(max_align_t) size_t n_units; /* including this head */
 } Head;
 
 static struct {
-        atomic_flag is_locked; /* writes of the daemon are made in a thread */
+        atomic_flag is_locked; /* the daemon writes in a thread */
         atomic_uint n_shortages;
         void (*end)(void);
-        size_t first; /* all units before it are used */
+        size_t first; /* all units before it are in use */
         bool is_used[UNITS];
         _Alignas(max_align_t) char bytes[RESERVE_BYTES];
 } reserve = {.is_locked = ATOMIC_FLAG_INIT};
@@ -39,7 +39,7 @@ static void unlock_reserve(void) {
         atomic_flag_clear_explicit(&reserve.is_locked, memory_order_release);
 }
 
-/* The first N units in a row that are free. */
+/* Finds the first N free units in a row. */
 static Head *find_units(size_t n) {
         size_t n_free = 0, at = reserve.first;
 
@@ -80,7 +80,7 @@ void *memory_new(size_t size) {
         if (!memory)
                 memory = take_from_reserve(size);
         if (!memory) {
-                /* Without exit(3), which would have the half of a text printed. */
+                /* _exit(2), because exit(3) would flush partly written output. */
                 if (reserve.end)
                         reserve.end();
                 fputs("hugeplan: out of memory\n", stderr);

@@ -1,28 +1,27 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-/* Memory that is there when the host has none left.
+/* Memory that is available even if the host has none left.
  *
- * Values are made of many small pieces, and code that looks at each of them for NULL is code that nobody
- * runs. So an allocation does not fail: when the heap is exhausted it is served from a reserve, which the
- * program has had since it was started, so that what is under way ends as usual. Whoever would begin more
- * (the daemon's next round) sees by memory_shortages() that it was drawn upon, drops what it has made, and
- * tries later. When the reserve is exhausted, too, the program ends, with a sentence and exit code 1: what
- * it leaves is what it would leave if it were killed at that moment.
+ * Values consist of many small pieces, and code that checks each of them for NULL is code that is never run. So an
+ * allocation does not fail: if the heap is exhausted, it is served from a reserve that the program has from its start,
+ * so that the current work ends normally. Code that would start more work (the daemon's next round) detects by
+ * memory_shortages() that the reserve was used, drops its results, and tries again later. If the reserve is exhausted
+ * too, the program ends with a message and exit code 1; it leaves the same state as if it were killed at that moment.
  *
- * Large pieces that strangers ask for are not for this: they may fail, and are asked of malloc(3). */
+ * Large pieces whose size untrusted input determines must be allowed to fail, and so come from malloc(3). */
 
 #include "base/macros.h"
 
-/* SIZE zeroed bytes, aligned for any type. Never NULL. */
+/* Returns SIZE zeroed bytes, aligned for any type. Never NULL. */
 void *memory_new(size_t size);
 
-/* Takes NULL. */
+/* MEMORY may be NULL. */
 void memory_free(void *memory);
 
-/* How often the reserve was drawn upon: what was made between two equal counts was made of the heap. */
+/* Returns how often the reserve was used: no allocation between two equal counts came from the reserve. */
 unsigned memory_shortages(void);
 
-/* Who has more to say at the end than a line on standard error: END is called before that, must allocate
- * nothing, and may return. */
+/* Sets END, which is called before the program ends for lack of memory, to do more than print a line on standard error;
+ * END must not allocate memory, and may return. */
 void memory_set_end(void (*end)(void));

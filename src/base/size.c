@@ -9,7 +9,7 @@
 #include <string.h>
 #include <strings.h>
 
-/* Takes digits off *AT; -EINVAL if there are none. */
+/* Takes digits off *AT. Returns -EINVAL if there are none. */
 static int take_digits(const char **at, uint64_t *ret) {
         uint64_t value = 0;
 
@@ -74,7 +74,7 @@ int parse_hex_u64(const char *string, uint64_t *ret) {
         return 0;
 }
 
-/* A decimal number as a whole and a fraction in millionths; further decimals are refused. */
+/* Takes a decimal number off *AT, as a whole number and millionths; more decimals are refused. */
 static int take_decimal(const char **at, uint64_t *ret_whole, uint64_t *ret_millionths) {
         uint64_t scale = 100000;
         int r = take_digits(at, ret_whole);
@@ -231,7 +231,7 @@ char *format_size(Arena *arena, uint64_t bytes) {
                 unit *= 1024;
                 power++;
         }
-        /* Ten times the largest unit is no overflow; rounding may reach the next unit: 1023.96M is 1G. */
+        /* Ten times the largest unit does not overflow; rounding may reach the next unit: 1023.96M is 1G. */
         uint64_t tenths = bytes / unit * 10 + (bytes % unit * 10 + unit / 2) / unit;
 
         if (tenths >= 10240 && power < 6) {
@@ -296,7 +296,7 @@ char *format_page_count_and_size(Arena *arena, uint64_t pages, uint64_t page_siz
                             format_size(arena, mul_saturated(pages, page_size_bytes)));
 }
 
-/* Adds X, which is below C, to what is left over of a division by C; whether that makes one more. */
+/* Adds X, which is below C, to the remainder of a division by C. Returns whether the quotient grows by one. */
 static bool add_rest(uint64_t *rest, uint64_t x, uint64_t c) {
         bool is_more = *rest >= c - x;
 
@@ -304,7 +304,7 @@ static bool add_rest(uint64_t *rest, uint64_t x, uint64_t c) {
         return is_more;
 }
 
-/* Where the product is too large, bit by bit of A: 32-bit machines have no integers of 128 bits. */
+/* If the product overflows, divides bit by bit of A: 32-bit machines have no 128-bit integers. */
 static uint64_t divide_product(uint64_t a, uint64_t b, uint64_t c, uint64_t *ret_rest) {
         uint64_t product, whole = 0, rest = 0;
 

@@ -7,16 +7,16 @@
 
 typedef struct Table Table;
 
-/* A table in ARENA with these columns, "NAME|>PAGES|>": one with ">" in front is aligned to the right. */
+/* Returns a table in ARENA with these columns, "NAME|>PAGES|>": a column with a leading ">" is right-aligned. */
 Table *table_new(Arena *arena, const char *columns);
 
-/* The next cell of the current row; a row begins by itself when the last one is full. COLOR is an
- * escape sequence put around the cell when the table is printed in colour, or NULL. */
+/* Add the next cell of the current row; a new row begins when the last one is full. COLOR is an escape sequence put
+ * around the cell if the table is printed in colour, or NULL. */
 void table_add(Table *table, const char *cell);
 void table_add_colored(Table *table, const char *cell, const char *color);
 void table_printf(Table *table, const char *format, ...) PRINTF_LIKE(2, 3);
 
 size_t table_rows(const Table *table);
 
-/* Appends the table to TEXT, every line behind INDENT. */
+/* Appends the table to TEXT, with INDENT before every line. */
 void table_print(const Table *table, Text *text, const char *indent, bool colored);

@@ -56,9 +56,9 @@ const char *text_string(const Text *text) {
         return text->string ? text->string : "";
 }
 
-/* The length of the well-formed sequence at BYTES, 0 if there is none. */
+/* Returns the length of the well-formed sequence at BYTES, or 0 if there is none. */
 static size_t utf8_sequence(const unsigned char *bytes, size_t left, uint32_t *ret_point) {
-        static const uint32_t least[] = {0, 1, 0x80, 0x800, 0x10000}; /* of each length */
+        static const uint32_t least[] = {0, 1, 0x80, 0x800, 0x10000}; /* by length */
         static const unsigned char end[] = {0, 0x80, 0xE0, 0xF0, 0xF8};
         size_t length = 1;
 
@@ -73,11 +73,11 @@ static size_t utf8_sequence(const unsigned char *bytes, size_t left, uint32_t *r
                 *ret_point = *ret_point << 6 | (bytes[i] & 0x3F);
         }
         return *ret_point < least[length] || *ret_point > 0x10FFFF || (*ret_point >> 11) == 0x1B
-                       ? 0 /* too long a form, beyond the last, a surrogate */
+                       ? 0 /* overlong, beyond the last code point, or a surrogate */
                        : length;
 }
 
-/* Nearly every byte of what is read is. */
+/* Fast path: nearly all bytes are printable ASCII. */
 static inline bool is_plain(unsigned char byte) {
         return byte >= ' ' && byte <= '~';
 }
@@ -92,8 +92,8 @@ bool text_is_utf8(const char *bytes, size_t length) {
         return true;
 }
 
-/* Is not shown, or changes how others are: controls, marks that turn the direction of writing or join nothing, line
- * and paragraph separators, tags. */
+/* Returns whether POINT is invisible, or changes how other characters are shown: controls, marks that change the
+ * direction of writing or join nothing, line and paragraph separators, tags. */
 static bool is_unseen(uint32_t point) {
         static const uint32_t ranges[][2] = {
                 {0x01, 0x1F},     {0x7F, 0x9F},     {0xAD, 0xAD},       {0x61C, 0x61C},
@@ -197,7 +197,7 @@ bool text_has_word(const char *string, const char *word) {
 
 enum { DISTANCE_LENGTH_MAX = 255 };
 
-/* Row by row. */
+/* Computes the matrix row by row. */
 size_t text_distance(const char *a, const char *b) {
         size_t n = strlen(b), row[DISTANCE_LENGTH_MAX + 1];
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Text in sentences, and in lines as wide as a terminal shows it. */
+/* Text in sentences, and in lines that fit the terminal. */
 #include "base/text.h"
 
 #include <string.h>
@@ -22,7 +22,7 @@ void text_add_wrapped(Text *text, const char *first, const char *indent, const c
         const char *newline = strrchr(text->string, '\n');
         size_t column = 0;
 
-        /* What stands in the line so far; escape sequences that colour it take no column. */
+        /* Count the columns of the current line; colour escape sequences take none. */
         for (const char *at = newline ? newline + 1 : text->string; *at; at++)
                 if (*at == '\033')
                         at += strcspn(at, "m");

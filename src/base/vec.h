@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-/* A growing array in an arena: VEC(Type) is a struct of `items` and `n`. And what is asked of any array. */
+/* A growing array in an arena: VEC(Type) is a struct of `items` and `n`. And macros for all arrays. */
 
 #include "base/size.h"
 
@@ -15,7 +15,7 @@
                 size_t capacity; \
         }
 
-/* Room for so many elements MORE, so that pushing them leaves no smaller arrays behind in the arena. */
+/* Reserves room for MORE further elements, so that pushing them leaves no smaller arrays in the arena. */
 #define vec_reserve(arena, vec, more)                                               \
         ({                                                                          \
                 typeof(vec) reserve_vec_ = (vec);                                   \
@@ -31,7 +31,7 @@
                 }                                                                   \
         })
 
-/* Appends a zeroed element and gives its address, valid until the next push. */
+/* Appends a zeroed element and returns its address, valid until the next push. */
 #define vec_push(arena, vec)                                                               \
         ({                                                                                 \
                 typeof(vec) push_vec_ = (vec);                                             \
@@ -40,7 +40,7 @@
                 &push_vec_->items[push_vec_->n++];                                         \
         })
 
-/* Puts copies of all elements of MORE behind those of VEC. */
+/* Appends copies of all elements of MORE to VEC. */
 #define vec_push_all(arena, vec, more)                       \
         ({                                                   \
                 vec_reserve(arena, vec, (more)->n);          \
@@ -48,7 +48,7 @@
                         *vec_push(arena, vec) = *push_item_; \
         })
 
-/* qsort(3), which takes no NULL. */
+/* qsort(3), which must not be given NULL. */
 #define vec_sort(vec, compare)                                                           \
         ({                                                                               \
                 if ((vec)->n > 1)                                                        \
@@ -62,7 +62,7 @@
              item < item##_end_; item++)
 #define VEC_FOREACH(item, vec) ARRAY_FOREACH(item, (vec)->items, (vec)->n)
 
-/* The first element of which CONDITION holds, NULL for none; whether there is one; the sum of AMOUNT over all. */
+/* The first element that meets CONDITION, or NULL; whether there is one; the sum of AMOUNT over all. */
 #define ARRAY_FIND(item, array, n, condition) \
         ARRAY_FIND_(item, array, n, condition, UNIQUE_NAME(found_, __COUNTER__))
 #define ARRAY_ANY(item, array, n, condition) (ARRAY_FIND(item, array, n, condition) != NULL)
@@ -72,8 +72,8 @@
 #define VEC_ANY(item, vec, condition)  ARRAY_ANY(item, (vec)->items, (vec)->n, condition)
 #define VEC_SUM(item, vec, amount)     ARRAY_SUM(item, (vec)->items, (vec)->n, amount)
 
-/* The element to which ORDER, a comparison of what is looked for with ITEM as qsort(3) has it, gives 0: soon where
- * the array is in that order, as nearly all are; else by looking at all. */
+/* The element for which ORDER, a comparison of the sought value with ITEM like qsort(3)'s, is 0: by binary search in a
+ * sorted array, as nearly all are; else by a walk over all elements. */
 #define ARRAY_SEEK(item, array, n, order) \
         ARRAY_SEEK_(item, array, n, order, UNIQUE_NAME(sought_, __COUNTER__))
 #define VEC_SEEK(item, vec, order) ARRAY_SEEK(item, (vec)->items, (vec)->n, order)
@@ -114,7 +114,7 @@
                 sum;                                        \
         })
 
-/* Keeps the elements of which CONDITION holds. */
+/* Keeps the elements that meet CONDITION. */
 #define VEC_KEEP(item, vec, condition)                         \
         ({                                                     \
                 size_t kept_ = 0;                              \
