@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-/* Why a reload is refused: instances that run, or may start, and could not start any more after it. The daemon refuses
- * by this, and `hugeplanctl plan` says the same before. */
+/* Falls: why a reload is refused. Instances that run or can start now could not start after the reload. The daemon
+ * refuses a reload with falls, and `hugeplanctl plan` shows them beforehand. */
 
 #include "status/status.h"
 
-/* By what it would plan with the units that run (NEXT), and as if all of these had been stopped (RESTARTED), for a
- * unit has to start again one day. An instance that is described no longer does not matter. BEFORE: as it is now. */
+/* Adds the instances of BEFORE (the current status) that could not start by one of two plans: with the units that run
+ * (NEXT), or with none (RESTARTED), because each unit restarts some day. Unconfigured instances do not count. */
 void falls_find(const Status *before, const Plan *restarted, const Plan *next, Diags *falls);
 
-/* The same of one instance, of which it is known why it does not start. An instance whose pages were lost before loses
- * nothing by a reload. */
+/* Adds the instance WAS, which could not start for REASON. Adds nothing if the instance cannot start now either, or if
+ * its pages were lost before: a reload changes nothing for it. */
 void falls_add(const StatusInstance *was, const Reason *reason, Diags *falls);

@@ -1,31 +1,30 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-/* History: what happened, each event as one entry of the journal with fields that programs can search. The daemon
- * writes them, `report` and `verify` read those of this boot back; both by the same table of fields.
- * systemd.journal-fields(7). */
+/* History: events, each stored as one journal entry with searchable fields. The daemon writes the entries; `report` and
+ * `verify` read those of this boot. Both use the same table of fields. systemd.journal-fields(7). */
 
 #include "model/topology.h"
 #include "read/source.h"
 
 typedef enum HistoryEvent {
-        HISTORY_NONE,    /* a line for people, no event */
-        HISTORY_PROBLEM, /* of the status or the configuration; its kind says which */
+        HISTORY_NONE,    /* a message without an event */
+        HISTORY_PROBLEM, /* of the status or the configuration; named by its kind */
         HISTORY_RESERVED,
-        HISTORY_REPAIRED, /* what others had taken is there again */
+        HISTORY_REPAIRED, /* pages that others had removed are reserved again */
         HISTORY_SHORT,
         HISTORY_GIVEN_BACK,
         HISTORY_DRIFT,
-        HISTORY_SET, /* transparent huge pages, a limit */
+        HISTORY_SET, /* transparent huge pages or a limit were set */
         HISTORY_LEARNED,
         HISTORY_GATE_PASSED,
         HISTORY_GATE_REFUSED,
 } HistoryEvent;
 
-/* "reserved", "gate-passed"; NULL of HISTORY_NONE. What became of an instance has its verdict's name instead. */
+/* Returns "reserved", "gate-passed", ...; NULL for HISTORY_NONE. An instance's events have the name of its verdict. */
 const char *history_event_name(HistoryEvent event);
 
-/* The kind by which its message identifier is found (status/messages.h); NULL: it has its problem's. */
+/* Returns the kind that has the event's message identifier (status/messages.h); NULL: use the problem's kind. */
 const char *history_event_kind(HistoryEvent event);
 
 typedef struct HistoryNumber {
@@ -39,33 +38,33 @@ typedef struct HistoryFigures {
         HistoryNumber node;
         HistoryNumber page_size_bytes;
         HistoryNumber pages_before;
-        HistoryNumber pages; /* then */
+        HistoryNumber pages; /* after the event */
         HistoryNumber pages_wanted;
 } HistoryFigures;
 
 typedef struct HistoryEntry {
-        HistoryNumber level; /* of syslog(3) */
+        HistoryNumber level; /* as in syslog(3) */
         const char *event;
         const char *kind; /* of the reason or problem; NULL: none */
         const char *text;
-        const char *unit; /* of the database */
-        const char *file; /* of the configuration, */
+        const char *unit; /* the database's unit */
+        const char *file; /* of the configuration, with its line */
         HistoryNumber line;
-        SourceNames instances; /* whom it concerns; none: the host */
+        SourceNames instances; /* the instances concerned; none: the whole host */
         HistoryFigures figures;
-        /* When it was read: */
-        uint64_t at_usec; /* since 1970 */
-        const char *at;   /* the same for people */
+        /* Set when the entry is read: */
+        uint64_t at_usec; /* microseconds since 1970 */
+        const char *at;   /* the same time as text */
 } HistoryEntry;
 
-/* Of this boot, the oldest first. */
+/* Entries of this boot, oldest first. */
 typedef struct HistoryEntries {
         HistoryEntry *items;
         size_t n, capacity;
-        const char *missing; /* why nothing is known of what happened; NULL: it is */
+        const char *missing; /* why the journal could not be read; NULL: it was read */
 } HistoryEntries;
 
-/* A field of the journal: a text of HistoryEntry, or a HistoryNumber, AT an offset. */
+/* A field of the journal: a text or a HistoryNumber at offset AT of HistoryEntry. */
 typedef struct HistoryField {
         const char *name;
         size_t at;
@@ -74,22 +73,21 @@ typedef struct HistoryField {
 
 extern const HistoryField history_fields[];
 extern const size_t n_history_fields;
-#define HISTORY_INSTANCE_FIELD "HUGEPLAN_INSTANCE" /* as often as there are instances */
+#define HISTORY_INSTANCE_FIELD "HUGEPLAN_INSTANCE" /* one for each instance */
 
-/* The entry as fields, "NAME=VALUE" each; in ARENA. What is not known has none. */
+/* Returns the fields of ENTRY, "NAME=VALUE" each, in ARENA. Values that are not known are left out. */
 SourceNames history_to_fields(Arena *arena, const HistoryEntry *entry);
 
-/* Takes one field, of LENGTH bytes, into ENTRY; what is none of ours, or no number, is passed over. */
+/* Stores one field of LENGTH bytes in ENTRY. Unknown fields and invalid numbers are ignored. */
 void history_take_field(Arena *arena, HistoryEntry *entry, const char *field, size_t length);
 
-/* Since when INSTANCE has had its pages, and was not let start, by the HISTORY of a boot: since 1970. 0: it was let
- * start, and when it stopped nobody tells; or it is not known. */
+/* Returns since when (microseconds since 1970) INSTANCE has been ready without being started, by the HISTORY of a boot.
+ * Returns 0 if its gate was passed (the journal does not say when the unit stopped), or if it is not known. */
 uint64_t history_unused_since(const HistoryEntries *history, const char *instance);
 
-/* Who set pages of that size, where no file says it: "2026-12-31 23:59:59: 40 to 60 pages on node 0, not by hugeplan",
- * the last change of each node that hugepland saw; or that it is not known, and why. */
+/* Returns who set pages of this size that no file explains: "2026-12-31 23:59:59: 40 to 60 pages on node 0, not by
+ * hugeplan", the last addition on each node that hugepland saw; or that this is not known, and why. */
 const char *history_say_who(Arena *arena, const HistoryEntries *history, uint64_t page_size_bytes);
 
-/* Leaves out what repeats the last verdict on an instance, and its reason: a daemon that was
- * started anew says again how it finds them. */
+/* Removes verdicts that repeat the instance's last verdict and reason: a restarted daemon logs each verdict again. */
 void history_fold(HistoryEntries *history);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* History as it is read: the second half of history.h. */
+/* Reading history: the second half of history.h. */
 #include "base/size.h"
 #include "base/text.h"
 #include "status/history.h"
@@ -34,7 +34,7 @@ static bool is_verdict(const HistoryEntry *entry) {
         return entry->instances.n == 1 && verdict_from_name(entry->event, &verdict) == 0;
 }
 
-/* The last verdict on the same instance before entry N. */
+/* Returns the last verdict before entry N on the same instance, or NULL. */
 static const HistoryEntry *last_verdict(const HistoryEntry *entries, size_t n) {
         const char *instance = entries[n].instances.items[0];
 
@@ -60,7 +60,7 @@ uint64_t history_unused_since(const HistoryEntries *history, const char *instanc
         return since_usec;
 }
 
-/* More pages of that size than hugepland had left. */
+/* Returns whether ENTRY reports more pages of this size than hugepland had left. */
 static bool is_addition(const HistoryEntry *entry, uint64_t page_size_bytes) {
         const HistoryFigures *figures = &entry->figures;
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Values of JSON that are read: the second half of json_value.h. */
+/* Reading values from JSON: the second half of json_value.h. */
 #include "base/text.h"
 #include "status/json_value.h"
 

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-/* Values of JSON that a status, what it lists and what is told beside it are made of. What is read comes from
- * a daemon that may be another version, or no daemon. */
+/* Values in the JSON of a status and of what is shown with it. JSON that is read may come from a daemon of another
+ * version, or from another program. */
 
 #include "base/json.h"
 #include "config/config.h"
 #include "model/topology.h"
 
-/* KEY of OBJECT; 0 where it is no number, or a negative one. */
+/* Returns KEY of OBJECT; 0 if it is not a number or is negative. */
 uint64_t count_from_json(const json_t *object, const char *key);
 
-/* Fit for a terminal, whoever has said it; NULL where it is no string. */
+/* Returns KEY of OBJECT, made printable because any program may have written it; NULL if it is not a string. */
 const char *text_from_json(Arena *arena, const json_t *object, const char *key);
 
-/* What strangers wrote, which may be any bytes; null for NULL. */
+/* Returns STRING, which may have any bytes because other programs wrote it, as a printable string; null for NULL. */
 json_t *text_to_json(Arena *arena, const char *string);
 
 static inline json_t *node_pages_to_json(const NodePages *nodes, size_t n) {

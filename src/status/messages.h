@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-/* The journal's message identifiers, one for each kind of reason or problem. Their explanations
- * stand in units/hugeplan.catalog. They never change. systemd.journal-fields(7), MESSAGE_ID. */
+/* The journal's message identifiers, one for each kind of reason or problem. units/hugeplan.catalog explains them. An
+ * identifier never changes. systemd.journal-fields(7), MESSAGE_ID. */
 
 #include "status/status.h"
 
@@ -14,9 +14,9 @@ typedef struct Message {
 extern const Message messages[];
 extern const size_t n_messages;
 
-/* Of this kind, or else of its family, which is its first word: "config-syntax" is explained as
- * "config". NULL for kinds that have none. */
+/* Returns the message of KIND, or else that of its family, the first word of KIND: "config-syntax" is explained as
+ * "config". Returns NULL if neither has a message. */
 const Message *message_find(const char *kind);
 
-/* The kind by which the journal tells of an instance: its reason, or a verdict without one. */
+/* Returns the kind under which the journal reports INSTANCE: its reason, or its verdict if that needs no reason. */
 const char *message_kind(const StatusInstance *instance);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* A row of page users as text, as a finding, and as JSON: the second half of page_users.h. */
+/* A PageUser as text, as a problem, and as JSON: the second half of page_users.h. */
 
 #include "base/text.h"
 #include "status/json_value.h"

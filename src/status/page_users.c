@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The kernel has a file system of its own for each page size, and so has each mount. */
+/* A hugetlbfs file system and its page size. The kernel has an internal one per page size; each mount is another. */
 typedef struct DeviceSize {
         uint64_t device;
         uint64_t page_size_bytes;
@@ -22,7 +22,7 @@ typedef struct Maker {
         VEC(DeviceSize) devices;
 } Maker;
 
-/* A mapping, and which process of its group it is of. */
+/* A mapping, and the index of its process in the group. */
 typedef struct Piece {
         const HugeMapping *mapping;
         uint64_t page_size_bytes;
@@ -31,7 +31,7 @@ typedef struct Piece {
 
 typedef VEC(Piece) Pieces;
 
-/* Pages in use and mapped, of a part, a segment or a row. */
+/* Pages in use and mapped, of a process, a segment or a row. */
 typedef struct Count {
         uint64_t pages;
         uint64_t mapped_pages;
@@ -41,7 +41,7 @@ typedef struct Count {
 
 /* ---- page sizes ---- */
 
-/* The only page size that has pages at all; 0 where there are several. */
+/* Returns the only page size that has any pages; 0 if none or several have. */
 static uint64_t only_page_size(const Topology *topology) {
         uint64_t bytes = 0;
 
@@ -85,8 +85,8 @@ static bool is_same_segment(const Piece *a, const Piece *b) {
                a->mapping->device == b->mapping->device && a->mapping->inode == b->mapping->inode;
 }
 
-/* All that one process has of a segment, from *AT on. Where mappings overlap (some JVMs map their
- * heap several times over) pages would be counted twice, so that the largest stands for all. */
+/* Counts the pages of one process in a segment, from *AT on. Of overlapping mappings (some JVMs map their heap several
+ * times) only the largest counts, because the others show the same pages again. */
 static Count count_process(Arena *arena, const Pieces *pieces, size_t *at) {
         const Piece *first = &pieces->items[*at], *piece;
         const HugeMapping *largest = first->mapping;
@@ -113,7 +113,7 @@ static Count count_process(Arena *arena, const Pieces *pieces, size_t *at) {
         return count;
 }
 
-/* A segment of a group: its processes show overlapping parts of it, the largest counts. */
+/* Counts a segment of a group. Its processes show overlapping parts of the segment, so the largest count is taken. */
 static Count count_segment(Arena *arena, const Pieces *pieces, size_t *at) {
         const Piece *first = &pieces->items[*at];
         uint64_t mapped_pages = 0;
@@ -137,7 +137,7 @@ static int compare_u64(uint64_t a, uint64_t b) {
         return a < b ? -1 : a > b;
 }
 
-/* By page size, segment, process and offset. */
+/* Orders by page size, segment, process and offset. */
 static int compare_pieces(const void *a, const void *b) {
         const Piece *first = a, *second = b;
         const HugeMapping *one = first->mapping, *other = second->mapping;
@@ -158,13 +158,13 @@ static int compare_pieces(const void *a, const void *b) {
 
 /* ---- groups ---- */
 
-/* The processes of one unit, or a family without one; by pid. */
+/* The processes of one unit, or a family of processes without a unit; sorted by pid. */
 typedef struct Group {
         const Process **processes;
         size_t n;
 } Group;
 
-/* A process and, where it has no unit, its eldest ancestor among those that have none either. */
+/* A process and, if it has no unit, the pid of its eldest ancestor without a unit. */
 typedef struct Member {
         const Process *process;
         uint64_t family;
@@ -179,7 +179,7 @@ static int compare_members(const void *a, const void *b) {
         return r != 0 ? r : compare_u64(first->process->pid, second->process->pid);
 }
 
-/* All processes in the order of their groups. */
+/* Returns all processes in the order of their groups. */
 static Member *sort_members(const Maker *maker) {
         const PageUsersInput *input = maker->input;
         Member *members = ARENA_ARRAY(maker->arena, Member, input->n_processes);
@@ -216,7 +216,7 @@ static int compare_pids(const void *a, const void *b) {
         return compare_u64(first->pid, second->pid);
 }
 
-/* The first process: no child of another, and of several such the one with the most pages. */
+/* Returns the process that is no child of another one; of several, the one with the most pages. */
 static const Process *group_leader(const Group *group) {
         const Process *leader = NULL;
 
@@ -241,7 +241,7 @@ static Pieces group_pieces(const Maker *maker, const Group *group) {
                 VEC_FOREACH(mapping, &(*process)->mappings) {
                         uint64_t bytes = mapping->page_size_bytes;
 
-                        /* Untouched mappings do not tell their page size, but others on the same device may. */
+                        /* An untouched mapping does not show its page size, but another one on the same device may. */
                         if (bytes == 0)
                                 bytes = device_page_size(maker, mapping->device);
                         if (bytes == 0)
@@ -290,7 +290,7 @@ static void add_held(Maker *maker, uint64_t page_size_bytes, uint64_t pages) {
         held->pages = add_saturated(held->pages, pages);
 }
 
-/* A group whose processes show no mappings: all that is known is what each has touched first. */
+/* Adds a row for a group whose mappings are not known: only the bytes that each process touched first are known. */
 static void add_plain_row(Maker *maker, const Group *group, const Process *leader) {
         uint64_t page_size_bytes = only_page_size(maker->input->topology), bytes = 0;
         PageUser *user;
@@ -306,7 +306,7 @@ static void add_plain_row(Maker *maker, const Group *group, const Process *leade
         add_held(maker, page_size_bytes, user->pages);
 }
 
-/* A row for each page size among PIECES. */
+/* Adds a row for each page size among PIECES. */
 static void add_rows(Maker *maker, const Group *group, const Process *leader,
                      const Pieces *pieces) {
         bool has_hidden = ARRAY_ANY(process, group->processes, group->n, !(*process)->is_detailed);
@@ -356,7 +356,7 @@ static void add_groups(Maker *maker) {
                         add_plain_row(maker, &group, leader);
                 group = (Group){order + i + 1, 0};
         }
-        /* All processes as one group, so that a segment counts once. */
+        /* All processes count as one group here, so that each segment counts once. */
         Pieces pieces = group_pieces(maker, &(Group){order, n});
 
         for (size_t at = 0; at < pieces.n;) {
@@ -369,7 +369,7 @@ static void add_groups(Maker *maker) {
 
 /* ---- control groups ---- */
 
-/* PAGE_SIZE_BYTES: 0 for any. */
+/* Returns the row of UNIT with this page size (0: any), or NULL. */
 static PageUser *find_row(Maker *maker, const char *unit, uint64_t page_size_bytes) {
         return VEC_FIND(user, &maker->made->list,
                         text_equals(user->unit, unit) &&
@@ -384,7 +384,7 @@ static void add_charge(Maker *maker, const PageUserCharge *charge) {
         if (charge->pages == 0 && charge->reserved_pages == 0)
                 return;
         if (!row && other && other->page_size_bytes == 0) {
-                row = other; /* its page size was not known, now it is */
+                row = other; /* the row's page size was not known until now */
                 row->page_size_bytes = charge->page_size_bytes;
         } else if (!row) {
                 const Process leader = {.unit = charge->unit,
@@ -396,7 +396,7 @@ static void add_charge(Maker *maker, const PageUserCharge *charge) {
         kept_pages = page_user_kept_pages(row);
         row->mapped_pages = MAX(row->mapped_pages, charge->reserved_pages);
         row->is_limited = charge->is_limited;
-        /* Exact, unless something was charged elsewhere before its process came into this unit. */
+        /* The charge is exact, unless pages were charged to another group before the process moved into this unit. */
         if (charge->pages >= row->pages) {
                 row->pages = charge->pages;
                 row->bytes = mul_saturated(charge->pages, charge->page_size_bytes);
@@ -407,7 +407,7 @@ static void add_charge(Maker *maker, const PageUserCharge *charge) {
         add_held(maker, row->page_size_bytes, page_user_kept_pages(row) - kept_pages);
 }
 
-/* ---- what no process holds ---- */
+/* ---- pages without a process ---- */
 
 uint64_t page_users_unseen_pages(const PageUsers *page_users, const Topology *topology,
                                  uint64_t page_size_bytes) {
@@ -441,8 +441,8 @@ static void add_unseen(Maker *maker) {
         const SysvSegments segments = sysv_segments_parse(maker->arena, maker->input->segments);
 
         ARRAY_FOREACH(size, topology->page_sizes, topology->n_page_sizes) {
-                /* Segments that outlived their processes. The list does not tell which are of huge pages: those
-                 * that are resident in whole huge pages, where as many are held by nobody. */
+                /* Segments that outlived their processes. /proc/sysvipc/shm does not show which use huge pages: a row
+                 * is added for a resident size of whole huge pages, if no process accounts for as many. */
                 VEC_FOREACH(segment, &segments) {
                         uint64_t pages = div_round_up(segment->size_bytes, size->bytes);
 

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-/* PageUsers: who holds huge pages now, one row for each unit and page size. Processes without a unit
- * are taken together with their children.
+/* PageUsers: the units and processes that use huge pages, one row for each unit and page size. A process without a unit
+ * shares its row with its children.
  *
- * No source tells all, and each errs in its own way:
- *  - HugetlbPages of a process counts what it touched first, for shared segments too: a sum over
- *    processes misses what the dead have touched, a maximum misses what others have;
- *  - numa_maps shows what a process has touched of each mapping, so that processes of one segment
- *    (PostgreSQL's, Oracle's) show overlapping parts of it: the largest is taken. Even if there is
- *    but one, others that have ended may have touched more: a lower bound unless it is the whole;
- *  - the unit's hugetlb control group is exact, for what was charged to it.
- * A row is never more than the truth but for a control group; is_lower_bound says where it may be
- * less. Rows are sorted from the largest down. */
+ * Each source is incomplete in its own way:
+ *  - HugetlbPages of a process counts the pages that it touched first, shared ones too: a sum over processes misses
+ *    pages touched by ended processes, a maximum misses pages touched by others;
+ *  - numa_maps shows the pages that a process touched in each mapping, so that processes sharing a segment (PostgreSQL,
+ *    Oracle) show overlapping parts: the largest is taken. Even a single process is a lower bound unless it touched
+ *    all, because ended ones may have touched more;
+ *  - the unit's hugetlb control group is exact for the pages charged to it.
+ * A row is never too high unless a control group is; is_lower_bound tells where it may be too low. Rows are sorted by
+ * size, largest first. */
 
 #include "base/diag.h"
 #include "config/config.h"
@@ -20,38 +20,38 @@
 
 #include <jansson.h>
 
-/* How the command of a row begins that is a segment without any process; its number follows. */
+/* How the command of a row begins for a System V segment without a process; the segment's id follows. */
 #define PAGE_USER_SEGMENT "System V segment "
 
 typedef struct PageUser {
-        const char *unit;         /* NULL: the process belongs to none */
-        uint64_t pid;             /* the unit's first process; 0: no process is seen to hold them */
-        const char *command;      /* of that process; what holds them where there is none */
-        uint64_t page_size_bytes; /* 0: not known, then `pages` is 0 too and `bytes` tells */
+        const char *unit;         /* NULL: the process has none */
+        uint64_t pid;             /* the unit's first process; 0: no process is known */
+        const char *command;      /* of that process; without one, what has the pages */
+        uint64_t page_size_bytes; /* 0: not known; then `pages` is 0, and only `bytes` is known */
         uint64_t bytes;
         uint64_t pages;        /* in use */
-        uint64_t mapped_pages; /* kept from others: in use or promised; 0: not known */
-        NodePages *nodes;      /* where those in use are, by number; n_nodes is 0: not known */
+        uint64_t mapped_pages; /* not available to others: in use or reserved; 0: not known */
+        NodePages *nodes;      /* of the pages in use, by node number; n_nodes is 0: not known */
         size_t n_nodes;
-        bool is_lower_bound; /* there may be more in use */
-        bool is_limited;     /* its control group, or one above, limits how many it may take */
+        bool is_lower_bound; /* more pages may be in use */
+        bool is_limited;     /* rsvd.max of its control group, or of one above, is a limit */
 } PageUser;
 
 typedef struct PageUsers {
         VEC(PageUser) list;
-        /* By size, what the rows account for. Segments that several of them share count once, so that this may be less
-         * than their sum. */
+        /* The pages that the rows account for, by size. A segment shared by several rows counts once, so the total may
+         * be less than the sum of the rows. */
         PageCounts held;
-        /* All processes could be looked into: what is in no row is held by no process that lives. */
+        /* All processes could be read: pages in no row are used by no living process. */
         bool is_complete;
 } PageUsers;
 
-/* What the hugetlb controller has charged to a unit's control group. */
+/* The pages that the hugetlb controller has charged to a unit's control group. */
 typedef struct PageUserCharge {
         const char *unit;
         uint64_t page_size_bytes;
         uint64_t pages;
-        uint64_t reserved_pages; /* rsvd.current: with what is promised; 0: not known */
+        uint64_t reserved_pages; /* rsvd.current, which includes reserved pages; 0: not known */
         bool is_limited;         /* rsvd.max of the group, or of one above, is a limit */
         NodePages *nodes;
         size_t n_nodes;
@@ -67,18 +67,18 @@ typedef struct PageUsersInput {
         bool is_complete;
 } PageUsersInput;
 
-/* Where the input is complete, what is left of the pools gets rows of its own: System V segments
- * without a process, and the rest. */
+/* Returns the rows. If the input is complete, pages that no process accounts for get rows of their own: one for each
+ * System V segment without a process, and one for the rest. */
 PageUsers *page_users_make(Arena *arena, const PageUsersInput *input);
 
-/* Pages of a size that are in use or promised, but not by what is in the rows. */
+/* Returns the pages of a size that are in use or reserved, and that no row accounts for. */
 uint64_t page_users_unseen_pages(const PageUsers *page_users, const Topology *topology,
                                  uint64_t page_size_bytes);
 
-/* Whether a row is a System V segment that nobody is attached to, and its number. */
+/* Returns whether a row is a System V segment with no process attached; *RET_ID is the segment's id. */
 bool page_user_segment(Arena *arena, const PageUser *page_user, uint64_t *ret_id);
 
-/* What a row keeps from others: pages in use, and those that are promised to it. */
+/* Returns the pages of a row that are not available to others: in use or reserved. */
 static inline uint64_t page_user_kept_pages(const PageUser *page_user) {
         return MAX(page_user->pages, page_user->mapped_pages);
 }
@@ -88,15 +88,15 @@ static inline uint64_t page_user_kept_bytes(const PageUser *page_user) {
                    mul_saturated(page_user_kept_pages(page_user), page_user->page_size_bytes));
 }
 
-/* "pid 812, postgres: 1,081 pages of 2M mapped, at least 198 in use (node 0: 100, 1: 98)". */
+/* Returns "pid 812, postgres: 1,081 pages of 2M mapped, at least 198 in use (node 0: 100, 1: 98)". */
 char *page_user_format_use(Arena *arena, const PageUser *page_user);
 
-/* What it keeps from others: "mariadb.service (pid 812, mariadbd): 198 pages of 2M". */
+/* Returns who has pages in use or reserved: "mariadb.service (pid 812, mariadbd): 198 pages of 2M". */
 char *page_user_format(Arena *arena, const PageUser *page_user);
 
-/* That PAGES stay reserved for it, a unit or a process, which were not there before hugeplan, and how they are had
- * back: without file, id and severity. */
+/* Returns a problem without file, id and severity: PAGES that did not exist before hugeplan stay reserved for a unit or
+ * process, with the remedy. */
 Diag page_user_held(Arena *arena, const PageUser *page_user, uint64_t pages);
 
-/* INSTANCE: whose unit this is, NULL for none. */
+/* INSTANCE is the instance of the row's unit; NULL: none. */
 json_t *page_user_to_json(const PageUser *page_user, const char *instance);

@@ -24,7 +24,7 @@ static void judge_mistakes(Arena *arena, const PendingInput *input, Diags *probl
         }
         if (!first)
                 return;
-        /* Those of whose file the configuration in force was read before the mistake was made. */
+        /* At the next boot, instances with a mistake in their files are refused. */
         ARRAY_FOREACH(instance, input->files->instances, input->files->n_instances)
                 if (instance->refusal)
                         text_add_item(&refused, instance->name);
@@ -60,7 +60,7 @@ static void judge_changes(Arena *arena, const PendingInput *input, Diags *proble
                         continue;
                 if (!before)
                         text_add_item(&lists[0], now->name);
-                /* A mistake that was fixed need not have been an assignment. */
+                /* Fixing a mistake does not change the fingerprint if the mistake was not in an assignment. */
                 else if (before->fingerprint &&
                          (before->verdict == VERDICT_INVALID ||
                           !text_equals(before->fingerprint, now->fingerprint)))
@@ -92,7 +92,7 @@ static bool has_problem(const Status *running, ProblemKind kind) {
 
 void pending_judge(Arena *arena, const PendingInput *input, Diags *problems) {
         judge_mistakes(arena, input, problems);
-        /* After a reload that was refused it is in the status why; what else has changed waits behind that. */
+        /* After a refused reload the status has the reason; other changes have to wait until that is fixed. */
         if (has_problem(input->running, PROBLEM_RELOAD_REFUSED) ||
             (has_problem(input->running, PROBLEM_CONFIG_REJECTED) &&
              diags_count(&input->files->problems, SEVERITY_ERROR) > 0))

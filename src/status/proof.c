@@ -4,21 +4,21 @@
 #include "base/text.h"
 #include "engines/reader.h"
 
-/* Who maps none after this long does not any more; PostgreSQL, MariaDB and Java do before they listen. */
+/* A server without huge pages by then never maps any: PostgreSQL, MariaDB and Java map them before they listen. */
 static const uint64_t settled_usec = 60 * USEC_PER_SEC;
 
 static const uint64_t day_usec = 24 * 60 * 60 * USEC_PER_SEC;
 
-/* Engines' rules are upper bounds: by so many pages they may be too high. */
+/* Engines' rules are upper bounds, which may be too high by this many pages. */
 enum { RULE_PAGES = 9 };
 
-/* Where the size of the pieces is not known: what is smaller may be any memory of a program. */
+/* If the chunk size is not known, less missing memory than this proves nothing: any program has small memory. */
 static const uint64_t private_bytes_min = 64 * MIB;
 
 /* ---- figures ---- */
 
-/* Whether more cannot be mapped than was seen. Without the mappings themselves the controller's word counts
- * where it has counted since the start. */
+/* Returns whether no more can be mapped than was seen. If the mappings are not known, the hugetlb controller's count is
+ * complete if it has counted since the unit's start. */
 static bool is_all_seen(const Proof *proof) {
         const ServerLook *look = proof->look;
 
@@ -44,7 +44,7 @@ static void take_figures(Proof *proof) {
                 proof->small_bytes = memory_map_small_bytes(&proof->look->map);
 }
 
-/* What is of huge pages; by the server's mappings alone where nothing else counts them. */
+/* Returns the bytes in huge pages; only those in the server's own mappings if the total is not known. */
 static uint64_t huge_bytes(const Proof *proof) {
         return proof->is_mapped_known ? mul_saturated(proof->mapped_pages, proof->page_size_bytes)
                                       : proof->look->map.huge_bytes;
@@ -56,7 +56,7 @@ static const Engine *engine_of(const StatusInstance *instance) {
         return instance->engine ? engine_find(instance->engine) : NULL;
 }
 
-/* Where all main memory is shared, private memory stands in the place of nothing. */
+/* If all main memory of the engine is shared, private memory does not replace huge pages. */
 static uint64_t private_bytes(const Engine *engine, const MemoryMap *map) {
         return engine && engine->maps_all_at_start ? 0 : map->private_bytes;
 }
@@ -66,7 +66,7 @@ bool proof_wants_settings(const Engine *engine, const ServerLook *look) {
                (look->map.shared_bytes > 0 || private_bytes(engine, &look->map) > 0);
 }
 
-/* By its files, which a server that waits for its restart has not been started with. */
+/* Returns what the settings in the database's files need; NULL: not known, or the server has to restart for them. */
 static const Sizing *find_need(const ProofInput *input, const Proof *proof) {
         return input->sizing && !proof->instance->until_restart &&
                                input->sizing->page_size_bytes == proof->page_size_bytes
@@ -85,21 +85,21 @@ static bool find_stand_in(const ProofInput *input, const Proof *proof) {
         uint64_t small = private_bytes(engine, map);
         uint64_t missing = missing_bytes(proof, MAX(proof->wanted_pages, need ? need->pages : 0));
 
-        /* One segment, which is of huge pages or not. */
+        /* The engine has one segment, which is wholly in huge pages or in small pages. */
         if (map->shared_bytes > 0 && huge_bytes(proof) == 0 && engine && engine->maps_all_at_start)
                 return true;
         if (map->shared_bytes > 0 && map->shared_bytes >= missing / 2 &&
             missing > mul_saturated(RULE_PAGES, proof->page_size_bytes))
                 return true;
-        /* Java has a few pages of its heap from the archive of its classes. */
+        /* A small mapping may be smaller than the heap: Java takes some pages from its class archive. */
         if (need && need->mapping_bytes > 0)
                 return small > 0 && missing_bytes(proof, need->pages) >= need->mapping_bytes &&
                        map->private_largest_bytes >= need->mapping_bytes - need->mapping_bytes / 16;
-        /* Pieces of small pages are not rounded up to huge ones. */
+        /* Chunks in small pages are not rounded up to whole huge pages. */
         return missing >= private_bytes_min && small >= missing - missing / 16;
 }
 
-/* Whether small memory may stand in the place of huge pages, so that it may take more at its next start. */
+/* Returns whether small memory may be in the place of huge pages; if so, the server may take more at its next start. */
 static bool may_stand_in(const ProofInput *input, const Proof *proof) {
         const MemoryMap *map = &proof->look->map;
         const Sizing *need = find_need(input, proof);
@@ -129,11 +129,11 @@ static const EngineFallback *find_fallback(const ProofInput *input) {
                           !each->values || has_value(input->settings, each));
 }
 
-/* Why the database takes no huge pages, as its files are now. What is wrong with something else is no reason. */
+/* Returns why the database takes no huge pages by its files as they are, or NULL. Other mistakes are no reason. */
 static const char *find_refusal(const ProofInput *input, const Proof *proof) {
         const EngineFallback *fallback = find_fallback(input);
 
-        if (huge_bytes(proof) > 0) /* it was started otherwise */
+        if (huge_bytes(proof) > 0) /* it was started with other settings */
                 return NULL;
         if (fallback && fallback->is_refusal)
                 return fallback->how;
@@ -167,7 +167,7 @@ static Outcome judge_outcome(const ProofInput *input, const Proof *proof) {
 
 /* ---- why, and what to do ---- */
 
-/* What it takes beyond what was meant for it, by its shared memory, all of which is seen. 0: no more than that. */
+/* Returns the pages that it takes with its shared memory, all of which is seen, if more than planned; else 0. */
 static uint64_t count_taken(const Proof *proof) {
         uint64_t bytes = add_saturated(huge_bytes(proof), proof->look->map.shared_bytes);
         uint64_t pages = div_round_up(bytes, MAX(proof->page_size_bytes, UINT64_C(1)));
@@ -175,7 +175,7 @@ static uint64_t count_taken(const Proof *proof) {
         return proof->look->map.shared_bytes > 0 && pages > proof->wanted_pages ? pages : 0;
 }
 
-/* The same by its settings, as far as there is memory of that size. */
+/* Returns the pages that its settings need, if the need and the memory seen both exceed the plan; else 0. */
 static uint64_t count_needed(const ProofInput *input, const Proof *proof) {
         const Sizing *need = find_need(input, proof);
         uint64_t bytes = add_saturated(huge_bytes(proof), proof->small_bytes);
@@ -221,7 +221,7 @@ static void explain_short(Arena *arena, const ProofInput *input, uint64_t taken,
                         MAX(taken, needed), instance->file, instance->unit);
 }
 
-/* Enough was meant for it. */
+/* Explains a fall back for which enough pages were planned. */
 static void explain_lost(Arena *arena, Proof *proof) {
         const StatusInstance *instance = proof->instance;
         bool is_there = verdict_lets_start(instance->verdict) &&
@@ -269,7 +269,7 @@ static void explain(Arena *arena, const ProofInput *input, Proof *proof) {
 
 /* ---- page tables ---- */
 
-/* What a process has besides its database's memory, heap and libraries, is in the tables of now. */
+/* Page tables of a process's other memory, such as its heap and libraries, are contained in the present ones. */
 static void reckon_tables(const ProofInput *input, Proof *proof) {
         const ServerLook *look = proof->look;
         uint64_t base = input->base_page_bytes, page_size = proof->page_size_bytes;
@@ -287,7 +287,7 @@ static void reckon_tables(const ProofInput *input, Proof *proof) {
                                                 add_saturated(look->page_table_bytes, beside_now));
 }
 
-/* ---- beside the plan ---- */
+/* ---- deviations from the plan ---- */
 
 static void deviate(Arena *arena, Proof *proof, char *text, char *remedy) {
         *vec_push(arena, &proof->deviations) = (Deviation){text, remedy};
@@ -299,7 +299,7 @@ static void add_deviations(Arena *arena, Proof *proof) {
         const NodePages *planned = hold ? hold->nodes : instance->nodes;
         size_t n = hold ? hold->n_nodes : instance->n_nodes;
 
-        if (proof->page_size_bytes == 0) /* what it wants is not known */
+        if (proof->page_size_bytes == 0) /* the planned page size is not known */
                 return;
         VEC_FOREACH(user, &proof->look->pages) {
                 uint64_t pages = page_user_kept_pages(user), bytes = user->page_size_bytes;

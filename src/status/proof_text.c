@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* A proof in words: the second half of proof.h, without the engines that the judge asks. */
+/* A proof as text: the second half of proof.h, which does not depend on the engines. */
 
 #include "base/text.h"
 #include "model/rule.h"
@@ -8,7 +8,7 @@
 
 static const uint64_t day_usec = 24 * 60 * 60 * USEC_PER_SEC;
 
-/* "fell back: 128 of 643 huge pages are mapped, and 1.1G of its memory is in small pages". */
+/* Returns "fell back: 128 of 643 huge pages are mapped, and 1.1G of its memory is in small pages". */
 static char *describe_fall(Arena *arena, const Proof *proof) {
         Text text = text_in(arena);
 
@@ -43,7 +43,7 @@ void proof_add_problems(const Proof *proof, Severity severity, Diags *problems) 
                            "%s: %s", name, deviation->text);
 }
 
-/* For programs, and for people. */
+/* A name for programs and a word for people. */
 static const struct {
         const char *name, *word;
 } outcomes[] = {

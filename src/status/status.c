@@ -34,7 +34,7 @@ Verdict plan_verdict(const PlanInstance *planned) {
                 return VERDICT_READY;
         if (planned->no_hugetlb_limit.kind != REASON_NONE)
                 return VERDICT_REFUSED;
-        /* Only a start tells how large it is. */
+        /* The engine's size becomes known at its first start only. */
         if (plan_reason(planned)->kind == REASON_SIZE_UNKNOWN &&
             config->engine->has_auto_by_looking)
                 return VERDICT_DEGRADED;
@@ -47,7 +47,7 @@ typedef struct Judge {
         Status *status;
         uint64_t *left_pages; /* per pool: persistent pages not yet claimed by an instance */
         Promises *promises;   /* by index of the page size */
-        /* By index of the instance: what its unit runs with; whether it runs. */
+        /* By index of the instance: the hold of its unit, and whether the unit runs. */
         const LedgerHold **holds;
         bool *is_running;
 } Judge;
@@ -66,7 +66,7 @@ static PlanInput plan_input_of(const StatusInput *input) {
 
 /* ---- pools ---- */
 
-/* What is there of it; the plan without it comes first. */
+/* Returns the existing pages of the planned cover: those beyond what the plan needs without the cover. */
 static uint64_t cover_pages(const Judge *judge, unsigned node, const Pool *now) {
         const PlanPool *planned = plan_pool(judge->input->plan, node, now->page_size_bytes);
 
@@ -76,7 +76,7 @@ static uint64_t cover_pages(const Judge *judge, unsigned node, const Pool *now) 
                        : 0;
 }
 
-/* What nobody who is known uses is not there for instances. */
+/* Pages in use by others than known units are not available to instances. */
 static void judge_pools(Judge *judge) {
         const Topology *topology = judge->input->topology;
         size_t n = topology->n_nodes * topology->n_page_sizes;
@@ -162,8 +162,8 @@ static Judge judge_new(Arena *arena, const StatusInput *input) {
 
 /* ---- instances ---- */
 
-/* Takes the instance's pages out of what the pools hold; how many are not there, and on which
- * nodes. */
+/* Takes the instance's grants from the pages left in the pools. Returns how many are missing, and adds the nodes on
+ * which they are missing to NODES. */
 static uint64_t claim_pages(Judge *judge, const PlanInstance *planned, IdSet *nodes) {
         uint64_t missing = 0;
 
@@ -194,7 +194,7 @@ static bool was_ready(const Judge *judge, const char *name) {
         return before && before->was_ready;
 }
 
-/* The pools of NODES are as large as all instances have it: what is missing, others have. */
+/* Returns whether the pools of NODES have the planned size: missing pages are then in use by others. */
 static bool are_taken(const Judge *judge, const StatusInstance *instance, const IdSet *nodes) {
         const Plan *plan = judge->input->plan;
         uint64_t bytes = instance->page_size_bytes;
@@ -256,12 +256,12 @@ static void judge_missing(const Judge *judge, StatusInstance *instance, uint64_t
                                                                    : VERDICT_REFUSED;
 }
 
-/* Then nobody can say that a page is missing: the counts do not belong together. */
+/* Returns whether pages changed while they were read: the counts cannot prove then that a page is missing. */
 static bool is_moving(const Judge *judge) {
         return judge->input->use && judge->input->use->is_moving;
 }
 
-/* Its pages stand, and some are not for it: others have come before it. */
+/* The instance's pages are reserved, but some are not available to it, because others may take them first. */
 static void judge_lack(const Judge *judge, const PlanInstance *planned, StatusInstance *instance,
                        const Lack *lack) {
         if (lack->pages == 0 || instance->verdict != VERDICT_READY || is_moving(judge))
@@ -273,7 +273,7 @@ static void judge_lack(const Judge *judge, const PlanInstance *planned, StatusIn
                                                                      : VERDICT_REFUSED;
 }
 
-/* It runs: it has what it was let start with, unless that can no longer be had when it is touched. */
+/* A unit that runs has the pages of its start, unless pages that it has reserved and not touched are no longer free. */
 static void judge_running(Judge *judge, const PlanInstance *planned, const LedgerHold *hold,
                           StatusInstance *instance) {
         const Topology *topology = judge->input->topology;
@@ -328,7 +328,7 @@ static void judge_instance(Judge *judge, const PlanInstance *planned, const Lack
                 .lack = *lack,
                 .fingerprint = config->fingerprint,
         };
-        /* Compaction may still bring what fragmentation withholds; more memory does not come by working. */
+        /* Compaction may still relieve fragmentation; a lack of memory does not end by more attempts. */
         if (judge->input->is_working && planned->reason.kind == REASON_FRAGMENTED) {
                 instance->verdict = VERDICT_PENDING;
                 instance->reason.remedy = "wait; it is tried again until ReserveTimeout= is over";
@@ -343,7 +343,7 @@ static void judge_instance(Judge *judge, const PlanInstance *planned, const Lack
                 judge_running(judge, planned, hold, instance);
         else if (!instance->is_running)
                 judge_lack(judge, planned, instance, lack);
-        /* Its pages may stand; without the hugetlb limit that it insists on it does not start. */
+        /* An instance with Isolate=yes does not start without the hugetlb limit, even if its pages are reserved. */
         if (planned->no_hugetlb_limit.kind != REASON_NONE &&
             verdict_lets_start(instance->verdict)) {
                 instance->verdict = VERDICT_REFUSED;
@@ -351,14 +351,14 @@ static void judge_instance(Judge *judge, const PlanInstance *planned, const Lack
         }
 }
 
-/* By index of the instance. */
+/* Returns what each instance lacks, by index of the instance. */
 static Lack *find_lacks(const Judge *judge) {
         const PlanInput input = plan_input_of(judge->input);
         const Topology *topology = input.topology;
         const Plan *plan = judge->input->plan;
         Lack *lacks = ARENA_ARRAY(judge->arena, Lack, plan->n_instances);
 
-        /* Of a size that the kernel has no longer there is nothing. */
+        /* If the kernel no longer has the page size, all pages are lacking. */
         for (size_t i = 0; i < plan->n_instances; i++)
                 if (topology_page_size_index(topology, plan->instances[i].page_size_bytes) < 0)
                         lacks[i].pages = plan_starter_pages(&input, &plan->instances[i]);
@@ -373,7 +373,7 @@ static Lack *find_lacks(const Judge *judge) {
         return lacks;
 }
 
-/* As far as what the plan has for them is there. */
+/* Adds the covers of the plan of which any pages exist. */
 static void add_covers(Judge *judge) {
         Status *status = judge->status;
 
@@ -415,9 +415,9 @@ static void add_instance_problem(const StatusInstance *instance, Diags *problems
         Severity severity = instance->verdict == VERDICT_DEGRADED ? SEVERITY_WARNING
                                                                   : SEVERITY_ERROR;
 
-        if (instance->reason.kind == REASON_RELEASED) /* as somebody asked */
+        if (instance->reason.kind == REASON_RELEASED) /* the administrator has released it */
                 severity = SEVERITY_NOTICE;
-        /* An invalid file stands among the problems of the configuration already. */
+        /* The problems of an invalid file are among those of the configuration. */
         if (instance->verdict == VERDICT_READY || instance->verdict == VERDICT_PENDING ||
             instance->verdict == VERDICT_INVALID)
                 return;
@@ -474,7 +474,7 @@ Verdict status_worst_verdict(const Status *status) {
         return worst;
 }
 
-/* What units run with that no instance is described for. */
+/* Adds the pages of running units whose instances are no longer configured. */
 static void add_left(const Judge *judge) {
         const LedgerHolds *holds = &judge->input->ledger->holds;
         bool *is_taken_up = ARENA_ARRAY(judge->arena, bool, holds->n);
@@ -508,7 +508,7 @@ Status *status_judge(Arena *arena, const StatusInput *input) {
                 }
                 add_reserved(&judge, k, NULL, judge.promises[k].others_promised_pages, false);
         }
-        /* The most important instance claims first, so that the least important one is the one lost. */
+        /* The most important instance claims first, so that pages are missing from the least important one. */
         const Lack *lacks = find_lacks(&judge);
 
         status->n_instances = plan->n_instances;

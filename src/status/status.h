@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-/* Status: what was asked for, what is there, and what is wrong; the last value of the pipeline.
+/* Status: what is configured, what exists, and the problems; the last value of the pipeline.
  *
- * Made by comparing the plan with the kernel's counts read after it was applied. It is served over
- * the socket, written by --json and drawn as tables, from this one value. */
+ * It compares the plan with the kernel's counts after the plan was applied. The socket, --json and the tables all show
+ * this one value. */
 
 #include "base/diag.h"
 #include "escalation/attempt.h"
@@ -12,12 +12,12 @@
 #include "status/page_users.h"
 
 typedef enum Verdict {
-        VERDICT_READY,    /* all its pages are available to it now, or it runs with them */
-        VERDICT_DEGRADED, /* short, but told to start */
-        VERDICT_PENDING,  /* being worked on */
-        VERDICT_REFUSED,  /* short */
+        VERDICT_READY,    /* all its pages are available to it, or it runs with them */
+        VERDICT_DEGRADED, /* has too few pages, and starts anyway (Shortage=degrade) */
+        VERDICT_PENDING,  /* its pages are still being reserved */
+        VERDICT_REFUSED,  /* has too few pages, and does not start */
         VERDICT_INVALID,  /* its file is broken */
-        VERDICT_LOST,     /* was ready; the pool no longer holds it */
+        VERDICT_LOST,     /* was ready, and has lost pages since */
 } Verdict;
 
 typedef struct StatusPool {
@@ -26,23 +26,23 @@ typedef struct StatusPool {
         uint64_t total_pages;
         uint64_t free_pages;
         uint64_t surplus_pages;
-        uint64_t foreign_pages; /* in the pool, but not for instances */
-        uint64_t owned_pages;   /* for instances, and there */
-        uint64_t cover_pages;   /* beyond the plan, so that nobody takes what another depends on */
+        uint64_t foreign_pages; /* in the pool, and not for instances */
+        uint64_t owned_pages;   /* existing pages for instances */
+        uint64_t cover_pages; /* beyond the plan, so that nobody takes what a bound unit has reserved */
 } StatusPool;
 
-/* Pages that are reserved and not touched yet; HugePages_Rsvd of the kernel, taken apart. */
+/* Reserved pages, not touched yet: parts of the kernel's HugePages_Rsvd. */
 typedef struct StatusReserved {
-        const char *unit; /* NULL: of none that is known */
+        const char *unit; /* NULL: not known */
         const char *
-                instance; /* whose mount has them, or which likely runs without a unit; else NULL */
+                instance; /* whose mount has them, or which likely has them without a unit; else NULL */
         uint64_t page_size_bytes;
         uint64_t pages;
-        IdSet nodes;    /* that alone can serve them; empty: any */
-        bool is_likely; /* nobody counts for the unit */
+        IdSet nodes;    /* the only ones that can serve them; empty: any */
+        bool is_likely; /* estimated: no controller counts for the unit */
 } StatusReserved;
 
-/* What a unit that runs keeps until it stops. */
+/* Pages that a running unit keeps until it stops. */
 typedef struct StatusHold {
         const char *instance;
         const char *unit;
@@ -67,71 +67,70 @@ typedef struct StatusInstance {
         size_t n_nodes;
         unsigned priority;
         Shortage shortage;
-        bool is_running;    /* its unit was let start, or runs without that, and has not stopped */
-        bool was_let_start; /* its gate gave it pages at that start */
-        bool is_counted;    /* and the hugetlb controller has counted for it since its start */
-        /* It runs with other pages than these: it has these from its next start on. */
+        bool is_running;    /* its unit has not stopped since its start, with or without its gate */
+        bool was_let_start; /* its gate granted it pages at that start */
+        bool is_counted;    /* the hugetlb controller has also counted for it since that start */
+        /* The pages that its unit runs with, if they are others; those above apply from the next start on. */
         const StatusHold *until_restart;
         Reason reason;
-        Lack lack; /* that it would have if it started now, beside those who run and the more important ones */
+        Lack lack;               /* of a start now, beside running and more important units */
         const char *fingerprint; /* of its configuration; NULL: not known */
-        const Proof *proof; /* whether it uses its pages (status/proof.h); NULL: nobody has looked */
+        const Proof *proof; /* whether it uses its pages (status/proof.h); NULL: not examined */
 } StatusInstance;
 
 typedef struct Status {
-        Verdict verdict;   /* the worst of the instances' */
-        const char *thp;   /* as the kernel has it; NULL: it has none */
+        Verdict verdict;   /* the worst of its instances */
+        const char *thp;   /* the kernel's setting; NULL: not supported */
         const char *phase; /* "idle", "reserving", "retrying", "no daemon", "switched off", ... */
         const char *boot_id;
         const char *fingerprint; /* of the [Host] sections; NULL: not known */
-        bool wants_round; /* by a plan that was made from the counts that this was judged by */
+        bool wants_round;        /* a round has to reserve the pending pages */
         StatusPool *pools;
         size_t n_pools;
         StatusInstance *instances;
         size_t n_instances;
         VEC(StatusReserved) reserved;
-        Exposures covers;     /* whom the cover of the pools protects from whom */
-        VEC(StatusHold) left; /* by units of instances that are described no longer */
+        Exposures covers;     /* which units the pools' cover protects, and from which */
+        VEC(StatusHold) left; /* of units whose instances are no longer configured */
         Diags problems;
-        Attempts attempts; /* what was done for the pools last, in this order */
-        const PageUsers
-                *page_users; /* NULL: nobody has looked (the daemon, in its sandbox, does not) */
+        Attempts attempts;           /* the latest ones on the pools, in order */
+        const PageUsers *page_users; /* NULL: not read (the daemon's sandbox does not allow it) */
 } Status;
 
 typedef struct StatusInput {
         const Config *config;
         const Plan *plan;
-        const Topology *topology;      /* probed after applying */
-        const HostUse *use;            /* likewise; NULL: nothing is known */
-        const Ledger *ledger;          /* observed for both */
-        const PlanStartings *starting; /* units that start at this moment; NULL: none */
-        bool is_alone;                 /* as PlanInput has it */
+        const Topology *topology;      /* read after the plan was applied */
+        const HostUse *use;            /* likewise; NULL: not known */
+        const Ledger *ledger;          /* matches both */
+        const PlanStartings *starting; /* units that are starting; NULL: none */
+        bool is_alone;                 /* see PlanInput */
         const char *phase;
-        /* What is short may still come: its verdict is pending, not refused. */
+        /* Missing pages may still come: verdicts are pending instead of refused. */
         bool is_working;
-        const Attempts *attempts; /* NULL: none are known */
+        const Attempts *attempts; /* NULL: not known */
 } StatusInput;
 
-/* PROBLEMS of the configuration are taken over, one for each instance in trouble is added. */
+/* Judges each instance. Copies the problems of the configuration, and adds one for each instance in trouble. */
 Status *status_judge(Arena *arena, const StatusInput *input);
 
-/* That of the host, by its instances and problems as they are now. */
+/* Returns the host's verdict from the present instances and problems. */
 Verdict status_worst_verdict(const Status *status);
 
-/* Adds whose pages may be taken by whom. */
+/* Adds a problem: whose reserved pages may be taken, and by whom. */
 void status_add_exposure(const Exposure *exposure, Diags *problems);
 
 const StatusInstance *status_find(const Status *status, const char *instance);
 
-/* The instance whose Unit= this is; NULL for none, and for a unit of NULL. */
+/* Returns the instance with this Unit=; NULL if there is none, or UNIT is NULL. */
 const StatusInstance *status_find_unit(const Status *status, const char *unit);
 
-/* What an instance's verdict will be once the plan is applied in full. */
+/* Returns the verdict that an instance has once the plan is wholly applied. */
 Verdict plan_verdict(const PlanInstance *planned);
 
-/* "ready", "degraded", "pending", "refused", "invalid", "lost". */
+/* Returns "ready", "degraded", "pending", "refused", "invalid" or "lost". */
 const char *verdict_name(Verdict verdict);
 int verdict_from_name(const char *name, Verdict *ret);
 
-/* True where a database may start: ready or degraded. */
+/* Returns whether the database may start: ready or degraded. */
 bool verdict_lets_start(Verdict verdict);

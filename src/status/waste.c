@@ -3,7 +3,7 @@
 
 #include "base/text.h"
 
-/* A database fills its caches as it goes along: not before this is said that it does not. */
+/* A database fills its caches over time: untouched pages are not reported before this age. */
 static const uint64_t warm_usec = 60 * 60 * USEC_PER_SEC;
 
 const char *waste_kind_name(WasteKind kind) {
@@ -22,9 +22,9 @@ static void add(Arena *arena, WasteList *list, Waste waste) {
                 *vec_push(arena, list) = waste;
 }
 
-/* ---- of instances that run ---- */
+/* ---- running instances ---- */
 
-/* Reserved at its start, and not touched since. */
+/* Adds pages that the server reserved at its start and has not touched since. */
 static void add_untouched(Arena *arena, const Proof *proof, const InstanceConfig *instance,
                           Waste waste, WasteList *list) {
         const char *setting = instance ? instance->engine->memory_setting : NULL;
@@ -40,7 +40,7 @@ static void add_untouched(Arena *arena, const Proof *proof, const InstanceConfig
         add(arena, list, waste);
 }
 
-/* Granted by an upper bound, or by a figure that is too large. */
+/* Adds pages granted beyond what the server maps, by an upper bound or too large a figure. */
 static void add_beyond(Arena *arena, const Proof *proof, const InstanceConfig *instance,
                        Waste waste, WasteList *list) {
         if (proof->instance->until_restart || !proof->is_mapped_known || proof->may_stand_in)
@@ -71,7 +71,7 @@ static void add_fallen(Arena *arena, const Proof *proof, Waste waste, WasteList 
         add(arena, list, waste);
 }
 
-/* ---- of instances that do not ---- */
+/* ---- stopped instances ---- */
 
 static void add_absent(Arena *arena, const Proof *proof, UnitStart start, Waste waste,
                        WasteList *list) {
@@ -115,7 +115,7 @@ void waste_add_instance(Arena *arena, const Proof *proof, const InstanceConfig *
         }
 }
 
-/* ---- of nobody ---- */
+/* ---- segments without processes ---- */
 
 void waste_add_segments(Arena *arena, const PageUsers *page_users, WasteList *list) {
         VEC_FOREACH(user, &page_users->list) {
