@@ -16,7 +16,7 @@ static const struct {
 
 void render_add_marked(Text *text, const RenderOptions *options, const char *color,
                        const char *mark, const char *words) {
-        /* As far as the locale has them. */
+        /* ASCII marks, if the locale has no others. */
         if (options->is_ascii)
                 mark = text_equals(mark, RENDER_FULL)    ? "*"
                        : text_equals(mark, RENDER_EMPTY) ? "o"
@@ -80,7 +80,7 @@ void render_field(Text *text, const RenderOptions *options, const char *label, c
         va_end(arguments);
 }
 
-/* Of many of a kind, so many are shown. */
+/* With more problems of a kind than MAX, only SHOWN of them are printed. */
 enum { PROBLEMS_OF_KIND_MAX = 12, PROBLEMS_OF_KIND_SHOWN = 8 };
 
 static bool is_of_kind(const Diag *a, const Diag *b) {

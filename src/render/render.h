@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-/* What people read, and what all of it shares: status, plan, problems and derivations as text. The
- * verdict first, the remedy last. */
+/* Text for people: status, plan, problems and derivations, and what these views share. The verdict comes first, the
+ * remedy last. */
 
 #include "base/diag.h"
 #include "base/table.h"
@@ -11,8 +11,8 @@
 
 typedef struct RenderOptions {
         bool is_colored;
-        bool is_ascii; /* the locale has no more: no marks beyond it */
-        size_t width;  /* columns; 0: 100 */
+        bool is_ascii; /* no characters beyond ASCII: the locale has none */
+        size_t width;  /* in columns; 0: 100 */
 } RenderOptions;
 
 #define RENDER_RED    "\033[31m"
@@ -26,46 +26,46 @@ typedef struct RenderOptions {
 #define RENDER_EMPTY "○"
 #define RENDER_CROSS "×"
 
-/* "● fine": one of these marks and what it says, in colour. */
+/* Adds "● fine": one of these marks and WORDS, in COLOR. */
 void render_add_marked(Text *text, const RenderOptions *options, const char *color,
                        const char *mark, const char *words);
 
-/* In columns. */
+/* Returns the width in columns. */
 size_t render_width(const RenderOptions *options);
 
-/* "● ready", as it looks. */
+/* Adds "● ready" with the mark and color of the verdict. */
 void render_add_verdict(Text *text, const RenderOptions *options, Verdict verdict);
 
-/* Adds STRING between COLOR (an escape sequence) and its end, where colour is wanted. */
+/* Adds STRING between COLOR (an escape sequence) and RENDER_PLAIN if OPTIONS ask for color, else STRING alone. */
 void render_colored(Text *text, const RenderOptions *options, const char *color,
                     const char *string);
 
-/* "2.1G"; "-" for no pages. */
+/* Returns "2.1G"; "-" for no pages. */
 char *render_size(Arena *arena, uint64_t pages, uint64_t page_size_bytes);
 
-/* "0:541 1:540"; "-" for none. */
+/* Returns "0:541 1:540"; "-" for none. */
 char *render_nodes(Arena *arena, const NodePages *nodes, size_t n);
 
-/* "1,081", or "40 of 1,081" when it is short; "-" where nothing is wanted. */
+/* Returns "1,081", or "40 of 1,081" if fewer are granted than wanted; "-" if none are wanted. */
 char *render_granted(Arena *arena, uint64_t granted, uint64_t wanted);
 
-/* Five cells: VERDICT, INSTANCE, SIZE, PAGES, OF. */
+/* Adds five cells: VERDICT, INSTANCE, SIZE, PAGES, OF. */
 void render_add_instance(Table *table, Arena *arena, Verdict verdict, const char *name,
                          uint64_t granted, uint64_t wanted, uint64_t page_size_bytes);
 
-/* "125 pages of 2M (250M) on node 1, so that a.service takes none that b.service needs there." */
+/* Returns "125 pages of 2M (250M) on node 1, so that a.service takes none that b.service needs there." */
 char *render_cover(Arena *arena, const Exposure *cover);
 
-/* "error" SEPARATOR "FILE:LINE: KEY: text", and what to do. */
+/* Adds "error" SEPARATOR "FILE:LINE: KEY: text" and the remedy. */
 void render_problem(Text *text, const Diag *problem, const char *separator,
                     const RenderOptions *options);
 
-/* "     Pages: 1,081 of 2M", with what does not fit below it; LABEL may be "". */
+/* Adds "     Pages: 1,081 of 2M", wrapped below the value; LABEL may be "". */
 void render_field(Text *text, const RenderOptions *options, const char *label, const char *format,
                   ...) PRINTF_LIKE(4, 5);
 
-/* One below the other, errors first. */
+/* Returns one problem below the other, errors first. */
 char *render_problems(Arena *arena, const Diags *problems, const RenderOptions *options);
 
-/* One line on an instance's verdict, for a gate's log: "pg-main: ready: 1,081 pages ...". */
+/* Returns an instance's verdict in one line, for a gate's log: "pg-main: ready: 1,081 pages ...". */
 char *render_verdict(Arena *arena, const StatusInstance *instance);

@@ -87,9 +87,9 @@ char *render_thp_preference(Arena *arena, const Engine *engine, const char *vers
                         : "");
 }
 
-/* ---- what the database says of itself, and what was learned ---- */
+/* ---- the database's settings, and what was learned ---- */
 
-/* The last word on each setting, as the product takes them. */
+/* Adds the effective value of each setting, as the product reads its files. */
 static void add_settings(Text *text, const Lesson *lesson, const RenderOptions *options) {
         Arena *arena = text->arena;
         const Settings *settings = &lesson->gathered->settings;
@@ -116,7 +116,7 @@ static void add_settings(Text *text, const Lesson *lesson, const RenderOptions *
                             render_problems(arena, &lesson->gathered->problems, options));
 }
 
-/* What is better than the rule. */
+/* Adds what the server itself says of its size, which is more exact than the rule. */
 static void add_word(Text *text, const Lesson *lesson, const RenderOptions *options) {
         const char *title = lesson->instance->engine->title;
         PageCounts pages = figures_pages(text->arena, &lesson->figures);
@@ -129,7 +129,7 @@ static void add_word(Text *text, const Lesson *lesson, const RenderOptions *opti
                             page_counts_format(text->arena, &pages));
 }
 
-/* What it has mapped when it ran, and now. */
+/* Adds the pages that it maps now, and those that it mapped in earlier runs. */
 static void add_seen(Text *text, const InstanceConfig *instance, const Seen *now,
                      const RenderOptions *options) {
         const Seen *seen = &instance->learned.seen;
@@ -177,7 +177,7 @@ static void add_learned(Text *text, const Lesson *lesson) {
                             lesson->is_exact ? ", exact" : ", an estimate");
 }
 
-/* Whose a figure is. */
+/* Returns where a figure comes from. */
 static const char *whose_figure(SizingSource source) {
         static const char *const whose[] = {
                 [SIZING_RULE] = "the rule's", [SIZING_WORD] = "the server's own word",
@@ -188,7 +188,7 @@ static const char *whose_figure(SizingSource source) {
         return whose[source];
 }
 
-/* The figure that counts for the next start, whose it is, and how far it may be off. */
+/* Adds the figure that counts for the next start, where it comes from, and how exact it is. */
 static void add_figures(Text *text, const Lesson *lesson, const RenderOptions *options) {
         const Figures figures = lesson_figures(text->arena, lesson);
 
@@ -245,7 +245,7 @@ static void add_tables(Text *text, const PlanInstance *planned, uint64_t base_pa
                             format_page_size(text->arena, base_page_bytes));
 }
 
-/* Without its comments, which say where it comes from. */
+/* Adds the file without its comments, which name its source. */
 static void add_generated(Text *text, const GeneratedFile *file) {
         const char *rest = file->text;
 

@@ -45,7 +45,7 @@ static void add_headline(Text *text, const Findings *findings, const RenderOptio
         text_printf(text, "  %s\n", text_string(&line));
 }
 
-/* "2 findings silenced by SilenceRules= in /etc/hugeplan.d/00-host.conf:3". */
+/* Adds "2 findings silenced by SilenceRules= in /etc/hugeplan.d/00-host.conf:3". */
 static void add_silenced(Text *text, const Findings *findings) {
         Text places = text_in(text->arena);
         const SilencedRule *last = NULL;

@@ -5,7 +5,7 @@
 #include "base/size.h"
 #include "engines/reader.h"
 
-/* What is said of one database. */
+/* The cells for one database. */
 typedef struct FirstLookRow {
         const char *needs;           /* "2.1G" */
         const char *memory;          /* "1.9G small" */
@@ -13,18 +13,18 @@ typedef struct FirstLookRow {
         const char *tables_at_worst; /* "4.1G (1,000 sessions)" */
 } FirstLookRow;
 
-/* The next command, and what it does. */
+/* The next command and what it does. */
 typedef struct FirstLookNext {
         const char *command; /* NULL: there is none */
         const char *what;
 } FirstLookNext;
 
-/* How the processes of a unit have mapped their memory. */
+/* The memory mappings of a unit's processes. */
 typedef struct UnitMemory {
         bool is_running;
-        uint64_t tables_bytes; /* page tables, of all of them */
-        uint64_t small_bytes;  /* shared memory on small pages: of the one that has touched most */
-        uint64_t huge_bytes;   /* likewise on huge ones */
+        uint64_t tables_bytes; /* page tables of all processes */
+        uint64_t small_bytes;  /* shared memory in small pages, of the process with the most */
+        uint64_t huge_bytes;   /* likewise in huge pages */
 } UnitMemory;
 
 static UnitMemory memory_of(const FirstLook *look, const char *unit) {
@@ -56,12 +56,12 @@ static uint64_t needed_bytes(const FirstLook *look, const Suggestion *suggestion
         return mul_saturated(suggestion->pages, topology_usual_page_size(look->topology));
 }
 
-/* Each session that touches all of the segment has page tables of its own for it; 0: not known. */
+/* Returns the page tables of a session that touches the whole segment; 0: not known. */
 static uint64_t tables_of_session(const FirstLook *look, const Suggestion *suggestion) {
         return page_tables_bytes(needed_bytes(look, suggestion), look->topology->base_page_bytes);
 }
 
-/* Threads share theirs. */
+/* Returns whether all sessions share one page table: they are threads. */
 static bool has_one_table(const Suggestion *suggestion) {
         return !engine_reader(suggestion->engine)->sessions_setting;
 }

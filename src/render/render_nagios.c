@@ -4,7 +4,7 @@
 #include "base/text.h"
 #include "status/proof.h"
 
-/* Beyond these they are counted: the line is read on a telephone. */
+/* Further problems are only counted, because the line is read on a telephone. */
 enum { N_TOLD_MAX = 4 };
 
 static const char *const state_names[] = {
@@ -39,7 +39,7 @@ static NagiosState judge(const Status *status) {
         return worst;
 }
 
-/* Without what is wrong with others. */
+/* Returns STATUS with this instance only, without the problems in the files of other instances. */
 static const Status *status_of(Arena *arena, const Status *status, const StatusInstance *instance) {
         Status *one = arena_memdup(arena, status, sizeof(*status));
 
@@ -66,7 +66,7 @@ static void add_problems(Arena *arena, Sentences *sentences, const Diags *proble
                                                   : problem->text;
 }
 
-/* Worst first. Why an instance is short is among the problems. */
+/* Returns the worst first. The reason of an instance with too few pages is among the problems. */
 static Sentences find_sentences(Arena *arena, const Status *status) {
         Sentences sentences = {};
 
@@ -79,7 +79,7 @@ static Sentences find_sentences(Arena *arena, const Status *status) {
         return sentences;
 }
 
-/* On one line, and without what begins the figures. */
+/* Adds STRING on one line, and without "|", which begins the figures. */
 static void add_plain(Text *text, const char *string) {
         for (; *string; string++)
                 text_add_n(text, *string == '|' ? "/" : *string == '\n' ? " " : string, 1);

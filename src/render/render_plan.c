@@ -5,7 +5,7 @@
 #include "base/table.h"
 #include "base/text.h"
 
-/* "+500", "-"; "-1 +1" for a pool whose pages are demoted, and which grows all the same. */
+/* Returns "+500" or "-"; "-1 +1" for a pool that has pages demoted and grows too. */
 static const char *format_pool_steps(Arena *arena, const PlanSteps *steps, const PlanPool *pool) {
         Text text = text_in(arena);
 
@@ -123,7 +123,7 @@ static void add_plan_headline(Text *text, const Plan *plan, const HostPlan *host
                 text_add(text, "The host matches the plan: nothing to do.\n\n");
 }
 
-/* Who is believed without a bound is told where there are others who may want that memory. */
+/* Names the instances that learn their size without a bound, if other instances may want that memory. */
 static void add_learned_bounds(Text *text, const Plan *plan, const Config *config) {
         Text unbound = text_in(text->arena);
         size_t n = 0;
@@ -153,7 +153,7 @@ char *render_plan(Arena *arena, const Plan *plan, const HostPlan *host, const Co
 
         add_plan_headline(&text, plan, host);
         add_plan_instances(&text, plan, options);
-        /* What the last instance leaves behind is given back. */
+        /* Without instances, pages of the last one may still have to be given back. */
         if (plan->n_instances > 0 || plan_count_changed(plan) > 0)
                 add_plan_steps(&text, plan, options);
         if (host->writes.n > 0)

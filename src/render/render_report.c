@@ -36,7 +36,7 @@ static json_t *finding_to_json(const ReportFinding *finding) {
         return json;
 }
 
-/* What was in the pools when hugeplan first looked in this boot, or what others have added since. */
+/* Returns the pages that existed when hugeplan first read the pools in this boot, and those added by others since. */
 static json_t *before_to_json(const ReportInput *input) {
         json_t *before = json_array();
 
@@ -67,7 +67,7 @@ static json_t *nodes_to_json(const Topology *topology) {
 
 /* ---- where sizes come from ---- */
 
-/* How the size came about, for the page size that the instance was planned with; NULL: not known. */
+/* Returns the derivation of the size with the page size of the instance; NULL: not known. */
 static const Sizing *sizing_of(const ReportInput *input, const StatusInstance *instance) {
         const PlanInstance *planned = plan_find(input->plan, instance->name);
         const DemandOption *option =
@@ -78,7 +78,7 @@ static const Sizing *sizing_of(const ReportInput *input, const StatusInstance *i
         return option ? &option->sizing : NULL;
 }
 
-/* The database's own setting on which its size rests most. */
+/* Returns the setting that decides most of the database's size. */
 static json_t *setting_to_json(Arena *arena, const ReportInput *input,
                                const InstanceConfig *config) {
         const char *name = config->engine->memory_setting;
@@ -132,7 +132,7 @@ static json_t *sizes_to_json(Arena *arena, const ReportInput *input) {
         return sizes;
 }
 
-/* ---- all of it ---- */
+/* ---- the whole report ---- */
 
 json_t *report_to_json(Arena *arena, const Report *report) {
         static const char *const verdicts[] = {
@@ -165,8 +165,8 @@ json_t *report_to_json(Arena *arena, const Report *report) {
 
 /* ---- the page ---- */
 
-/* Within a script element HTML knows no escapes, and "</script" or "<!--" means something in any text. JSON has them
- * for all characters: its texts are the only place where these can stand. */
+/* A script element in HTML has no escapes, and "</script" or "<!--" would end it. Only strings of the JSON can contain
+ * these characters, and JSON has escapes for them there. */
 static void add_for_script(Text *page, const char *json) {
         for (size_t n; *json; json += n) {
                 n = strcspn(json, "<>&");

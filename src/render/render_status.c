@@ -13,7 +13,7 @@ static void add_headline(Text *text, const Status *status, const RenderOptions *
                 n_start += verdict_lets_start(each->verdict);
                 n_fallen += each->proof && each->proof->outcome == OUTCOME_FELL_BACK;
         }
-        /* Their pages stand; not all that run have them. */
+        /* Every instance may start, but not every running one uses its pages. */
         if (n_fallen > 0 && status->verdict == VERDICT_READY)
                 render_add_marked(text, options, RENDER_YELLOW, RENDER_FULL,
                                   verdict_name(status->verdict));
@@ -32,14 +32,14 @@ static void add_headline(Text *text, const Status *status, const RenderOptions *
         text_add(text, "\n");
 }
 
-/* NULL: it is not known. */
+/* Returns NULL if the outcome is not known. */
 static const char *outcome_word(Arena *arena, const StatusInstance *instance) {
         return instance->proof && instance->proof->outcome != OUTCOME_UNKNOWN
                        ? proof_word(arena, instance->proof)
                        : NULL;
 }
 
-/* Where its pages are, which the kernel may have moved; else where they were granted. */
+/* Returns where its pages are (the kernel may have moved them), or else where they were granted. */
 static char *render_places(Arena *arena, const StatusInstance *instance) {
         size_t n = instance->n_nodes;
         const NodePages *nodes = instance->proof ? proof_places(arena, instance->proof, &n)
@@ -50,7 +50,7 @@ static char *render_places(Arena *arena, const StatusInstance *instance) {
 
 static void add_instances(Text *text, const Status *status, const RenderOptions *options) {
         Arena *arena = text->arena;
-        /* What became of the pages, where any database could have made something of them. */
+        /* Outcomes are shown if any database has started. */
         bool has_outcomes = ARRAY_ANY(each, status->instances, status->n_instances,
                                       each->proof && each->proof->outcome > OUTCOME_NOT_STARTED);
         Table *table = table_new(
@@ -107,7 +107,7 @@ static void add_pools(Text *text, const Status *status, const RenderOptions *opt
                 table_print(table, text, "", options->is_colored);
 }
 
-/* The kernel counts them for the whole host: a table of their own. */
+/* Reserved pages are not in the table of pools: the kernel counts them for the whole host. */
 static void add_reserved(Text *text, const Status *status) {
         Arena *arena = text->arena;
 
@@ -141,7 +141,7 @@ static void add_page_users(Text *text, const Status *status, const RenderOptions
                 table_add(table, user->unit || has_pid ? user->unit : user->command);
                 table_add(table, has_pid ? arena_printf(arena, "%" PRIu64, user->pid) : NULL);
                 table_add(table, has_pid ? user->command : NULL);
-                /* "198+" where there may be more; "-" where pages cannot be told from bytes. */
+                /* "198+" if there may be more; "-" if the page size is not known */
                 table_add(table,
                           user->page_size_bytes == 0
                                   ? "-"
@@ -180,7 +180,7 @@ char *render_status(Arena *arena, const Status *status, const RenderOptions *opt
         return text.string;
 }
 
-/* What was done for the pools that serve the instance. */
+/* Adds the attempts on pools that serve the instance. */
 static void add_attempts(Text *text, const Status *status, const StatusInstance *instance,
                          const RenderOptions *options) {
         bool is_first = true;
@@ -198,7 +198,7 @@ static void add_attempts(Text *text, const Status *status, const StatusInstance 
         }
 }
 
-/* What its own unit holds, as far as somebody has looked. */
+/* Adds the pages that its own unit uses, if they were read. */
 static void add_held(Text *text, const StatusInstance *instance, const RenderOptions *options) {
         const ServerLook *look = instance->proof ? instance->proof->look : NULL;
         const char *label = "Used by";
@@ -208,7 +208,7 @@ static void add_held(Text *text, const StatusInstance *instance, const RenderOpt
         VEC_FOREACH(user, &look->pages) {
                 PageUser shown = *user;
 
-                if (shown.pid == 0) { /* the counters tell all, but not who it is */
+                if (shown.pid == 0) { /* the controller's count names no process */
                         shown.pid = look->pid;
                         shown.command = look->command;
                 }
@@ -221,7 +221,7 @@ static void add_held(Text *text, const StatusInstance *instance, const RenderOpt
                                                                       : "no page in use yet");
 }
 
-/* What is wrong with it has a reason and a remedy of its own. */
+/* Adds the outcome; a fall back has a reason and a remedy of its own. */
 static void add_outcome(Text *text, const StatusInstance *instance, const RenderOptions *options) {
         const Proof *proof = instance->proof;
         const char *word = outcome_word(text->arena, instance);

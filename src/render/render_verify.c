@@ -73,7 +73,7 @@ static void add_instances(Text *text, const Proofs *proofs, const RenderOptions 
         table_print(table, text, "", options->is_colored);
 }
 
-/* As problems look, in the order of the table. */
+/* Adds fall backs and deviations as problems, in the order of the table. */
 static void add_complaints(Text *text, const Proofs *proofs, const RenderOptions *options) {
         Diags problems = diags_in(text->arena);
 
@@ -140,20 +140,20 @@ static void add_pages(Text *text, const Proof *proof, const RenderOptions *optio
                              format_size(arena, proof->small_bytes));
 }
 
-/* "8.1G for 402 processes" */
+/* Returns "8.1G for 402 processes". */
 static char *tables_of(Arena *arena, uint64_t bytes, uint64_t n_processes) {
         return arena_printf(arena, "%s for %s process%s", format_size(arena, bytes),
                             format_count(arena, n_processes), n_processes == 1 ? "" : "es");
 }
 
-/* The day alone of "2026-12-31 03:00 UTC". */
+/* Returns the date of "2026-12-31 03:00 UTC" alone. */
 static const char *seen_day(Arena *arena, const SmallTables *seen) {
         const char *at = seen->at, *day = at ? text_next_word(arena, &at, " ") : NULL;
 
         return day ? text_printable(arena, day) : "once";
 }
 
-/* What was measured, and apart from that what was not. */
+/* Adds the page tables that were measured, and separately those that are estimated. */
 static void add_tables(Text *text, const Proof *proof, const RenderOptions *options) {
         Arena *arena = text->arena;
         const ServerLook *look = proof->look;
@@ -184,7 +184,7 @@ static void add_tables(Text *text, const Proof *proof, const RenderOptions *opti
                 render_field(text, options, "Reckoned", "%s, with small pages", line.string);
 }
 
-/* Bytes, or "unlimited". */
+/* Returns a size for bytes, or "unlimited". */
 static const char *memory_lock(Arena *arena, const char *limit) {
         uint64_t bytes;
 

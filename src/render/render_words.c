@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What is said within a line, of which the daemon's log is made, too. */
+/* Texts within a line; the daemon's log uses them too. */
 #include "render/render.h"
 
 #include "base/size.h"

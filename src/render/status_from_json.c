@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What only hugeplanctl makes of a status: a value of what the daemon has sent; and JSON with what it sees itself, who
- * uses the pages, and whether databases run with theirs. */
+/* The JSON of a status that only hugeplanctl uses: reading what the daemon has sent, and writing what hugeplanctl adds:
+ * the page users, and whether databases run with their pages. */
 #include "base/json.h"
 #include "base/text.h"
 #include "render/status_json.h"
@@ -163,7 +163,7 @@ Status *status_from_json(Arena *arena, const json_t *json) {
         return status;
 }
 
-/* ---- with what only hugeplanctl sees ---- */
+/* ---- with page users and outcomes ---- */
 
 static void add_outcome(json_t *json, const StatusInstance *instance) {
         if (instance->proof)

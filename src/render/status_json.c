@@ -89,7 +89,7 @@ json_t *status_to_json(const Status *status) {
                          VEC_TO_JSON(attempt, &status->attempts, attempt_to_json(attempt)));
 }
 
-/* A plan shows instances as they would be if it were applied. */
+/* Returns an instance as it is once the plan is applied. */
 static json_t *planned_to_json(const PlanInstance *planned) {
         const InstanceConfig *config = planned->demand->config;
         const StatusInstance instance = {

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-/* Status and plan as JSON: the objects of org.hugeplan.Manager and of --json. Fields are only ever
- * added. */
+/* Status and plan as JSON: the objects of org.hugeplan.Manager and of --json. Fields are only added, never removed. */
 
 #include "plan/host_plan.h"
 #include "status/status.h"
@@ -17,16 +16,15 @@ json_t *problems_to_json(const Diags *problems);
 json_t *host_writes_to_json(const HostWrites *writes);
 json_t *plan_to_json(const Plan *plan, const HostPlan *host, const Diags *problems);
 
-/* The same with what only hugeplanctl sees: the page users, and whether databases run with their pages. */
+/* The same with what hugeplanctl adds: the page users, and whether databases run with their pages. */
 json_t *status_seen_to_json(const Status *status);
 json_t *status_seen_instance_to_json(const StatusInstance *instance);
 
-/* What a daemon has sent, as a value in ARENA; unknown fields are passed over. NULL if it is no
- * status. */
+/* Returns the status that a daemon has sent, in ARENA, without unknown fields; NULL if JSON is not a status. */
 Status *status_from_json(Arena *arena, const json_t *json);
 
-/* A list of problems; what is no problem is passed over. */
+/* Returns a list of problems; items that are not problems are ignored. */
 Diags problems_from_json(Arena *arena, const json_t *json);
 
-/* One instance of it; -EPROTO if it is none. */
+/* Reads one instance of a status. Returns -EPROTO if JSON is not an instance. */
 int status_instance_from_json(Arena *arena, const json_t *json, StatusInstance *ret);

@@ -4,7 +4,7 @@
 typedef struct Maker {
         Arena *arena;
         Metrics metrics;
-        MetricFamily *family; /* the last one */
+        MetricFamily *family; /* the one that samples are added to */
 } Maker;
 
 static void add_family(Maker *maker, const char *name, const char *help) {
@@ -12,7 +12,7 @@ static void add_family(Maker *maker, const char *name, const char *help) {
         *maker->family = (MetricFamily){.name = name, .help = help};
 }
 
-/* To the last family. */
+/* Adds a sample to the last family. */
 static void add_sample(Maker *maker, MetricLabels labels, uint64_t value) {
         *vec_push(maker->arena, &maker->family->samples) = (MetricSample){labels, value};
 }
@@ -24,7 +24,7 @@ static bool labels_are_equal(const MetricLabels *a, const MetricLabels *b) {
         return true;
 }
 
-/* What would be two samples of the same labels is one. */
+/* Adds to the value of the sample with the same labels, because a family has each set of labels once. */
 static void count_sample(Maker *maker, MetricLabels labels, uint64_t value) {
         MetricSample *sample =
                 VEC_FIND(each, &maker->family->samples, labels_are_equal(&each->labels, &labels));
@@ -81,7 +81,7 @@ static void add_pools(Maker *maker, const Status *status) {
         }
 }
 
-/* Reserved memory is no memory lost, nor free: whose it is. */
+/* Reserved pages are neither lost nor free, so they have a family that names their unit. */
 static void add_reserved(Maker *maker, const Status *status) {
         add_family(maker, "reserved_bytes",
                    "Huge pages that are reserved by a unit, and not touched yet.");
@@ -100,7 +100,7 @@ static void add_reserved(Maker *maker, const Status *status) {
 
 /* ---- instances ---- */
 
-/* "instance" is Prometheus' own word for what it scrapes. */
+/* The label is "database", because "instance" is Prometheus' own label for a scraped target. */
 static MetricLabels labels_of(const StatusInstance *instance) {
         return with_label((MetricLabels){}, "database", instance->name);
 }

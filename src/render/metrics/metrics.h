@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-/* A status as metrics: families of samples, made once and written in two forms. Each has its own way with names,
- * units, and what is one of several words. */
+/* A status as metrics: families of samples, made once and written in two formats. The formats differ in names, units,
+ * and in how they write one of several states. */
 
 #include "render/render.h"
 #include "status/waste.h"
@@ -13,7 +13,7 @@ enum { METRIC_LABELS_MAX = 4 };
 
 typedef struct MetricLabel {
         const char *name;
-        const char *value; /* "": it does not apply */
+        const char *value; /* "": not applicable */
 } MetricLabel;
 
 typedef struct MetricLabels {
@@ -22,31 +22,31 @@ typedef struct MetricLabels {
 } MetricLabels;
 
 typedef struct MetricSample {
-        MetricLabels labels; /* no other sample of the family has the same */
+        MetricLabels labels; /* unique in the family */
         uint64_t value;
 } MetricSample;
 
-/* All are gauges. */
+/* A family of gauges. */
 typedef struct MetricFamily {
-        const char *name; /* as "pool_free_bytes": the unit stands at the end */
+        const char *name; /* such as "pool_free_bytes", which ends with the unit */
         const char *help; /* a sentence */
-        /* The label whose values are words of which one holds: that sample has the value 1, the others 0. NULL: the
-         * samples are figures. */
+        /* The label with the states, one of which holds: its sample has the value 1, the others 0. NULL: samples are
+         * figures. */
         const char *states;
         VEC(MetricSample) samples;
 } MetricFamily;
 
 typedef VEC(MetricFamily) Metrics;
 
-/* PROOFS: of the instances whose units could be looked at. IS_REACHED: the daemon has said so itself. */
+/* PROOFS are those of instances whose units could be read. IS_REACHED: STATUS comes from the daemon. */
 Metrics metrics_of(Arena *arena, const Status *status, const Proofs *proofs, bool is_reached);
 
-/* As "hugeplan_pool_free_bytes": text that is OpenMetrics 1.0 and, with nothing but gauges in it, the older format of
- * Prometheus as well, which is what node_exporter's textfile collector reads.
- * Sources: OpenMetrics 1.0.0 (ABNF, MetricFamily), prometheus.io/docs/practices/naming. */
+/* Returns text with names such as "hugeplan_pool_free_bytes". It is OpenMetrics 1.0 and, because it has gauges only,
+ * also the older Prometheus format that node_exporter's textfile collector reads. Sources: OpenMetrics 1.0.0 (ABNF,
+ * MetricFamily), prometheus.io/docs/practices/naming. */
 char *metrics_to_text(Arena *arena, const Metrics *metrics);
 
-/* As "org.hugeplan.Manager.PoolFreeBytes", the way of systemd's interface io.systemd.Metrics: of each sample what
- * List() replies, and of each family what Describe() does. What is one of several words is that word. Never empty. */
+/* Return JSON with names such as "org.hugeplan.Manager.PoolFreeBytes", as in systemd's interface io.systemd.Metrics:
+ * replies of List() for the samples, of Describe() for the families. A state is its word. Never empty. */
 json_t *metrics_to_json(const Metrics *metrics);
 json_t *metric_families_to_json(const Metrics *metrics);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Metrics as systemd's interface io.systemd.Metrics has them. Its rules, as systemd-report checks them (systemd 260 and
- * later, src/report/report.c): a name begins with that of the socket's file and a dot, and what follows is a word as
- * that of a Varlink field; fields are strings. Systemd's own names are words like PoolFreeBytes. */
+/* Metrics for systemd's interface io.systemd.Metrics. By the checks of systemd-report (systemd 260 and later,
+ * src/report/report.c) a name is the name of the socket's file, a dot, and a word that is valid for a Varlink field;
+ * fields are strings. systemd's own names are words such as PoolFreeBytes. */
 #include "base/json.h"
 #include "model/names.h"
 #include "render/metrics/metrics.h"
@@ -9,9 +9,9 @@
 
 #include <ctype.h>
 
-static const char object_label[] = "database"; /* what a metric is about */
+static const char object_label[] = "database"; /* the object of a metric */
 
-/* "pool_free_bytes" as "PoolFreeBytes", or, for a field, as "poolFreeBytes". */
+/* Returns "PoolFreeBytes" for "pool_free_bytes", or "poolFreeBytes" for a field. */
 static char *camel_case(Arena *arena, const char *name, bool is_upper) {
         char *word = arena_strdup(arena, name), *to = word;
 
@@ -31,7 +31,7 @@ static json_t *name_to_json(Arena *arena, const MetricFamily *family) {
                 arena_printf(arena, NAME_SOCKET ".%s", camel_case(arena, family->name, true)));
 }
 
-/* What does not apply is not there. */
+/* Returns the sample without labels that are not applicable. */
 static json_t *sample_to_json(Arena *arena, const MetricFamily *family,
                               const MetricSample *sample) {
         json_t *json = json_pack("{so}", "name", name_to_json(arena, family));

@@ -2,7 +2,7 @@
 /* Metrics as text: OpenMetrics 1.0. */
 #include "render/metrics/metrics.h"
 
-/* The value of a label, in which these three are escaped. */
+/* Adds the value of a label, with these three characters escaped. */
 static void add_value(Text *text, const char *value) {
         for (; *value; value++)
                 if (*value == '\n')
