@@ -18,7 +18,7 @@ typedef struct Conflict {
 
 static const struct {
         ProblemKind problem;
-        const char *acts; /* when the reader of an entry does */
+        const char *acts; /* when the reader of an entry applies it */
 } sources[] = {
         [SETTING_SOURCE_KERNEL_COMMAND_LINE] = {PROBLEM_CONFLICT_COMMAND_LINE,
                                                 "the kernel applies it at every boot"},
@@ -34,7 +34,7 @@ static const struct {
 };
 
 static const struct {
-        const char *does; /* NULL: made up for the case */
+        const char *does; /* NULL: depends on the entry */
         const char *harm;
         const char *instead;
 } kind_texts[] = {
@@ -60,9 +60,9 @@ static const struct {
         [SETTING_SOURCE_THP_OTHER... SETTING_SOURCE_UNCLEAR_THP] = {},
 };
 
-/* ---- the group that may have System V segments ---- */
+/* ---- the group for System V segments ---- */
 
-/* The gid that vm.hugetlb_shm_group is to be; 0: not known. */
+/* Returns the gid that vm.hugetlb_shm_group is to have; 0: not known. */
 static uint64_t own_group(const ConflictInput *input) {
         CLEANUP(arena_freep) Arena *arena = arena_new();
         const Account *own =
@@ -72,7 +72,7 @@ static uint64_t own_group(const ConflictInput *input) {
         return own ? own->id : 0;
 }
 
-/* The group that the plan replaces, and that is let in by it no more; 0: none. */
+/* Returns the group that the plan replaces, so that it has no access any more; 0: none. */
 static uint64_t replaced_group(const ConflictInput *input) {
         uint64_t own = own_group(input), now = input->topology->limits.shm_group;
 
@@ -80,7 +80,7 @@ static uint64_t replaced_group(const ConflictInput *input) {
                                                                                                : 0;
 }
 
-/* As a login has it: without what a unit adds. */
+/* Returns whether a login is a member; groups that a unit adds do not count. */
 static bool is_member(Arena *arena, const Accounts *accounts, const char *name, uint64_t gid) {
         const Account *user = account_find_user(arena, accounts, name);
 
@@ -91,7 +91,7 @@ static bool is_member(Arena *arena, const Accounts *accounts, const char *name, 
                                account_has_member(arena, group, user ? user->name : name));
 }
 
-/* "oracle,db2", each once: owners of instances that need the group, have the old one and not ours. */
+/* Returns "oracle,db2", each once: owners of instances that need the group and are in the old one only. */
 static const char *find_losers(Arena *arena, const ConflictInput *input, const char *separator) {
         uint64_t replaced = replaced_group(input), own = own_group(input);
         Text names = text_in(arena);
@@ -147,13 +147,13 @@ static void judge_group(Arena *arena, const ConflictInput *input, Diags *problem
                 losers ? " then has no huge pages for a database started by hand (ORA-27125)" : "");
 }
 
-/* ---- which ---- */
+/* ---- conflicts ---- */
 
 static bool is_reserving(const Plan *plan) {
         return ARRAY_ANY(instance, plan->instances, plan->n_instances, instance->pages_wanted > 0);
 }
 
-/* What kernel.shmmax (bytes) or kernel.shmall (base pages) has to be at least. */
+/* Returns the least value of kernel.shmmax (bytes) or kernel.shmall (base pages). */
 static uint64_t needed_limit(const Conflict *conflict) {
         const ConflictInput *input = conflict->input;
 
@@ -168,7 +168,7 @@ static bool sets_group(const SettingSource *entry, uint64_t gid) {
         return gid > 0 && setting_source_explains(entry, arena_printf(arena, "%" PRIu64, gid));
 }
 
-/* The kernel refuses the value; what tuned makes of a variable may be a number. */
+/* Returns whether the kernel refuses the value, which is no number. A variable of tuned may become one. */
 static bool is_refused(const SettingSource *entry) {
         return entry->what <= SETTING_SOURCE_NODE_POOL && entry->source != SETTING_SOURCE_TUNED &&
                entry->source != SETTING_SOURCE_KERNEL_COMMAND_LINE &&
@@ -185,7 +185,7 @@ static bool is_conflict(const Conflict *conflict) {
         case SETTING_SOURCE_NR_HUGEPAGES_MEMPOLICY:
         case SETTING_SOURCE_SIZE_POOL:
         case SETTING_SOURCE_NODE_POOL:
-                /* Pages that the kernel itself reserved at boot count for the plan. */
+                /* Pages that the kernel reserved at boot count for the plan. */
                 return is_reserving(conflict->input->plan) &&
                        (entry->source != SETTING_SOURCE_KERNEL_COMMAND_LINE ||
                         text_starts_with(entry->key, "sysctl"));
@@ -206,7 +206,7 @@ static bool is_conflict(const Conflict *conflict) {
                 return policy != THP_KEEP && policy != THP_AUTO;
         case SETTING_SOURCE_THP:
         case SETTING_SOURCE_THP_SIZE:
-                /* Of one size, what gives no more than the plan does no harm. */
+                /* For a single size, a policy that gives no more than the plan does no harm. */
                 return policy != THP_KEEP && policy != THP_AUTO &&
                        !text_equals(entry->value, thp_policy_name(policy)) &&
                        (entry->what == SETTING_SOURCE_THP ||
@@ -217,7 +217,7 @@ static bool is_conflict(const Conflict *conflict) {
         }
 }
 
-/* ---- in words ---- */
+/* ---- texts ---- */
 
 static const char *does_text(const Conflict *conflict) {
         Arena *arena = conflict->arena;
@@ -225,7 +225,7 @@ static const char *does_text(const Conflict *conflict) {
 
         switch (entry->what) {
         case SETTING_SOURCE_NR_HUGEPAGES:
-                /* The usual case, by the name that everybody knows. */
+                /* The usual entry is called by its well-known name. */
                 return strstr(entry->key, "nr_hugepages") && !strchr(entry->key, '/')
                                ? "sets vm.nr_hugepages for the whole host"
                                : kind_texts[entry->what].does;
@@ -254,7 +254,7 @@ const char *conflict_place_remedy(Arena *arena, const SettingSource *entry) {
                 return "see what it does: a command that writes to the pools has to go";
         if (entry->what == SETTING_SOURCE_UNCLEAR_THP)
                 return "see what it does: a command that sets another policy than the plan has to go";
-        /* A file that a package owns comes back with the next update. */
+        /* A file of a package comes back with the next update. */
         if (!slash ||
             !(text_starts_with(entry->file, "/usr/lib/") || text_starts_with(entry->file, "/lib/")))
                 return "delete the line";

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-/* Conflicts: sources of settings that will undo what the plan does, as warnings for `hugeplanctl check`. */
+/* Conflicts: sources of settings that will undo parts of the plan, as warnings for `hugeplanctl check`. */
 
 #include "check/host_facts.h"
 #include "plan/plan.h"
@@ -11,24 +11,24 @@
 
 typedef struct ConflictInput {
         const Config *config;
-        const Topology *topology; /* vm.hugetlb_shm_group as it is */
+        const Topology *topology; /* has the present vm.hugetlb_shm_group */
         const Plan *plan;
         const ThpPlan *thp;
         const SettingSources *setting_sources;
-        const HostFacts *facts;   /* who owns the instances */
+        const HostFacts *facts;   /* has the owners of instances */
         const Accounts *accounts; /* NULL: not known */
 } ConflictInput;
 
-/* Adds one problem for each entry that stands against the plan: a warning, or a notice where another entry overrules it
- * as things are, or a line only mentions huge pages. Nothing where there are no instances, and nothing for entries that
- * do no harm: the transparent huge page policy that the plan has too, shared-memory limits that suffice, the group that
- * the plan sets too, hugepages= on the kernel command line (those pages count as served). Ids: conflict-sysctl,
- * conflict-tmpfiles, conflict-tuned, conflict-command-line, conflict-script.
+/* Adds one problem for each entry that conflicts with the plan: a warning, or a notice if another entry overrides it at
+ * present or a line only mentions huge pages. Adds nothing without instances, or for entries that do no harm: the
+ * plan's transparent huge page policy, shared-memory limits that suffice, the group that the plan sets too, hugepages=
+ * on the kernel command line (its pages count for the plan). Ids: conflict-sysctl, conflict-tmpfiles, conflict-tuned,
+ * conflict-command-line, conflict-script.
  *
- * Adds shm-group-replaced, at the line that sets the group of today where one explains it: an error where the owner of
- * an instance is in that group and not in ours, so that a database started by hand would lose its huge pages; else a
+ * Adds shm-group-replaced, at the line that sets the present group if there is one: an error if the owner of an
+ * instance is in that group and not in hugeplan's, so that a database started by hand would lose its huge pages; else a
  * warning. */
 void conflicts_add(Arena *arena, const ConflictInput *input, Diags *problems);
 
-/* What is to be done about an entry where it stands: "delete the line". */
+/* Returns the remedy for an entry at its place: "delete the line". */
 const char *conflict_place_remedy(Arena *arena, const SettingSource *entry);

@@ -10,7 +10,7 @@ Overlay host_after(Arena *arena, const HostAfterInput *input) {
         VEC_FOREACH(write, &input->host->writes)
                 overlay_put(arena, &overlay, write->path,
                             arena_printf(arena, "%s\n", write->value));
-        /* Those of units that no instance names any more go. */
+        /* Drop-ins of units that no instance names any more are removed. */
         SourceNames generated = source_list(input->sources, arena, PATH_GENERATOR_DIR);
 
         VEC_FOREACH(name, &generated)
@@ -24,7 +24,7 @@ Overlay host_after(Arena *arena, const HostAfterInput *input) {
                         arena, &overlay,
                         arena_printf(arena, PATH_GENERATOR_DIR "/%s.d/" NAME_DROPIN, dropin->unit),
                         dropin->text);
-        /* Only where logins have PAM's limits at all. */
+        /* Logins without PAM's directory have no limits. */
         SourceNames names = {};
         if (input->sources->list(input->sources, arena, PATH_PAM_SECURITY, &names) >= 0)
                 overlay_put(arena, &overlay, PATH_PAM_LIMITS,

@@ -24,12 +24,12 @@ typedef struct Facts {
         const Figures *figures;
         Accounts accounts;
         HostFacts *ret;
-        VEC(const UnitFacts *) units; /* each read once, though instances may share one */
+        VEC(const UnitFacts *) units; /* each read once, even if instances share one */
 } Facts;
 
 /* ---- small files ---- */
 
-/* The first line of one of the kernel's; NULL where there is none. */
+/* Returns the first line of a file of the kernel; NULL: not readable. */
 static char *read_line(const Facts *facts, const char *path) {
         SourceText text = source_read_kernel(facts->sources, facts->arena, path);
         SourceLines lines = source_lines(&text);
@@ -105,14 +105,14 @@ char *slice_group_path(Arena *arena, const char *slice) {
         size_t length = text_ends_with(slice, ".slice") ? strlen(slice) - strlen(".slice") : 0;
         Text text = text_in(arena);
 
-        /* Every dash is a step down, but for the root slice, whose name is one. */
+        /* Each dash is a level, except in the root slice, whose whole name is a dash. */
         for (size_t i = 1; i <= length && length > 1; i++)
                 if (i == length || slice[i] == '-')
                         text_printf(&text, "/%.*s.slice", (int) i, slice);
         return arena_strdup(arena, text_string(&text));
 }
 
-/* The hierarchies in which systemd's own groups are found: unified, hybrid, legacy. */
+/* Where systemd's own groups are: in the unified, hybrid or legacy hierarchy. */
 static const char *const hierarchies[] = {PATH_CGROUP, PATH_CGROUP "/unified",
                                           PATH_CGROUP "/systemd"};
 
@@ -127,7 +127,7 @@ static uint64_t find_age_usec(const Facts *facts, uint64_t pid) {
         return age_usec;
 }
 
-/* The group of the unit, and those above it. */
+/* Reads the limits of the unit's group and of those above it. */
 static void read_groups(const Facts *facts, UnitFacts *unit) {
         Arena *arena = facts->arena;
         const char *hierarchy = facts->ret->hierarchy;
@@ -147,7 +147,7 @@ static void read_groups(const Facts *facts, UnitFacts *unit) {
                         ARRAY_FOREACH(file, files, ARRAY_LEN(files)) {
                                 GroupLimit limit = {.file = *file, .page_size_bytes = size->bytes};
 
-                                if (read_number(facts, *file, &limit.bytes)) /* "max" is none */
+                                if (read_number(facts, *file, &limit.bytes)) /* "max": no limit */
                                         *vec_push(arena, &unit->limits) = limit;
                         }
                 }
@@ -163,7 +163,7 @@ static const UnitFacts *read_unit(Facts *facts, const char *name) {
         UnitFacts *unit = ARENA_NEW(facts->arena, UnitFacts);
         const char *slice = "system.slice";
 
-        /* Template instances have a slice of their own, in whose name the prefix is escaped. */
+        /* A template's instances have a slice of their own, whose name has the escaped prefix. */
         if (strchr(name, '@')) {
                 Text text = text_in(facts->arena);
 
@@ -219,13 +219,13 @@ static void read_instances(Facts *facts, const Config *config) {
         }
 }
 
-/* ---- control groups that are traps ---- */
+/* ---- groups that limit touched pages only ---- */
 
-/* kubepods.slice/kubepods-burstable.slice/kubepods-burstable-podUID.slice/cri-containerd-ID.scope, in a slice */
+/* Deep enough for kubepods.slice/kubepods-burstable.slice/kubepods-burstable-podUID.slice/cri-containerd-ID.scope. */
 enum { TRAP_DEPTH_MAX = 6 };
 
-/* Of a group's files each name has a dot; of the groups below, those that systemd has made end so, and
- * others' have none, but those of LXC. */
+/* Returns whether NAME is a child group. A group's files have a dot in their names; child groups of systemd have these
+ * suffixes, and others have no dot, except those of LXC. */
 static bool is_group(const char *name) {
         static const char *const suffixes[] = {".slice", ".scope", ".service"};
 
@@ -255,7 +255,7 @@ static void find_trap(Facts *facts, const char *group) {
         }
 }
 
-/* In the groups below DIRECTORY. */
+/* Finds traps in the groups below DIRECTORY. */
 static void find_traps(Facts *facts, const char *directory, unsigned depth) {
         SourceNames names = source_list(facts->sources, facts->arena, directory);
 
@@ -284,7 +284,7 @@ static void read_lines(Facts *facts, const char *path, TakeLine take) {
                 take(facts, line, (FactOrigin){path, lines.number});
 }
 
-/* Of its files whose names end with ".conf", in their order. */
+/* Reads the files of DIRECTORY whose names end with ".conf", in order. */
 static void read_directory(Facts *facts, const char *directory, TakeLine take) {
         SourceNames names = source_list(facts->sources, facts->arena, directory);
 
@@ -334,7 +334,7 @@ static void take_sid(Facts *facts, const char *line, FactOrigin origin) {
 
 static const char alert_head[] = "EXPECTED_PAGES";
 
-/* "2048K  1765  9665  0  NONE"; of base pages, "Configured" stands for the number available. */
+/* "2048K  1765  9665  0  NONE"; for base pages, the number available is "Configured". */
 static bool parse_alert_row(Arena *arena, const char *line, OracleAlert *ret) {
         const char *size = text_next_word(arena, &line, " \t");
         const char *available = text_next_word(arena, &line, " \t");
@@ -409,7 +409,7 @@ HostFacts *host_facts_read(Arena *arena, const Sources *sources, const Config *c
         read_limits_of_kernel(&facts);
         facts.ret->has_own_group = account_find_group(arena, &facts.accounts, NAME_HUGETLB_GROUP);
         facts.ret->counts_huge_pages = memory_limits_count_huge_pages(arena, sources);
-        /* Unified at its usual place, or that of a hybrid host. */
+        /* The unified hierarchy at its usual place, or at that of a hybrid host. */
         facts.ret->hierarchy = PATH_CGROUP;
         for (size_t i = 0; i < ARRAY_LEN(hierarchies) && !controllers; i++)
                 if ((controllers = read_line(&facts, arena_printf(arena, "%s/cgroup.controllers",
@@ -423,8 +423,8 @@ HostFacts *host_facts_read(Arena *arena, const Sources *sources, const Config *c
         read_lines(&facts, PATH_BOOT_UNCOUNTED, take_uncounted);
         read_lines(&facts, PATH_LIMITS, take_login_limit);
         read_directory(&facts, PATH_LIMITS_DIR, take_login_limit);
-        /* The main file, then the drop-ins by name; those in /etc come last here, which is so for every name that
-         * people use. logind.conf(5). */
+        /* The main file, then the drop-ins. Those in /etc are read last, which is the order of logind.conf(5) for all
+         * names used in practice. */
         read_lines(&facts, "/usr/lib/systemd/logind.conf", take_remove_ipc);
         read_lines(&facts, PATH_LOGIND, take_remove_ipc);
         read_directory(&facts, "/usr/lib/" NAME_LOGIND_DIR, take_remove_ipc);

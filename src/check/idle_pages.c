@@ -4,7 +4,7 @@
 #include "base/text.h"
 #include "check/boot/kernel_args.h"
 
-/* ---- what units have, by their mappings ---- */
+/* ---- pages of units, from their mappings ---- */
 
 static UnitUse *unit_of(Arena *arena, HostUse *use, const char *name) {
         UnitUse *unit = VEC_FIND(each, &use->units, text_equals(each->unit, name));
@@ -16,8 +16,8 @@ static UnitUse *unit_of(Arena *arena, HostUse *use, const char *name) {
         return unit;
 }
 
-/* Who was not let start is in the ledger with what its instance wants, and like the plan nobody knows its policy: what
- * the plan keeps for that is not idle. */
+/* Returns the unit's hold. If the unit was not started by its gate, the hold has what its instance wants and, as in the
+ * plan, no known policy: pages that the plan keeps for it are not idle. */
 static LedgerHold *hold_of(Arena *arena, Ledger *ledger, const DemandInstance *demand) {
         LedgerHold *hold = ledger_hold(ledger, demand->config->unit, NULL);
 
@@ -35,7 +35,7 @@ static LedgerHold *hold_of(Arena *arena, Ledger *ledger, const DemandInstance *d
         return hold;
 }
 
-/* Where the kernel does not count for a unit, its mappings do. */
+/* If the kernel does not count for a unit, its mappings are used instead. */
 static void count_mappings(Arena *arena, const IdleInput *input, Ledger *ledger, HostUse *use) {
         const Demand *demand = input->plan->demand;
 
@@ -85,7 +85,7 @@ IdlePages idle_pages_find(Arena *arena, const IdleInput *input, uint64_t page_si
         };
         const IdlePools pools = idle_pools_find(arena, &plan_input, input->plan);
         Text where = text_in(arena), command = text_in(arena);
-        /* The pools as they were before hugeplan added to them. */
+        /* The pools before hugeplan added pages to them. */
         Topology *found = kernel_args_boot_topology(arena, input->topology);
         const Plan *plan = input->plan;
         IdlePages idle = {};

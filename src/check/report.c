@@ -5,7 +5,7 @@
 
 enum { NAMES_MAX = 3, MISSING_MAX = 8 };
 
-/* "orders", "orders, sales", "a, b, c and 7 more". */
+/* Returns "orders", "orders, sales", or "a, b, c and 7 more". */
 static char *some_of(Arena *arena, const SourceNames *names) {
         size_t n_shown = names->n > NAMES_MAX + 1 ? NAMES_MAX : names->n;
         Text text = text_in(arena);
@@ -19,7 +19,7 @@ static char *some_of(Arena *arena, const SourceNames *names) {
 
 /* ---- findings ---- */
 
-/* "pg is refused: TEXT" is what others say as TEXT. */
+/* Adds a finding, unless a known one ends with its text: "pg is refused: TEXT". */
 static void add(Arena *arena, Report *report, const Diag *diag, bool hurts) {
         if (!VEC_ANY(known, &report->findings,
                      text_equals(known->diag.id, diag->id) &&
@@ -34,7 +34,7 @@ static bool has_same_cause(const Proof *a, const Proof *b) {
                text_equals(a->remedy, b->remedy);
 }
 
-/* Those that what is wrong with LIST[I] is wrong with, too; none where an earlier one has told it. */
+/* Returns the instances with the same cause as LIST[I]; none if an earlier one has the cause. */
 static SourceNames companions(Arena *arena, const Proofs *proofs, size_t i) {
         const Proof *list = proofs->list.items;
         SourceNames names = {};
@@ -47,7 +47,7 @@ static SourceNames companions(Arena *arena, const Proofs *proofs, size_t i) {
         return names;
 }
 
-/* What is the same of many is told once. */
+/* Reports the same cause of several instances once. */
 static void add_proof(Arena *arena, const Proofs *proofs, size_t i, Diags *problems) {
         SourceNames names = companions(arena, proofs, i);
         Proof proof = proofs->list.items[i];
@@ -86,11 +86,11 @@ static void add_findings(Arena *arena, Report *report) {
 
 typedef struct Counts {
         SourceNames barred;   /* may not start */
-        SourceNames degraded; /* start, and not with all of their pages */
-        SourceNames wrong;    /* run otherwise than planned */
+        SourceNames degraded; /* may start without all of their pages */
+        SourceNames wrong;    /* do not run as planned */
         SourceNames unknown;  /* run, and cannot be judged */
         size_t n_running;
-        bool reserves; /* somebody wants pages */
+        bool reserves; /* an instance wants pages */
         size_t n_hurting;
         bool has_error, has_warning;
 } Counts;
@@ -151,7 +151,7 @@ static void say_who_starts(Text *text, const Counts *counts, size_t n) {
                 text_printf(text, "Each of the %zu instances may start%s", n, pages);
 }
 
-/* "3 do not use theirs as planned (a, b, c) and 1 cannot be judged (d)" */
+/* Adds "3 do not use theirs as planned (a, b, c) and 1 cannot be judged (d)". */
 static void say_who_errs(Text *text, const Counts *counts) {
         bool is_one = counts->n_running == 1;
         const SourceNames *wrong = &counts->wrong, *unknown = &counts->unknown;
@@ -249,7 +249,7 @@ static void add_left_out(Arena *arena, Report *report) {
         if (input->history->missing)
                 leave_out(arena, report, "History", input->history->missing);
         VEC_FOREACH(proof, &input->proofs->list) {
-                /* Of those that cannot be judged it is among the findings. */
+                /* The reason of an unknown outcome is among the findings. */
                 if (proof->outcome == OUTCOME_UNKNOWN)
                         continue;
                 VEC_FOREACH(missing, &proof->look->missing)

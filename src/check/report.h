@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-/* Report: how a host stands with its huge pages, before and after, for a change ticket and for whoever is woken at
- * night. What `status`, `verify` and `check` say and what the journal has, taken together; pure, and nothing in it is
- * guessed: what is not known is left out, with the reason in LEFT_OUT. */
+/* Report: the huge pages of a host before and after hugeplan, for a change ticket or an administrator on call. It
+ * combines `status`, `verify`, `check` and the journal. Pure, and nothing is guessed: what is not known is left out,
+ * with the reason in LEFT_OUT. */
 
 #include "check/rules.h"
 #include "check/suggest.h"
@@ -12,27 +12,27 @@
 #include "status/waste.h"
 
 typedef struct ReportInput {
-        const char *host; /* its name; NULL: not known */
-        const char *when; /* as people write it; NULL: not known */
+        const char *host; /* the host's name; NULL: not known */
+        const char *when; /* as text; NULL: not known */
         const Status *status;
         const Proofs *proofs;
-        const Findings *findings; /* of `check` */
-        /* What the files say; they may be newer than STATUS. */
+        const Findings *findings; /* those of `check` */
+        /* From the files, which may be newer than STATUS. */
         const Config *config;
         const Plan *plan;
         const Figures *figures;
         const Topology *topology;
-        const Ledger *ledger;  /* what the pools had before: what it calls existing */
-        const char *no_before; /* why LEDGER does not tell; NULL: it does */
+        const Ledger *ledger;  /* has the pages that existed before hugeplan */
+        const char *no_before; /* why LEDGER has none of them; NULL: it has */
         const HistoryEntries *history;
-        const FirstLook *first_look; /* NULL: something is described */
+        const FirstLook *first_look; /* NULL: instances are described */
         uint64_t tables_bytes;       /* page tables of the whole host; 0: not known */
 } ReportInput;
 
 typedef enum ReportVerdict {
-        REPORT_NOT_PLANNED, /* nothing is described */
+        REPORT_NOT_PLANNED, /* no instance is described */
         REPORT_AS_PLANNED,
-        REPORT_ATTENTION, /* it works, and something should be looked at */
+        REPORT_ATTENTION, /* it works, but something needs attention */
         REPORT_NOT_AS_PLANNED,
 } ReportVerdict;
 
@@ -44,11 +44,11 @@ typedef struct ReportFinding {
 typedef struct Report {
         const ReportInput *input;
         ReportVerdict verdict;
-        const char *sentence;        /* the verdict's */
-        VEC(ReportFinding) findings; /* errors first; each once */
+        const char *sentence;        /* explains the verdict */
+        VEC(ReportFinding) findings; /* errors first, each finding once */
         uint64_t wasted_bytes;
         VEC(const char *) left_out; /* sentences */
 } Report;
 
-/* In ARENA; refers to INPUT, which must outlive it. */
+/* Returns a report in ARENA, which refers to INPUT. */
 Report *report_make(Arena *arena, const ReportInput *input);

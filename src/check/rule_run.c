@@ -28,7 +28,7 @@ static Finding *add_finding(Arena *arena, const Config *config, const Diag *diag
         return added;
 }
 
-/* One line to be corrected is one finding, however many instances read it. */
+/* A line that has to be corrected is one finding, even if several instances read it. */
 static bool is_same(const RuleRun *run, const Finding *finding, const Diag *diag) {
         const Diag *other = &finding->diag;
 
@@ -40,7 +40,7 @@ static bool is_same(const RuleRun *run, const Finding *finding, const Diag *diag
                text_equals(diag->key, other->key) && text_equals(diag->remedy, other->remedy);
 }
 
-/* Evidence comes from files that others write, and goes to a terminal and into JSON. */
+/* Evidence comes from files of other programs; it goes to a terminal and into JSON. */
 static Diag printable_diag(Arena *arena, const Diag *diag) {
         Diag shown = *diag;
         const char **const strings[] = {&shown.file, &shown.key, &shown.text, &shown.remedy};
@@ -88,7 +88,7 @@ void rule_add_problem(RuleRun *run, const Diag *problem) {
         const InstanceConfig *instance = ARRAY_FIND(each, config->instances, config->n_instances,
                                                     text_equals(each->file, problem->file));
 
-        /* A mistake is one line of its file. */
+        /* A mistake in a configuration file is not a finding about the instance. */
         if (instance && !text_starts_with(found.id, "config-"))
                 *vec_push(run->arena, &finding->instances) = instance->name;
 }
@@ -144,7 +144,7 @@ bool rule_is_on(const RuleInstance *instance, const char *name) {
 
         if (!setting)
                 return false;
-        /* A switch that stands alone is on, as in option files. */
+        /* An option without a value is on, as in option files. */
         if (!setting->value || *setting->value == '\0')
                 return true;
         return parse_boolean(setting->value, &is_on) == 0 && is_on;
@@ -190,7 +190,7 @@ bool rule_has_unit(const RuleInstance *instance) {
         return instance->facts->unit && instance->facts->unit->file->fragment_path;
 }
 
-/* "CAP_IPC_LOCK CAP_NICE", or with "~" in front what is taken away. */
+/* The value is "CAP_IPC_LOCK CAP_NICE"; capabilities after "~" are removed. */
 bool rule_may_lock(const RuleInstance *instance) {
         const UnitFacts *unit = instance->facts->unit;
         const OwnerFacts *owner = &instance->facts->owner;

@@ -27,7 +27,7 @@ static RuleInstance make_instance(const RuleInput *input, size_t i) {
                 .facts = &input->facts->instances[i],
         };
 
-        /* The one of the planned size, else the last. */
+        /* The figure of the planned page size, or else the last one. */
         VEC_FOREACH(each, input->figures)
                 if (text_equals(each->instance, config->name) &&
                     !(figure && !figure->wrong &&
@@ -46,7 +46,7 @@ static RuleInstance make_instance(const RuleInput *input, size_t i) {
         return instance;
 }
 
-/* ---- many of a kind ---- */
+/* ---- findings of the same kind ---- */
 
 static bool is_of_kind(const Finding *a, const Finding *b) {
         return a->instances.n > 0 && b->instances.n > 0 && text_equals(a->diag.id, b->diag.id) &&
@@ -70,7 +70,7 @@ static void fold_kinds(Arena *arena, FindingList *list) {
         *list = folded;
 }
 
-/* As many names as people read; the others are in JSON. */
+/* Only as many names as people read; the JSON has all. */
 static void name_others(Arena *arena, Finding *finding) {
         static const size_t n_named_max = 8;
         size_t n = finding->instances.n, n_named = n > n_named_max + 2 ? n_named_max : n;
@@ -96,8 +96,8 @@ static bool is_mistake(const Finding *finding) {
         return finding->diag.severity == SEVERITY_ERROR && !finding->hurts;
 }
 
-/* Mistakes, of which the rest may be the consequence; then errors, warnings, notices, of each those
- * that hurt first; else in the order of finding. */
+/* Sorts mistakes first, because other findings may follow from them; then errors, warnings and notices, and within each
+ * those that hurt first. Otherwise the order is kept. */
 static void sort_findings(Arena *arena, Findings *findings) {
         FindingList sorted = {};
 

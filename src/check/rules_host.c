@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* What goes wrong between the instances and the host: memory, pools, control groups, units.
+/* Rules about the instances and the host: memory, pools, control groups, units.
  * Sources: Documentation/admin-guide/mm/hugetlbpage.rst, cgroup-v2.rst (hugetlb, memory), cgroup v2's
  * memory_hugetlb_accounting, systemd.exec(5), systemd.resource-control(5), logind.conf(5). */
 
@@ -11,7 +11,7 @@
 
 /* ---- memory ---- */
 
-/* Where it is one instance alone that wants too much, its own reason says so. */
+/* If a single instance wants too much, its own reason says so already. */
 static void add_exceeded(RuleRun *run, const Node *node, uint64_t memory) {
         Text names = text_in(run->arena);
         uint64_t sum = 0, largest = 0;
@@ -21,7 +21,7 @@ static void add_exceeded(RuleRun *run, const Node *node, uint64_t memory) {
                 uint64_t bytes = rule_planned_bytes(instance);
                 const IdSet *nodes = &instance->planned->demand->nodes;
 
-                /* Of a node: those that may lie there and nowhere else. */
+                /* On a node, only instances count that can be nowhere else. */
                 if (instance->planned->pages_wanted == 0 ||
                     (node && !(id_set_count(nodes) == 1 && id_set_has(nodes, node->id))))
                         continue;
@@ -49,17 +49,17 @@ static void find_exceeded(RuleRun *run) {
         add_exceeded(run, NULL, topology_memory_bytes(run->input->topology));
 }
 
-/* Oracle's rule says the same, more loudly. */
+/* Oracle has a rule of its own for this, with a higher severity. */
 static void find_70(RuleRun *run) {
         if (!rule_has_engine(run, "oracle"))
                 rule_add_if_most(run, "sessions, sorts and the page cache live on the rest",
                                  "compare the rest with work_mem or its like times the sessions");
 }
 
-/* ---- what the unit lets its gate do ---- */
+/* ---- what the unit forbids its gate ---- */
 
-/* The last line by which its processes may make no AF_UNIX sockets; NULL: they may. A first line with "~" names
- * what is forbidden, another what is allowed: systemd.exec(5). */
+/* Returns the last line that forbids the unit's processes AF_UNIX sockets, or NULL if they are allowed. If the first
+ * line has "~", the lines name forbidden families, else allowed ones: systemd.exec(5). */
 static const UnitAssignment *find_cut_off_line(Arena *arena, const UnitFile *unit) {
         const UnitAssignments lines =
                 unit_file_list(arena, unit, "Service", "RestrictAddressFamilies");
@@ -89,9 +89,9 @@ static void find_cut_off(RuleRun *run, const RuleInstance *instance) {
                         instance->config->unit);
 }
 
-/* ---- where the unit may be ---- */
+/* ---- nodes of the unit ---- */
 
-/* Nodes that a policy of the unit or of a slice above leaves; NULL: it says nothing. */
+/* Returns the policy of the unit or of a slice above, with its nodes in *RET; NULL: none. */
 static const UnitAssignment *find_mask(const UnitFacts *unit, Arena *arena, IdSet *ret) {
         const UnitAssignment *mask = unit_file_find(unit->file, "Service", "AllowedMemoryNodes");
         const UnitAssignment *policy = unit_file_find(unit->file, "Service", "NUMAPolicy");
@@ -103,7 +103,7 @@ static const UnitAssignment *find_mask(const UnitFacts *unit, Arena *arena, IdSe
                 mask = unit_file_find(unit->file, "Service", "NUMAMask");
         if (!mask)
                 return NULL;
-        /* systemd separates by whitespace too. */
+        /* systemd also separates nodes by whitespace. */
         char *list = arena_strdup(arena, mask->value);
 
         for (char *c = list; *c; c++)
@@ -142,7 +142,7 @@ static void find_policy(RuleRun *run, const RuleInstance *instance) {
                                                        run->input->facts->hierarchy, unit->group)});
 }
 
-/* ---- how much the unit may have ---- */
+/* ---- limits of the unit ---- */
 
 static void find_group_max(RuleRun *run, const RuleInstance *instance) {
         const UnitFacts *unit = instance->facts->unit;
@@ -150,7 +150,7 @@ static void find_group_max(RuleRun *run, const RuleInstance *instance) {
         if (!unit)
                 return;
         VEC_FOREACH(limit, &unit->limits) {
-                /* Ours is set anew at each start; rules of their own see to it. */
+                /* hugeplan sets its own limit at each start; other rules check it. */
                 if (limit->page_size_bytes != instance->planned->page_size_bytes ||
                     limit->bytes >= rule_planned_bytes(instance) ||
                     (hugetlb_limit_preference(run->input->config, unit->name) != TRI_NO &&
@@ -166,7 +166,7 @@ static void find_group_max(RuleRun *run, const RuleInstance *instance) {
         }
 }
 
-/* The huge pages of all instances that are planned to run in a unit or slice, and whose they are. */
+/* The instances that are planned to run in a unit or slice, and their huge pages in total. */
 typedef struct Tenants {
         const RuleInstance *first;
         uint64_t bytes;
@@ -192,7 +192,7 @@ static Tenants find_tenants(const RuleRun *run, const char *unit) {
         return tenants;
 }
 
-/* Said once, with the first of those who are there. */
+/* Returns whether the limit is too low, and adds a finding at the first instance concerned only. */
 static bool add_memory_max(RuleRun *run, const RuleInstance *instance, const char *whose,
                            uint64_t bytes, Diag diag) {
         Tenants tenants = find_tenants(run, whose);
@@ -222,7 +222,7 @@ static bool check_memory_max(RuleRun *run, const RuleInstance *instance, const U
 
                 if (!limit)
                         continue;
-                /* A share is of the host's memory. */
+                /* A percentage is of the host's memory. */
                 if (text_ends_with(limit->value, "%")) {
                         if (parse_percent_hundredths(limit->value, &hundredths) < 0)
                                 continue;
@@ -236,7 +236,7 @@ static bool check_memory_max(RuleRun *run, const RuleInstance *instance, const U
         return false;
 }
 
-/* Where the files say nothing, somebody may have set it at run time. */
+/* A limit that is in no file may have been set at run time. */
 static void find_memory_max(RuleRun *run, const RuleInstance *instance) {
         const UnitFacts *unit = instance->facts->unit;
         bool is_found;
@@ -254,9 +254,9 @@ static void find_memory_max(RuleRun *run, const RuleInstance *instance) {
 
 /* ---- what was learned ---- */
 
-/* What today's settings need at least, with a word in front where that is not exact. An upper bound is
- * above what a server has said of itself and proves nothing; what proves something is that the same
- * rule asked for less when that was learned, or else what the settings give alone. */
+/* Returns the least that the present settings need; *RET_WORD is "about " or the like if that is not exact. An upper
+ * bound exceeds the figure of the server itself and proves nothing: proof is that the same rule gave less when the size
+ * was learned, or else the bytes that the settings give directly. */
 static uint64_t needed_today(const RuleInstance *instance, uint64_t known, const char **ret_word) {
         const Learned *learned = &instance->config->learned;
         const Sizing *sizing = instance->sizing;
@@ -270,7 +270,7 @@ static uint64_t needed_today(const RuleInstance *instance, uint64_t known, const
                 return add_saturated(known, sub_floored(sizing->pages, by_rule));
         }
         *ret_word = "more than ";
-        /* What settings give as it is taken, without a formula that estimates what follows from it. */
+        /* Steps without a formula are taken from the settings directly; formulas are estimates. */
         return div_round_up(VEC_SUM(step, &sizing->steps, step->formula ? 0 : step->bytes),
                             sizing->page_size_bytes);
 }
@@ -296,7 +296,7 @@ static void find_stale(RuleRun *run, const RuleInstance *instance) {
                 format_count(run->arena, needed));
 }
 
-/* The owner of an instance says how large it is; what he says takes memory from others' instances. */
+/* The owner of an instance decides on its size, which takes memory from instances of other owners. */
 static void find_unbounded(RuleRun *run) {
         const char *first = NULL;
         Text names = text_in(run->arena);
@@ -336,7 +336,7 @@ static void find_uncounted(RuleRun *run) {
 
 /* ---- logins ---- */
 
-/* systemd spares system users, whose numbers are below 1000. */
+/* systemd keeps the shared memory of system users, whose uids are below 1000. */
 static void find_remove_ipc(RuleRun *run, const RuleInstance *instance) {
         const HostFacts *facts = run->input->facts;
         const OwnerFacts *owner = &instance->facts->owner;
@@ -362,10 +362,10 @@ static void find_remove_ipc(RuleRun *run, const RuleInstance *instance) {
 
 /* ---- transparent huge pages ---- */
 
-/* Against what a database asks for: the vendors' words stand beside the engines; that instances disagree among
- * themselves is found when the plan is made. */
+/* Compares the policy with what each database asks for; the vendors' advice is beside the engines. Planning finds
+ * instances that disagree with each other. */
 
-/* What the host will have: the plan's, or what the kernel has where nothing is touched. */
+/* Returns the policy after the plan is applied: the plan's, or the kernel's if the plan keeps it. */
 static ThpPolicy policy_of(const RuleRun *run) {
         ThpPolicy policy = run->input->thp->policy;
 
@@ -387,7 +387,7 @@ static void tell_preference(RuleRun *run, const RuleInstance *instance, const ch
 }
 
 static void find_always(RuleRun *run) {
-        /* Where the policy was resolved from the preferences, thp-conflict names those who lost. */
+        /* If the policy is made from the preferences, thp-conflict names the instances that do not get theirs. */
         ARRAY_FOREACH(instance, run->instances, run->n_instances)
                 if (run->input->config->host.thp != THP_AUTO &&
                     thp_is_served_by_unit(thp_preference_of(instance->config), policy_of(run)))

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* What goes wrong with the pools: pages that nobody wants, that others have taken, that lie beyond them; and with
- * hugetlb limits (units/hugetlb_limit.h): units that run without theirs or with that of an earlier plan, and consumers
- * of the pools that nothing keeps from the pages of instances. Sources: Documentation/admin-guide/mm/hugetlbpage.rst,
- * mm/hugetlb.c set_max_huge_pages(). */
+/* Rules about the pools: pages that are not wanted, used by others, or beyond the pool; and about hugetlb limits
+ * (units/hugetlb_limit.h): units without their limit or with that of an earlier plan, and programs that may take the
+ * pages of instances because they have no limit. Sources: Documentation/admin-guide/mm/hugetlbpage.rst, mm/hugetlb.c
+ * set_max_huge_pages(). */
 
 #include "base/text.h"
 #include "check/idle_pages.h"
@@ -12,7 +12,7 @@
 #include "plan/idle.h"
 #include "units/hugetlb_limit.h"
 
-/* What all instances want of a page size. */
+/* Returns the pages of a size that all instances want. */
 static uint64_t wanted_pages(const RuleRun *run, uint64_t page_size_bytes) {
         return ARRAY_SUM(instance, run->instances, run->n_instances,
                          instance->planned->page_size_bytes == page_size_bytes
@@ -20,7 +20,7 @@ static uint64_t wanted_pages(const RuleRun *run, uint64_t page_size_bytes) {
                                  : 0);
 }
 
-/* ---- pages that lie idle ---- */
+/* ---- idle pages ---- */
 
 static IdlePages find_idle(const RuleRun *run, uint64_t page_size_bytes) {
         const IdleInput input = {
@@ -61,7 +61,7 @@ static void add_idle(RuleRun *run, uint64_t page_size_bytes) {
                   idle.origin ? "; " : "", idle.origin ? idle.origin : "");
 }
 
-/* Beyond the pool, and so in use. */
+/* Surplus pages are beyond the pool, and so in use. */
 static void add_surplus(RuleRun *run, const PlanPool *planned) {
         const Pool *now =
                 topology_pool(run->input->topology, planned->node, planned->page_size_bytes);
@@ -102,7 +102,7 @@ static void find_boot_pages(RuleRun *run) {
                 uint64_t wanted = wanted_pages(run, boot->page_size_bytes);
                 IdlePages idle = find_idle(run, boot->page_size_bytes);
 
-                /* Where they lie idle already, another rule has said where they come from. */
+                /* If these pages are idle, idle-pages has named the command line already. */
                 if (wanted == 0 || (!is_kept && boot->pages <= wanted) ||
                     (idle.source && idle.source->source == SETTING_SOURCE_KERNEL_COMMAND_LINE))
                         continue;
@@ -128,7 +128,7 @@ static void find_overcommit(RuleRun *run) {
                 const char *path = page_size_path(run->arena, PATH_HUGEPAGES, bytes,
                                                   "nr_overcommit_hugepages");
                 const char *shown = arena_printf(run->arena, "%" PRIu64, overcommit->pages);
-                /* Who has set it to that, by the file of its size or, for the default one, by sysctl. */
+                /* What set it: an entry for the file of its size or, for the default size, for sysctl. */
                 const SettingSource *source =
                         sources ? setting_source_for_path(sources, path, shown) : NULL;
 
@@ -147,9 +147,9 @@ static void find_overcommit(RuleRun *run) {
         }
 }
 
-/* ---- who uses them ---- */
+/* ---- users of the pools ---- */
 
-/* What `verify` says of it. */
+/* Adds the problems that `verify` has for this rule. */
 static void add_proved(RuleRun *run, const RuleInstance *instance) {
         const Proof *proof = !run->input->proofs ? NULL
                                                  : VEC_FIND(each, run->input->proofs,
@@ -164,16 +164,16 @@ static void add_proved(RuleRun *run, const RuleInstance *instance) {
                         rule_add(run, problem);
 }
 
-/* As it will be once the plan is applied. */
+/* Returns the pages of the pools once the plan is applied. */
 static uint64_t planned_pool_pages(const RuleRun *run, uint64_t page_size_bytes) {
         const Plan *plan = run->input->plan;
         return ARRAY_SUM(pool, plan->pools, plan->n_pools,
                          pool->page_size_bytes == page_size_bytes ? pool->to_pages : 0);
 }
 
-/* Whether those pages are surely nobody's whom the plan knows, and somebody's who lives. */
+/* Returns whether the pages certainly belong to a living program that is no instance. */
 static bool is_other_program(const RuleRun *run, const PageUser *user) {
-        /* Where an instance has no Unit=, there is no telling whose pages they are. */
+        /* Pages of an instance without Unit= cannot be told from others. */
         uint64_t segment;
 
         return !page_user_segment(run->arena, user, &segment) &&
@@ -183,7 +183,7 @@ static bool is_other_program(const RuleRun *run, const PageUser *user) {
                                   : instance->planned->page_size_bytes == user->page_size_bytes);
 }
 
-/* Whether the planned pool is too small for USER's pages besides the instances'. */
+/* Returns whether the planned pool is too small for USER's pages and those of the instances. */
 static bool is_in_need(const RuleRun *run, const PageUser *user) {
         return add_saturated(wanted_pages(run, user->page_size_bytes), page_user_kept_pages(user)) >
                planned_pool_pages(run, user->page_size_bytes);
@@ -245,13 +245,13 @@ static void find_left_segments(RuleRun *run) {
         }
 }
 
-/* ---- hugetlb limits: units that should have one ---- */
+/* ---- units that should have a hugetlb limit ---- */
 
-/* One whose hugetlb limit could be looked for: it runs, on a host that has the controller. */
+/* Returns the unit of the instance if it should have a limit: it runs, and the host has the controller. */
 static const UnitFacts *limited_unit(const RuleRun *run, const RuleInstance *instance) {
         const UnitFacts *unit = instance->facts->unit;
 
-        /* The first instance of a unit stands for all that share it. */
+        /* The first instance of a unit stands for all of its instances. */
         if (!unit || !unit->is_running || !run->input->facts->has_hugetlb_limits ||
             hugetlb_limit_preference(run->input->config, instance->config->unit) == TRI_NO ||
             ARRAY_FIND(other, run->instances, run->n_instances,
@@ -265,7 +265,7 @@ static const GroupLimit *find_own_limit(const UnitFacts *unit, const char *file)
                         text_equals(limit->file, file) && hugetlb_limit_is_limit(limit->bytes));
 }
 
-/* What all instances of the unit were granted. */
+/* Returns what all instances of the unit were granted. */
 static uint64_t planned_bytes(const RuleRun *run, const char *unit, uint64_t page_size_bytes) {
         return ARRAY_SUM(instance, run->instances, run->n_instances,
                          text_equals(instance->config->unit, unit) &&
@@ -274,7 +274,7 @@ static uint64_t planned_bytes(const RuleRun *run, const char *unit, uint64_t pag
                                  : 0);
 }
 
-/* Whether the plan has nothing left to reserve for it. */
+/* Returns whether all pages of the instance are reserved already. */
 static bool is_reserved(const RuleRun *run, const RuleInstance *instance) {
         const PlanInstance *planned = instance->planned;
 
@@ -292,7 +292,7 @@ static void find_missing(RuleRun *run, const RuleInstance *instance) {
         const UnitFacts *unit = limited_unit(run, instance);
         uint64_t page_size_bytes = instance->planned->page_size_bytes;
 
-        /* The hugetlb limit comes with the first start after the plan was applied. */
+        /* A limit is set at the first start after the plan was applied. */
         if (!unit || page_size_bytes == 0 || !is_reserved(run, instance))
                 return;
         const char *file = rule_limit_file(run, unit, page_size_bytes);
@@ -326,9 +326,9 @@ static void find_wrong(RuleRun *run, const RuleInstance *instance) {
         }
 }
 
-/* ---- who has none ---- */
+/* ---- programs without a limit ---- */
 
-/* Where they have taken too many already, another rule says so. */
+/* If such a program has taken too many pages already, pool-taken says so. */
 static void find_unlimited(RuleRun *run) {
         if (!run->input->page_users || !run->input->facts->has_hugetlb_limits ||
             !ARRAY_ANY(instance, run->instances, run->n_instances,
@@ -350,9 +350,9 @@ static void find_unlimited(RuleRun *run) {
         }
 }
 
-/* ---- who is killed by one ---- */
+/* ---- programs that a limit kills ---- */
 
-/* It hurts as soon as the host has pages of that size; units of instances have a rule of their own. */
+/* Returns whether the limit hurts: its page size exists or is planned. For an instance's unit there is cgroup-max. */
 static bool does_hurt(const RuleRun *run, const GroupLimit *limit) {
         const Topology *topology = run->input->topology;
         bool has_pages = wanted_pages(run, limit->page_size_bytes) > 0 ||

@@ -11,7 +11,7 @@ typedef struct Maker {
         const SuggestInput *input;
 } Maker;
 
-/* ---- how large it is today ---- */
+/* ---- present size ---- */
 
 static Figure gather(const Maker *maker, const Engine *engine, const EngineTarget *target) {
         uint64_t page_size_bytes = topology_usual_page_size(maker->input->topology);
@@ -22,8 +22,8 @@ static Figure gather(const Maker *maker, const Engine *engine, const EngineTarge
         return figures.items[figures.n - 1];
 }
 
-/* By what runs, where its unit and files do not tell: where the server works, and what it was started with. True with
- * CANDIDATE as it can be described then. */
+/* Gathers from the running process, by its directory or its arguments, if its unit and files are not enough. Returns
+ * true if that succeeds, and changes CANDIDATE so that it can be described. */
 static bool gather_running(const Maker *maker, Candidate *candidate, Figure *ret) {
         const Engine *engine = candidate->engine;
         EngineTarget target = candidate->target;
@@ -53,7 +53,7 @@ static void add_figure(const Maker *maker, const Candidate *candidate, const Fig
                 engine->memory_setting ? settings_find(&gathered->settings, engine->memory_setting)
                                        : NULL;
 
-        /* The setting that makes most of it, as it stands. */
+        /* The setting that decides most of the size, as it is set. */
         if (setting)
                 config_add_comment(text, "%s = %s%s%s", setting->name, setting->value,
                                    setting->origin ? " in " : "",
@@ -71,7 +71,7 @@ static void add_figure(const Maker *maker, const Candidate *candidate, const Fig
                                    : "determined anew before each start");
 }
 
-/* From its own files, else from what runs. Returns why it cannot be said, or NULL. */
+/* Adds the size from the database's own files, or else from its process. Returns why that is not possible, or NULL. */
 static const char *add_size(const Maker *maker, Candidate *candidate, Text *text,
                             Suggestion *suggestion) {
         const Engine *engine = candidate->engine;
@@ -114,7 +114,7 @@ static void add_keys(Text *text, const Candidate *candidate, uint64_t pages) {
                 text_add(text, "Memory=auto\n");
 }
 
-/* In the unit's control group, where what it maps is seen: podman has it there for a quadlet, and Docker has not. */
+/* Returns whether its mappings are seen in the unit's control group: podman runs quadlets there, Docker does not. */
 static bool is_in_unit(const Candidate *candidate) {
         const RunningProcess *process = candidate->process;
 
@@ -130,7 +130,7 @@ static const char *say_mapped(Arena *arena, const RunningProcess *process) {
                             format_size(arena, process->mapped_bytes));
 }
 
-/* What is made of another root directory is not read: whoever made it decides what its paths lead to. */
+/* Files below another root directory are not read, because its owner decides where their paths lead. */
 static const char *refuse_elsewhere(const Maker *maker, const Candidate *candidate) {
         const RunningProcess *process = candidate->process;
         const char *unit = candidate->target.unit, *where = "in a container";
@@ -156,11 +156,11 @@ static const char *refuse_elsewhere(const Maker *maker, const Candidate *candida
                 thp == THP_AUTO ? "" : thp_policy_name(thp));
 }
 
-/* Why a database is not proposed, whatever its size is; NULL: it may be. */
+/* Returns why a database is not proposed, whatever its size; NULL: it may be proposed. */
 static const char *refuse(const Maker *maker, const Candidate *candidate) {
         const Engine *engine = candidate->engine;
 
-        /* Nothing of what hugeplan does changes anything for it. */
+        /* hugeplan can do nothing for such an engine. */
         if (!engine->reserves && engine->thp_preference == THP_AUTO && !engine->asks_version)
                 return "it needs none: it takes no reserved huge pages, and turns transparent ones off for itself";
         return candidate->is_elsewhere && engine->reserves ? refuse_elsewhere(maker, candidate)
@@ -169,7 +169,7 @@ static const char *refuse(const Maker *maker, const Candidate *candidate) {
                        : NULL;
 }
 
-/* Whose size cannot be found out would be refused by its own gate: it is told of, not proposed. */
+/* A database without a known size would be refused by its own gate, so it is only reported. */
 static void propose(const Maker *maker, Candidate *candidate, Suggestion *suggestion) {
         const Engine *engine = candidate->engine;
         Text text = text_in(maker->arena);
@@ -196,8 +196,8 @@ static void propose(const Maker *maker, Candidate *candidate, Suggestion *sugges
         suggestion->text = text.string;
 }
 
-/* Two units for one directory are one database: a cluster of Debian's that Patroni runs, a server that was started by
- * hand. Which of them starts it shows what runs; else the first. */
+/* Two units with the same data directory are one database: a Debian cluster that Patroni runs, or a server started by
+ * hand. The one that runs is proposed, or else the first. */
 static void settle_twins(Arena *arena, Suggestions *suggestions) {
         Suggestion *later = &suggestions->items[suggestions->n - 1];
         Suggestion *earlier =
@@ -257,7 +257,7 @@ Suggestions suggest(Arena *arena, const SuggestInput *input) {
         }
         suggestions.processes = *input->processes;
         suggestions.places = finder.places;
-        /* What a server's own files say of its data is known only now. */
+        /* Only now are the data directories from the servers' own files known. */
         VEC_KEEP(passed, &finder.passed_over,
                  !VEC_ANY(suggestion, &suggestions,
                           text_equals(suggestion->data_directory, passed->name)));

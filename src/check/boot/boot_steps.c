@@ -22,7 +22,7 @@ static void say(Instructor *instructor, const char *format, ...) {
         va_end(arguments);
 }
 
-/* One change by hand. */
+/* Adds one change to be made by hand. */
 static void say_edit(Instructor *instructor, const KernelChange *change, const char *place) {
         if (!change->from)
                 say(instructor, "in %s: add '%s'", place, change->to);
@@ -39,7 +39,7 @@ static void say_edits(Instructor *instructor, const char *place) {
                 say_edit(instructor, change, place);
 }
 
-/* ---- for each boot loader ---- */
+/* ---- boot loaders ---- */
 
 static void say_unknown(Instructor *instructor) {
         say_edits(instructor, "the kernel command line, where this machine's boot is set up (boot "
@@ -75,7 +75,7 @@ static bool is_page_words(const char *words) {
         return text_starts_with(words, "hugepages=") || text_starts_with(words, "hugepagesz=");
 }
 
-/* All pairs of hugepagesz= and hugepages= as they are to be. */
+/* Adds all wanted pairs of hugepagesz= and hugepages=. */
 static void add_pairs(Text *text, const KernelAdvice *advice) {
         VEC_FOREACH(phrase, &advice->phrases) {
                 const char *words = is_page_words(*phrase) ? *phrase : NULL;
@@ -103,15 +103,14 @@ static void say_grubby(Instructor *instructor) {
                         text_add_word(&remove, change->from);
                         text_add_word(&add, change->to);
                 }
-        /* grubby takes out every argument of a name that it is given, so that the pairs of other
-         * sizes have to be given with it. */
+        /* grubby removes all arguments with a given name, so the pairs of other sizes have to be added again. */
         if (has_pages)
                 add_pairs(&add, instructor->advice);
         if (remove.length > 0)
                 say(instructor, "grubby --update-kernel=ALL --remove-args=\"%s\"", remove.string);
         if (add.length > 0)
                 say(instructor, "grubby --update-kernel=ALL --args=\"%s\"", add.string);
-        /* From there new kernels take theirs. */
+        /* New kernels take theirs from this file. */
         if (instructor->loader->has_kernel_cmdline)
                 say_edits(instructor, KERNEL_CMDLINE);
         say(instructor, "hugeplanctl cmdline  # grubby of old releases keeps one page size only");
@@ -135,7 +134,7 @@ static void say_uki(Instructor *instructor) {
         Text added = text_in(instructor->arena);
 
         VEC_FOREACH(change, &instructor->advice->changes) {
-                if (change->from) { /* an addition does not do, the image has to be made anew */
+                if (change->from) { /* an addon can only add: the image has to be made again */
                         say_kernel_install(instructor);
                         return;
                 }

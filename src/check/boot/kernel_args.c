@@ -44,7 +44,7 @@ Topology *kernel_args_boot_topology(Arena *arena, const Topology *topology) {
         return boot;
 }
 
-/* ---- what is planned, asked for and found ---- */
+/* ---- planned, requested and existing pages ---- */
 
 static bool is_gigantic(const Adviser *adviser, uint64_t page_size_bytes) {
         return page_size_bytes > kernel_line_pmd_bytes(adviser->input->topology);
@@ -69,7 +69,7 @@ static uint64_t asked_pages(const KernelLine *line, const Topology *topology, un
         VEC_FOREACH(pages, &line->pages) {
                 if (pages->page_size_bytes != page_size_bytes)
                         continue;
-                /* Without node numbers the kernel deals the pages out one by one over the nodes with memory. */
+                /* Without node numbers the kernel spreads the pages one by one over the nodes with memory. */
                 if (!pages->is_per_node && id_set_has(&nodes, node))
                         asked = add_saturated(asked, pages->pages / n + (rank < pages->pages % n));
                 asked = add_saturated(asked, ARRAY_SUM(each, pages->nodes, pages->n_nodes,
@@ -98,7 +98,7 @@ static void fill_pools(Adviser *adviser) {
         }
 }
 
-/* Whether any pages are planned that are to come from the line, or that are not. */
+/* Returns whether pages are planned that come from run time, or else from the line. */
 static bool has_planned(const KernelAdvice *advice, bool is_run_time) {
         return VEC_ANY(pool, &advice->pools,
                        pool->planned_pages > 0 && pool->is_run_time == is_run_time);
@@ -109,16 +109,16 @@ static bool is_serving(const KernelAdvice *advice) {
                         pool->present_pages < pool->planned_pages && !pool->is_run_time);
 }
 
-/* ---- what to write ---- */
+/* ---- the wanted arguments ---- */
 
-/* What the pools of one page size are to have together. */
+/* What the pools of one page size need together. */
 typedef struct SizeNeed {
         uint64_t pages;
-        uint64_t even_pages; /* the fewest that, dealt out evenly, give each node its own */
-        bool is_short;       /* the line asks for less somewhere */
+        uint64_t even_pages; /* the fewest that, spread evenly, suffice for each node */
+        bool is_short;       /* on some node the line asks for less */
 } SizeNeed;
 
-/* IS_MERGED: never less than the line asks for already, for others may count on it. */
+/* IS_MERGED: never less than the line asks for, because other programs may need it. */
 static uint64_t wanted_pages(const KernelPool *pool, bool is_merged) {
         return MAX(pool->planned_pages, is_merged ? pool->present_pages : 0);
 }
@@ -143,14 +143,14 @@ static SizeNeed size_need(const Adviser *adviser, uint64_t page_size_bytes, bool
         return need;
 }
 
-/* The kernel cannot be told which node is to have how many. */
+/* Returns whether the kernel supports no page counts by node. */
 static bool is_spread(const Adviser *adviser) {
         return adviser->input->topology->n_nodes > 1 &&
                topology_kernel_lacks(adviser->input->topology, KERNEL_HUGEPAGES_BY_NODE);
 }
 
-/* Where an even spread is no more than rounding off the plan, the kernel's way is taken; else most of
- * what it reserves would lie where nobody wants it. Who has asked for that already is left alone. */
+/* If an even spread exceeds the plan only by rounding, it is used; else most of the reserved pages would be on nodes
+ * where they are not wanted. A line that already asks for enough is not judged. */
 static bool is_too_uneven(const Adviser *adviser, uint64_t page_size_bytes) {
         const SizeNeed need = size_need(adviser, page_size_bytes, false);
 
@@ -158,7 +158,7 @@ static bool is_too_uneven(const Adviser *adviser, uint64_t page_size_bytes) {
                need.even_pages - need.pages > adviser->input->topology->n_nodes;
 }
 
-/* "hugepagesz=1G hugepages=0:2,1:4"; NULL when there are none of this size. */
+/* Returns "hugepagesz=1G hugepages=0:2,1:4"; NULL: no pages of this size. */
 static char *format_pages(const Adviser *adviser, uint64_t page_size_bytes, bool is_merged) {
         char *size = format_page_size(adviser->arena, page_size_bytes);
         bool is_single = adviser->input->topology->n_nodes <= 1;
@@ -195,12 +195,12 @@ static void add_change(Adviser *adviser, const KernelChange *change) {
                 *vec_push(adviser->arena, changes) = *change;
 }
 
-/* The first phrase of this size becomes what is wanted; what else there is of it goes. */
+/* The first phrase of this size is replaced by the wanted one; the others are removed. */
 static void change_size(Adviser *adviser, uint64_t page_size_bytes) {
         uint64_t planned = size_need(adviser, page_size_bytes, false).pages;
         bool is_merged = true;
 
-        /* An even spread that is merely uneven with the plan is replaced by the plan's split. */
+        /* An even spread of no more pages than planned is replaced by the plan's split. */
         VEC_FOREACH(pages, &adviser->line->pages)
                 if (pages->page_size_bytes == page_size_bytes && !pages->is_per_node &&
                     pages->pages <= planned)
@@ -275,7 +275,7 @@ static void judge_pool(Adviser *adviser, const KernelPool *pool) {
                            pool->present_pages - pool->planned_pages, size, pool->node);
 }
 
-/* What becomes of the plan's split where the kernel takes none. */
+/* Reports what happens to the plan's split if the kernel does not support one. */
 static void judge_skill(Adviser *adviser, uint64_t page_size_bytes) {
         Arena *arena = adviser->arena;
         const SizeNeed need = size_need(adviser, page_size_bytes, false);
@@ -306,7 +306,7 @@ static void judge_skill(Adviser *adviser, uint64_t page_size_bytes) {
                            need.even_pages > need.pages ? " more" : "");
 }
 
-/* What does not fit even on the empty host. */
+/* Reports instances that do not fit even on the empty host. */
 static void judge_instances(Adviser *adviser) {
         const Plan *plan = adviser->input->plan;
 

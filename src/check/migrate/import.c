@@ -21,9 +21,9 @@ const char *const import_action_names[] = {
         [IMPORT_LOOK] = "look",
 };
 
-/* ---- the rest of what is set ---- */
+/* ---- pages beyond the known need ---- */
 
-/* What instances there are and databases that were found need of a page size. */
+/* Returns the pages of a size that instances and the databases found need. */
 static uint64_t known_pages(const ImportInput *input, uint64_t page_size_bytes) {
         uint64_t described = ARRAY_SUM(
                 instance, input->plan->instances, input->plan->n_instances,
@@ -36,7 +36,7 @@ static uint64_t known_pages(const ImportInput *input, uint64_t page_size_bytes) 
                        : described;
 }
 
-/* Whether it holds pages of that size, and is none of those that have their own. */
+/* Returns whether USER has pages of that size, and is neither an instance's unit nor a found database's. */
 static bool is_other(const ImportInput *input, const PageUser *user, uint64_t page_size_bytes) {
         const char *unit = user->unit;
 
@@ -60,7 +60,7 @@ static void add_users(const Maker *maker, Text *text, uint64_t page_size_bytes) 
         }
 }
 
-/* What others keep now, in all and, where that is known, on a node. */
+/* Return the pages that others use now: on all nodes, or on one node as far as known. */
 static uint64_t others_pages(const ImportInput *input, uint64_t page_size_bytes) {
         return VEC_SUM(user, &input->page_users->list,
                        is_other(input, user, page_size_bytes) ? page_user_kept_pages(user) : 0);
@@ -74,7 +74,7 @@ static uint64_t others_pages_on(const ImportInput *input, uint64_t page_size_byt
                                : 0);
 }
 
-/* Node by node: what others use there, and of the rest the share that the node has of what is set. */
+/* Splits REST by node: what others use there, and a share of the remainder in proportion to the node's set pages. */
 static void add_split(const Maker *maker, Text *text, const SetPages *set, uint64_t rest) {
         const Topology *topology = maker->input->topology;
         uint64_t *pages = ARENA_ARRAY(maker->arena, uint64_t, topology->n_nodes), left = rest;
@@ -92,7 +92,7 @@ static void add_split(const Maker *maker, Text *text, const SetPages *set, uint6
                 left -= share;
         }
         for (size_t i = 0; i < topology->n_nodes; i++) {
-                if (set->node_pages[i] > 0) { /* what is left by division */
+                if (set->node_pages[i] > 0) { /* the rounding remainder */
                         pages[i] += left;
                         left = 0;
                 }
@@ -106,7 +106,7 @@ static void add_split(const Maker *maker, Text *text, const SetPages *set, uint6
         text_printf(text, "NodeMemory=%s\n", text_string(&parts));
 }
 
-/* Whether it matters on which nodes the rest is. */
+/* Returns whether the nodes of the rest matter. */
 static bool has_nodes(const Maker *maker, const SetPages *set) {
         const Topology *topology = maker->input->topology;
 
@@ -147,9 +147,9 @@ static void add_rest(const Maker *maker, const SetPages *set, uint64_t rest) {
                 text.string};
 }
 
-/* Beyond what is known, and no less than others have of it now; of both, what is not described as theirs yet. */
+/* Returns the pages set beyond the known need, or those that others use and that are not described yet, if more. */
 static uint64_t rest_of(const ImportInput *input, const ImportPages *pages) {
-        /* What is in use by nobody who is known may be an instance's own, as segments are: it is of what stands. */
+        /* Unexplained pages may belong to an instance, as its segments do; they are among the existing pages. */
         bool may_be_ours = pages->who && input->config->n_instances > 0;
         uint64_t others = may_be_ours ? 0 : others_pages(input, pages->page_size_bytes);
         uint64_t loose = ARRAY_SUM(instance, input->plan->instances, input->plan->n_instances,
@@ -186,13 +186,13 @@ static void add_pages(const Maker *maker) {
 
 /* ---- the databases ---- */
 
-/* Whether hugeplan sees to the limits of who runs it, by a drop-in that is there or comes. */
+/* Returns whether hugeplan sets the limits of the database's owner, by a present or proposed drop-in. */
 static bool needs_limit(const Suggestion *suggestion) {
         return (suggestion->path || suggestion->described) && suggestion->engine->uses_sysv;
 }
 
-/* Of the owner of a database that attaches System V segments: "unlimited" is kept for its logins; a number is not,
- * for MemoryLock=auto gives them what the instance needs. */
+/* Returns the owner's limit for a database with System V segments: "unlimited" is kept for its logins, but a number is
+ * not, because MemoryLock=auto gives logins what the instance needs. */
 static const LoginLimit *login_limit_of(const ImportInput *input, const Suggestion *suggestion) {
         return needs_limit(suggestion)
                        ? VEC_FIND(limit, &input->facts->login_limits,
@@ -244,9 +244,9 @@ static void compare_with_host(const Maker *maker) {
         }
 }
 
-/* ---- their lines ---- */
+/* ---- entries of others ---- */
 
-/* What becomes of an entry; NULL: it is nothing to talk about. */
+/* Returns what to do about an entry; NULL: it needs no mention. */
 static const char *advise(const Maker *maker, const SettingSource *entry, ImportAction *ret) {
         *ret = IMPORT_KEEP;
         switch (entry->what) {

@@ -4,7 +4,7 @@
 #include "base/text.h"
 #include "model/names.h"
 
-/* Whether the entry may only raise what is there: whatever acts first, this is reached. */
+/* Returns whether ENTRY only counts if it is larger, because its place in the order is not known. */
 static bool only_raises(const SettingSource *entry) {
         return entry->source == SETTING_SOURCE_TUNED || entry->source == SETTING_SOURCE_SYSFS ||
                text_equals(entry->file, PATH_SYSCTL_CONF); /* systemd-sysctl does not read it */
@@ -14,7 +14,7 @@ static uint64_t sum_of(const SetPages *set, const Topology *topology) {
         return ARRAY_SUM(pages, set->node_pages, topology->n_nodes, *pages);
 }
 
-/* As the kernel does: evenly over the nodes that have memory, the first ones get what is over. */
+/* Spreads as the kernel does: evenly over nodes with memory, the remainder over the first ones. */
 static void spread(SetPages *set, const Topology *topology, uint64_t pages) {
         uint64_t n = ARRAY_SUM(node, topology->nodes, topology->n_nodes, node->has_memory);
         uint64_t i = 0;
@@ -45,7 +45,7 @@ static bool take_entry(SetPages *set, const SettingSource *entry, const Topology
         return is_taken;
 }
 
-/* Pages of a node that are there, and that hugeplan did not add. */
+/* Returns the existing pages of a node that hugeplan did not add. */
 static uint64_t standing_pages(const Topology *topology, const Plan *plan, unsigned node,
                                uint64_t page_size_bytes) {
         const Pool *pool = topology_pool(topology, node, page_size_bytes);
