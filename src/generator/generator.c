@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* hugeplan-generator: makes each database unit wait for its own reservation, and mounts of huge pages
- * for those that take them so.
+/* hugeplan-generator: makes each database unit wait for its own reservation, and mounts hugetlbfs for instances with
+ * Mount=.
  *
- * systemd.generator(7): runs before any unit is loaded, beside the other generators, with nothing
- * but the root file system. systemd does not act on its exit code, and since 254 a crash takes the other
- * generators' output along. It adds drop-ins and mount units only, each complete or not at all, and speaks
- * in the kernel log. What it could not read or write does not keep the others from theirs, and is told; the
- * exit code is 1 then. */
+ * systemd.generator(7): it runs before any unit is loaded, in parallel with other generators, with only the root file
+ * system mounted. systemd ignores its exit code, and since 254 a crash discards the output of the other generators too.
+ * It only adds drop-ins and mount units, each complete or not at all, and logs to the kernel log. A file that cannot be
+ * read or written is logged and does not prevent the others; the exit code is then 1. */
 #include "base/memory.h"
 #include "base/text.h"
 #include "host/config_load.h"
@@ -26,8 +25,8 @@
 #include <syslog.h>
 #include <unistd.h>
 
-/* The kernel log is all there is this early; on a terminal, and for a captured host, it is standard
- * error. ROOT may be NULL: it could not be opened. */
+/* Logs to the kernel log, because no other log exists this early; on a terminal, and for a captured host, to standard
+ * error. ROOT is NULL if it could not be opened. */
 static void say(const Root *root, int level, const char *format, ...) PRINTF_LIKE(3, 4);
 
 static void say(const Root *root, int level, const char *format, ...) {
@@ -50,12 +49,12 @@ static void say(const Root *root, int level, const char *format, ...) {
         const char *line = arena_printf(arena, "<%d>hugeplan-generator[%d]: %s\n",
                                         level | LOG_DAEMON, (int) getpid(), text);
 
-        /* A record is one write; where that fails there is nobody left to be told. */
+        /* A record is a single write; its failure cannot be logged anywhere. */
         (void) !write(fd, line, strlen(line));
         close(fd);
 }
 
-/* Called where there is no memory to say more. */
+/* Called when memory is exhausted. */
 static void say_last(void) {
         static const char line[] =
                 "<27>hugeplan-generator: out of memory, units may lack their gates; "
@@ -66,7 +65,7 @@ static void say_last(void) {
                 (void) !write(fd, line, strlen(line));
 }
 
-/* Where the drop-ins would be of no use, or are not wanted. */
+/* Returns whether the drop-ins would have no effect, or are not wanted. */
 static bool stands_aside(const Root *root) {
         CLEANUP(arena_freep) Arena *arena = arena_new();
         const char *scope = getenv("SYSTEMD_SCOPE");
@@ -89,7 +88,7 @@ static int write_dropin(Arena *arena, const Root *root, const Root *output, cons
         return r;
 }
 
-/* TARGET wants UNIT, whose file is at PATH. */
+/* Makes TARGET want UNIT, whose file is PATH. */
 static int add_want(Arena *arena, const Root *root, const Root *output, const char *target,
                     const char *unit, const char *path) {
         const char *wants = arena_printf(arena, "/%s.wants", target);
@@ -113,11 +112,10 @@ static int write_mount(Arena *arena, const Root *root, const Root *output, const
                         arena_printf(arena, "../%s", unit->name));
 }
 
-/* Where the daemon's unit is, if it is enabled and has something to do in this boot; NULL: its socket starts it for who
- * asks. A file that may have to go is something to do, and so is what could not be read. */
+/* Returns the path of the daemon's unit, if the unit is enabled and has work in this boot; NULL: its socket starts it
+ * on demand. A file that may have to be removed is work, and so is a file that could not be read. */
 static const char *find_wanted_daemon(Arena *arena, const Root *root, const Config *config) {
-        char *path = arena_strdup(arena,
-                                  "../" NAME_UNIT); /* where that is not known, its name will do */
+        char *path = arena_strdup(arena, "../" NAME_UNIT); /* used if the link cannot be read */
         int r = root_read_link(root, arena, PATH_UNIT_ENABLED, &path);
         bool is_enabled = r == 0 || error_is_fault(r);
         bool is_needed = config->n_files > 0 || config->is_incomplete || config->fault.error < 0 ||
@@ -126,14 +124,14 @@ static const char *find_wanted_daemon(Arena *arena, const Root *root, const Conf
         return is_enabled && is_needed ? path : NULL;
 }
 
-/* What is to be written. */
+/* What the generator writes. */
 typedef struct Wanted {
         const Config *config;
-        const char *daemon; /* NULL: a boot does without it */
-        Dropins dropins;    /* of units that wait */
+        const char *daemon; /* NULL: not needed in this boot */
+        Dropins dropins;    /* for units that wait */
         MountUnits mounts;
-        Diags obstacles; /* to other mounts */
-        ReadFault fault; /* of what was read for it; error 0: none */
+        Diags obstacles; /* to mounts that are left out */
+        ReadFault fault; /* the first one while reading; error 0: none */
 } Wanted;
 
 static Wanted find_once(Arena *arena, const Root *root) {
@@ -148,7 +146,7 @@ static Wanted find_once(Arena *arena, const Root *root) {
 
         if (mount_is_wanted(wanted.config))
                 units = mounts_of(root, arena, wanted.config, probe_page_sizes(root, arena));
-        /* Never in the place of what somebody else has put there. */
+        /* A mount unit never replaces something that others have put in its place. */
         VEC_FOREACH(unit, &units) {
                 const Diag *obstacle = mounts_obstacle(root, arena, unit);
 
@@ -162,7 +160,7 @@ static Wanted find_once(Arena *arena, const Root *root) {
         return wanted;
 }
 
-/* There is no second run of a boot: what may pass within a moment (EMFILE, ENOMEM) is waited for. */
+/* A boot has no second run, so a fault that may pass in a moment (EMFILE, ENOMEM) is waited for. */
 static Wanted find_wanted(Arena *arena, const Root *root) {
         enum { PAUSE_FIRST_USEC = 20000, PAUSE_MAX_USEC = 160000 };
         Wanted wanted = find_once(arena, root);
@@ -179,7 +177,7 @@ static Wanted find_wanted(Arena *arena, const Root *root) {
 static int generate(const Root *root, const Root *output) {
         CLEANUP(arena_freep) Arena *arena = arena_new();
         const Wanted wanted = find_wanted(arena, root);
-        /* Whether everything was read that decides about gates. */
+        /* Whether everything was read that decides which units have gates. */
         bool is_done = wanted.fault.error == 0 && !wanted.config->is_incomplete;
 
         if (wanted.fault.error < 0)
@@ -190,7 +188,7 @@ static int generate(const Root *root, const Root *output) {
                     "not all units that should wait for their huge pages are known; once that can be "
                     "read: systemctl daemon-reload");
 
-        /* Mistakes are told here too: the daemon may never come to it. */
+        /* Mistakes are also logged here, because the daemon may not start. */
         VEC_FOREACH(problem, &wanted.config->problems.list)
                 if (problem->severity == SEVERITY_ERROR)
                         say(root, LOG_ERR, "%s", diag_format(arena, problem));
@@ -202,7 +200,7 @@ static int generate(const Root *root, const Root *output) {
                           is_done;
         VEC_FOREACH(dropin, &wanted.dropins)
                 is_done = write_dropin(arena, root, output, dropin) == 0 && is_done;
-        /* What is in the place of a mount is not known where something could not be read. */
+        /* After a fault, obstacles to a mount may be unknown, so mounts are not written. */
         if (wanted.fault.error == 0)
                 VEC_FOREACH(unit, &wanted.mounts)
                         is_done = write_mount(arena, root, output, unit) == 0 && is_done;
@@ -239,7 +237,7 @@ int main(int argc, char **argv) {
         int r = root_open(root_name, &root);
 
         if (r < 0) {
-                /* What is no host has no kernel log either. */
+                /* A directory that is not the host's root has no kernel log. */
                 if (text_equals(root_name, "/"))
                         say(NULL, LOG_ERR, "cannot open /: %s", strerror(-r));
                 else
