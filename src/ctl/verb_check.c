@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* `hugeplanctl check`: the linter. Without arguments it judges the whole host by the rules of
- * hugeplan-rules(7), as it will be once the plan is applied; with files only these. Changes nothing. */
+/* `hugeplanctl check`: without arguments it judges the whole host by the rules of hugeplan-rules(7), as the host is
+ * once the plan is applied; with files it judges only these. It changes nothing. */
 #include "base/text.h"
 #include "check/host_after.h"
 #include "config/config.h"
@@ -57,12 +57,12 @@ typedef struct Check {
         Command *command;
         Arena *arena;
         const Look *look;
-        Accounts accounts; /* where an instance needs the group */
+        Accounts accounts; /* read if an instance needs the group */
         Figures figures;
         Dropins dropins;
-        HostFacts *facts; /* as they will be */
+        HostFacts *facts; /* once the plan is applied */
         const SettingSources *setting_sources;
-        const Sources *sources; /* as they are */
+        const Sources *sources; /* the present ones */
 } Check;
 
 static void add_reason(const Reason *reason, Severity severity, const char *file, const char *key,
@@ -72,7 +72,7 @@ static void add_reason(const Reason *reason, Severity severity, const char *file
                                             reason->text, reason->remedy});
 }
 
-/* What the files say is fine, but this host cannot give. */
+/* Adds instances that are valid, and that this host cannot serve. */
 static void add_shortages(const Plan *plan, const Topology *topology, Diags *problems) {
         ARRAY_FOREACH(planned, plan->instances, plan->n_instances) {
                 const InstanceConfig *config = planned->demand->config;
@@ -93,8 +93,8 @@ static void add_shortages(const Plan *plan, const Topology *topology, Diags *pro
         }
 }
 
-/* Of all instances whose product can be asked, also where the configuration gives the size: the
- * rules compare the two. */
+/* Returns the figures of all instances whose product's files are read, even if the configuration gives the size: the
+ * rules compare both. */
 static Figures derive_figures(Command *command, const Look *look) {
         OwnerGatherer owner = gather_as_owner(command->root);
         Figures figures = figures_derive(command->arena, look->config, look->topology,
@@ -108,8 +108,8 @@ static Figures derive_figures(Command *command, const Look *look) {
         return figures;
 }
 
-/* The units that instances name, as the files will say once systemd has read them; what it has in effect
- * is in the status. */
+/* Returns the units of the instances by their files, as systemd has them after it has read these. The status judges the
+ * units that systemd has loaded. */
 static LoadedUnits list_units(const Check *check) {
         LoadedUnits units = {};
 
@@ -125,7 +125,7 @@ static LoadedUnits list_units(const Check *check) {
         return units;
 }
 
-/* Whether they are there, and start what they are named for. */
+/* Adds units that do not exist, or that do not start what their instance is for. */
 static void add_matches(const Check *check, Diags *problems) {
         const UnitSearch search = unit_search(check->sources);
         const UnitMatchInput match = {
@@ -138,7 +138,7 @@ static void add_matches(const Check *check, Diags *problems) {
         SourceNames names = source_list(check->sources, check->arena, "/usr/lib/systemd/system");
         SourceNames more = source_list(check->sources, check->arena, "/lib/systemd/system");
 
-        /* On a captured host, the units may have been left out. */
+        /* A captured host may have no unit files. */
         vec_push_all(check->arena, &names, &more);
         if (VEC_ANY(name, &names, text_ends_with(*name, ".service")))
                 VEC_FOREACH(unit, &units)
@@ -146,7 +146,7 @@ static void add_matches(const Check *check, Diags *problems) {
         unit_match_judge(check->arena, &match, &units, problems);
 }
 
-/* Gates and mounts. */
+/* Adds missing or outdated gates and mounts. */
 static void add_units(const Check *check, Diags *problems) {
         const Command *command = check->command;
         Diags found = diags_in(check->arena);
@@ -156,7 +156,7 @@ static void add_units(const Check *check, Diags *problems) {
 
         if (!root_is_directory(command->root, PATH_SYSTEMD_RUNS))
                 return;
-        if (!command->draft) { /* whose gates and mounts are yet to be made */
+        if (!command->draft) { /* a draft has none yet */
                 dropin_check(command->root, &check->dropins, &found);
                 mounts_check(command->root, &mounts, &found);
         }
@@ -171,8 +171,7 @@ static void add_units(const Check *check, Diags *problems) {
         VEC_FOREACH(unit, &units)
                 if (text_equals(unit->load_state, "loaded"))
                         loaded_unit_judge_gates(check->look->config, unit, problems);
-        /* Units that the generator has not written yet, or of another configuration: one finding for all, for one
-         * command cures them. */
+        /* Drop-ins that are missing or of another configuration are one finding, because one command cures them all. */
         if (unread.length > 0)
                 diags_tell(
                         problems,
@@ -184,7 +183,7 @@ static void add_units(const Check *check, Diags *problems) {
                         unread.string);
 }
 
-/* What other programs set against the plan. */
+/* Adds the settings of other programs that conflict with the plan. */
 static void add_others(const Check *check, Diags *problems) {
         const ConflictInput input = {
                 .config = check->look->config,
@@ -199,7 +198,7 @@ static void add_others(const Check *check, Diags *problems) {
         conflicts_add(check->arena, &input, problems);
 }
 
-/* A reload cures it, so it is no more than worth knowing; of mistakes these very files tell. */
+/* A reload cures this, so it is a notice only. Mistakes in the files are found by check itself. */
 static void add_pending(const Status *status, Diags *problems) {
         VEC_FOREACH(problem, &status->problems.list)
                 if (text_equals(problem->id, problem_id(PROBLEM_RELOAD_PENDING))) {
@@ -210,7 +209,7 @@ static void add_pending(const Status *status, Diags *problems) {
                 }
 }
 
-/* The host, read once, and as it will be. */
+/* Reads the host once, and derives it as it is after the plan. */
 static void read_facts(Check *check, Diags *problems) {
         const Sources *sources = check->sources;
         const Command *command = check->command;
@@ -220,7 +219,7 @@ static void read_facts(Check *check, Diags *problems) {
 
         check->accounts = accounts_for_limits(command->root, arena, config);
         check->figures = derive_figures(check->command, check->look);
-        /* What the plan leaves unsolved; of the group that it replaces check/conflict.h tells. */
+        /* Problems that the plan leaves; check/conflict.h reports the group that it replaces. */
         VEC_FOREACH(problem, &check->look->host_problems.list)
                 if (!text_equals(problem->id, problem_id(PROBLEM_SHM_GROUP_REPLACED)))
                         diags_add(problems, problem);
@@ -240,7 +239,7 @@ static void read_facts(Check *check, Diags *problems) {
         alert_logs_read(command->root, arena, check->facts);
 }
 
-/* What is wrong with the databases' own files, where the size depends on them. */
+/* Adds problems in the databases' own files, if an instance's size depends on them. */
 static void add_gathered(const Check *check, Diags *problems) {
         const Gathered *last = NULL;
 
@@ -255,7 +254,7 @@ static void add_gathered(const Check *check, Diags *problems) {
 static void add_command_line(Command *command, const Look *look, Diags *problems) {
         const KernelAdvice *advice = cmdline_advise(command, look);
 
-        /* Why an instance has no part in it is said already. */
+        /* The reasons of instances, which are no rules, are reported already. */
         VEC_FOREACH(problem, &advice->problems.list)
                 if (rule_may_be_silenced(problem->id))
                         diags_add(problems, problem);
@@ -310,7 +309,7 @@ Findings findings_now(Command *command, const Status *status, const ProofList *p
         *ret_look = look;
         Findings findings = rules_judge(arena, &input);
 
-        /* Whoever is not root sees neither others' processes nor the files of their databases. */
+        /* Only root can read other users' processes and the files of their databases. */
         findings.is_incomplete = (root_is_host(command->root) && geteuid() != 0) ||
                                  gather_was_denied(&check.figures);
         return findings;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* `hugeplanctl cmdline`: what the kernel command line should say for the plan's gigantic pages, what
- * is wrong with it now, and how it is changed with this host's boot loader. Changes nothing. */
+/* `hugeplanctl cmdline`: what the kernel command line should have for the plan's gigantic pages, its present problems,
+ * and how to change it with this host's boot loader. It changes nothing. */
 #include "base/json.h"
 #include "base/table.h"
 #include "base/text.h"
@@ -81,7 +81,7 @@ static char *render_advice(Arena *arena, const KernelAdvice *advice, const BootL
 
 KernelAdvice *cmdline_advise(Command *command, const Look *look) {
         Arena *arena = command->arena;
-        /* The plan as it would be on this host just booted, with no huge page taken yet. */
+        /* The plan for this host as if it had just booted without any huge page. */
         const Topology *boot = kernel_args_boot_topology(arena, look->topology);
         Ledger *ledger = ledger_new(arena, "");
         const PlanInput at_boot = {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* How an instance's size comes about: from its files and, with Memory=auto, from the database's. */
+/* `explain`: how an instance's size comes about, from its files and, with Memory=auto, from the database's. */
 #include "base/json.h"
 #include "base/text.h"
 #include "ctl/learn/learn.h"
@@ -87,7 +87,7 @@ static json_t *explain_to_json(Arena *arena, const PlanInstance *planned, const 
                          "generated", generated);
 }
 
-/* The drop-in of its unit, which it may share with other instances, and its mount. */
+/* Returns the drop-in of its unit, which other instances may share, and its mount unit. */
 static GeneratedFiles generated_for(Command *command, const Look *look,
                                     const InstanceConfig *config) {
         Arena *arena = command->arena;
@@ -107,7 +107,7 @@ static GeneratedFiles generated_for(Command *command, const Look *look,
         return files;
 }
 
-/* What keeps it, or all of the host, from being planned before a reload. */
+/* Prints why it, or the whole host, is not planned before a reload. */
 static void print_withheld(Command *command, const Look *look, const InstanceConfig *config) {
         Diags withheld = diags_in(command->arena);
 

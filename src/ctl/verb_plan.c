@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* `plan`: what a reload would write, or refuse to; writes nothing. */
+/* `plan`: what a reload would write or why it would be refused; writes nothing. */
 #include "ctl/verbs.h"
 
 #include "model/exit_code.h"
@@ -9,7 +9,7 @@
 
 #include <stdio.h>
 
-/* Only a daemon that runs refuses a reload; one that starts does what it can. */
+/* Only a running daemon refuses a reload; a daemon that starts reserves as much as it can. */
 static const char *find_refusal(Command *command, const Look *look, Diags *problems) {
         const char *why;
         const Status *now = ask_status(command, &why);
@@ -29,7 +29,7 @@ int verb_plan(Command *command) {
         const Look *look = local_load(command);
 
         if (look->fault.error < 0)
-                return EXIT_FAILED; /* it is told in the end */
+                return EXIT_FAILED; /* the caller logs the fault */
         Diags problems = diags_in(command->arena);
         const char *refusal = find_refusal(command, look, &problems);
         bool is_met = !refusal && plan_count_changed(look->plan) == 0 && look->host.writes.n == 0 &&

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* `size`: the pages that a database with these settings needs; and the other way round, how large its main setting may
- * be so that a number of pages holds it. */
+/* `size`: the pages that a database needs with these settings; or the largest value of its main setting that fits into
+ * a number of pages. */
 #include "base/json.h"
 #include "base/table.h"
 #include "base/text.h"
@@ -20,7 +20,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* The page size to reckon with: as asked, else the host's. */
+/* Gets the page size: that of --page-size, or else the host's. */
 static int size_page_size(const Command *command, const Topology *topology, uint64_t *ret) {
         *ret = topology_usual_page_size(topology);
         if (!command->page_size && *ret == 0) {
@@ -36,7 +36,7 @@ static int size_page_size(const Command *command, const Topology *topology, uint
         return 0;
 }
 
-/* What is on standard input, to be parsed by who would parse a file. */
+/* Reads standard input, which is parsed like a file. */
 static SourceText read_input(Command *command) {
         char *text = arena_alloc(command->arena, SOURCE_BYTES_MAX + 2);
         size_t size = fread(text, 1, SOURCE_BYTES_MAX + 1, stdin);
@@ -55,7 +55,7 @@ static const Figure *gather(Command *command, const Engine *engine, const Engine
         return &figures.items[0];
 }
 
-/* The settings in the file that --from= names, which is read as its owner. */
+/* Reads the settings of the file that --from= names, as the owner of the file. */
 static int read_from(Command *command, const Engine *engine, Settings *ret) {
         bool is_input = TEXT_IS_ANY(command->from, "-", PATH_STANDARD_INPUT);
         SourceText input = is_input ? read_input(command) : (SourceText){};
@@ -93,7 +93,7 @@ static int size_settings(Command *command, Settings *ret) {
         return 0;
 }
 
-/* ---- what limits are set by ---- */
+/* ---- limits of containers ---- */
 
 typedef struct Limits {
         const char *resource,
@@ -125,7 +125,7 @@ static json_t *size_to_json(Arena *arena, const Engine *engine, const Sizing *si
         return json;
 }
 
-/* Of an engine that reserves nothing: what it wants of transparent huge pages. */
+/* For an engine that reserves nothing: prints its preference for transparent huge pages. */
 static int size_of_nothing(Command *command, const Engine *engine, uint64_t page_size_bytes) {
         const char *version = command->engine_version;
         ThpPolicy preference;
@@ -182,27 +182,27 @@ static void print_engines(Command *command) {
         json_decref(json);
 }
 
-/* ---- the other way round ---- */
+/* ---- from pages to a setting ---- */
 
-/* What a setting is looked for: the settings that stay as they are, and whose they are. */
+/* The database whose setting is searched, with its other settings. */
 typedef struct Goal {
         Command *command;
         const Engine *engine;
-        const InstanceConfig *instance; /* NULL: of none */
+        const InstanceConfig *instance; /* NULL: no instance */
         Settings settings;
         uint64_t page_size_bytes;
 } Goal;
 
-/* A number of pages, and what fits into them. */
+/* A number of pages, and the value that fits into them. */
 typedef struct Room {
         const char *what;
-        const char *id; /* in JSON */
+        const char *id; /* for JSON */
         uint64_t pages;
         Fit fit;
         const char *wrong;
 } Room;
 
-/* By --pages= or --memory=; *RET is 0 without both. */
+/* Gets the pages of --pages= or --memory=; *RET is 0 without both. */
 static int asked_pages(const Command *command, uint64_t page_size_bytes, uint64_t *ret) {
         const char *pages = command->pages, *memory = command->memory;
         uint64_t bytes = 0;
@@ -222,7 +222,7 @@ static int asked_pages(const Command *command, uint64_t page_size_bytes, uint64_
         return -EINVAL;
 }
 
-/* The database's own settings as far as its files can be read. */
+/* Returns the database's own settings, if its files can be read. */
 static Settings read_settings(Command *command, const InstanceConfig *config,
                               const char **ret_why_not) {
         const EngineTarget target = figures_target(config, NULL);
@@ -282,13 +282,13 @@ static void print_rooms(const Goal *goal, const Room *rooms, size_t n) {
         fputs(text.string, stdout);
 }
 
-/* What the server itself, or what was seen of it, makes of PAGES that the rule asks for. */
+/* Returns the pages by the rule that are PAGES in truth, by the server's own figure or by its past use. */
 static uint64_t pages_by_rule(const Goal *goal, uint64_t pages) {
         return goal->instance ? learned_by_rule(goal->instance, goal->page_size_bytes, pages)
                               : pages;
 }
 
-/* Whose the figures of ROOM are. */
+/* Logs how exact the figures of ROOM are. */
 static void say_how_exact(const Goal *goal, const Room *room) {
         enum { PART = 1 << 20 };
         Arena *arena = goal->command->arena;
@@ -305,7 +305,7 @@ static void say_how_exact(const Goal *goal, const Room *room) {
                         format_count(arena, div_round_up((uint64_t) PART * 100, part)));
 }
 
-/* WHY_NOT: why the other settings are not the database's own; NULL: they are, or they were given. */
+/* WHY_NOT is why the other settings are not the database's own; NULL: they are, or they were given. */
 static int solve(const Goal *goal, Room *rooms, size_t n, const char *why_not) {
         const Engine *engine = goal->engine;
 
@@ -327,7 +327,7 @@ static int solve(const Goal *goal, Room *rooms, size_t n, const char *why_not) {
         return EXIT_DONE;
 }
 
-/* For the pages it has and could have, or for those that are asked for. */
+/* For the pages that the instance has and could have, or for a given number. */
 static int size_of_instance(Command *command) {
         const char *name = command->arguments[0], *why_not;
         const Look *look = local_load(command);
@@ -365,7 +365,7 @@ static int size_of_instance(Command *command) {
         return solve(&goal, rooms, asked > 0 ? 1 : ARRAY_LEN(rooms), why_not);
 }
 
-/* ---- of an engine ---- */
+/* ---- by engine ---- */
 
 static int size_of_settings(Command *command, const Engine *engine, const Settings *settings,
                             uint64_t page_size_bytes) {
@@ -409,7 +409,7 @@ static int size_of_engine(Command *command, const Engine *engine) {
                        : size_of_settings(command, engine, &goal.settings, goal.page_size_bytes);
 }
 
-/* Many instances are called as their engine is: what is asked of settings is asked of that. */
+/* Many instances have the name of their engine. If options give settings, the name means the engine. */
 static bool is_of_instance(Command *command, const Engine *engine) {
         bool has_settings = command->settings.n > 0 || command->from || command->engine_version ||
                             command->page_size;

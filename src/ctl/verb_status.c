@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* `status`: as the daemon has it, or, where it cannot be reached, as the files say. */
+/* `status`: the status of the daemon, or one made from the files if the daemon cannot be reached. */
 #include "base/json.h"
 #include "ctl/observe/journal_read.h"
 #include "ctl/observe/observe.h"
@@ -18,7 +18,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The fields of an instance that make a row. */
+/* The fields of an instance in a row. */
 static const char instance_columns[] =
         "name|verdict|outcome|unit|engine|>pageSizeBytes|>pagesWanted|>pagesGranted|nodes|"
         ">priority|shortage|running|reasonId";
@@ -30,7 +30,7 @@ static void print_rows(const Command *command, const StatusInstance *instances, 
 }
 
 static void print_all(Command *command, const Status *status) {
-        if (command->json != JSON_OFF) { /* as programs ask for it every few seconds */
+        if (command->json != JSON_OFF) { /* no first look: programs poll this every few seconds */
                 print_json(command, status_seen_to_json(status));
                 return;
         }
@@ -65,7 +65,7 @@ static int print_status(Command *command, const Status *status, const Config *co
         return status->verdict == VERDICT_READY ? EXIT_DONE : EXIT_NOT_READY;
 }
 
-/* As a plugin: whatever goes wrong is UNKNOWN, for any other code would be a verdict about the databases. */
+/* Prints a plugin's output. Any fault is UNKNOWN, because other codes are a verdict on the databases. */
 static int print_plugin(Command *command, const Status *status) {
         const char *name = command->n_arguments == 1 ? command->arguments[0] : NULL;
         const StatusInstance *instance = status_find(status, name);
@@ -83,7 +83,7 @@ static int print_plugin(Command *command, const Status *status) {
         return (int) state;
 }
 
-/* Prints what the daemon sends next; a negative errno where it sends nothing more. */
+/* Prints the daemon's next message. Returns a negative errno if there is none. */
 static int watch_next(const Command *command, DaemonCall *call) {
         CLEANUP(arena_freep) Arena *arena = arena_new();
         CLEANUP(daemon_reply_done) DaemonReply reply = {};
@@ -105,7 +105,7 @@ static int watch_next(const Command *command, DaemonCall *call) {
         return 0;
 }
 
-/* Who is cut off calls again. */
+/* Calls the daemon again after the connection was reset. */
 static int watch_status(Command *command) {
         uint64_t deadline_usec = 0, pause_usec = 0;
         bool has_sent;
@@ -130,7 +130,7 @@ static int watch_status(Command *command) {
         return EXIT_FAILED;
 }
 
-/* An instance may have lost its file, and its unit take huge pages again. */
+/* Returns whether a unit may use huge pages whose instance was removed. */
 static bool may_be_held(const Status *status) {
         return ARRAY_ANY(pool, status->pools, status->n_pools,
                          pool->foreign_pages > 0 && pool->free_pages < pool->total_pages);
@@ -147,7 +147,7 @@ static const PageUsers *find_all_page_users(Command *command) {
                                probe_topology(command->root, command->arena));
 }
 
-/* Who keeps pages that only hugeplan has put there, and no instance. */
+/* Adds the users of pages that hugeplan has added and that no instance needs. */
 static void add_held(Command *command, Status *status) {
         const LookInput input = {.root = command->root, .config = read_config(command)};
         const Plan *plan = look_make(command->arena, &input)->plan;
@@ -187,7 +187,7 @@ int verb_status(Command *command) {
         }
         Status *status = status_now(command, &config);
 
-        /* Only when somebody asks: there may be thousands of processes. */
+        /* Only on request, because there may be thousands of processes. */
         if (command->is_all)
                 status->page_users = find_all_page_users(command);
         if (command->n_arguments == 0 && !command->is_plugin && may_be_held(status))

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The databases of this host; and what `status` shows beside nothing. */
+/* Finds the databases of this host, and what `status` shows if there are no instances. */
 #include "check/suggest.h"
 #include "ctl/observe/journal_read.h"
 #include "ctl/verbs.h"
@@ -21,7 +21,7 @@ static bool is_server(Arena *arena, const RunningProcess *process) {
                          (*engine)->servers && text_has_word((*engine)->servers, program));
 }
 
-/* Of servers whose files are not read. */
+/* Reads the mapped bytes of servers whose files are not read. */
 static void look_elsewhere(const Command *command, RunningProcesses *processes) {
         VEC_FOREACH(process, processes)
                 if (process->is_elsewhere && is_server(command->arena, process))
@@ -52,7 +52,7 @@ Suggestions suggestions_find(Command *command) {
         return suggest(arena, &input);
 }
 
-/* ---- a host of which no instance is described yet ---- */
+/* ---- a host without instances ---- */
 
 const FirstLook *first_look_now(Command *command, const Status *status) {
         Arena *arena = command->arena;
@@ -62,7 +62,7 @@ const FirstLook *first_look_now(Command *command, const Status *status) {
 
         if (status->n_instances > 0)
                 return NULL;
-        /* Files that the daemon has not read yet: the next step is in the status. */
+        /* The daemon has not read the files yet: the status names the next step. */
         if (status->problems.list.n > 0 && read_config(command)->n_instances > 0)
                 return NULL;
         const Look *now = local_load(command);

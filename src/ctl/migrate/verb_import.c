@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* `import`: the databases that were found and what other programs set today, as drop-ins; and which lines are to go. */
+/* `import`: the databases found and the settings of other programs, as drop-ins; and the lines to be removed. */
 #include "base/json.h"
 #include "base/text.h"
 #include "check/migrate/import.h"
@@ -38,7 +38,7 @@ static Import find_import(Command *command, const Look *look) {
         return import_make(arena, &input);
 }
 
-/* What the host's transparent huge pages become with the files of IMPORT in place. */
+/* Returns the plan for transparent huge pages with the files of IMPORT in place. */
 static ThpPlan plan_thp(Command *command, const Topology *topology, const Import *import) {
         Arena *arena = command->arena;
         Diags problems = diags_in(arena);
@@ -54,7 +54,7 @@ static ThpPlan plan_thp(Command *command, const Topology *topology, const Import
         return thp_plan_make(arena, config_parse(arena, files), topology, 0, &problems);
 }
 
-/* ---- what people read ---- */
+/* ---- text ---- */
 
 static void print_thp(Command *command, const Topology *topology, const Import *import) {
         if (import->files.n == 0)
@@ -91,7 +91,7 @@ static void print_pages(Command *command, const Import *import) {
         }
 }
 
-/* Before anything is written: what the plan would refuse. */
+/* Warns before anything is written if the plan would refuse it. */
 static void print_excess(Command *command, const ImportExcess *excess) {
         Arena *arena = command->arena;
 
@@ -144,7 +144,7 @@ static void print_unproposed(const Command *command, const Suggestion *suggestio
         print_wrapped(command, first, "#     ", why.string);
 }
 
-/* Who misses a database sees whether it was looked where it is. */
+/* Shows where databases were searched, for an administrator who misses one. */
 static void print_places(const Command *command, const Suggestions *suggestions) {
         Arena *arena = command->arena;
         Text places = text_in(arena);

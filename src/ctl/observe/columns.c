@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What --output= prints: the same values as JSON has, by the same names. */
+/* The output of --output=: the values of the JSON, with the same names. */
 #include "base/table.h"
 #include "base/text.h"
 #include "ctl/observe/observe.h"
@@ -40,7 +40,7 @@ static void add_csv(Text *text, const char *cell) {
         text_add(text, "\"");
 }
 
-/* ROW: NULL for the one with the names. */
+/* ROW is NULL for the header. */
 static void add_row(Text *csv, Table *table, const json_t *row, const char *columns) {
         const char *column, *separator = "";
 

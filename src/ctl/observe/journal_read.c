@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The journal through systemd's own library. It is loaded for this alone: a gate, at boot, must not wait for it. */
+/* Reads the journal with systemd's own library, which is loaded only here: a gate must not wait for that at boot. */
 #include "ctl/observe/journal_read.h"
 
 #include "base/text.h"
@@ -49,7 +49,7 @@ static int journal_begin(Journal *journal, const char *root) {
                         : -ENOPKG;
 }
 
-/* Restricts the journal to entries with FIELD, besides what it is restricted to already, and goes to its beginning. */
+/* Adds FIELD to the matches that restrict the journal, and goes to its beginning. */
 static int restrict_to(Journal *journal, const char *field) {
         int r = journal->add_match(journal->journal, field, strlen(field));
 
@@ -81,7 +81,7 @@ static void read_entry(Journal *journal, Arena *arena, HistoryEntries *history) 
         *vec_push(arena, history) = entry;
 }
 
-/* "_BOOT_ID=" and 32 digits: the kernel writes the identifier with hyphens, the journal without. */
+/* Returns "_BOOT_ID=" and 32 digits: unlike the kernel, the journal writes the identifier without hyphens. */
 static const char *boot_field(Command *command) {
         const char *boot_id = probe_text(command->root, command->arena, PATH_BOOT_ID);
         Text field = text_in(command->arena);
@@ -92,8 +92,8 @@ static const char *boot_field(Command *command) {
         return field.string;
 }
 
-/* -ENODATA: nothing of this boot is there, or may be read. Any process can write any field except the name of its
- * unit, which journald adds itself. */
+/* Returns -ENODATA if there are no entries of this boot, or none that may be read. Entries are matched by the unit's
+ * name, because journald adds that field itself and any process can write any other field. */
 static int read_all(Command *command, Journal *journal, HistoryEntries *history) {
         int r = journal_begin(journal, root_path(command->arena, command->root, "/"));
 

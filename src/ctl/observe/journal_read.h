@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-/* Reads back what the daemon has written into the journal. */
+/* Reads the events that the daemon has logged to the journal. */
 
 #include "ctl/command.h"
 #include "status/history.h"
 
-/* The events of this boot, in COMMAND's arena: those of the host below its root. */
+/* Returns the events of this boot on the host below COMMAND's root, in COMMAND's arena. */
 const HistoryEntries *journal_read(Command *command);
 
-/* Local time: "2026-12-31 23:59:59"; "-" if it cannot be formatted. */
+/* Returns local time, "2026-12-31 23:59:59"; "-" if it cannot be formatted. */
 const char *journal_format_moment(Arena *arena, uint64_t usec);

@@ -12,13 +12,13 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* Most calls are over by then. */
+/* Most calls are shorter, and show no progress. */
 static const uint64_t silent_usec = USEC_PER_SEC;
 static const uint64_t line_usec = 10 * USEC_PER_SEC;
 
 struct Progress {
         Command *command;
-        bool is_terminal; /* that can write a line anew */
+        bool is_terminal; /* one that can rewrite a line */
         bool is_shown;
         uint64_t begun_usec, next_line_usec;
         const Topology *before;
@@ -51,7 +51,7 @@ static uint64_t way(uint64_t from, uint64_t to, bool is_up) {
         return is_up ? sub_floored(to, from) : sub_floored(from, to);
 }
 
-/* In bytes; true: there is something to be written. */
+/* Returns whether there is anything to be written; the outputs are in bytes. */
 static bool measure(const Progress *progress, Arena *arena, uint64_t *ret_done, uint64_t *ret_all) {
         const Root *root = progress->command->root;
         const Topology *now = probe_topology(root, arena);
@@ -71,7 +71,7 @@ static bool measure(const Progress *progress, Arena *arena, uint64_t *ret_done, 
         return *ret_all > 0;
 }
 
-/* "12.1G of 120G, 3.2G a second, 34 s left" */
+/* Returns "12.1G of 120G, 3.2G a second, 34 s left", or NULL. */
 static const char *describe(const Progress *progress, Arena *arena) {
         uint64_t done, all, usec = clock_now_usec() - progress->begun_usec;
         Text text = text_in(arena);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* `metrics`: the status, and what databases make of their pages, for a monitoring system. */
+/* `metrics`: the status, and how databases use their pages, for a monitoring system. */
 #include "ctl/observe/observe.h"
 #include "ctl/verbs.h"
 #include "model/exit_code.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* `report`: all that can be observed, as one page for a change ticket. */
+/* `report`: all observations on one page for a change ticket. */
 #include "base/text.h"
 #include "ctl/observe/journal_read.h"
 #include "ctl/observe/observe.h"
@@ -17,10 +17,10 @@
 #include <time.h>
 #include <unistd.h>
 
-/* ---- what is asked for ---- */
+/* ---- arguments ---- */
 
-/* A device, a link, a directory is not replaced: root would have a page in the place of /dev/stdout. Nor is a
- * directory made that is probably misspelt. */
+/* Returns whether PATH may be written. A device, link or directory is not replaced: root would otherwise replace
+ * /dev/stdout by a page. A missing directory is not made, because its name is probably misspelt. */
 static bool may_write(Arena *arena, const char *path) {
         const char *name = text_base_name(path), *wrong = NULL;
         const char *directory = name == path ? "." : arena_strdup_to(arena, path, name);
@@ -37,9 +37,9 @@ static bool may_write(Arena *arena, const char *path) {
         return !wrong;
 }
 
-/* ---- looking ---- */
+/* ---- observations ---- */
 
-/* With the zone, for tickets travel; of a captured host it is not known when it was captured. */
+/* Returns the time with its zone, because tickets are read elsewhere; NULL for a captured host: not known. */
 static const char *moment(const Command *command) {
         time_t now = (time_t) (clock_read_usec(CLOCK_REALTIME) / USEC_PER_SEC);
         char zone[16] = "";
@@ -83,10 +83,10 @@ static Report *look_at_all(Command *command) {
         return report_make(arena, input);
 }
 
-/* ---- telling ---- */
+/* ---- output ---- */
 
-/* The installed template, or the user's, is a file of this host, whatever host is looked at. Returns NULL after a
- * sentence on standard error if there is none. */
+/* Returns the page, or logs why there is none and returns NULL. The installed template, or the user's, is always a file
+ * of this host, even if another host is reported. */
 static const char *make_page(const Command *here, const json_t *report) {
         enum { TEMPLATE_BYTES_MAX = 1024 * 1024 };
         const char *path = absolute_path(here, here->template ? here->template : REPORT_TEMPLATE);
@@ -107,7 +107,7 @@ static const char *make_page(const Command *here, const json_t *report) {
         return page;
 }
 
-/* Where the user is, whatever host is looked at, as a snapshot is. */
+/* Writes the page on the user's host, even if another host is reported, as `snapshot` does. */
 static int print_page(const Command *command, const char *path, const json_t *report) {
         CLEANUP(root_freep) Root *host = NULL;
         Command here = *command;
@@ -136,7 +136,7 @@ int verb_report(Command *command) {
         }
         if (path && !may_write(command->arena, path))
                 return EXIT_FAILED;
-        command->n_arguments = 0; /* it names no instance */
+        command->n_arguments = 0; /* the argument names no instance */
         json_t *report = report_to_json(command->arena, look_at_all(command));
 
         if (command->json != JSON_OFF) {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* `serve-metrics`: hugeplan-report.service, which says what `metrics` says on a socket of systemd's, in the way of its
+/* `serve-metrics`: hugeplan-report.service, which serves the figures of `metrics` on a socket of systemd by the
  * interface io.systemd.Metrics.
  *
- * It is not the daemon that does: to look into a database's processes takes a capability, of which the daemon has none,
- * and who asks without end must not keep a gate waiting. The figures are looked up when somebody asks, however many do,
- * once a second at most, and less often where that takes long: no more than a tenth of the time goes into it. When
- * nobody is there any more it ends; systemd goes on listening. */
+ * It is not part of the daemon, because reading a database's processes needs a capability that the daemon does not
+ * have, and because many calls must not delay a gate. The figures are read on demand, at most once a second for all
+ * callers, and less often if reading takes long: at most a tenth of the time is spent on it. The service ends when no
+ * connection is left; systemd goes on listening. */
 #include "ctl/observe/observe.h"
 #include "ctl/verbs.h"
 #include "ipc/interface_texts.h"
@@ -20,9 +20,9 @@
 #include <string.h>
 #include <sys/epoll.h>
 
-#define FRESH_USEC  USEC_PER_SEC        /* figures are not looked up again, at least */
-#define FRESH_TIMES 10                  /* the time that it took */
-#define UNUSED_USEC (30 * USEC_PER_SEC) /* it is looked whether anybody is there; or --timeout= */
+#define FRESH_USEC  USEC_PER_SEC        /* the least time that figures are kept */
+#define FRESH_TIMES 10                  /* and the least multiple of their reading time */
+#define UNUSED_USEC (30 * USEC_PER_SEC) /* between counts of connections; or --timeout= */
 
 typedef struct MetricsServer {
         Command *command;
@@ -30,8 +30,8 @@ typedef struct MetricsServer {
         LoopIo io;
         LoopTimer unused;
         VarlinkServer *varlink;
-        json_t *samples, *families; /* the replies of both methods; NULL: none were asked for yet */
-        uint64_t until_usec;        /* they are not looked up again */
+        json_t *samples, *families; /* replies of both methods; NULL: not called yet */
+        uint64_t until_usec;        /* figures are kept until then */
 } MetricsServer;
 
 static void refresh(MetricsServer *server) {
@@ -53,7 +53,7 @@ static void refresh(MetricsServer *server) {
         server->until_usec = end_usec + MAX(FRESH_USEC, FRESH_TIMES * (end_usec - start_usec));
 }
 
-/* One in each reply; there is one at least. */
+/* Sends each item in a reply of its own; there is at least one. */
 static void reply_all(VarlinkCall *call, const json_t *replies) {
         size_t n = json_array_size(replies);
 
@@ -76,7 +76,7 @@ static void method_describe(VarlinkCall *call, json_t *parameters UNUSED, void *
         reply_all(call, server->families);
 }
 
-/* systemd's interface, by which systemd-report (systemd 260 and later) asks whoever has a socket in
+/* systemd's interface, by which systemd-report (systemd 260 and later) asks each service with a socket in
  * /run/systemd/report. Source: systemd's src/shared/varlink-io.systemd.Metrics.c. */
 static const VarlinkInterface metrics_interface = {
         .name = "io.systemd.Metrics",
@@ -99,7 +99,7 @@ static void on_input(void *userdata, uint32_t events UNUSED) {
 
 static void wait_unused(MetricsServer *server);
 
-/* Who comes at this very moment is not lost: systemd starts us again for him. */
+/* A client that connects at this moment is not lost: systemd starts the service again. */
 static void on_unused(void *userdata) {
         MetricsServer *server = userdata;
 
@@ -117,7 +117,7 @@ static void wait_unused(MetricsServer *server) {
                  on_unused, server);
 }
 
-/* All replies to a call are kept until they are taken, so few are served at a time. */
+/* All replies to a call are kept until the client reads them, so the number of clients is small. */
 static VarlinkLimits limits(void) {
         VarlinkLimits limits = varlink_limits_default();
 
@@ -128,7 +128,7 @@ static VarlinkLimits limits(void) {
         return limits;
 }
 
-/* Negative errno. */
+/* Returns a negative errno on failure. */
 static int serve(MetricsServer *server, int fd) {
         const VarlinkInterface *interface = &metrics_interface;
         const VarlinkLimits few = limits();

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* `snapshot`: what the looks of hugeplanctl read of this host, as an archive for --root=. What is in it is what
- * was read, by construction: every look is taken, and the root tells what it reads; and of that what is used. */
+/* `snapshot`: the files of this host that hugeplanctl's verbs read, as an archive for --root=. It is complete by
+ * construction: all verbs run while the root records what they read. The archive has the used part of that. */
 #include "ctl/verbs.h"
 #include "inspect/kept/kept.h"
 #include "model/exit_code.h"
@@ -11,9 +11,9 @@
 #include <string.h>
 #include <unistd.h>
 
-/* ---- looking ---- */
+/* ---- running the verbs ---- */
 
-/* A look as a user takes it, but for what it prints. */
+/* Runs a verb as a user would, without its output. */
 static void look(const Command *command, int (*run)(Command *command), const char *argument) {
         CLEANUP(arena_freep) Arena *arena = arena_new();
         char *arguments[] = {arena_strdup(arena, argument)};
@@ -46,7 +46,7 @@ static void look_at_all(const Command *command) {
         }
 }
 
-/* Whatever the looks say is not what was asked for. */
+/* Runs all verbs; their output is not wanted. */
 static int look_silently(const Command *command) {
         const int outputs[] = {STDOUT_FILENO, STDERR_FILENO};
         int null = open("/dev/null", O_WRONLY | O_CLOEXEC), kept[ARRAY_LEN(outputs)];
@@ -70,7 +70,7 @@ static int look_silently(const Command *command) {
 
 /* ---- the file ---- */
 
-/* For its owner alone: it tells a lot of the host. */
+/* Only the owner may read the file, because it has much about the host. */
 static int write_new_file(const char *path, const char *bytes, size_t size) {
         int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOCTTY | O_CLOEXEC, 0600);
 
@@ -103,7 +103,7 @@ int verb_snapshot(Command *command) {
         const char *path = command->arguments[0];
         Recording recording = recording_in(command->arena);
 
-        /* Before all is looked at. */
+        /* Checked before all verbs are run. */
         if (faccessat(AT_FDCWD, path, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
                 return fail_to_write(path, -EEXIST);
         root_record(command->root, &recording.recorder);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* `verify`: whether the databases that run use their huge pages, and what is wasted. */
+/* `verify`: whether running databases use their huge pages, and what is wasted. */
 #include "base/text.h"
 #include "check/idle_pages.h"
 #include "ctl/observe/journal_read.h"
@@ -24,12 +24,12 @@ typedef struct Verification {
         Arena *arena;
         const Config *config;
         const Topology *topology;
-        Index *starters; /* unit_file_starters(); NULL: nobody has asked yet */
+        Index *starters; /* unit_file_starters(); NULL: not read yet */
         Proofs proofs;
 } Verification;
 
-/* The database's own settings, which explain a fall back and bound its sessions; what they need; and why it takes no
- * huge pages by them. */
+/* Reads the database's own settings, which explain a fall back and limit its sessions; what they need; and why the
+ * database takes no huge pages with them. */
 static void read_settings(const Verification *verification, ProofInput *input, ServerLook *look) {
         const InstanceConfig *config = input->config;
         const StatusInstance *instance = input->instance;
@@ -67,20 +67,20 @@ static UnitStart find_start(Verification *verification, const char *unit) {
         return index_find(verification->starters, unit) ? UNIT_START_WANTED : UNIT_START_DISABLED;
 }
 
-/* Also where nothing is known of what it wants: its file may be broken, or its size unknown. */
+/* True also if the need is not known, because the file is broken or the size is unknown. */
 static bool is_reserving(const StatusInstance *instance) {
         const Engine *engine = instance->engine ? engine_find(instance->engine) : NULL;
 
         return !engine || engine->reserves;
 }
 
-/* By `status NAME`, for people to read. */
+/* Returns whether `status NAME` asks for it, for people to read. */
 static bool is_asked_for(const Command *command, const StatusInstance *instance) {
         return command->n_arguments == 1 && command->json == JSON_OFF && !command->is_plugin &&
                text_equals(instance->name, command->arguments[0]);
 }
 
-/* At a glance its settings are asked only for small memory that wants to be explained. */
+/* At a glance, the settings are read only if small memory needs an explanation. */
 static const Proof *prove(Verification *verification, const StatusInstance *instance,
                           bool is_glance) {
         Arena *arena = verification->arena;
@@ -93,7 +93,7 @@ static const Proof *prove(Verification *verification, const StatusInstance *inst
 
         *look = server_look(verification->command->root, arena, verification->topology, engine,
                             instance->unit, is_glance);
-        /* Where nothing counts for the one that is asked for, a glance does not tell what it holds. */
+        /* If the controller does not count for an instance that is asked for, a glance is not enough. */
         if (is_glance && look->is_running && !look->is_counted &&
             is_asked_for(verification->command, instance))
                 *look = server_look(verification->command->root, arena, verification->topology,
@@ -125,7 +125,7 @@ static void find_waste(Verification *verification) {
         }
 }
 
-/* Of nobody: what takes a look at the whole host. */
+/* Adds the pages of no instance, which need a look at the whole host. */
 static void find_ownerless(Verification *verification, const Look *look) {
         Arena *arena = verification->arena;
         const PageUsers *page_users =
@@ -227,8 +227,7 @@ Proofs observe(Command *command, const Status *status, const char *name) {
         return verification.proofs;
 }
 
-/* Nothing in the kernel tells since when pages wait for a unit that does not come; the journal does, if it may be read.
-  */
+/* The kernel does not tell since when pages wait for a unit that does not start, but the journal may. */
 static void date_waste(Command *command, WasteList *waste) {
         uint64_t now_usec = clock_read_usec(CLOCK_REALTIME);
 
