@@ -584,7 +584,8 @@ void daemon_claim_start(History *history, Unit *unit) {
         if (!hold || !text_equals(hold->run, unit->run) || !is_starting(history, unit, instance))
                 return;
         daemon_verify(history, false);
-        if (history->broken)
+        /* It may have ended meanwhile. */
+        if (history->broken || unit->state == UNIT_DOWN)
                 return;
         PoolCounts before = pool_counts(history);
         Gate gate = {
