@@ -332,6 +332,10 @@ static int size_of_instance(Command *command) {
         const char *name = command->arguments[0], *why_not;
         const Look *look = local_load(command);
         const PlanInstance *planned = plan_find(look->plan, name);
+
+        /* Its file may have gone since the name was looked up. */
+        if (!planned)
+                return fail_no_instance(command, name, look->config);
         const InstanceConfig *config = planned->demand->config;
         Goal goal = {.command = command, .engine = config->engine, .instance = config};
         uint64_t asked;
