@@ -1,97 +1,97 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-/* Engines: the database products. All that is known of one is in a folder of its own, in parts, so that a
- * program takes along only what it uses:
+/* Engines: the database products. Everything about one product is in its own folder, in parts, so that each program
+ * links only what it uses:
  *
  *   traits   what a configuration and systemd's units depend on; here
  *   formula  how many pages its settings take (engines/formula.h)
- *   units    which of its servers exist, and who starts them (engines/units.h)
- *   reader   where its own files and its server say so (engines/reader.h)
- *   rules    what may be wrong with it (check/rule_run.h)
+ *   units    which of its servers exist, and which units start them (engines/units.h)
+ *   reader   the size as its files and its server give it (engines/reader.h)
+ *   rules    what can be wrong with it (check/rule_run.h)
  *
- * The folder's meson.build names them, and the one in this folder lists the folders. */
+ * The folder's meson.build names its parts, and the one in this folder lists the folders. */
 
 #include "base/arena.h"
 #include "model/thp.h"
 
-/* A version as far as it is known: "17.5" has two numbers, "8.0.36-2ubuntu3" three. */
+/* As much of a version as is known: "17.5" has two numbers, "8.0.36-2ubuntu3" three. */
 typedef struct Version {
-        uint64_t numbers[3]; /* 0 where they are not known */
+        uint64_t numbers[3]; /* 0 if not known */
         unsigned n_known;
 } Version;
 
 typedef struct Engine {
         const char *name;         /* as in Engine= */
         const char *title;        /* "PostgreSQL" */
-        const char *default_unit; /* where it is the same everywhere, else NULL */
-        const char *default_user; /* who runs it, where nearly everybody has it so; else NULL */
+        const char *default_unit; /* if the same on every distribution, else NULL */
+        const char *default_user; /* the usual user that runs it; NULL: there is none */
         bool uses_sysv;           /* System V segments (SHM_HUGETLB) rather than mmap(2) */
-        Version sysv_before;      /* it did so before this version; nothing known: in none */
+        Version sysv_before;      /* older versions use System V segments; n_known 0: none do */
         ThpPolicy thp_preference; /* THP_AUTO: none */
         bool is_thp_dense;        /* with "always", khugepaged must not fill up sparse ranges */
-        bool reserves;            /* false: it has a THP preference only */
+        bool reserves;            /* false: it only has a THP preference */
         bool uses_default_size;   /* it maps pages of the host's default size only */
-        bool has_auto;            /* Memory=auto: its own files tell how much it needs */
-        /* Memory=auto: nothing tells beforehand, what it has mapped does. */
+        bool has_auto;            /* Memory=auto: its files give the size */
+        /* Memory=auto: nothing gives the size before a start; the running server's mappings do. */
         bool has_auto_by_looking;
-        bool can_be_asked; /* its server says itself how much it needs, before it starts */
-        /* All that it will ever take is mapped once it has started, as shared memory: what is seen is exact also where
-         * it is less than the rule says, and what it takes of small pages instead can be seen. */
+        bool can_be_asked; /* its server reports the size before a start */
+        /* The server maps all its shared memory at start: the observed size is exact even if it is below the formula's,
+         * and small pages used instead of huge ones can be seen. */
         bool maps_all_at_start;
         /* The setting that Memory= stands for; NULL: plain bytes ("memory"). */
         const char *memory_setting;
-        /* What stands behind a whole number of MiB in the product's configuration: "MB", "M". */
+        /* The suffix of a whole number of MiB in the product's configuration: "MB", "M". */
         const char *mebibyte_suffix;
-        bool asks_version; /* the installed program is asked for its version, on which the preference depends */
-        /* From this version on the vendor's advice is another; nothing known: thp_preference is for all. */
+        bool asks_version; /* the installed program is asked for its version, which decides the preference */
+        /* The vendor's advice changes with this version; n_known 0: thp_preference holds for all versions. */
         Version thp_changed_in;
         ThpPolicy thp_since;
-        /* Its unit. The programs that start the server, by their base names as patterns (fnmatch(3)),
-         * separated by spaces; "!" before those that only look like it. NULL: any may. */
+        /* The programs that its unit may start: patterns of base names (fnmatch(3)), separated by spaces; "!" precedes
+         * those of programs that only resemble the server. NULL: any program. */
         const char *programs;
-        /* A unit that starts a distribution's program which is none of these, nor a script, is another's;
-         * false: who starts it is the administrator's business. */
+        /* A unit that starts a distribution's program outside `programs`, other than a script, belongs to another
+         * product; false: any such program is accepted. */
         bool is_started_by_name;
-        /* The units that its packages bring, as patterns: each is likely a database. NULL: none. */
+        /* Patterns of the units that its packages install, each probably a database. NULL: none. */
         const char *services;
-        /* What any other unit, and any process, is a database by: the base names of the server's programs, and those
-         * of what starts it and may start it again. NULL: by none. */
+        /* Base names that identify a database in any other unit and in any process: the server's programs, and those
+         * that start and may restart the server. NULL: none. */
         const char *servers;
         const char *supervisors;
-        /* The server works in its data directory, and is told of that by this option; NULL: neither. */
+        /* The option that names the data directory, which is also the server's working directory; NULL: none. */
         const char *data_option;
-        /* What its container images are called, as patterns of a word between slashes; NULL: nothing. */
+        /* Patterns of a component of its container images' names; NULL: none. */
         const char *images;
-        /* What its units are called, as patterns: where to look when one is misspelt; NULL: anything. */
+        /* Patterns of its units' names, among which a misspelt name is searched; NULL: all units. */
         const char *units;
 } Engine;
 
-/* All engines, in the order they are listed to users. */
+/* All engines, in the order in which users see them. */
 extern const Engine *const engines[];
 extern const size_t n_engines;
 
-/* NULL for a name that is none. */
+/* Returns NULL if no engine has this name. */
 const Engine *engine_find(const char *name);
 
-/* "there is no engine 'postgres' (did you mean postgresql?)": why engine_find() has none. */
+/* Returns why engine_find() found nothing: "there is no engine 'postgres' (did you mean postgresql?)". */
 char *engine_refuse(Arena *arena, const char *name);
 
-/* Whether it takes System V segments in this version; of one that is not known (NULL), what its newest do. */
+/* Returns whether VERSION uses System V segments; NULL (not known) counts as the newest version. */
 bool engine_uses_sysv(const Engine *engine, const char *version);
 
-/* What ENGINE wants in this version ("8.0.4"; NULL or empty: not known). -EINVAL, and *ret is its
- * general preference, where that is no version. */
+/* Sets *ret to ENGINE's preference in VERSION ("8.0.4"; NULL or empty: not known). Returns -EINVAL, with *ret its
+ * general preference, if VERSION is not a version. */
 int engine_thp_preference(const Engine *engine, const char *version, ThpPolicy *ret);
 
-/* "19.3c" -> 19, "23ai" -> 23, "11.8.6-MariaDB" -> 11; -EINVAL, -ERANGE as in base/size.h. */
+/* "19.3c" -> 19, "23ai" -> 23, "11.8.6-MariaDB" -> 11. Returns -EINVAL or -ERANGE as in base/size.h. */
 int parse_major_version(const char *value, uint64_t *ret);
 
-/* -EINVAL, -ERANGE as in base/size.h. */
+/* Returns -EINVAL or -ERANGE as in base/size.h. */
 int parse_version(const char *value, Version *ret);
 
-/* Below 0: VERSION is older than LIMIT, above 0: newer or the same; 0: not enough of VERSION is known to tell. Rules
- * that differ by version are reckoned by the one that takes more then: VERSION may precede and follow. */
+/* Returns a negative number if VERSION is older than LIMIT, a positive one if it is newer or equal, 0 if too little of
+ * VERSION is known. In that case VERSION may precede and follow, and formulas assume the larger size. */
 int version_side(Version version, Version limit);
 
 static inline bool version_may_precede(Version version, Version limit) {
@@ -102,5 +102,5 @@ static inline bool version_may_follow(Version version, Version limit) {
         return version_side(version, limit) >= 0;
 }
 
-/* "17.0.10" as such a limit. */
+/* VERSION(17, 0, 10): such a limit. */
 #define VERSION(...) ((Version){{__VA_ARGS__}, 3})

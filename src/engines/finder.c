@@ -5,12 +5,12 @@
 
 #include <string.h>
 
-/* More than that on one host is not believed. */
+/* A host with more than these is not plausible. */
 enum { CANDIDATES_MAX = 256, PASSED_OVER_MAX = 256, NAME_LENGTH_MAX = 64 };
 
 /* ---- candidates ---- */
 
-/* Two traces of one database: its unit, or its data. The same path in two containers is not the same. */
+/* Whether A and B are one database: the same unit or data directory. Equal paths in two containers differ. */
 static bool is_same(const Candidate *a, const Candidate *b) {
         if (a->target.unit && b->target.unit)
                 return text_equals(a->target.unit, b->target.unit);
@@ -21,7 +21,7 @@ static bool is_same(const Candidate *a, const Candidate *b) {
         return a->engine == b->engine && text_equals(a->name, b->name);
 }
 
-/* As an instance can be called, and as no other is. */
+/* Makes NAME a valid instance name that no other candidate has. */
 static const char *instance_name(const Finder *finder, const char *name) {
         char *valid = arena_strndup(finder->arena, name, NAME_LENGTH_MAX - strlen("-256"));
         const char *unique = valid;
@@ -35,7 +35,7 @@ static const char *instance_name(const Finder *finder, const char *name) {
         return unique;
 }
 
-/* What was found first stands: units and packages tell more than processes do. */
+/* The first trace of a database takes precedence: units and packages say more than processes do. */
 void finder_add(Finder *finder, const Candidate *found) {
         Candidate candidate = *found;
 
@@ -71,7 +71,7 @@ void finder_pass(Finder *finder, const char *name, const char *why) {
                 *vec_push(finder->arena, &finder->passed_over) = (PassedOver){name, why};
 }
 
-/* ---- what was found, in words ---- */
+/* ---- names and paths of what was found ---- */
 
 const char *finder_stem(const Finder *finder, const char *unit) {
         return arena_strndup(finder->arena, unit, strlen(unit) - strlen(".service"));
@@ -91,16 +91,16 @@ bool finder_is_path(const char *path) {
         return true;
 }
 
-/* ---- databases that run: what processes say of themselves is a stranger's word ---- */
+/* ---- running databases: a process controls what it shows of itself, so that is not trusted ---- */
 
-/* What runs below user@.service is a user's own manager's business. */
+/* Units below user@.service belong to a user's own manager. */
 const char *finder_service(const RunningProcess *process) {
         const char *unit = process->unit;
 
         return unit && !name_check_unit(unit) && !text_starts_with(unit, "user@") ? unit : NULL;
 }
 
-/* What follows an option: "-D /srv/pg", "-D/srv/pg", "--datadir=/srv"; NULL: it is not there. */
+/* Returns the value of OPTION: "-D /srv/pg", "-D/srv/pg", "--datadir=/srv"; NULL if the option is not given. */
 static const char *option_value(const RunningProcess *process, const char *option) {
         size_t length = strlen(option);
 
@@ -117,7 +117,7 @@ static const char *option_value(const RunningProcess *process, const char *optio
         return NULL;
 }
 
-/* Where it works counts first: a path on the command line may be relative, or be in a variable instead. */
+/* The working directory takes precedence: a path on the command line may be relative, or be in a variable. */
 const char *finder_data_directory(const RunningProcess *process, const Engine *engine) {
         const char *option = engine->data_option ? option_value(process, engine->data_option)
                                                  : NULL;
@@ -129,8 +129,8 @@ const char *finder_data_directory(const RunningProcess *process, const Engine *e
         return finder_is_path(option) ? option : NULL;
 }
 
-/* The children of PostgreSQL show a title in place of their arguments ("postgres: checkpointer"), Redis one that begins
- * with its path. */
+/* PostgreSQL's children show a title in place of their arguments ("postgres: checkpointer"); Redis shows one that
+ * begins with its path. */
 const char *finder_program(Arena *arena, const RunningProcess *process) {
         const char *line = process->arguments.n > 0 ? process->arguments.items[0] : "";
         const char *word = text_next_word(arena, &line, " ");
@@ -186,7 +186,7 @@ static void find_servers(Finder *finder) {
                         engine_finder(engines[i])->find_running(finder, engines[i]);
 }
 
-/* The processes that IS_ELSEWHERE fits; what they say of files holds in their own root directory. */
+/* Searches the processes with this IS_ELSEWHERE; their paths are valid in their own root directory. */
 static void find_where(Finder *finder, bool is_elsewhere) {
         const RunningProcesses *all = finder->processes;
         RunningProcesses *some = ARENA_NEW(finder->arena, RunningProcesses);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Databases by their units: those of packages by name, all others by what they start, instances of templates too;
- * and all together. */
+/* Finds databases by their units: packaged units by name, all others by the program that they start, including
+ * instances of templates. Also runs all finders. */
 
 #include "base/text.h"
 #include "engines/finder.h"
@@ -12,20 +12,20 @@
 
 /* ---- what a unit starts ---- */
 
-/* What the first word of a command line may be, with the server behind it. */
+/* Programs that may precede the server on a command line. */
 static const char wrappers[] =
         "numactl taskset nice ionice chrt prlimit setpriv env nohup stdbuf runuser su sudo gosu chpst";
 static const char shells[] = "sh bash dash ksh zsh";
 
-/* What stands before a command in a line for a shell. */
+/* Whether a command begins behind the word BEFORE of a shell's line. */
 static bool begins_command(const char *before) {
         return text_has_word("exec && || then", before) || text_ends_with(before, ";") ||
                (*before == '-' && text_ends_with(before, "c")) ||
                text_has_word(shells, text_base_name(before));
 }
 
-/* Which of NAMES the line starts; NULL. A path further on, such as that of the data, may have the name of a server too,
- * but not behind a program that is no wrapper. */
+/* Returns which of NAMES the line starts; NULL: none. A later path, such as the data directory, may be named like a
+ * server; words behind a program that is no wrapper or shell do not count. */
 static const char *started_by_line(Arena *arena, const char *line, const char *names) {
         const char *rest = line + strspn(line, "-@:+!|"), *before = NULL, *word;
         bool is_wrapped = false, is_shell = false;
@@ -58,7 +58,7 @@ const char *started_by_unit(Arena *arena, const UnitFile *unit, const char *name
 
 static const char service_suffix[] = ".service", container_suffix[] = ".container";
 
-/* The unit of that name, where it is the host's own and may be started; an alias is found under its own name. */
+/* Returns the unit of that name if it has a file and is not masked; an alias is found under the unit's own name. */
 static const UnitFile *find_unit(const Finder *finder, const char *name) {
         const UnitFile *unit = unit_file_read(finder->arena, finder->sources, name);
 
@@ -128,7 +128,7 @@ static void find_image(Finder *finder, const Engine *engine, const char *name, c
                    });
 }
 
-/* ---- by what they start ---- */
+/* ---- by the programs that they start ---- */
 
 static const char *starts_server(const Finder *finder, const UnitFile *unit, const Engine *engine) {
         const char *server = started_by_unit(finder->arena, unit, engine->servers);
@@ -141,7 +141,7 @@ static const char *starts_server(const Finder *finder, const UnitFile *unit, con
 static const char of_compose[] =
         "starts containers by a compose file, which is not read; " PAGES_OF_ALL;
 
-/* What stands for servers of whose size nothing is read: why, and the way. */
+/* Programs that stand for servers whose size cannot be read, why, and what to do. */
 static const struct {
         const char *programs, *why;
 } passed_over[] = {
@@ -166,7 +166,7 @@ static bool pass_stand_in(Finder *finder, const UnitFile *unit) {
         return false;
 }
 
-/* A product's unit by its name, whose program is not the server. */
+/* Passes over a unit that is named like the product's but starts another program. */
 static void pass_namesake(Finder *finder, const Engine *engine, const UnitFile *unit) {
         const char *start = unit_file_value(unit, "Service", "ExecStart");
         const char *program = start ? text_next_word(finder->arena, &start, " \t") : NULL;
@@ -181,8 +181,8 @@ static void pass_namesake(Finder *finder, const Engine *engine, const UnitFile *
                                 : "starts nothing itself");
 }
 
-/* "docker run --rm -v pg:/var/lib/postgresql/data postgres:16": of what stands alone, an image is no option, path or
- * volume. */
+/* "docker run --rm -v pg:/var/lib/postgresql/data postgres:16": the image is a word that is no option, path, assignment
+ * or volume. */
 static bool find_container(Finder *finder, const UnitFile *unit) {
         const char *rest = unit_file_value(unit, "Service", "ExecStart"), *word;
         const char *first = rest ? text_next_word(finder->arena, &rest, " \t") : "";
@@ -206,7 +206,7 @@ static bool find_container(Finder *finder, const UnitFile *unit) {
         return false;
 }
 
-/* The path without which systemd does not start the unit, where it is missing; NULL. */
+/* Returns a missing path without which systemd does not start the unit; NULL: none is missing. */
 static const char *find_unmet(const Finder *finder, const UnitFile *unit) {
         UnitAssignments conditions =
                 unit_file_list(finder->arena, unit, "Unit", "ConditionPathExists");
@@ -250,7 +250,7 @@ static void add_instance(const Finder *finder, SourceNames *names, const char *n
                 *vec_push(finder->arena, names) = name;
 }
 
-/* Instances that nothing enables: those that run, or have drop-ins of their own. */
+/* Adds instances that no unit enables: they run, or have drop-ins of their own. */
 static void add_instances(const Finder *finder, SourceNames *names) {
         const SourceNames dropins =
                 unit_file_names(finder->arena, finder->sources, "*@?*.service.d");
@@ -267,7 +267,7 @@ static void add_instances(const Finder *finder, SourceNames *names) {
         }
 }
 
-/* Stands for the instance while it is not known which there are. */
+/* A placeholder for an instance's name while it is not known which instances exist. */
 #define ANY_INSTANCE "hugeplan0any"
 
 static const char *instance_of(const Finder *finder, const char *template, const char *instance) {
@@ -276,7 +276,7 @@ static const char *instance_of(const Finder *finder, const char *template, const
                             service_suffix);
 }
 
-/* An instance that there is a file or directory for: PATH names it once, "/etc/patroni/hugeplan0any.yml". */
+/* Finds instances with a file or directory of their own; PATH is like "/etc/patroni/hugeplan0any.yml". */
 static bool find_by_path(Finder *finder, const char *template, const char *path) {
         Arena *arena = finder->arena;
         const char *at = strstr(path, ANY_INSTANCE), *slash = at;
@@ -307,7 +307,7 @@ static bool find_by_path(Finder *finder, const char *template, const char *path)
         return is_any;
 }
 
-/* Where the template has its instance in a path: what a server is told of, and what must exist for it. */
+/* Finds instances by the template's paths that contain the instance's name: arguments of the server, and conditions. */
 static bool find_by_paths(Finder *finder, const char *template, const UnitFile *unit) {
         static const char keys[] = "ExecStart Environment EnvironmentFile WorkingDirectory "
                                    "ConditionPathExists ConditionPathIsDirectory AssertPathExists";
@@ -350,10 +350,10 @@ static void find_in_templates(Finder *finder, const SourceNames *templates) {
 
 /* ---- quadlets ---- */
 
-/* podman makes NAME.service of NAME.container. Source: podman-systemd.unit(5) (directories, Image=, ServiceName=). What
- * runs there was made of another root directory. */
+/* podman makes NAME.service of NAME.container. Source: podman-systemd.unit(5) (directories, Image=, ServiceName=). A
+ * container's paths are those of its own root directory. */
 
-/* The last value of KEY in [Container]; NULL: none. */
+/* Returns the last value of KEY in [Container]; NULL: none. */
 static const char *container_value(const Finder *finder, const SourceText *text, const char *key) {
         SourceLines lines = source_lines(text);
         const char *value = NULL, *line;
@@ -414,7 +414,7 @@ static void find_in_quadlets(Finder *finder) {
 
 /* ---- units of users' own managers ---- */
 
-/* By their names alone: root opens no file in a home. */
+/* Looks at names only: root opens no file in a home directory. */
 static void pass_user_units(Finder *finder) {
         SourceNames directories = {};
         const SourceNames homes = source_list(finder->sources, finder->arena, "/home");
@@ -446,7 +446,7 @@ static void find_in_units(Finder *finder) {
         for (size_t i = 0; i < n_engines; i++)
                 find_services(finder, engines[i]);
         add_instances(finder, &names);
-        /* Our own units are named after the databases that they are for. */
+        /* hugeplan's own units have the names of their databases. */
         VEC_KEEP(name, &names, !text_starts_with(*name, "hugeplan-"));
         VEC_FOREACH(name, &names) {
                 const UnitFile *unit = find_unit(finder, *name);
@@ -462,7 +462,7 @@ static void find_in_units(Finder *finder) {
 
 /* ---- all ---- */
 
-/* By engine; within one as they were found. */
+/* Sorts by engine, and keeps the order in which an engine's databases were found. */
 static void sort_candidates(Finder *finder) {
         typeof(finder->candidates) sorted = {};
 

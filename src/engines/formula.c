@@ -8,7 +8,7 @@
 #include <string.h>
 #include <strings.h>
 
-/* ---- of which no more is known than the memory that the user gives ---- */
+/* ---- engines that only take a given amount of memory ---- */
 
 enum { SERVER_VERSION, MEMORY };
 
@@ -173,7 +173,7 @@ void sizing_add_idle(Arena *arena, Sizing *sizing, const ParameterTable *table,
         }
 }
 
-/* ---- names that are nearly right ---- */
+/* ---- similar names ---- */
 
 enum { NAME_DISTANCE_MAX = 3, NAME_PART_MIN = 4 };
 
@@ -190,7 +190,7 @@ static const char *nearest_parameter(Arena *arena, const ParameterTable *table, 
 
         for (const Parameter *row = table->rows; row < table->rows + table->n; row++) {
                 const char *known = folded(arena, row->name);
-                /* A part of the whole name is near too: "buffer_pool_size". */
+                /* A part of the whole name is similar, too: "buffer_pool_size". */
                 bool is_part = !row->takes_nothing && strlen(miss.word) >= NAME_PART_MIN &&
                                strstr(known, miss.word);
 
@@ -222,13 +222,13 @@ SettingNames engine_settings(const Engine *engine, Arena *arena) {
         const ParameterTable *table = engine_formula(engine)->parameters;
         SettingNames names = {};
 
-        for (size_t i = 1; table && i < table->n; i++) /* the first is the version */
+        for (size_t i = 1; table && i < table->n; i++) /* row 0 is the version */
                 if (!table->rows[i].takes_nothing)
                         *vec_push(arena, &names) = table->rows[i].name;
         return names;
 }
 
-/* "orders.sga_max_size" is its row's too. */
+/* "orders.sga_max_size" belongs to the row sga_max_size, too. */
 static bool is_of_row(const ParameterTable *table, const Parameter *row, const char *name) {
         const char *point = table->has_prefixes ? strchr(name, '.') : NULL;
 
@@ -239,7 +239,7 @@ bool parameters_have(const ParameterTable *table, const char *name) {
         return ARRAY_ANY(row, table->rows, table->n, is_of_row(table, row, name));
 }
 
-/* A sum, for it does not matter in which order settings stand. */
+/* The sum does not depend on the order of the settings. */
 const char *engine_fingerprint(const Engine *engine, Arena *arena, const Settings *settings) {
         const ParameterTable *table = engine_formula(engine)->parameters;
         uint64_t sum = 0;

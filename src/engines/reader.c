@@ -112,7 +112,7 @@ unsigned reader_binary_line(const char *text, size_t size) {
 
 enum { VERSION_LENGTH_MAX = 32 };
 
-/* The program that the unit starts, where it is called NAME. */
+/* Adds the program that the unit starts if its base name is NAME. */
 static void add_program_of_unit(Arena *arena, const char *unit_name, const Sources *sources,
                                 const char *name, SourceNames *programs) {
         const UnitFile *unit = unit_file_read(arena, sources, unit_name);

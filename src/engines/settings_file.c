@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* A flat mapping is what JSON and YAML have in common, and the list that autobase's variables have:
+/* A flat mapping is the common part of JSON and YAML; the list of autobase's variables is accepted, too:
  *
- *   { "shared_buffers": "8GB", "max_connections": 200 }        over as many lines as it likes
- *   shared_buffers: 8GB                                        a line for each, not indented
+ *   { "shared_buffers": "8GB", "max_connections": 200 }        on any number of lines
+ *   shared_buffers: 8GB                                        one setting on each line, not indented
  *   postgresql_parameters:
  *     - { option: "shared_buffers", value: "8GB" }
  *
- * Whatever else is nested is refused. Like a product's own file, a mapping may hold settings on which the size does
- * not depend; one that holds nothing else is a mistake. */
+ * Any other nesting is refused. Like a product's own file, a mapping may hold settings that do not affect the size; a
+ * mapping with only such settings is refused. */
 
 #include "engines/settings_file.h"
 
@@ -33,7 +33,7 @@ static const char *refuse(const Scan *scan, const char *key, const char *text) {
                             key ? ": " : "", text);
 }
 
-/* Goes over whitespace and comments, and over the ends of lines where they mean nothing. */
+/* Skips whitespace and comments, and line ends if OVER_LINES. */
 static void skip(Scan *scan, bool over_lines) {
         for (;; scan->at++) {
                 if (*scan->at == '#')
@@ -45,8 +45,8 @@ static void skip(Scan *scan, bool over_lines) {
         }
 }
 
-/* A text in quotes; NULL where it does not end in its line. Of an escape the character itself is taken, which is
- * enough: no value that matters has one that is a control character. */
+/* Returns a quoted text; NULL if it does not end in its line. An escape stands for its character itself, because no
+ * value that affects the size contains a control character. */
 static const char *take_quoted(Scan *scan) {
         Text word = text_in(scan->arena);
         char quote = *scan->at++;
@@ -63,7 +63,7 @@ static const char *take_quoted(Scan *scan) {
         return NULL;
 }
 
-/* A text in quotes, or plain up to one of STOPS or a comment; NULL where it is neither. */
+/* Returns a quoted text, or a plain one up to one of STOPS or a comment; NULL if there is neither. */
 static const char *take_word(Scan *scan, const char *stops) {
         const char *start = scan->at;
 
@@ -77,7 +77,7 @@ static const char *take_word(Scan *scan, const char *stops) {
                        : text_strip(scan->arena, arena_strdup_to(scan->arena, start, scan->at));
 }
 
-/* KEY: VALUE. *RET_VALUE is NULL where a list follows. */
+/* KEY: VALUE. Sets *RET_VALUE to NULL if a list follows. */
 static const char *take_pair(Scan *scan, bool is_flow, const char **ret_key,
                              const char **ret_value) {
         *ret_key = take_word(scan, ":,{}[]\n");
@@ -109,7 +109,7 @@ static const char *add(Scan *scan, const char *key, const char *value) {
         return NULL;
 }
 
-/* { KEY: VALUE, ... }; of a list { option: KEY, value: VALUE }. */
+/* { KEY: VALUE, ... }; if IS_OPTION, { option: KEY, value: VALUE }. */
 static const char *take_mapping(Scan *scan, bool is_option) {
         const char *key, *value, *wrong = NULL, *option = NULL, *of_option = NULL;
 
@@ -133,7 +133,7 @@ static const char *take_mapping(Scan *scan, bool is_option) {
                                    : refuse(scan, NULL, write_option);
 }
 
-/* Pairs by lines, and a list behind one without a value. */
+/* Pairs on lines of their own, and a list behind a pair without a value. */
 static const char *take_lines(Scan *scan) {
         const char *key, *value = NULL, *wrong = NULL;
 
@@ -159,7 +159,7 @@ static const char *take_lines(Scan *scan) {
         return wrong;
 }
 
-/* The first of its lines that are no comments begins a mapping: no product's own file has a colon before its "=". */
+/* The first line that is not a comment begins a mapping: no product's own file has a colon before its "=". */
 static bool is_mapping(Scan *scan) {
         skip(scan, true);
         if (text_starts_with(scan->at, "---")) {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-/* A file of settings that is looked at for itself, as `size --from=` names one: in the product's own form, or in
- * one that every engine takes, a flat mapping of JSON or YAML. */
+/* A settings file that is read on its own, such as `size --from=FILE`: in the product's own format, or as a flat
+ * mapping of JSON or YAML, which every engine accepts. */
 
 #include "engines/reader.h"
 
-/* As the `gather` of a reader, of TARGET's config_file alone. */
+/* Like the `gather` of a reader, but reads only TARGET's config_file. */
 const char *settings_file_gather(Arena *arena, const Engine *engine, const EngineTarget *target,
                                  const Sources *sources, Gathered *ret);
