@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Programs that are none of the other engines', by their System V segments. */
+/* Finds programs of no other engine by their System V segments. */
 
 #include "base/text.h"
 #include "engines/finder.h"
 #include "read/memory_map.h"
 
-/* What is smaller is not worth a reservation. */
+/* Smaller segments are not worth a reservation. */
 static const uint64_t segments_bytes_min = 64 * MIB;
 
-/* All of one process. */
+/* All segments of one process. */
 typedef struct Segments {
         uint64_t pid;
         uint64_t bytes;
