@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* The programs of databases whose preference for transparent huge pages depends on the version are asked for it. */
+/* Databases whose preference for transparent huge pages depends on the version: the program is asked for it. */
 
 #include "engines/reader.h"
 

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Databases that take no reserved huge pages, and yet are the better or worse for transparent ones.
- * Each row gives what the vendor's documentation says. Where that changed with a version, the
- * installed program is asked for it. */
+/* Databases that take no reserved huge pages, but run better with or without transparent ones. Each row gives what the
+ * vendor's documentation says. If that changed with a version, the installed program is asked for its version. */
 
 #include "engines/engine.h"
 
@@ -15,7 +14,7 @@ const Engine engine_mongodb = {
         .title = "MongoDB",
         .default_unit = "mongod.service",
         .thp_preference = THP_NEVER,
-        .is_thp_dense = true, /* the same page: khugepaged/max_ptes_none 0 */
+        .is_thp_dense = true, /* from the same page: khugepaged/max_ptes_none 0 */
         .asks_version = true,
         .thp_changed_in = VERSION(8),
         .thp_since = THP_ALWAYS,
@@ -27,9 +26,8 @@ const Engine engine_mongodb = {
 
 /* ---- Redis ---- */
 
-/* redis.io, latency: off. From 6.2 on `disable-thp yes`, the default, sees to that by itself, so
- * that nothing is wanted of the host. Debian calls the unit redis-server.service, Red Hat
- * redis.service. */
+/* redis.io, latency: off. From 6.2 on `disable-thp yes`, the default, disables them for Redis itself, so it has no
+ * preference for the host. Debian calls the unit redis-server.service, Red Hat redis.service. */
 const Engine engine_redis = {
         .name = "redis",
         .title = "Redis",
