@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-/* Its parameter file, or where that should be: its absence is what the administrator is told. */
+/* Returns its parameter file, or the path where it is expected, so that the administrator learns that it is missing. */
 static const char *parameter_file(const Finder *finder, const OracleInstance *instance) {
         Arena *arena = finder->arena;
         SourceNames directories =
@@ -34,7 +34,7 @@ static void add_one(Finder *finder, const Engine *engine, const OracleInstance *
                 });
 }
 
-/* What a unit starts by dbstart was found with that unit, all at once; +ASM counts there, not by itself. */
+/* Instances that a unit starts by dbstart were found together with that unit; +ASM is sized there, not by itself. */
 static void find_installed(Finder *finder, const Engine *engine) {
         const OracleInstances instances = oracle_instances_read(finder->arena, finder->sources);
         bool is_started = VEC_ANY(unit, &finder->candidates, unit->engine == engine);
@@ -46,7 +46,7 @@ static void find_installed(Finder *finder, const Engine *engine) {
                                 oracle_unit_of(finder->arena, finder->sources, instance));
 }
 
-/* Of those that dbstart starts together, which were not named one by one. */
+/* Whether dbstart starts SID together with others, and no candidate is named after it. */
 static bool is_together(const Finder *finder, const OracleInstances *instances, const char *sid) {
         const OracleInstance *known = oracle_instances_find(instances, sid);
         const char *name = arena_printf(finder->arena, "oracle-%s", sid);
@@ -55,7 +55,7 @@ static bool is_together(const Finder *finder, const OracleInstances *instances, 
                !VEC_ANY(candidate, &finder->candidates, text_equals(candidate->name, name));
 }
 
-/* Its process monitor, "ora_pmon_SID", works in ORACLE_HOME/dbs. */
+/* An instance's process monitor, "ora_pmon_SID", works in ORACLE_HOME/dbs. */
 static void find_running(Finder *finder, const Engine *engine) {
         static const char monitor[] = "ora_pmon_";
         Arena *arena = finder->arena;

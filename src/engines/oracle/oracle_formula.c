@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Oracle Database: the SGA of an instance, in SysV segments with SHM_HUGETLB. The PGA never takes
- * huge pages, pluggable databases add nothing of their own.
+/* Oracle Database: the SGA of an instance, in System V segments with SHM_HUGETLB. The PGA never takes huge pages;
+ * pluggable databases add nothing of their own.
  *
- * One unit often starts several instances (dbstart). Then settings are named as in a parameter file
- * that instances share: SID.NAME for one of them, *.NAME or NAME for all, and the sizes are added up.
+ * One unit often starts several instances (dbstart). Their settings are named as in a parameter file that instances
+ * share: SID.NAME for one of them, *.NAME or NAME for all; the sizes are added up.
  *
- * Source: Oracle Database Reference (SGA_MAX_SIZE, SGA_TARGET, MEMORY_TARGET, USE_LARGE_PAGES) and
- * public alert logs. The row "2048K" under EXPECTED_PAGES of the alert log is the exact answer once
- * the instance has been started. */
+ * Source: Oracle Database Reference (SGA_MAX_SIZE, SGA_TARGET, MEMORY_TARGET, USE_LARGE_PAGES) and public alert logs.
+ * The row "2048K" under EXPECTED_PAGES of the alert log is the exact answer once the instance has been started. */
 
 #include "engines/oracle/oracle_formula.h"
 #include "base/text.h"
@@ -26,11 +25,11 @@ enum {
         SHARED_SEGMENTS,
 };
 
-/* Of the SGA (fixed, variable, redo, one of 24 KiB; more where kernel.shmmax is less), each of which ends within a
- * page: one or two pages more than the SGA were seen in alert logs; five is the customary allowance. */
+/* The SGA's segments (fixed, variable, redo, one of 24 KiB; more if kernel.shmmax is smaller); each ends within a page.
+ * Alert logs show one or two pages more than the SGA; five is the customary allowance. */
 enum { SEGMENTS = 5 };
 
-/* The documented lower end of SGA_TARGET; less is a forgotten unit. */
+/* The documented minimum of SGA_TARGET; a smaller value probably lacks its unit. */
 #define SGA_MIN_BYTES (64 * MIB)
 
 enum { LARGE_PAGES_FALSE, LARGE_PAGES_TRUE, LARGE_PAGES_ONLY, LARGE_PAGES_AUTO };
@@ -49,7 +48,7 @@ static const Parameter parameters[] = {
                              LARGE_PAGES_TRUE,
                              PARAMETER_WORDS("false", "true", "only", "auto", "auto_only")},
         [SPFILE] = {.name = "spfile", .takes_nothing = "where the parameters stand"},
-        /* No parameter of Oracle's: what `ipcs -m` shows, or "Dump of system resources" in the alert log. */
+        /* Not a parameter of Oracle's: see `ipcs -m`, or "Dump of system resources" in the alert log. */
         [SHARED_SEGMENTS] = {"segments", parse_u64, "write how many the SGA has, such as 4",
                              SEGMENTS, .minimum = 1, .maximum = 4096},
         {.name = "db_cache_size", .takes_nothing = within_sga},
@@ -70,9 +69,8 @@ static const Parameter parameters[] = {
 const ParameterTable oracle_parameter_table = {parameters, ARRAY_LEN(parameters),
                                                .has_prefixes = true};
 
-/* Granules by the size of the SGA: Oracle Database 18c, Introduction to Automatic SGA management
- * (ssdbi), "Granule Size". Each bound is a multiple of the next granule, so that a larger SGA never
- * comes out smaller. */
+/* Granules by the size of the SGA: Oracle Database 18c, Introduction to Automatic SGA management (ssdbi), "Granule
+ * Size". Each bound is a multiple of the next granule, so that a larger SGA never gets a smaller size. */
 static uint64_t granule_bytes(uint64_t sga_bytes) {
         static const struct {
                 uint64_t up_to_bytes, granule_bytes;
@@ -87,7 +85,7 @@ static uint64_t granule_bytes(uint64_t sga_bytes) {
         return 512 * MIB;
 }
 
-/* Automatic memory management puts the SGA into /dev/shm (ORA-00845 when that is too small). */
+/* Automatic memory management puts the SGA into /dev/shm (ORA-00845 if /dev/shm is too small). */
 static const char *check_no_amm(Arena *arena, const ParameterValue *value) {
         if (value->number == 0)
                 return NULL;
@@ -135,7 +133,7 @@ static const char *caveat(const ParameterValue *values) {
 
 /* ---- several instances ---- */
 
-/* The SID of "SID.NAME"; NULL: the setting is for all. */
+/* Returns the SID of "SID.NAME"; NULL: the setting is for all instances. */
 static const char *sid_of(Arena *arena, const Setting *setting) {
         const char *dot = strchr(setting->name, '.');
 
@@ -158,7 +156,7 @@ SourceNames oracle_sids_of(Arena *arena, const Settings *settings) {
         return sids;
 }
 
-/* What counts for SID, under plain names: what is for all, then its own. */
+/* Returns the settings for SID under plain names: first those for all instances, then its own. */
 static Settings settings_for(Arena *arena, const Settings *settings, const char *sid) {
         Settings plain = {};
 
@@ -179,7 +177,7 @@ static const char *label(Arena *arena, const char *sid, const char *what) {
         return sid ? arena_printf(arena, "%s: %s", sid, what) : what;
 }
 
-/* Adds one instance; SID is NULL where it is the only one. */
+/* Adds one instance; SID is NULL if there is only one. */
 static const char *add_sga(Arena *arena, const Settings *settings, const char *sid,
                            Sizing *sizing) {
         ParameterValue values[ARRAY_LEN(parameters)];
@@ -216,7 +214,7 @@ static const char *add_sga(Arena *arena, const Settings *settings, const char *s
         return NULL;
 }
 
-/* VALUES are what is said for all instances, which counts for each beside its own. */
+/* VALUES are the settings for all instances; each instance's own settings are added to them. */
 static const char *add_oracle(Arena *arena, const Settings *settings,
                               const ParameterValue *values UNUSED, Sizing *sizing) {
         SourceNames sids = oracle_sids_of(arena, settings);

@@ -20,7 +20,7 @@ bool oracle_sid_is_valid(const char *sid) {
 
 /* ---- oratab ---- */
 
-/* The text up to the next colon, without whitespace around it. */
+/* Takes the text up to the next colon, without surrounding whitespace. */
 static char *take_field(Arena *arena, const char **line) {
         size_t length = strcspn(*line, ":");
         char *field = text_strip(arena, arena_strndup(arena, *line, length));
@@ -33,7 +33,7 @@ static bool is_home(const char *path) {
         return *path == '/' && text_is_utf8(path, strlen(path));
 }
 
-/* SID:ORACLE_HOME:FLAG, and perhaps a comment. "*" is an entry without an instance. */
+/* SID:ORACLE_HOME:FLAG, optionally with a comment. "*" is an entry without an instance. */
 static void read_entry(Arena *arena, const char *line, const char *origin,
                        OracleInstances *instances) {
         const char *sid = take_field(arena, &line);
@@ -75,7 +75,7 @@ const OracleInstance *oracle_instances_find(const OracleInstances *instances, co
 
 /* ---- files ---- */
 
-/* NAME is PREFIX, a SID, and ".ora". */
+/* NAME consists of PREFIX, a SID, and ".ora". */
 static const char *sid_between(Arena *arena, const char *name, const char *prefix) {
         static const char suffix[] = ".ora";
         size_t head = strlen(prefix), tail = strlen(suffix), length = strlen(name);
@@ -169,7 +169,7 @@ const char *oracle_only_sid(Arena *arena, const Sources *sources, const SourceNa
         return only;
 }
 
-/* ---- units: sites write their own, of any name ---- */
+/* ---- units: each site writes its own, under any name ---- */
 
 bool oracle_unit_calls_dbstart(Arena *arena, const UnitFile *unit) {
         return started_by_unit(arena, unit, "dbstart") != NULL;
@@ -182,7 +182,7 @@ const char *oracle_unit_instance(Arena *arena, const char *unit) {
         return dot ? arena_strdup_to(arena, at + 1, dot) : NULL;
 }
 
-/* A listener has the same environment, and starts no instance; dbstart starts those of oratab, whatever it is told. */
+/* A listener has the same environment but starts no instance; dbstart uses oratab, whatever its environment. */
 static bool names_instance(Arena *arena, const Sources *sources, const UnitFile *unit,
                            const OracleInstance *instance) {
         const char *sid = unit_file_environment(arena, unit, sources, "ORACLE_SID", NULL);

@@ -6,7 +6,7 @@
 
 #include <strings.h>
 
-/* Oracle takes three levels of IFILE=; the other bounds are ours, far beyond what is in use. */
+/* Oracle allows three levels of IFILE=; the other limits are ours, far beyond common use. */
 enum {
         DEPTH_MAX = 4,
         FILES_MAX = 8,
@@ -26,10 +26,9 @@ typedef struct Reader {
 
 /* ---- server parameter files ---- */
 
-/* Seen in dumps: blocks of 512 bytes, each with a head of 20 bytes that begins with the mark C", 488
- * bytes of text and a tail of 4 bytes. A line runs on from one block into the next without regard to
- * words, which is why strings(1) can find "sga_max_size=2" where 2560M is meant. NULs fill up what is
- * not used. */
+/* Seen in dumps: blocks of 512 bytes, each with a head of 20 bytes that begins with the mark C", 488 bytes of text and
+ * a tail of 4 bytes. A line continues from one block to the next, even within a word, which is why strings(1) can find
+ * "sga_max_size=2" in place of 2560M. NULs fill the unused space. */
 enum { SPFILE_BLOCK = 512, SPFILE_HEAD = 20, SPFILE_TAIL = 4 };
 
 static const char spfile_mark[] = {'C', '"'};
@@ -45,8 +44,7 @@ static bool is_unused(const char *block) {
         return true;
 }
 
-/* The text of the blocks; NULL where a block is damaged, or the last line may go on in one that is
- * missing. */
+/* Returns the text of the blocks; NULL if a block is damaged, or if the last line may continue in a missing one. */
 static char *spfile_text(Arena *arena, const SourceText *file, size_t *ret_size) {
         char *text = arena_alloc(arena, file->size + 1);
         bool has_end = false;
@@ -90,14 +88,14 @@ typedef enum TokenKind {
         TOKEN_COMMA,
         TOKEN_OPEN,
         TOKEN_CLOSE,
-        TOKEN_UNCLOSED, /* a quote that nothing closes in its line */
+        TOKEN_UNCLOSED, /* a quote that is not closed in its line */
 } TokenKind;
 
 typedef struct Token {
         TokenKind kind;
         const char *word;
         unsigned line;
-        bool begins_line; /* not so behind a backslash at the end of the line before */
+        bool begins_line; /* false behind a line that ends with a backslash */
 } Token;
 
 typedef struct Scanner {
@@ -106,7 +104,7 @@ typedef struct Scanner {
         const char *at, *end;
         unsigned line, noted_line;
         bool begins_line;
-        Token next; /* looked at already */
+        Token next; /* scanned, but not taken yet */
 } Scanner;
 
 /* A backslash at the end of a line joins it with the next. */
@@ -118,7 +116,7 @@ static size_t continuation(const Scanner *scanner) {
         return scanner->end - at >= 3 && at[0] == '\\' && at[1] == '\r' && at[2] == '\n' ? 3 : 0;
 }
 
-/* The scanner goes over whitespace, comments and ends of lines. */
+/* Moves the scanner past whitespace, comments and line ends. */
 static void skip_whitespace(Scanner *scanner) {
         for (; scanner->at < scanner->end; scanner->at++) {
                 size_t joined = continuation(scanner);
@@ -140,7 +138,7 @@ static void skip_whitespace(Scanner *scanner) {
         }
 }
 
-/* Adds what stands in quotes, of which two in a row are one of the text. */
+/* Adds a quoted text, in which two quotes in a row are one quote. */
 static bool scan_quoted(Scanner *scanner, Text *word) {
         char quote = *scanner->at++;
 
@@ -225,7 +223,7 @@ static void note(Reader *reader, Scanner *scanner, unsigned line, const char *te
                                     "signs goes in quotes"});
 }
 
-/* To the bracket that closes, with all that is nested. */
+/* Takes a list with nested lists. Returns the first word ("": none), or NULL if a bracket stays open. */
 static const char *take_list(Scanner *scanner) {
         const char *first = NULL;
         size_t depth = 1;
@@ -254,7 +252,7 @@ static bool begins_value(const Token *token) {
         return token->kind == TOKEN_OPEN || (token->kind == TOKEN_WORD && !token->begins_line);
 }
 
-/* What stands behind "=": a word, a list in brackets, or several of them with commas; the first.
+/* Takes the value behind "=": a word, a list in brackets, or several of them separated by commas. Returns the first;
  * NULL: a bracket stays open. */
 static const char *take_value(Scanner *scanner) {
         if (!begins_value(&scanner->next))
@@ -277,7 +275,7 @@ static const char *refuse(const Reader *reader, const char *origin, const char *
 
 static const char *read_file(Reader *reader, const char *path, const char *origin, unsigned depth);
 
-/* "?" is ORACLE_HOME, "@" the SID. NULL where one of them is needed and not known. */
+/* Replaces "?" by ORACLE_HOME and "@" by the SID. Returns NULL if one of them is needed but not known. */
 static const char *fill_in(const Reader *reader, const char *file, const char *path) {
         const OracleFile *start = reader->start;
         const char *dbs = strstr(file, "/dbs/");
@@ -410,7 +408,7 @@ static const char *read_spfile(Reader *reader, const char *path, const SourceTex
         return read_text(reader, path, text, size, depth);
 }
 
-/* ORIGIN is the line that names the file; NULL: the first one. */
+/* ORIGIN is the line that names the file; NULL for the first file. */
 static const char *read_file(Reader *reader, const char *path, const char *origin, unsigned depth) {
         SourceText file;
 

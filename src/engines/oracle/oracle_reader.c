@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Which instances a unit starts, and where their parameters stand. */
+/* Finds the instances that a unit starts, and reads their parameters. */
 
 #include "base/text.h"
 #include "engines/oracle/oracle_formula.h"
@@ -42,7 +42,7 @@ static const char *find_home(const Search *search) {
                        : home;
 }
 
-/* ".../product/19.0.0/dbhome_1" -> "19.0.0": the layout that Oracle's own installers make. */
+/* ".../product/19.0.0/dbhome_1" -> "19.0.0": the directory layout of Oracle's installers. */
 static const char *version_of(Arena *arena, const char *home) {
         const char *product = home ? strstr(home, "/product/") : NULL;
         const char *version = product ? product + strlen("/product/") : "";
@@ -57,7 +57,7 @@ static const char missing_remedy[] =
         "have SQL*Plus CREATE PFILE='/etc/oracle/initSID.ora' FROM SPFILE and name that file by "
         "ConfigFile=, or give the size by Memory=";
 
-/* The SID whose own parameters are in the file; NULL: none. False: of several. */
+/* Sets *RET_SID to the only SID that has parameters in the file; NULL: none has. Returns false if several have. */
 static bool infer_sid(const OracleParameters *read, const char **ret_sid) {
         *ret_sid = NULL;
         for (size_t i = 1; i < oracle_parameter_table.n; i++)
@@ -72,7 +72,7 @@ static bool infer_sid(const OracleParameters *read, const char **ret_sid) {
         return true;
 }
 
-/* Without any of them Oracle adds up its pools, whose defaults hang on the host. */
+/* Without any of them Oracle adds up its pools, whose defaults depend on the host. */
 static const char *check_has_size(Arena *arena, const OracleParameters *read, const char *sid,
                                   const char *path) {
         static const char *const names[] = {"memory_target", "memory_max_target", "sga_max_size",
@@ -93,7 +93,7 @@ static void add_setting(const Search *search, const char *sid, const char *name,
                      sid ? arena_printf(search->arena, "%s.%s", sid, name) : name, value, origin);
 }
 
-/* Adds the settings of one instance that matter here, as SID.NAME where IS_ONE_OF_SEVERAL. */
+/* Adds the settings of one instance that affect its size, as SID.NAME if IS_ONE_OF_SEVERAL. */
 static const char *add_file(const Search *search, const OracleFile *file, bool is_one_of_several) {
         Arena *arena = search->arena;
         const char *sid = file->sid;
@@ -151,8 +151,8 @@ static const char *add_instance(const Search *search, const OracleInstance *inst
 
 /* ---- which instances ---- */
 
-/* By default ASM manages its memory automatically and takes no huge pages; MEMORY_TARGET=0 ends
- * that. Where its file is not to be had, the default is assumed. */
+/* By default ASM manages its memory automatically and takes no huge pages; MEMORY_TARGET=0 disables that. If ASM's
+ * parameter file is missing or cannot be read, the default is assumed. */
 static bool asm_takes_pages(const Search *search, const OracleInstance *instance) {
         const char *path = find_file(search, instance);
         Diags unused = diags_in(search->arena);
@@ -169,8 +169,8 @@ static bool asm_takes_pages(const Search *search, const OracleInstance *instance
         return target && parse_lettered_bytes(target->value, &bytes) == 0 && bytes == 0;
 }
 
-/* The one instance that is meant; NULL: those of oratab. dbstart looks at oratab only, whatever its
- * environment says. */
+/* Returns the SID of the only instance in question; NULL: the instances of oratab. dbstart uses oratab, whatever its
+ * environment. */
 static const char *find_sid(const Search *search) {
         const char *sid = environment(search, "ORACLE_SID");
         const char *named = search->target->unit
@@ -204,7 +204,7 @@ static const char *choose_sid(const Search *search, const char *sid, const char 
         return NULL;
 }
 
-/* Those of HOME (NULL: all) that dbstart starts; else the only one there is. */
+/* Chooses the instances of HOME (NULL: of any) that dbstart starts; if there are none, the only instance. */
 static void choose_started(const Search *search, const char *home, OracleInstances *chosen) {
         const OracleInstance *only = NULL;
         size_t n = 0;
@@ -229,7 +229,7 @@ static const char *choose(const Search *search, OracleInstances *chosen) {
                 return choose_sid(search, sid, home, chosen);
         choose_started(search, search->target->data_directory ? home : NULL, chosen);
         if (chosen->n > 0) {
-                /* ASM is started by the cluster software, with whatever flag. */
+                /* The cluster software starts ASM, whatever its flag. */
                 VEC_FOREACH(instance, &search->all)
                         if (!search->target->data_directory && oracle_is_asm(instance->sid) &&
                             asm_takes_pages(search, instance))

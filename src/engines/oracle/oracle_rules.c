@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* What goes wrong with Oracle, and with others that use System V shared memory. Sources: Oracle's
- * Database Reference (USE_LARGE_PAGES, MEMORY_TARGET) and Linux installation guides, as quoted beside
- * the engine; fs/hugetlbfs/inode.c hugetlb_file_setup(), ipc/shm.c newseg(). */
+/* What can go wrong with Oracle and other users of System V shared memory. Sources: Oracle's Database Reference
+ * (USE_LARGE_PAGES, MEMORY_TARGET) and Linux installation guides, as quoted beside the engine; fs/hugetlbfs/inode.c
+ * hugetlb_file_setup(), ipc/shm.c newseg(). */
 
 #include "base/text.h"
 #include "check/rule_run.h"
@@ -14,10 +14,10 @@
 
 /* ---- parameters ---- */
 
-/* One SGA behind a unit. Where there are several, their settings are called SID.NAME. */
+/* One SGA of a unit. If the unit has several, their settings are named SID.NAME. */
 typedef struct Sga {
         const char *name; /* "orders", "dbs (ORCL)" */
-        const char *sid;  /* NULL: it is the only one */
+        const char *sid;  /* NULL: the unit's only SGA */
         const Setting *large_pages;
 } Sga;
 
@@ -119,7 +119,7 @@ static void find_auto(RuleRun *run, const RuleInstance *instance) {
         }
 }
 
-/* What is allowed for the ends of segments is a margin. */
+/* The pages without the allowance for segments' ends, which is a margin. */
 static uint64_t least_pages(const Sizing *sizing) {
         uint64_t bytes = sizing->bytes;
 
@@ -144,9 +144,9 @@ static void find_short(RuleRun *run, const RuleInstance *instance) {
                 format_count(run->arena, sizing->pages));
 }
 
-/* ---- who may ---- */
+/* ---- the right to use huge pages ---- */
 
-/* A memlock limit as large as the segment would do. */
+/* Older kernels also grant SHM_HUGETLB if the memlock limit is as large as the segment. */
 static bool has_old_rule(const RuleRun *run) {
         return topology_kernel_lacks(run->input->topology, KERNEL_SHM_BY_GROUP);
 }
@@ -157,7 +157,7 @@ static bool may_use_sysv(const RuleRun *run, const RuleInstance *instance) {
                 VEC_ANY(gid, &instance->facts->owner.gids, *gid == run->input->facts->shm_group));
 }
 
-/* A unit of which a limit decides. */
+/* Whether the unit's memlock limit decides. */
 static bool goes_by_limit(const RuleRun *run, const RuleInstance *instance) {
         return rule_uses_sysv(instance) && rule_has_unit(instance) && has_old_rule(run) &&
                !may_use_sysv(run, instance);
@@ -197,7 +197,7 @@ static void find_memlock(RuleRun *run, const RuleInstance *instance) {
                 run->input->topology->kernel_release);
 }
 
-/* The last line that takes groups away from the unit again; NULL: none does. */
+/* Returns the last line that clears the unit's supplementary groups; NULL: none does. */
 static const UnitAssignment *find_group_reset(const RuleInstance *instance) {
         const UnitAssignment *last = NULL;
 
@@ -208,7 +208,7 @@ static const UnitAssignment *find_group_reset(const RuleInstance *instance) {
         return last;
 }
 
-/* Our drop-in adds the unit to the group, unless an administrator has another view of that. */
+/* hugeplan's drop-in adds the unit to the group, unless an administrator overrides that. */
 static void find_group(RuleRun *run, const RuleInstance *instance) {
         const OwnerFacts *owner = &instance->facts->owner;
         bool has_unit = rule_has_unit(instance);
@@ -262,15 +262,14 @@ static void find_memlock_unit(RuleRun *run, const RuleInstance *instance) {
         }
 }
 
-/* "unlimited" and "-1" are fine, numbers are kB. */
+/* Accepts "unlimited", "infinity" and "-1"; numbers are kB. */
 static bool is_login_value(const char *value, uint64_t *ret_kib) {
         *ret_kib = UINT64_MAX;
         return text_equals(value, "unlimited") || text_equals(value, "infinity") ||
                text_equals(value, "-1") || parse_u64(value, ret_kib) == 0;
 }
 
-/* Whether another line for the owner, read after LIMIT, has the last word; hugeplan's own among them.
- * pam_limits passes over lines that make no sense. */
+/* Whether a later line for the owner, such as hugeplan's, overrides LIMIT. pam_limits ignores malformed lines. */
 static bool is_overruled(const RuleRun *run, const LoginLimit *limit, const OwnerFacts *owner) {
         const LoginLimit *end = run->input->facts->login_limits.items +
                                 run->input->facts->login_limits.n;
@@ -314,7 +313,7 @@ static void find_login_limits(RuleRun *run, const RuleInstance *instance) {
 
 /* ---- limits of the kernel ---- */
 
-/* The plan raises them, unless it is told not to. */
+/* The plan raises the limits, unless its configuration forbids that. */
 static void add_shm(RuleRun *run, const char *file, const char *key, const char *text,
                     uint64_t needed, uint64_t now) {
         const SettingSource *setting_source =
@@ -379,7 +378,7 @@ static void find_shm(RuleRun *run) {
 
 /* ---- the host's other instances ---- */
 
-/* By its parameter file's name; else the instance's own name. */
+/* Returns the SID in the name of the parameter file; else the instance's own name. */
 static const char *sid_of(Arena *arena, const RuleInstance *instance) {
         const char *file = instance->config->config_file ? instance->config->config_file
                            : instance->gathered          ? instance->gathered->config_file
@@ -389,7 +388,7 @@ static const char *sid_of(Arena *arena, const RuleInstance *instance) {
         return sid ? sid : instance->config->name;
 }
 
-/* Whether an Oracle instance of the plan is, or has among its own, the one called SID. */
+/* Whether INSTANCE is Oracle's and has this SID, by its name or among its settings' SIDs. */
 static bool is_of_sid(const RuleRun *run, const RuleInstance *instance, const char *sid) {
         if (!text_equals(instance->config->engine->name, "oracle"))
                 return false;
@@ -450,7 +449,7 @@ static void find_70(RuleRun *run) {
                         "lower sga_max_size somewhere, or add memory");
 }
 
-/* Where the plan has enough, the next start finds it. */
+/* If the plan has enough pages, the next start finds them: then this is only a notice. */
 static void find_alert(RuleRun *run, const RuleInstance *instance) {
         VEC_FOREACH(alert, &run->input->facts->alerts) {
                 bool is_enough = alert->expected_pages <= instance->planned->pages_wanted;

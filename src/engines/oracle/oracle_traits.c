@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "engines/engine.h"
 
-/* Transparent huge pages: off up to 19c; from 21c on UEK7 the documentation wants madvise "and not
- * disable". The version is not known here, so the older and more common is assumed; newer instances
- * say TransparentHugePages=madvise. There is no unit that all installations share. */
+/* Transparent huge pages: off up to 19c; from 21c on UEK7 the documentation wants madvise "and not disable". The
+ * version is not known here, so the older and more common one is assumed; newer instances need
+ * TransparentHugePages=madvise. No unit is common to all installations. */
 const Engine engine_oracle = {
         .name = "oracle",
         .title = "Oracle Database",
