@@ -8,7 +8,7 @@
 
 enum {
         DEPTH_MAX = 10, /* the server's CONF_FILE_MAX_DEPTH */
-        /* Not the server's: more of them are no configuration. */
+        /* hugeplan's limits: no configuration has more */
         FILES_MAX = 512,
         SETTINGS_MAX = 4096,
         NAME_BYTES_MAX = 63, /* NAMEDATALEN */
@@ -22,7 +22,7 @@ typedef struct Reading {
         size_t n_files;
         size_t n_settings;
         const char *
-                unread; /* the first file that the server reads and we do not, in a sentence; NULL: none */
+                unread; /* a sentence on the first file that only the server can read; NULL: none */
 } Reading;
 
 typedef struct File {
@@ -30,11 +30,11 @@ typedef struct File {
         const char *path;
         const struct File *includer;
         unsigned depth;
-        const char *at, *end; /* what is left of the text */
+        const char *at, *end; /* the rest of the text */
         unsigned line;
 } File;
 
-/* ---- values, wherever they come from ---- */
+/* ---- values from any source ---- */
 
 enum { VALUE_BYTES_MAX = 4096 };
 
@@ -82,7 +82,7 @@ typedef struct Token {
         size_t length;
 } Token;
 
-/* Characters are compared as bytes: those of other alphabets are letters, whatever the encoding. */
+/* Compares bytes: every byte of a non-ASCII character counts as a letter, in any encoding. */
 static bool is_letter(char c) {
         return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || c == '_' ||
                (unsigned char) c >= 0x80;
@@ -100,7 +100,7 @@ static bool is_word_character(char c) {
         return is_letter(c) || text_is_digit(c) || (c && strchr("-._:/", c));
 }
 
-/* How many bytes from AT on belong to a class. */
+/* Returns how many bytes from AT on belong to a class. */
 static size_t span(const char *at, const char *end, bool (*is_member)(char)) {
         const char *start = at;
 
@@ -113,7 +113,7 @@ static size_t count_sign(const char *at, const char *end) {
         return at < end && (*at == '-' || *at == '+');
 }
 
-/* "12", "-1", "128MB", "0x1F"; 0 for none. */
+/* Returns the length of "12", "-1", "128MB", "0x1F"; 0: none of these. */
 static size_t integer_length(const char *at, const char *end) {
         const char *start = at + count_sign(at, end);
         size_t digits = span(start, end, text_is_digit);
@@ -128,7 +128,7 @@ static size_t integer_length(const char *at, const char *end) {
         return (size_t) (start - at) + length;
 }
 
-/* "1.5", ".5", "1.5e-3"; 0 for none. */
+/* Returns the length of "1.5", ".5", "1.5e-3"; 0: none of these. */
 static size_t real_length(const char *at, const char *end) {
         const char *next = at + count_sign(at, end);
 
@@ -145,7 +145,7 @@ static size_t real_length(const char *at, const char *end) {
         return (size_t) (next - at);
 }
 
-/* From quote to quote, with '' and \' within; 0 where it does not end in its line. */
+/* Returns the length from quote to quote, with '' and \' inside; 0 if the string does not end in its line. */
 static size_t string_length(const char *at, const char *end) {
         const char *next = at + 1;
 
@@ -167,7 +167,7 @@ static bool is_name_character(char c) {
         return is_letter(c) || text_is_digit(c);
 }
 
-/* It begins with a letter. */
+/* The word begins with a letter. */
 static Token take_word(File *file) {
         Token token = {TOKEN_VALUE, file->at, span(file->at, file->end, is_word_character)};
         const char *end = token.start + token.length;
@@ -192,7 +192,7 @@ static void skip_line(File *file) {
         file->at = newline ? newline : file->end;
 }
 
-/* The longest that fits, as in flex. Does not go beyond the end of the line. */
+/* Takes the longest token that matches, like flex, but not beyond the end of the line. */
 static Token take_token(File *file) {
         while (!is_at_line_end(file) && strchr(" \t\r", *file->at) && *file->at)
                 file->at++;
@@ -227,7 +227,7 @@ static bool is_octal_digit(char c) {
         return c >= '0' && c <= '7';
 }
 
-/* What stands behind a backslash at AT; moves it behind. */
+/* Returns the character that the escape at AT stands for, and moves AT behind the escape. */
 static char unescape(const char **at, const char *end) {
         static const char letters[] = "bfnrt", meanings[] = "\b\f\n\r\t";
         const char *letter = **at ? strchr(letters, **at) : NULL;
@@ -244,7 +244,7 @@ static char unescape(const char **at, const char *end) {
         return (char) value;
 }
 
-/* The text of a token; NULL where it holds a NUL. */
+/* Returns the text of a token; NULL if it contains a NUL. */
 static const char *token_text(Arena *arena, const Token *token) {
         char *text = arena_alloc(arena, token->length + 1), *to = text;
         const char *at = token->start, *end = at + token->length;
@@ -288,7 +288,7 @@ static const char *check_include(const File *file) {
         return NULL;
 }
 
-/* An included file that cannot be opened is skipped where MAY_BE_MISSING: ParseConfigFile(), not strict. */
+/* Skips an included file that cannot be opened if MAY_BE_MISSING: ParseConfigFile(), not strict. */
 static const char *include_file(const File *file, const char *path, bool may_be_missing) {
         File included = {
                 .reading = file->reading, .path = path, .includer = file, .depth = file->depth + 1};
@@ -314,7 +314,7 @@ static bool is_directory(const Reading *reading, const char *path) {
         return reading->sources->list(reading->sources, reading->arena, path, &names) >= 0;
 }
 
-/* Names that end in ".conf" and do not begin with a dot, in the order of the bytes. */
+/* Includes names that end in ".conf" and do not begin with a dot, in byte order. */
 static const char *include_directory(const File *file, const char *path) {
         const Reading *reading = file->reading;
         SourceNames names = {};
@@ -386,7 +386,7 @@ static const char *use_line(const File *file, const Token *name_token, const Tok
         return NULL;
 }
 
-/* NAME [=] VALUE, or nothing. */
+/* NAME [=] VALUE, or an empty line. */
 static const char *read_line(File *file) {
         Token name = take_token(file), value;
 

@@ -49,7 +49,7 @@ static void find_installed(Finder *finder, const Engine *engine) {
         finder_looked(finder, POSTGRESQL_CLUSTERS, clusters.n);
 }
 
-/* Whether a database that was found is the cluster in DIRECTORY, as far as its name or its unit tells. */
+/* Whether a candidate is the cluster in DIRECTORY, by its name, data directory or unit. */
 static bool is_found(const Finder *finder, const char *name, const char *directory) {
         VEC_FOREACH(candidate, &finder->candidates) {
                 const UnitFile *unit = candidate->target.unit
@@ -65,7 +65,7 @@ static bool is_found(const Finder *finder, const char *name, const char *directo
         return false;
 }
 
-/* Clusters that were restored, or whose packages are gone. */
+/* Finds clusters that were restored, or whose packages were removed. */
 static void find_rest(Finder *finder, const Engine *engine UNUSED) {
         static const char *const places[] = {"/var/lib/postgresql", "/var/lib/pgsql"};
         Arena *arena = finder->arena;
@@ -96,7 +96,7 @@ static void find_rest(Finder *finder, const Engine *engine UNUSED) {
         }
 }
 
-/* What starts the server, and may start it again by itself. */
+/* Programs that start the server, and may restart it by themselves. */
 static const struct {
         const char *program, *title, *note;
 } known[] = {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* PostgreSQL: the one shared memory segment of the server, which holds the shared buffers and all
- * else that the server processes share.
+/* PostgreSQL: the server's only shared memory segment, with the shared buffers and everything else that its processes
+ * share.
  *
- * The server's own answer, `postgres -C shared_memory_size_in_huge_pages`, is exact from 15 on. For when it
- * cannot be asked, postgresql_segment.c reckons as the server does, in blocks of 8kB, as all packages are
- * built. Huge pages came with 9.4. */
+ * The server's own answer, `postgres -C shared_memory_size_in_huge_pages`, is exact from 15 on. If the server cannot be
+ * asked, postgresql_segment.c computes the size as the server does, with blocks of 8kB, as in all packages. Huge pages
+ * came with 9.4. */
 
 #include "engines/postgresql/postgresql_formula.h"
 #include "base/text.h"
@@ -15,7 +15,7 @@
 
 /* ---- values as in postgresql.conf ---- */
 
-/* As parse_int() of guc.c reads one; what follows it is the unit. */
+/* Parses a number like parse_int() of guc.c; the unit follows it. */
 static int parse_server_number(const char *value, Number *ret, const char **ret_unit) {
         int r = parse_number(value + strspn(value, " \t"), ret, ret_unit);
 
@@ -24,8 +24,8 @@ static int parse_server_number(const char *value, Number *ret, const char **ret_
         return r;
 }
 
-/* A number, whitespace, a unit (with case); without one it counts UNIT_BYTES. The server rounds a fraction
- * of a unit to whole ones of the next smaller unit; here it is rounded up. */
+/* Parses a number, whitespace and a unit (with case); without a unit the number counts UNIT_BYTES. The server rounds a
+ * fraction of a unit to a whole number of the next smaller unit; here it is rounded up. */
 static int parse_quantity(const char *value, uint64_t unit_bytes, uint64_t *ret_bytes) {
         static const struct {
                 const char *name;
@@ -78,7 +78,7 @@ int postgresql_parse_blocks(const char *value, uint64_t *ret_bytes) {
         return parse_quantity(value, POSTGRESQL_BLOCK_BYTES, ret_bytes);
 }
 
-/* -1 means that the server chooses, which is 0 here. What is less than a block counts as one. */
+/* -1 means that the server chooses; it is 0 here. A smaller value than a block counts as one block. */
 static int parse_blocks_or_auto(const char *value, uint64_t *ret_bytes) {
         uint64_t bytes;
 
@@ -165,7 +165,7 @@ static const Parameter parameters[] = {
                                 "write -1 or more than 0", .since = 18},
         [IO_MAX_COMBINE_LIMIT] = {"io_max_combine_limit", postgresql_parse_blocks, expects_blocks,
                                   .initial = 128 * KIB, .since = 18},
-        /* Where it is not known, the largest of Linux on hosts of today. */
+        /* The default, if the page size is not known, is the largest of Linux on today's hosts. */
         [HOST_BASE_PAGE] = {"host_base_page", parse_u64, "write bytes", .initial = 64 * KIB,
                             .minimum = 1},
         [COMMIT_TIMESTAMP_BUFFERS] = {"commit_timestamp_buffers", postgresql_parse_blocks,
@@ -239,10 +239,10 @@ bool postgresql_is_more(const char *name, const char *value, const char *other) 
 
 typedef struct Preloads {
         bool has_pg_stat_statements;
-        Text unknown; /* libraries whose memory is not known, with commas */
+        Text unknown; /* libraries of unknown size, separated by commas */
 } Preloads;
 
-/* Those that take less than a page by measurement. */
+/* Libraries that take less than a page, as measured. */
 static const char *const small_libraries[] = {"auth_delay", "auto_explain", "passwordcheck",
                                               "pg_prewarm"};
 
@@ -273,7 +273,7 @@ static Preloads preloads_read(Arena *arena, const Setting *setting) {
 
 /* ---- the formula ---- */
 
-/* What keeps the server from taking pages of this size. */
+/* Returns why the server would not take pages of this size, or NULL. */
 static const char *check_pages(Arena *arena, const ParameterValue *v, uint64_t page_size_bytes) {
         if (v[HUGE_PAGES].number == HUGE_PAGES_OFF)
                 return setting_refuse(arena, v[HUGE_PAGES].setting,
@@ -298,7 +298,7 @@ bool postgresql_takes_pages(Arena *arena, const Settings *settings, uint64_t pag
                !check_pages(arena, v, page_size_bytes);
 }
 
-/* What keeps the formula from being right. */
+/* Returns why the formula does not apply, or NULL. */
 static const char *check_formula(Arena *arena, const ParameterValue *v) {
         if (!version_may_follow(parameters_version(v), VERSION(9, 4)))
                 return setting_refuse(arena, v[SERVER_VERSION].setting,
@@ -347,7 +347,7 @@ static const char *caveat(Arena *arena, const ParameterValue *v, const Preloads 
                             ask);
 }
 
-/* ---- its version ---- */
+/* ---- the version ---- */
 
 bool postgresql_is_version(const char *text) {
         size_t length = strlen(text);

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-/* What PostgreSQL's formula, the terms of its segment and the reader of its files share. */
+/* Shared by PostgreSQL's formula, the terms of its segment and the reader of its files. */
 
 #include "engines/parameters.h"
 
 enum { POSTGRESQL_BLOCK_BYTES = 8192 };
 
-/* The rows of the table of parameters. Values are as the server has them after it has read its files: bytes where they
- * are written in blocks or as a size, 0 where the server chooses. */
+/* The rows of the table of parameters. Values are as in the server after it has read its files: bytes if written in
+ * blocks or as a size, 0 if the server chooses. */
 enum {
         SERVER_VERSION,
         SHARED_BUFFERS,
@@ -48,34 +48,34 @@ enum {
 
 enum { IO_METHOD_WORKER, IO_METHOD_SYNC, IO_METHOD_IO_URING };
 
-/* The newest major version that is known. */
+/* Returns the newest major version that the formula knows. */
 uint64_t postgresql_newest_known(void);
 
-/* The minor version from which on a server of these values takes less, where it is not known which minor it is; else 0.
-  */
+/* Returns the minor version from which on a server with these values takes less, if its minor version is not known;
+ * else 0. */
 uint64_t postgresql_undecided_minor(const ParameterValue *v);
 
-/* Adds a step for each term: those of the version; where it is not known, of that which takes most; where it is
- * newer than the table, of the newest and a share for what may have been added. HAS_STATEMENTS: pg_stat_statements is
- * preloaded. */
+/* Adds a step for each term of the version. If the version is not known, the terms are those of the version that takes
+ * most; if it is newer than the table, those of the newest, and a share for additions. HAS_STATEMENTS:
+ * pg_stat_statements is preloaded. */
 void postgresql_segment_size(Arena *arena, const ParameterValue *v, bool has_statements,
                              Sizing *sizing);
 
 extern const ParameterTable postgresql_parameters;
 
-/* False: with SETTINGS the server would take no pages of this size. Where one of them is wrong, that is not
- * known. */
+/* Returns false if a server with SETTINGS would take no pages of this size; true also if a setting is wrong, because
+ * then that is not known. */
 bool postgresql_takes_pages(Arena *arena, const Settings *settings, uint64_t page_size_bytes);
 
-/* Whether the setting NAME has a number, and VALUE is more than OTHER. Wrong values are neither. */
+/* Returns whether the setting NAME is a number, and VALUE is more than OTHER; false if one of the values is wrong. */
 bool postgresql_is_more(const char *name, const char *value, const char *other);
 
-/* As shared_buffers is written: "128GB", or a number of blocks. */
+/* Parses a value like that of shared_buffers: "128GB", or a number of blocks. */
 int postgresql_parse_blocks(const char *value, uint64_t *ret_bytes);
 
-/* "16", "9.6". */
+/* Returns whether TEXT is a version: "16", "9.6". */
 bool postgresql_is_version(const char *text);
 
-/* The version in the name of a unit or in a path, a number behind the product's name: "/var/lib/pgsql/16/data",
- * "postgresql-16.service". NULL: there is none. */
+/* Returns the version in the name of a unit or in a path, the number behind the product's name:
+ * "/var/lib/pgsql/16/data", "postgresql-16.service". NULL: none. */
 const char *postgresql_version_in(Arena *arena, const char *text);

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* A PostgreSQL server as its files show it: where they are, in which order it takes them, and what to ask its program.
- * Later settings win, as in the server:
+/* A PostgreSQL server as its files describe it: where they are, in which order the server reads them, and what to ask
+ * its program. Later settings override, as in the server:
  *
  *   server_version       PG_VERSION of the data directory, else the path or the unit's name
- *   postgresql.conf      and what it includes
+ *   postgresql.conf      and the files that it includes
  *   postgresql.auto.conf of the data directory (ALTER SYSTEM)
- *   postmaster.opts      there, the last command line; not where the unit starts the server itself
+ *   postmaster.opts      there: the last command line; not if the unit starts the server itself
  *   pg_ctl.conf          of Debian's clusters
  *   ExecStart=           of the unit
- *   block_size, wal_segment_size  from pg_control, where they are not the usual ones */
+ *   block_size, wal_segment_size  from pg_control, if they are not the usual ones */
 
 #include "base/text.h"
 #include "engines/postgresql/postgresql_conf.h"
@@ -29,11 +29,11 @@ typedef struct Server {
         Arena *arena;
         const EngineTarget *target;
         const Sources *sources;
-        PostgresqlStart start;      /* by the unit */
-        PostgresqlPatroni patroni;  /* that the unit starts */
-        PostgresqlCommand last;     /* of the last start */
-        const char *last_directory; /* where that was looked for */
-        const char *directory;      /* what -D says */
+        PostgresqlStart start;      /* the start by the unit */
+        PostgresqlPatroni patroni;  /* of the unit; empty if it does not start Patroni */
+        PostgresqlCommand last;     /* the command line of the last start */
+        const char *last_directory; /* the directory of `last` */
+        const char *directory;      /* as TARGET, -D, Patroni or PGDATA say */
         Settings files;
         Gathered *ret;
 } Server;
@@ -45,7 +45,7 @@ static void warn(const Server *server, const char *text, const char *remedy) {
 
 /* ---- the unit ---- */
 
-/* Patroni's file need not say where the data is when TARGET does. */
+/* If TARGET has the data directory, Patroni's file need not have it. */
 static const char *learn_unit(Server *server) {
         const char *wrong = postgresql_start_read(server->arena, server->target, server->sources,
                                                   is_wanted, &server->start);
@@ -66,14 +66,14 @@ static const char *find_user(const Server *server) {
 
 /* ---- where the files are ---- */
 
-/* The path in a setting; NULL where it is none. */
+/* Returns the path in a setting; NULL: the value is no absolute path. */
 static const char *path_setting(const Settings *settings, const char *name) {
         const Setting *setting = settings_find(settings, name);
 
         return setting && *setting->value == '/' ? setting->value : NULL;
 }
 
-/* Once for each directory. What is wrong with it is history, and no reason to stop. */
+/* Reads each directory's file once. An error in it is only a warning, because the next start writes it anew. */
 static void read_last_command(Server *server, const char *directory) {
         const char *wrong;
 
@@ -174,7 +174,7 @@ static const char *find_data_directory(const Server *server) {
                              (size_t) (strrchr(config_file, '/') - config_file));
 }
 
-/* What a server that was never started does not have is no mistake. */
+/* Files that are missing because the server was never started are no error. */
 static const char *read_data_directory(Server *server) {
         const char *path, *wrong;
         int unopened = 0;
@@ -196,7 +196,7 @@ static bool is_pg_ctl_options(const char *name) {
         return text_equals(name, "pg_ctl_options");
 }
 
-/* pg_ctl_options = '-o -cwork_mem=1MB': pg_ctlcluster cuts it at the whitespace, quotes or not. */
+/* pg_ctl_options = '-o -cwork_mem=1MB': pg_ctlcluster splits it at whitespace, even within quotes. */
 static const char *read_pg_ctl_conf(Server *server, PostgresqlCommand *command) {
         Settings found = {};
         const char *path, *wrong, *rest, *word;
@@ -243,7 +243,7 @@ static void guess_version(const Server *server) {
         }
 }
 
-/* At early boot the disk of the data may not be there yet. */
+/* At early boot the data's file system may not be mounted yet. */
 static void learn_version(const Server *server) {
         const char *path =
                 arena_printf(server->arena, "%s/PG_VERSION", server->ret->data_directory);
@@ -270,8 +270,8 @@ static void learn_version(const Server *server) {
 
 /* ---- pg_control ---- */
 
-/* In every version this number is stored before the sizes of blocks and segments, to tell the format
- * of floating point (ControlFileData.floatFormat in catalog/pg_control.h). */
+/* Every version stores this number before the sizes of blocks and segments, to identify the floating-point format
+ * (ControlFileData.floatFormat in catalog/pg_control.h). */
 static const double float_format = 1234567.0;
 
 typedef struct ControlSizes {
@@ -295,7 +295,7 @@ static void add_pieces(Arena *arena, const SourceText *file, Pieces *ret) {
                                                 sizeof(float_format) + sizeof(ControlSizes), false};
 }
 
-/* Both were settled by who built the server and made the directory (initdb --wal-segsize). */
+/* Both sizes were fixed when the server was built and the directory was made (initdb --wal-segsize). */
 static void learn_control_sizes(const Server *server) {
         const char *path =
                 arena_printf(server->arena, "%s/global/pg_control", server->ret->data_directory);
@@ -315,9 +315,9 @@ static void learn_control_sizes(const Server *server) {
 
 /* ---- all together ---- */
 
-/* The command line of the last start. Patroni and others start the server with parameters that they keep
- * elsewhere, and which may have been raised since: then the files have the newer number, and the next start takes
- * that. So the larger of both counts. */
+/* Adds options of the last start's command line. Patroni and others start the server with parameters that are stored
+ * elsewhere, and may have been raised since: then the files have the larger number, which the next start uses.
+ * Therefore the larger of both counts. */
 static void add_last_options(const Server *server) {
         VEC_FOREACH(option, &server->last.settings) {
                 const Setting *filed = settings_find(&server->files, option->name);
@@ -343,7 +343,7 @@ static const char *gather(Arena *arena, const Engine *engine UNUSED, const Engin
         }
         if (target->is_alone || !ret->config_file)
                 return wrong;
-        /* A server whose files cannot all be read here can still be asked: the rest of what that takes is found. */
+        /* A server with unreadable files can still be asked: find the rest of what the question needs. */
         const char *others[] = {read_data_directory(&server), read_pg_ctl_conf(&server, &pg_ctl)};
 
         for (size_t i = 0; i < ARRAY_LEN(others); i++)
@@ -383,7 +383,7 @@ static void add_option(Arena *arena, SourceNames *arguments, const char *assignm
         *vec_push(arena, arguments) = assignment;
 }
 
-/* What the server will be started with, for its files do not know that. */
+/* Adds the options of the server's command line, which its files do not contain. */
 static void add_options(Arena *arena, const Gathered *gathered, SourceNames *arguments) {
         VEC_FOREACH(option, &gathered->options)
                 if (!text_equals(option->name, "config_file") &&
@@ -392,8 +392,8 @@ static void add_options(Arena *arena, const Gathered *gathered, SourceNames *arg
                                    arena_printf(arena, "%s=%s", option->name, option->value));
 }
 
-/* Not where the server would take no pages of this size, whatever it answers. */
-/* -D must be the first: otherwise -C would be taken for leave to run as root. */
+/* Returns false if the server would take no pages of this size, whatever its answer. */
+/* -D must come first: a -C in its place would allow the server to run as root. */
 static bool ask(Arena *arena, const Gathered *gathered, uint64_t page_size_bytes, Question *ret) {
         SourceNames programs = {}, arguments = {};
         uint64_t major;
@@ -421,12 +421,12 @@ static bool ask(Arena *arena, const Gathered *gathered, uint64_t page_size_bytes
 
 /* ---- its answer ---- */
 
-/* One number, on a line of its own. */
+/* Parses a single number on a line of its own. */
 static int parse_answer(Arena *arena, const char *output, uint64_t *ret) {
         return parse_u64(text_strip(arena, output), ret);
 }
 
-/* The bytes of shared_buffers, which the whole cannot be less than; 0: not known. */
+/* Returns the bytes of shared_buffers, the lower bound of the segment's size; 0: not known. */
 static uint64_t least_bytes(const Gathered *gathered) {
         const Setting *setting = settings_find(&gathered->settings, "shared_buffers");
         uint64_t bytes = 0;
@@ -460,7 +460,7 @@ static const char *answer(Arena *arena, const Gathered *gathered, const char *ou
 
 /* ---- all ---- */
 
-/* Of its files, Patroni's, its launchers', and of command lines. */
+/* Words of its files, Patroni's and its launchers', and of command lines. */
 static Reads reads(const Engine *engine UNUSED, const char *word) {
         static const char values[] =
                 "include include_if_exists include_dir data_dir config_dir bin_dir PGDATA "

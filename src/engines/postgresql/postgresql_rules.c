@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* What goes wrong with PostgreSQL and huge pages. Sources: src/backend/port/sysv_shmem.c and
- * storage/ipc/ipci.c (InitializeShmemGUCs), documentation of huge_pages; figures were measured on
- * 15, 17 and 18. */
+/* What can go wrong with PostgreSQL and huge pages. Sources: src/backend/port/sysv_shmem.c and storage/ipc/ipci.c
+ * (InitializeShmemGUCs), documentation of huge_pages; figures were measured on 15, 17 and 18. */
 
 #include "base/text.h"
 #include "check/rule_run.h"
@@ -51,7 +50,7 @@ static void find_off(RuleRun *run, const RuleInstance *instance) {
 
 /* ---- how many ---- */
 
-/* Pages that shared_buffers alone takes: what the server needs is more, always. 0: not known. */
+/* Returns the pages of shared_buffers alone: the server always needs more. 0: not known. */
 static uint64_t naive_pages(const RuleInstance *instance) {
         uint64_t bytes = rule_step_bytes(instance, "shared_buffers");
 
@@ -75,8 +74,8 @@ static void find_naive(RuleRun *run, const RuleInstance *instance) {
                 format_count(run->arena, instance->sizing->pages));
 }
 
-/* What a running server has mapped was right for its settings at its start. That is asked of nobody:
- * postgres -C makes a postmaster.pid of its own, and a server that starts at that moment would fail. */
+/* A running server's mapped pages were right for its settings at its start. Rules do not ask the server: postgres -C
+ * makes a postmaster.pid of its own, and a server that starts at that moment would fail. */
 static uint64_t mapped_pages(const RuleInstance *instance) {
         return instance->page_user && instance->page_user->page_size_bytes > 0
                        ? instance->page_user->mapped_pages
@@ -113,7 +112,7 @@ static void find_tight(RuleRun *run, const RuleInstance *instance) {
         const Sizing *sizing = instance->sizing;
         uint64_t planned = instance->planned->pages_wanted;
 
-        /* A server that runs on what is planned has shown that it suffices. */
+        /* A server that runs on the planned pages shows that they suffice. */
         if (instance->config->memory_kind == MEMORY_AUTO || !sizing ||
             planned <= naive_pages(instance) || planned >= sizing->pages ||
             mapped_pages(instance) > 0)
@@ -127,7 +126,7 @@ static void find_tight(RuleRun *run, const RuleInstance *instance) {
 
 /* ---- where the settings come from ---- */
 
-/* Neither a configuration file nor nothing: postmaster.opts, or the unit. */
+/* The option comes from postmaster.opts, the unit or pg_ctl.conf, not from a file of settings. */
 static bool is_from_command_line(const Setting *setting) {
         return setting->origin &&
                (strstr(setting->origin, "postmaster.opts") || strstr(setting->origin, ".service") ||
@@ -180,9 +179,9 @@ static void find_sysv(RuleRun *run, const RuleInstance *instance) {
                                                          : "it takes small ones, silently");
 }
 
-/* ---- of which size ---- */
+/* ---- the page size ---- */
 
-/* huge_page_size: kB without a unit; 0 is the kernel's default size. */
+/* Parses huge_page_size: kB without a unit; 0 is the kernel's default size. */
 static bool parse_page_size(Arena *arena, const char *value, uint64_t *ret_bytes) {
         const char *size = text_strip(arena, value);
         bool is_number = *size && size[strspn(size, "0123456789")] == '\0';
@@ -283,10 +282,10 @@ static void find_io(RuleRun *run, const RuleInstance *instance) {
         }
 }
 
-/* PostgreSQL writes through the page cache. What gathers there before the kernel begins to write is a share of
- * all memory by default, gigabytes on a large host, and the fsync(2) of a checkpoint waits for all of it. Values in
- * bytes: a 256th of the memory, at most 1G, and four times that for those who write to wait. Sources:
- * admin-guide/sysctl/vm.rst; PostgreSQL's manual, WAL Configuration. */
+/* PostgreSQL writes through the page cache. By default the kernel lets a share of all memory accumulate there before it
+ * writes, gigabytes on a large host, and the fsync(2) of a checkpoint waits for all of it. Values in bytes: a 256th of
+ * the memory, at most 1G, and four times that before writing processes must wait. Sources: admin-guide/sysctl/vm.rst;
+ * PostgreSQL's manual, WAL Configuration. */
 static void find_writeback(RuleRun *run) {
         uint64_t memory = topology_memory_bytes(run->input->topology);
         uint64_t rest = sub_floored(memory, ARRAY_SUM(instance, run->instances, run->n_instances,

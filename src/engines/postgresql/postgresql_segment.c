@@ -1,37 +1,37 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* PostgreSQL's segment as the server reckons it up before it maps it: sums of arrays, and hash tables whose
- * directories are powers of two. Shapes of the terms are those of the sources named beside them (13.16, 15.18,
- * 17.11 and 18.6 were read); sizes of the structures were taken from servers 9.6 to 18, amd64, by what they map
- * for settings that differ in one thing, and rounded up. Over random settings of each version the server took at
- * most 16 KiB less than this says, and never more (tests/sizes); beyond 300 server processes of 18 up to half a
- * KiB each, see io_bytes(). */
+/* The size of PostgreSQL's segment as the server computes it before mapping it: sums of arrays, and hash tables whose
+ * directories are powers of two. The terms follow the sources named beside them (13.16, 15.18, 17.11 and 18.6 were
+ * read); the sizes of structures were measured on servers 9.6 to 18, amd64, as differences of what they map for
+ * settings that differ in one thing, and rounded up. Over random settings of each version the server took at most 16
+ * KiB less than this formula gives, and never more (tests/sizes); beyond 300 server processes of 18 up to half a KiB
+ * less for each, see io_bytes(). */
 
 #include "engines/postgresql/postgresql_formula.h"
 
-/* One major version. Bytes for each of what the field is named after. */
+/* One major version. Each field has the bytes for one of the things that it is named after. */
 typedef struct Release {
         uint64_t major;
         uint32_t fixed;
         /* PGPROC with its semaphore, serializable transactions and conflicts, subtransactions of the
          * ProcArray, status, latches, with TLS and GSSAPI compiled in. */
         uint32_t process;
-        uint32_t prepared;       /* that without status, and GlobalTransactionData */
+        uint32_t prepared;       /* `process` without status, and GlobalTransactionData */
         uint32_t worker;         /* BackgroundWorkerSlot */
         uint32_t sender;         /* WalSnd */
         uint32_t slot;           /* ReplicationSlot and, up to 17, its origin's ReplicationState */
-        uint32_t origin;         /* that from 18 on */
+        uint32_t origin;         /* ReplicationState, from 18 on */
         uint32_t logical_worker; /* LogicalRepWorker */
         uint32_t autovacuum_worker; /* WorkerInfoData */
         uint32_t buffer;    /* BufferDescPadded, its lock or condition variable, CkptSortItem */
         uint32_t request;   /* CheckpointerRequest */
         uint32_t statement; /* pgssEntry of pg_stat_statements */
-        /* Processes that MaxBackends has beside connections, workers and senders; and those on top of it
-         * that have a text in pg_stat_activity. */
+        /* Processes that MaxBackends counts besides connections, workers and senders; and further processes that have a
+         * text in pg_stat_activity. */
         uint8_t others, auxiliary;
-        /* 9.6, 10 and 11 take WAL senders from the connections. */
+        /* false: 9.6, 10 and 11 take WAL senders from the connections. */
         bool has_own_senders;
-        uint8_t capped_since; /* minor version whose checkpointer has a queue of QUEUE_MAX at most */
+        uint8_t capped_since; /* first minor version whose queue has at most QUEUE_MAX entries */
 } Release;
 
 enum {
@@ -39,7 +39,7 @@ enum {
         NEVER = UINT8_MAX,
 };
 
-/* Of 9.4 and 9.5, which were not to be had, 9.6's with two locks of 32 bytes for each buffer, as they have. */
+/* 9.4 and 9.5 could not be measured: 9.6 stands for them, with their two locks of 32 bytes for each buffer. */
 static const Release releases[] = {
         {9, 891 * KIB, 5610, 5045, 384, 160, 312, 0, 0, 60, 64 + 64 + 20, 20, 200, 1, 0, false,
          NEVER},
@@ -66,8 +66,8 @@ static const Release releases[] = {
 enum {
         SLRU_BANK_SLOTS = 16,
         BUFFER_PARTITIONS = 128,
-        CLOG_SLOTS_MAX = 65536, /* CLOG_MAX_ALLOWED_BUFFERS: all transactions there can be */
-        /* From this version on SLRU buffers can be set, and grow with shared_buffers. */
+        CLOG_SLOTS_MAX = 65536, /* CLOG_MAX_ALLOWED_BUFFERS: all possible transactions */
+        /* From this version on SLRU buffers are settings, and grow with shared_buffers. */
         SLRU_SETTINGS_SINCE = 17,
         IO_HANDLES_SINCE = 18,
         IO_HANDLES_MAX = 64,
@@ -75,11 +75,11 @@ enum {
         IO_CONTEXT_BYTES = 256, /* PgAioUringContext */
         FAST_PATH_SLOTS = 16,
         FAST_PATH_GROUPS_MAX = 1024,
-        /* For what a newer version may have added: 18 took up to 5 % more than 17 at 128MB, 0.6 % at 1GB. */
+        /* For additions of a newer version: 18 took up to 5 % more than 17 at 128MB, 0.6 % at 1GB. */
         NEWER_SHARE = 32,
 };
 
-/* What a term is reckoned from. */
+/* The inputs of a term. */
 typedef struct Segment {
         const Release *release;
         const ParameterValue *v;
@@ -87,12 +87,12 @@ typedef struct Segment {
         bool has_statements;
         uint64_t buffers;   /* NBuffers */
         uint64_t processes; /* MaxBackends */
-        uint64_t lockers;   /* and prepared transactions: who can hold locks */
-        uint64_t statuses;  /* and auxiliary processes: who has a text, and in 18 an I/O context */
+        uint64_t lockers;   /* and prepared transactions: all that can hold locks */
+        uint64_t statuses;  /* and auxiliary processes: each has a text, and in 18 an I/O context */
 } Segment;
 
-/* hash_estimate_size() of dynahash.c: a directory and segments of 256 buckets, both in powers of two, and the
- * elements in groups that fill a power of two. */
+/* hash_estimate_size() of dynahash.c: a directory and segments of 256 buckets, both in powers of two, and the elements
+ * in groups that fill a power of two. */
 static uint64_t hash_table_bytes(uint64_t n, uint64_t entry_bytes) {
         uint64_t segments = div_round_up(power_of_two_from(n), 256);
         uint64_t element_bytes = 16 + round_up_saturated(entry_bytes, 8);
@@ -104,12 +104,12 @@ static uint64_t hash_table_bytes(uint64_t n, uint64_t entry_bytes) {
                               mul_saturated(round_up_saturated(n, group), element_bytes)));
 }
 
-/* SimpleLruShmemSize() of slru.c: pages, and for each of them its place, state, number, age and lock; from 17
- * on a lock for 16 of them. */
+/* SimpleLruShmemSize() of slru.c: pages, and for each page its place, state, number, age and lock; from 17 on a lock
+ * for each 16 pages. */
 static uint64_t slru_bytes(uint64_t slots, bool has_lsns) {
         uint64_t slot_bytes = POSTGRESQL_BLOCK_BYTES + 162;
 
-        /* One for 32 transactions of the 32,768 of a page: CLOG_LSNS_PER_PAGE. */
+        /* One LSN for each 32 of the 32,768 transactions of a page: CLOG_LSNS_PER_PAGE. */
         return add_saturated(256, mul_saturated(slots, slot_bytes + (has_lsns ? 8192 : 0)));
 }
 
@@ -125,7 +125,7 @@ static uint64_t buffer_table_bytes(const Segment *s) {
         return hash_table_bytes(add_saturated(s->buffers, BUFFER_PARTITIONS), 24);
 }
 
-/* CheckpointerShmemSize(): an entry for each buffer; the cap came in minor versions of 13 to 17. */
+/* CheckpointerShmemSize(): an entry for each buffer; minor versions of 13 to 17 introduced the cap. */
 static bool has_capped_queue(const Segment *s) {
         uint8_t since = s->release->capped_since;
 
@@ -153,7 +153,7 @@ static uint64_t old_slrus_bytes(const Segment *s) {
         return add_saturated(slru_bytes(clog, true), slru_bytes(commit_ts, false));
 }
 
-/* As set; where the server chooses, 1/512 of the buffers in whole banks, 16 to 1024 (SimpleLruAutotuneBuffers()). */
+/* As set; if the server chooses, 1/512 of the buffers in whole banks, 16 to 1024 (SimpleLruAutotuneBuffers()). */
 static uint64_t tuned_slots(const Segment *s, uint64_t bytes) {
         uint64_t tuned = s->buffers / 512 / SLRU_BANK_SLOTS * SLRU_BANK_SLOTS;
 
@@ -195,13 +195,13 @@ static uint64_t wal_bytes(const Segment *s) {
 }
 
 static uint64_t processes_bytes(const Segment *s) {
-        /* SERIALIZABLEXID; ten for each. */
+        /* SERIALIZABLEXID: ten for each of the lockers. */
         uint64_t xids = hash_table_bytes(mul_saturated(s->lockers, 10), 16);
 
         return add_saturated(xids, mul_saturated(s->processes, s->release->process));
 }
 
-/* Two tables, the second for twice as many, and 10 % for safety. */
+/* Two tables, the second with twice as many entries, and 10 % for safety. */
 static uint64_t lock_tables_bytes(const Segment *s, uint64_t per_transaction, uint64_t first_bytes,
                                   uint64_t second_bytes) {
         uint64_t n = mul_saturated(per_transaction, s->lockers);
@@ -211,8 +211,7 @@ static uint64_t lock_tables_bytes(const Segment *s, uint64_t per_transaction, ui
         return add_saturated(bytes, bytes / 10);
 }
 
-/* LockShmemSize() with LOCK and PROCLOCK; in 18 FastPathLockShmemSize() with a bit field and 16 tables for each
- * group. */
+/* LockShmemSize() with LOCK and PROCLOCK; in 18 FastPathLockShmemSize() with a bit field and 16 tables per group. */
 static uint64_t locks_bytes(const Segment *s) {
         uint64_t locks = s->v[MAX_LOCKS_PER_TRANSACTION].number, groups;
         uint64_t bytes = lock_tables_bytes(s, locks, 152, 64);
@@ -262,9 +261,9 @@ static uint64_t statements_bytes(const Segment *s) {
         return n > 0 ? add_saturated(hash_table_bytes(n, s->release->statement), 8 * KIB) : 0;
 }
 
-/* With io_method=io_uring, on kernels from 6.5 on: a ring for each process but the I/O workers, which there are none
- * of. Its submissions and its completions (with indexes and a header) lie in pages of their own; see
- * pgaio_uring_ring_shmem_size() and io_uring_memory_size_params() of liburing. */
+/* With io_method=io_uring, on kernels from 6.5 on: a ring for each process except the I/O workers, which do not exist
+ * then. Submissions and completions (with indexes and a header) have separate pages; see pgaio_uring_ring_shmem_size()
+ * and io_uring_memory_size_params() of liburing. */
 static uint64_t rings_bytes(const Segment *s, uint64_t each) {
         uint64_t page = s->v[HOST_BASE_PAGE].number;
         uint64_t entries = power_of_two_from(each);
@@ -278,9 +277,9 @@ static uint64_t rings_bytes(const Segment *s, uint64_t each) {
                              2 * page);
 }
 
-/* AioShmemSize(): for each process that many handles, each with a vector (16 bytes) and data (8 bytes) for each
- * block of a combined read. Where the server chooses (AioChooseMaxConcurrency()) these are as many as each
- * process may pin of the buffers, so all together at most as many as there are buffers. */
+/* AioShmemSize(): io_max_concurrency handles for each process, each with a vector (16 bytes) and data (8 bytes) for
+ * each block of a combined read. If the server chooses the number (AioChooseMaxConcurrency()), it is the number of
+ * buffers that a process may pin, so all processes together have at most as many handles as there are buffers. */
 static uint64_t io_bytes(const Segment *s) {
         uint64_t each = s->v[IO_MAX_CONCURRENCY].number;
         uint64_t blocks = s->v[IO_MAX_COMBINE_LIMIT].number / POSTGRESQL_BLOCK_BYTES;
@@ -363,7 +362,7 @@ static Segment largest_segment(const ParameterValue *v, bool has_statements) {
         return largest;
 }
 
-/* That of the version, or of the nearest older one. */
+/* Returns the segment of the version, or of the nearest older one. */
 static Segment find_segment(const ParameterValue *v, bool has_statements) {
         Version version = parameters_version(v);
         size_t i = ARRAY_LEN(releases) - 1;

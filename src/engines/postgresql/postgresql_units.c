@@ -60,7 +60,7 @@ static const char *add_option(const Reading *reading, char letter, const char *v
         return NULL;
 }
 
-/* As by getopt(3): letters may stand together, and the value of one in the same word or the next. */
+/* Like getopt(3): letters may be combined, and a letter's value is in the same word or in the next. */
 static const char *add_options(const Reading *reading, const char *const *words, size_t n) {
         static const char with_value[] = "BCDNSWcdfhkoprt-";
 
@@ -102,8 +102,8 @@ const char *postgresql_command_add(Arena *arena, const char *line, const char *o
 
 /* ---- pg_ctl and pg_ctlcluster ---- */
 
-/* The value of the option SHORT ("-o") or LONG ("--options") at words[*I], which moves to the next
- * word where it stands there; NULL: it is another. */
+/* Returns the value of the option SHORT_NAME ("-o") or LONG_NAME ("--options") at words[*I], and moves *I if the value
+ * is the next word; NULL: another option. */
 static const char *option_value(const char *const *words, size_t n, size_t *i,
                                 const char *short_name, const char *long_name) {
         const char *word = words[*i];
@@ -143,7 +143,7 @@ static const struct {
         {"pg_ctl", false, true},  {"pg_ctlcluster", false, false}, {"pg_autoctl", false, false},
 };
 
-/* The index of what WORD names among the programs, -1 for none. */
+/* Returns the index of WORD's program among the programs; -1: none. */
 static int find_program(const char *word) {
         for (size_t i = 0; i < ARRAY_LEN(programs); i++)
                 if (text_equals(text_base_name(word), programs[i].name))
@@ -162,7 +162,7 @@ static const char *add_program(const Reading *reading, const char *const *words,
         return add_launcher_options(reading, words + 1, n - 1);
 }
 
-/* The program may stand behind another, such as numactl. */
+/* The program may follow another, such as numactl. */
 const char *postgresql_command_of_unit(Arena *arena, const UnitFile *unit, const Sources *sources,
                                        PostgresqlWanted *is_wanted, PostgresqlCommand *ret) {
         UnitAssignments starts = unit_file_list(arena, unit, "Service", "ExecStart");
@@ -182,7 +182,7 @@ const char *postgresql_command_of_unit(Arena *arena, const UnitFile *unit, const
 
 /* ---- postmaster.opts ---- */
 
-/* PROGRAM "WORD" "WORD"...: quotes within a word are not marked in any way. */
+/* PROGRAM "WORD" "WORD"...: the server does not escape quotes within a word. */
 static SourceNames split_opts(Arena *arena, const char *line) {
         SourceNames words = {};
         const char *quote = strstr(line, " \"");
@@ -218,7 +218,7 @@ const char *postgresql_command_of_last_start(Arena *arena, const Sources *source
         return add_options(&reading, words.items, words.n);
 }
 
-/* ---- how a unit starts it ---- */
+/* ---- the start by a unit ---- */
 
 static const char debian_prefix[] = "postgresql@", service_suffix[] = ".service";
 
@@ -274,7 +274,7 @@ typedef struct Place {
         const char **ret;
 } Place;
 
-/* The file among the words of the unit's command line; NULL: it is not Patroni that they start. "": it has none. */
+/* Returns the file on the unit's command line; "" if there is none; NULL if the unit does not start Patroni. */
 static const char *find_patroni_file(Arena *arena, const UnitFile *unit, const Sources *sources) {
         const SourceNames words = unit_file_start(arena, unit, sources);
         const char *file = NULL;
@@ -287,7 +287,7 @@ static const char *find_patroni_file(Arena *arena, const UnitFile *unit, const S
         return file;
 }
 
-/* What stands behind "KEY:", without quotes and comment; NULL: another key, or no plain value. */
+/* Returns the value behind "KEY:", without quotes and comment; NULL: another key, or no plain value. */
 static const char *value_of(Arena *arena, const char *line, const char *key) {
         size_t length = strlen(key);
 
@@ -304,7 +304,7 @@ static const char *value_of(Arena *arena, const char *line, const char *key) {
         return text_strip(arena, comment ? arena_strdup_to(arena, line, comment) : line);
 }
 
-/* The first level below "postgresql:", which stands at the margin. */
+/* Reads the first level below "postgresql:", which is not indented. */
 static void read_patroni_lines(Arena *arena, const SourceText *text, const Place *places,
                                size_t n) {
         SourceLines lines = source_lines(text);
@@ -368,7 +368,7 @@ const char *postgresql_patroni_of_unit(Arena *arena, const UnitFile *unit, const
                                              *file == '/' ? file : unit->name);
 }
 
-/* ---- which exist ---- */
+/* ---- existing servers ---- */
 
 PostgresqlClusters postgresql_clusters(Arena *arena, const Sources *sources) {
         SourceNames versions = source_list(sources, arena, POSTGRESQL_CLUSTERS);
@@ -412,7 +412,7 @@ static bool starts(Arena *arena, const UnitFile *unit, const char *program) {
         return VEC_ANY(command, &commands, strstr((*command)->value, program) != NULL);
 }
 
-/* "postgresql@15-man.service": pg_ctlcluster(1) takes the instance for its argument. */
+/* "postgresql@15-man.service": pg_ctlcluster(1) uses the instance's name as its argument. */
 static const char *find_absent_cluster(Arena *arena, const char *unit, const Sources *sources,
                                        const char *cluster) {
         const char *directory =
@@ -427,7 +427,7 @@ static const char *find_absent_cluster(Arena *arena, const char *unit, const Sou
                        : NULL;
 }
 
-/* Patroni makes what is not there: a copy of its leader's. */
+/* Patroni creates a missing data directory, as a copy of its leader's. */
 static const char *find_absent_postgresql(const Engine *engine UNUSED, Arena *arena,
                                           const EngineTarget *target, const Sources *sources,
                                           bool has_disks) {
