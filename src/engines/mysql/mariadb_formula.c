@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* MariaDB with large-pages: every cache is a mapping of its own, and the buffer pool, mapped behind
- * the key caches, gets nothing at all where a few pages are missing, without a word in the log.
+/* MariaDB with large-pages: every cache is a separate mapping. The buffer pool is mapped after the key caches, and gets
+ * no huge pages at all if a few are missing; the log says nothing about that.
  *
- * Source: my_large_virtual_alloc() and buf_pool_t::create() of 10.11.18 and 11.8.6, and
- * measurements of both; of 10.11.19 for odd sizes, minimums and key caches of other names, of 10.5.29
- * and 10.11.7 for the pool in chunks. */
+ * Source: my_large_virtual_alloc() and buf_pool_t::create() of 10.11.18 and 11.8.6, and measurements of both; of
+ * 10.11.19 for odd sizes, minimums and key caches of other names, of 10.5.29 and 10.11.7 for the pool in chunks. */
 
 #include "base/text.h"
 #include "engines/mysql/mysql_formula.h"
@@ -30,11 +29,11 @@ enum {
 /* The buffer pool consists of extents of this size, and is aligned to it within its mapping. */
 #define POOL_EXTENT_BYTES (8 * MIB)
 
-/* What is less is raised to these by the server. */
+/* The server raises smaller values to these. */
 #define LOG_BUFFER_MIN_BYTES (2 * MIB)
 #define ARIA_CACHE_MIN_BYTES (128 * KIB)
 
-/* What the caches keep for each block is taken off their size, and lies in ordinary memory: BLOCK_LINK and two
+/* A cache's structures for its blocks are subtracted from its size, and lie in ordinary memory: BLOCK_LINK and two
  * HASH_LINKs, and a hash table of pointers (init_key_cache() of mf_keycache.c, init_pagecache() of ma_pagecache.c). */
 enum { KEY_LINKS_BYTES = 208, ARIA_LINKS_BYTES = 368, POINTER_BYTES = 8 };
 
@@ -80,12 +79,12 @@ static const ParameterTable table = {parameters, ARRAY_LEN(parameters), .has_pre
 /* How the pool is mapped, by version. */
 typedef enum Pool {
         POOL_CHUNKS,    /* of 128M */
-        POOL_64_CHUNKS, /* from 10.8 on, rounded down to the large pages that the server finds */
-        POOL_ONE,       /* one mapping: MDEV-29445, which went into three series */
+        POOL_64_CHUNKS, /* from 10.8 on, rounded down to the server's large page size */
+        POOL_ONE,       /* one mapping: MDEV-29445, in three series */
         POOLS,
 } Pool;
 
-/* Up to MDEV-14425 each start took it (RECV_PARSING_BUF_SIZE, log0recv.cc). */
+/* Before MDEV-14425 each start took this buffer (RECV_PARSING_BUF_SIZE, log0recv.cc). */
 #define RECOVERY_BUFFER_BYTES (2 * MIB)
 
 static bool reads_log_into_buffer(Version version) {
@@ -96,7 +95,7 @@ static bool is_between(Version version, Version first, Version limit) {
         return version_may_follow(version, first) && version_may_precede(version, limit);
 }
 
-/* Where not all of its version is known a server may have more than one of them. */
+/* A server whose version is known only in part may have more than one of them. */
 static bool may_have(Version version, Pool pool) {
         switch (pool) {
         case POOL_CHUNKS:
@@ -128,7 +127,7 @@ static uint64_t chunk_bytes(const ParameterValue *values, Pool pool) {
         return MIN(set_bytes > 0 ? set_bytes : 128 * MIB, pool_bytes);
 }
 
-/* Whether it may be mapped so, and with pages of this size: chunks of less take none. */
+/* Whether the pool may be mapped like this with pages of this size: smaller chunks take none. */
 static bool is_mapped(const ParameterValue *values, Pool pool, uint64_t page_size_bytes) {
         return may_have(parameters_version(values), pool) &&
                (pool == POOL_ONE || chunk_bytes(values, pool) >= page_size_bytes);
@@ -173,8 +172,8 @@ static void add_one_mapping(Arena *arena, Sizing *sizing, uint64_t pool_bytes) {
         sizing->mapping_bytes = pool_bytes;
         sizing_add(arena, sizing, "InnoDB buffer pool", "rounded up to 8M and to whole pages",
                    round_up_saturated(extents_bytes, sizing->page_size_bytes));
-        /* Tried again with more until it fits: by three pages of 2M in measurements, by four where addresses fall that
-         * way. */
+        /* The server retries with more until it fits: with three pages of 2M more in measurements, with four if
+         * addresses are unfavourable. */
         if (sizing->page_size_bytes < POOL_EXTENT_BYTES)
                 sizing_add(arena, sizing, "alignment of the pool", "to 8M, at worst",
                            POOL_EXTENT_BYTES);
@@ -202,7 +201,7 @@ static void add_chunks(Arena *arena, Sizing *sizing, const ParameterValue *value
         }
 }
 
-/* As it is mapped, or as it takes most of what may be. */
+/* Adds the pool as it is mapped, or as the possible mapping that takes most. */
 static void add_pool(Arena *arena, Sizing *sizing, const ParameterValue *values) {
         Sizing most = {};
 
@@ -225,8 +224,8 @@ static void add_pool(Arena *arena, Sizing *sizing, const ParameterValue *values)
 
 /* ---- key caches ---- */
 
-/* What blocks take of a cache. The table has two pointers for each block that there is room for, rounded up to a
- * power of two, where that room is reckoned with a pointer and a quarter. */
+/* Returns the bytes of a cache's blocks. The hash table has two pointers for each block, rounded up to a power of two,
+ * where the number of blocks is computed with a pointer and a quarter for each. */
 static uint64_t blocks_bytes(uint64_t bytes, uint64_t block_bytes, uint64_t links_bytes) {
         uint64_t each = add_saturated(block_bytes, links_bytes);
         uint64_t room = bytes / add_saturated(each, POINTER_BYTES * 5 / 4);
@@ -235,7 +234,7 @@ static uint64_t blocks_bytes(uint64_t bytes, uint64_t block_bytes, uint64_t link
         return mul_saturated(MIN(room, (bytes - MIN(table_bytes, bytes)) / each), block_bytes);
 }
 
-/* The key buffer, or one of another name, in parts that are mapped one by one. */
+/* Adds the key buffer, or a key cache of another name, whose segments are mapped one by one. */
 static void add_key_cache(Arena *arena, Sizing *sizing, const char *what, uint64_t bytes,
                           uint64_t block_bytes, uint64_t segments) {
         uint64_t part_bytes = blocks_bytes(div_round_up(bytes, MAX(segments, UINT64_C(1))),
@@ -253,7 +252,7 @@ static void add_key_cache(Arena *arena, Sizing *sizing, const char *what, uint64
                                       round_up_saturated(part_bytes, sizing->page_size_bytes)));
 }
 
-/* "hot.key_cache_segments" for "hot" and the default cache's row, which it does not inherit from. */
+/* Reads "hot.key_cache_segments" for "hot" and ROW. A named cache does not inherit the default cache's values. */
 static const char *read_of_cache(Arena *arena, const Settings *settings, const char *cache,
                                  const Parameter *row, uint64_t *ret) {
         const Setting *setting =
@@ -266,7 +265,7 @@ static const char *read_of_cache(Arena *arena, const Settings *settings, const c
         return NULL;
 }
 
-/* "hot.key_buffer_size": of the last setting of each name. */
+/* "hot.key_buffer_size": the last setting of each name counts. */
 static const char *add_named_key_caches(Arena *arena, Sizing *sizing, const Settings *settings) {
         VEC_FOREACH(setting, settings) {
                 const char *point = strchr(setting->name, '.'), *wrong;
@@ -292,8 +291,8 @@ static const char *add_named_key_caches(Arena *arena, Sizing *sizing, const Sett
         return NULL;
 }
 
-/* row_merge_build_indexes() maps three at a time and gives them back at its end. Where a page is missing it goes on
- * with ordinary memory, so that none are reserved for it. */
+/* row_merge_build_indexes() maps three buffers at a time and unmaps them at its end. If a page is missing it uses
+ * ordinary memory, so no pages are reserved for it. */
 static void tell_index_builds(Arena *arena, Sizing *sizing, const ParameterValue *values) {
         uint64_t bytes = mul_saturated(3, values[INNODB_SORT_BUFFER_SIZE].number);
 
@@ -340,7 +339,7 @@ static const char *add_mariadb(Arena *arena, const Settings *settings, const Par
         uint64_t log_bytes = MAX(values[INNODB_LOG_BUFFER_SIZE].number, LOG_BUFFER_MIN_BYTES);
 
         add_pool(arena, sizing, values);
-        /* One is filled while the other is written out. */
+        /* One buffer is filled while the other is written. */
         sizing_add_mapping(arena, sizing, "InnoDB log buffer", log_bytes, 1);
         sizing_add_mapping(arena, sizing, "InnoDB log buffer, the second", log_bytes, 1);
         if (reads_log_into_buffer(parameters_version(values)))

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* MySQL from 8.0 on, with large-pages: the InnoDB buffer pool in chunks, each a mapping of its own that
- * also holds the descriptors of its blocks, so that 128M take 66 pages of 2M; up to 8.0.26 a System V segment of
- * its own. The log buffer and the key buffer take none. MySQL takes pages of the host's default size only.
+/* MySQL from 8.0 on, with large-pages: the InnoDB buffer pool in chunks. Each chunk is a separate mapping that also
+ * holds the descriptors of its blocks, so that 128M take 66 pages of 2M; up to 8.0.26 it is a System V segment. The log
+ * buffer and the key buffer take none. MySQL only takes pages of the host's default size.
  *
- * Source: large_page_alloc-linux.h and buf_chunk_init() of MySQL, measurements of 8.0.19 to 9.7.4; the
- * manual, "Configuring InnoDB Buffer Pool Size" and innodb_buffer_pool_instances of 8.0 and of 8.4, for
- * chunks and instances. */
+ * Source: large_page_alloc-linux.h, buf_chunk_init() of MySQL; measurements of 8.0.19 to 9.7.4; the manual,
+ * "Configuring InnoDB Buffer Pool Size" and innodb_buffer_pool_instances of 8.0 and 8.4, for chunks and instances. */
 
 #include "engines/mysql/mysql_formula.h"
 
@@ -21,7 +20,7 @@ enum {
         HOST_CPUS,
 };
 
-/* sizeof(buf_block_t) is more than 256 and at most 384 by the pages measured. */
+/* sizeof(buf_block_t) is more than 256 and at most 384, by the number of pages measured. */
 #define DESCRIPTOR_BYTES UINT64_C(384)
 
 static const char expects_size[] = "write a size such as 12G (K, M, G, T; none: bytes)";
@@ -56,18 +55,18 @@ static const ParameterTable table = {parameters, ARRAY_LEN(parameters)};
 
 typedef struct Chunks {
         uint64_t n;
-        uint64_t bytes; /* of buffer pool in each */
+        uint64_t bytes; /* of the buffer pool in each chunk */
 } Chunks;
 
 enum { INSTANCES_MAX = 64 };
 
-/* The server rounds it down. */
+/* The server rounds the chunk size down to whole MiB. */
 static uint64_t chunk_size(const ParameterValue *values) {
         return values[INNODB_BUFFER_POOL_CHUNK_SIZE].number / MIB * MIB;
 }
 
-/* The pool is rounded up to whole chunks for each instance; where it is smaller than one chunk for
- * each, the chunks are made smaller instead. */
+/* The pool is rounded up to whole chunks for each instance; if it is smaller than one chunk for each instance, the
+ * chunks are made smaller instead. */
 static Chunks chunks_for(const ParameterValue *values, uint64_t instances) {
         uint64_t pool_bytes = values[INNODB_BUFFER_POOL_SIZE].number;
         uint64_t chunk_bytes = chunk_size(values);
@@ -96,16 +95,16 @@ static uint64_t chunks_bytes(const ParameterValue *values, Chunks chunks,
                                                  page_size_bytes));
 }
 
-/* Of a pool of less there is one instance, whatever was asked for (BUF_POOL_SIZE_THRESHOLD). */
+/* A smaller pool has one instance, even if more are set (BUF_POOL_SIZE_THRESHOLD). */
 #define INSTANCES_POOL_MIN_BYTES GIB
 
-/* What 8.0 chooses. */
+/* The default of 8.0. */
 static uint64_t instances_before_8_4(const ParameterValue *values) {
         return values[INNODB_BUFFER_POOL_SIZE].number < INSTANCES_POOL_MIN_BYTES ? 1 : 8;
 }
 
-/* What 8.4 and later choose: half as many as there are chunks, or a quarter of the CPUs, whichever is less. Where
- * nobody knows the CPUs, as before. An affinity that keeps the server to fewer of them is not looked at. */
+/* The default of 8.4 and later: half the number of chunks, or a quarter of the CPUs, whichever is less; if the CPUs are
+ * not known, the default of 8.0. A CPU affinity of the server is not taken into account. */
 static uint64_t instances_since_8_4(const ParameterValue *values) {
         uint64_t pool_bytes = values[INNODB_BUFFER_POOL_SIZE].number;
         uint64_t chunks = pool_bytes / chunk_size(values);
@@ -118,7 +117,7 @@ static uint64_t instances_since_8_4(const ParameterValue *values) {
                    UINT64_C(1));
 }
 
-/* Where the version is not known, that which takes more. */
+/* If the version is not known, returns the chunks that take more. */
 static Chunks buffer_pool_chunks(const ParameterValue *values, uint64_t page_size_bytes) {
         Version version = parameters_version(values);
         Chunks before = chunks_for(values, instances_before_8_4(values));

@@ -34,7 +34,7 @@ static void add_escaped(Text *text, char escaped) {
                 text_add_n(text, (const char[]){'\\', escaped}, 2);
 }
 
-/* Takes off the quotes around the whole of it, and resolves backslashes. */
+/* Removes quotes around the whole value, and resolves backslashes. */
 static const char *option_value(Arena *arena, const char *raw) {
         const char *value = text_strip(arena, raw), *end = value + strlen(value);
         Text text = text_in(arena);
@@ -51,7 +51,7 @@ static const char *option_value(Arena *arena, const char *raw) {
         return text_string(&text);
 }
 
-/* The option in LINE, in which this writes. */
+/* Adds the option in LINE, which is overwritten. */
 static void add_option(Arena *arena, const char *group, char *line, const char *origin,
                        MysqlOptions *options) {
         MysqlOption *option = vec_push(arena, options);
@@ -71,13 +71,13 @@ static void add_option(Arena *arena, const char *group, char *line, const char *
 
 /* ---- files ---- */
 
-/* As in the servers. Theirs end a circle at the tenth level, having read it ten times. */
+/* The servers' limit. They end a circle of includes at this level, after reading it ten times. */
 enum { INCLUDE_DEPTH_MAX = 10 };
 
-/* More are no configuration. */
+/* No configuration has more. */
 enum { FILES_MAX = 512 };
 
-/* isspace() of latin1, which is what the servers ask. */
+/* isspace() of latin1, as in the servers. */
 static const char whitespace[] = " \t\r\n\v\f";
 
 typedef struct Place {
@@ -108,7 +108,7 @@ static const char *refuse_reading(const Reader *reader, const Place *place, int 
                       arena_printf(reader->arena, "the included %s %s", place->path, text));
 }
 
-/* What ERROR says, as the end of a sentence. */
+/* Returns what ERROR means, as the end of a sentence. */
 static const char *unopened_text(const Reader *reader, int error) {
         return error == -ENOENT || error == -ENOTDIR
                        ? "is not there"
@@ -126,7 +126,7 @@ static void note_skipped(const Reader *reader, const Place *place, const char *p
 
 static const char *read_text(const Reader *reader, Place *place, const SourceText *text);
 
-/* Like the servers, which do not say where a relative path begins: a service begins at "/". */
+/* The servers do not say where a relative path begins: the working directory of a service is "/". */
 static char *included_path(const Reader *reader, const char *path) {
         return arena_printf(reader->arena, "%s%s", *path == '/' ? "" : "/",
                             text_without_slashes(reader->arena, path));
@@ -147,7 +147,7 @@ static const char *check_include(const Reader *reader, const Place *place) {
         return NULL;
 }
 
-/* A directory within a directory is passed over. */
+/* Skips a directory within a directory if IS_LISTED. */
 static const char *include_file(const Reader *reader, const Place *place, const char *path,
                                 bool is_listed) {
         Place inner = {.path = path, .includer = place, .depth = place->depth + 1};
@@ -188,7 +188,7 @@ static const char *include_directory(const Reader *reader, const Place *place, c
         return NULL;
 }
 
-/* The argument of WORD where LINE is that directive, else NULL. */
+/* Returns the argument of the directive WORD in LINE; NULL if LINE is another line. */
 static const char *directive_argument(Arena *arena, const char *line, const char *word) {
         size_t length = strlen(word);
 
@@ -210,7 +210,7 @@ static const char *read_directive(const Reader *reader, const Place *place, cons
                 return include_directory(reader, place, included_path(reader, directory));
         if (file)
                 return include_file(reader, place, included_path(reader, file), false);
-        return NULL; /* the servers skip what they do not know */
+        return NULL; /* the servers skip unknown directives */
 }
 
 static const char *read_line(const Reader *reader, const Place *place, const char **group,
@@ -271,7 +271,7 @@ const char *mysql_files_read(Arena *arena, const Sources *sources, const char *p
 
 /* ---- settings ---- */
 
-/* How many bytes of GIVEN and NAME are the same, by the rules for names. */
+/* Returns how many bytes of GIVEN and NAME are equal, by the rules for names. */
 static size_t common_length(const char *given, const char *name) {
         size_t n = 0;
 
@@ -295,14 +295,14 @@ typedef enum Prefix {
         PREFIX_SKIP,
         PREFIX_DISABLE,
         PREFIX_ENABLE,
-        PREFIX_MAXIMUM, /* InnoDB's variables are set by it */
+        PREFIX_MAXIMUM, /* sets InnoDB's variables themselves */
         PREFIX_LOOSE,
         PREFIX_NONE,
 } Prefix;
 
 static const char *const prefixes[] = {"skip", "disable", "enable", "maximum", "loose"};
 
-/* Takes a prefix with its "-" or "_" off *GIVEN. */
+/* Takes a prefix and its "-" or "_" off *GIVEN. */
 static Prefix take_prefix(const char **given) {
         for (size_t i = 0; i < ARRAY_LEN(prefixes); i++) {
                 size_t n = strlen(prefixes[i]);
@@ -315,7 +315,7 @@ static Prefix take_prefix(const char **given) {
         return PREFIX_NONE;
 }
 
-/* --skip-X=0 is on again. */
+/* --skip-X=0 means on. */
 static const char *switched_value(Prefix prefix, const char *value) {
         bool is_zero = value && text_equals(value, "0");
 
@@ -326,7 +326,7 @@ static const char *switched_value(Prefix prefix, const char *value) {
         return value;
 }
 
-/* Whatever else is written counts as off, "yes" too. */
+/* Any other value means off, even "yes". */
 static const char *switch_value(const char *value) {
         static const char *const on[] = {"1", "on", "true"};
 
@@ -336,7 +336,7 @@ static const char *switch_value(const char *value) {
         return value ? "OFF" : "ON";
 }
 
-/* "1GB" is 1G to the servers, "64M;x" is 64M, "" is 0. */
+/* The servers read "1GB" as 1G, "64M;x" as 64M, "" as 0. */
 static const char *number_value(Arena *arena, const char *value) {
         size_t sign, digits;
 
@@ -365,7 +365,7 @@ static const char *setting_value(Arena *arena, const MysqlName *name, const char
         return value ? value : "";
 }
 
-/* The last prefix counts, and a name is looked for before a prefix is taken off. */
+/* The last prefix counts; a name is searched before a prefix is taken off. */
 static const MysqlName *find_prefixed(const MysqlNames *names, const char *given, Prefix *ret) {
         const MysqlName *name;
 
@@ -378,8 +378,8 @@ static const MysqlName *find_prefixed(const MysqlNames *names, const char *given
         return name;
 }
 
-/* "hot.key_buffer_size": the part with the point, "" where there is none. The cache without a name
- * is called "default". */
+/* "hot.key_buffer_size": returns the part up to the point and moves *GIVEN behind it; "" without a point. The default
+ * cache is called "default". */
 static const char *key_cache_of(Arena *arena, const char **given) {
         const char *point = strchr(*given, '.');
         const char *cache = "";
@@ -420,7 +420,7 @@ Reads mysql_option_reads(const MysqlNames *names, const char *given) {
 
 /* ---- command lines ---- */
 
-/* "--name", "--name=value"; false for other words. */
+/* Reads "--name" or "--name=value"; returns false for other words. */
 static bool read_long(Arena *arena, const char *word, MysqlOption *ret) {
         const char *equals = strchr(word, '=');
 

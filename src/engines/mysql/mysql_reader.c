@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* How a server of the MySQL family finds its settings: which option files and groups, the unit's
- * command line, and what MySQL has persisted in its data directory. */
+/* How a server of the MySQL family finds its settings: in option files and their groups, on the unit's command line,
+ * and in MySQL's persisted settings in the data directory. */
 
 #include "base/text.h"
 #include "engines/mysql/mysql_units.h"
@@ -12,7 +12,7 @@
 #include <string.h>
 #include <strings.h>
 
-/* Of Debian's and Red Hat's packages, and of the vendors'. */
+/* The default of Debian's, Red Hat's and the vendors' packages. */
 static const char default_data_directory[] = "/var/lib/mysql";
 
 static const char persisted_file[] = "mysqld-auto.cnf";
@@ -71,7 +71,7 @@ static const char *learn_files(Server *server) {
 typedef enum GroupUse {
         GROUP_FOREIGN,
         GROUP_READ,
-        GROUP_GUESSED, /* of some version, and the server's is not known */
+        GROUP_GUESSED, /* of a version, while the server's version is not known */
 } GroupUse;
 
 /* "10.11" of "10.11.6". */
@@ -101,7 +101,7 @@ static GroupUse use_of_plain(const Server *server, const char *group, const char
         return GROUP_FOREIGN;
 }
 
-/* With a suffix, the groups are read with it and without. */
+/* With a suffix, the server reads the groups with the suffix and without it. */
 static GroupUse use_of_group(const Server *server, const char *group, const char *version) {
         size_t length = strlen(group), n = strlen(server->start.group_suffix);
         GroupUse use = use_of_plain(server, group, version);
@@ -114,8 +114,8 @@ static GroupUse use_of_group(const Server *server, const char *group, const char
 
 /* ---- settings ---- */
 
-/* What files and command line set; of groups with a version those of VERSION only. Where that is
- * NULL, all of them, which is noted, if MAY_GUESS. */
+/* Returns the settings of files and command line; of groups with a version, only those of VERSION. If VERSION is NULL
+ * and MAY_GUESS, all such groups count, and a problem is noted. */
 static Settings collect(const Server *server, const char *version, bool may_guess) {
         const MysqlNames *names = &server->start.product->names;
         const SourceNames *words = &server->start.command.arguments;
@@ -161,7 +161,7 @@ static const char *find_data_directory(const Server *server, const Settings *set
 
 /* ---- the version ---- */
 
-/* The digits and points at the beginning; NULL where they are no version, as in "10" and in "11.". */
+/* Returns the leading digits and points; NULL if they are no version, such as "10" and "11.". */
 static const char *leading_version(Arena *arena, const char *text) {
         const char *version = arena_strndup(arena, text, strspn(text, "0123456789."));
         const char *point = strchr(version, '.');
@@ -176,7 +176,7 @@ static void free_json(json_t **json) {
         json_decref(*json);
 }
 
-/* Of MySQL's mysql_upgrade_history: the last entry. */
+/* Returns the version of the last entry of MySQL's mysql_upgrade_history. */
 static const char *history_version(Arena *arena, const SourceText *text) {
         CLEANUP(free_json) json_t *root = json_loadb(text->text, text->size, 0, NULL);
         const json_t *history = json_object_get(root, "upgrade_history");
@@ -186,8 +186,7 @@ static const char *history_version(Arena *arena, const SourceText *text) {
         return version ? leading_version(arena, version) : NULL;
 }
 
-/* Written by the upgrade programs and by the server itself: "10.11.6-MariaDB". It can be older than
- * the server. */
+/* The upgrade programs and the server itself write it: "10.11.6-MariaDB". It can be older than the server. */
 static const char *version_of_data(const Server *server, const char *data_directory,
                                    const char **ret_origin) {
         for (const char *const *name = server->start.product->version_files; *name; name++) {
@@ -221,8 +220,7 @@ static const char *version_of_unit(const Server *server, const char **ret_origin
 
 enum { PERSISTED_DEPTH_MAX = 4 };
 
-/* Every object with a "Value" is a variable, in whatever section the versions of the file have put
- * it. */
+/* Every object with a "Value" is a variable, in any section: sections differ between versions of the file. */
 static void add_persisted(const Server *server, json_t *json, const char *path, unsigned depth,
                           Settings *settings) {
         const char *key;
@@ -272,7 +270,7 @@ static const char *read_persisted(const Server *server, const char *data_directo
 
 /* ---- large pages ---- */
 
-/* The file where settings of the server are: of the last one that holds any. */
+/* Returns the last file with settings of the server. */
 static const char *best_file(const Server *server) {
         const char *best = server->ret->config_file;
 
@@ -313,8 +311,7 @@ static const char *learn_settings(Server *server) {
 
         ret->is_read = ret->config_file || settings.n > 0;
         ret->data_directory = find_data_directory(server, &settings);
-        /* Red Hat's units say "10.11": the patch level comes from the data directory, if that is of
-         * the same series. */
+        /* Red Hat's units say "10.11": the patch level comes from the data directory, if that has the same series. */
         const char *data_origin = NULL;
         const char *of_data = is_alone ? NULL
                                        : version_of_data(server, ret->data_directory, &data_origin);
@@ -338,7 +335,7 @@ static const char *learn_settings(Server *server) {
         return wrong;
 }
 
-/* Without large_pages it gives a sentence: the pages would be reserved for nobody. */
+/* If large_pages is off, returns a sentence, because no server would use the reserved pages. */
 static const char *gather(Arena *arena, const Engine *engine, const EngineTarget *target,
                           const Sources *sources, Gathered *ret) {
         Server server = {
@@ -356,14 +353,14 @@ static const char *gather(Arena *arena, const Engine *engine, const EngineTarget
         if (wrong)
                 return wrong;
         wrong = check_large_pages(&server);
-        if (wrong && target->is_alone) /* what it would take */
+        if (wrong && target->is_alone) /* its size is still wanted */
                 note(&server, target->config_file, wrong, NULL);
         return target->is_alone ? NULL : wrong;
 }
 
 /* ---- what is read ---- */
 
-/* Of option files and command lines of both. */
+/* Words of option files and command lines of both products. */
 static Reads reads(const Engine *engine, const char *word) {
         const MysqlProduct *product = mysql_product(engine);
         const char *const *groups = product->groups;
@@ -387,7 +384,7 @@ static Reads reads(const Engine *engine, const char *word) {
 /* "mariadbd  Ver 10.11.18-MariaDB-0+deb12u1 for debian-linux-gnu on x86_64 (Debian 12)" */
 static const char version_mark[] = "Ver ";
 
-/* What its option files hold does not matter. */
+/* The contents of its option files do not matter. */
 static const char version_option[] = "--no-defaults";
 
 /* ---- MariaDB ---- */
@@ -401,7 +398,7 @@ const EngineReader reader_mariadb = {
         .reads = reads,
         .whole_files = "mariadb_upgrade_info mysql_upgrade_info",
         .version_mark = version_mark,
-        .version_programs = "mariadbd mysqld", /* the one up to 10.4.5 */
+        .version_programs = "mariadbd mysqld", /* mysqld up to 10.4.5 */
         .version_option = version_option,
         .fallbacks = &mariadb_fallback,
         .n_fallbacks = 1,

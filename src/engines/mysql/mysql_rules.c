@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* What goes wrong with MariaDB and MySQL. Sources: MariaDB's my_largepage.c and buf0buf.cc, MySQL's
- * large_page_alloc-linux.h, the packages' units; figures were measured on MariaDB 10.11 and 11.8 and
- * MySQL 9.7. Both map huge pages anonymously, for which no limit and no group counts. */
+/* What can go wrong with MariaDB and MySQL. Sources: MariaDB's my_largepage.c and buf0buf.cc, MySQL's
+ * large_page_alloc-linux.h, the packages' units; figures were measured on MariaDB 10.11 and 11.8 and MySQL 9.7. Both
+ * map huge pages anonymously, which needs neither a limit nor a group. */
 
 #include "base/text.h"
 #include "check/rule_run.h"
@@ -26,7 +26,7 @@ static uint64_t buffer_pool_bytes(const RuleInstance *instance) {
         return setting_bytes(instance, "innodb_buffer_pool_size", pool_default_bytes);
 }
 
-/* Both are off by default. */
+/* large_pages is off by default in both products. */
 static bool is_large(const RuleInstance *instance) {
         return instance->gathered && rule_is_on(instance, "large_pages");
 }
@@ -82,7 +82,7 @@ static void find_pool_only(RuleRun *run, const RuleInstance *instance) {
                         : "the last chunks fall back to small pages");
 }
 
-/* Less than this does not do: for MariaDB without what alignment and key caches may leave. */
+/* Returns the lowest sufficient number of pages: for MariaDB without what alignment and key caches may leave unused. */
 static uint64_t least_pages(const RuleInstance *instance) {
         static const uint64_t alignment_bytes = 8 * MIB;
         const Sizing *sizing = instance->sizing;
@@ -170,7 +170,7 @@ static void find_chunk(RuleRun *run, const RuleInstance *instance) {
                 format_size(run->arena, lost));
 }
 
-/* Debian's mariadb.service has LimitMEMLOCK=524288, which is 512K and was meant to be 512M. */
+/* Debian's mariadb.service has LimitMEMLOCK=524288, which is 512K; 512M was intended. */
 static void find_memlock_bytes(RuleRun *run, const RuleInstance *instance) {
         const UnitFacts *unit = instance->facts->unit;
         const UnitAssignment *limit = unit ? unit_file_find(unit->file, "Service", "LimitMEMLOCK")

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "engines/mysql/mysql_formula.h"
 
-/* No vendor's word on transparent huge pages was found. */
+/* No vendor's advice on transparent huge pages was found. */
 const Engine engine_mariadb = {
         .name = "mariadb",
         .title = "MariaDB",
@@ -23,8 +23,8 @@ const Engine engine_mariadb = {
         .units = "*maria*.service *mysql*.service",
 };
 
-/* No vendor's word on transparent huge pages was found. Debian calls the unit mysql.service, Red
- * Hat mysqld.service. */
+/* No vendor's advice on transparent huge pages was found. Debian calls the unit mysql.service, Red Hat
+ * mysqld.service. */
 const Engine engine_mysql = {
         .name = "mysql",
         .title = "MySQL",

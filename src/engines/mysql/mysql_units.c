@@ -8,7 +8,7 @@
 #include <string.h>
 #include <strings.h>
 
-/* The shortest names that 10.11 takes. */
+/* The shortest names that 10.11 accepts. */
 static const MysqlName mariadb_names[] = {
         {.name = "innodb_buffer_pool_size"},
         {.name = "innodb_buffer_pool_chunk_size", .shortest = "innodb_buffer_pool_c"},
@@ -37,7 +37,7 @@ static const MysqlProduct mariadb = {
         .names = {mariadb_names, ARRAY_LEN(mariadb_names)},
 };
 
-/* Whole names only: MySQL gave up abbreviations with 8.0. */
+/* Whole names only: MySQL dropped abbreviations in 8.0. */
 static const MysqlName mysql_names[] = {
         {.name = "innodb_buffer_pool_size"},
         {.name = "innodb_buffer_pool_chunk_size"},
@@ -68,9 +68,9 @@ const MysqlProduct *mysql_product(const Engine *engine) {
         return text_equals(engine->name, "mysql") ? &mysql : &mariadb;
 }
 
-/* ---- what a unit passes ---- */
+/* ---- what a unit passes to the server ---- */
 
-/* mysqld_safe passes on what it is given. */
+/* mysqld_safe passes its arguments on. */
 static bool is_server(const char *word) {
         return TEXT_IS_ANY(text_base_name(word), "mariadbd", "mysqld", "mariadbd-safe",
                            "mysqld_safe", "mysqld-debug", "mariadbd-debug", "mariadbd_safe");
@@ -78,14 +78,14 @@ static bool is_server(const char *word) {
 
 static const char operators[] = ";&|()<>";
 
-/* TEXT as a shell takes it apart, roughly: an operator is a word of its own. What the script itself sets is not known
- * and counts as empty, for the scripts in use hold there what does not concern sizes (--wsrep_start_position). */
+/* Splits TEXT roughly like a shell: an operator is a separate word. Variables that the script itself sets are not known
+ * and count as empty, because those of the scripts in use do not affect the size (--wsrep_start_position). */
 static SourceNames script_words(Arena *arena, const Variables *variables, const char *text) {
         static const char whitespace[] = " \t\n";
         SourceNames words = {};
 
         while (*(text += strspn(text, whitespace))) {
-                /* A value outside quotes falls into words. */
+                /* A shell splits a value outside quotes into words. */
                 bool is_bare = *text == '$';
                 const char *word =
                         strchr(operators, *text)
@@ -106,7 +106,7 @@ static bool is_operator(const char *word) {
         return word[0] && !word[1] && strchr(operators, word[0]);
 }
 
-/* The words behind the last server that is named, up to the next operator. */
+/* Returns the words behind the last server, up to the next operator. */
 static bool find_arguments(Arena *arena, const SourceNames *words, SourceNames *ret) {
         size_t i = words->n;
 
@@ -119,7 +119,7 @@ static bool find_arguments(Arena *arena, const SourceNames *words, SourceNames *
         return true;
 }
 
-/* The script of sh -c, NULL where it is none. */
+/* Returns the script of sh -c; NULL if there is none. */
 static const char *shell_script(const SourceNames *words) {
         if (words->n == 0 || !TEXT_IS_ANY(text_base_name(words->items[0]), "sh", "bash", "dash"))
                 return NULL;
@@ -157,7 +157,7 @@ static MysqlCommand read_command(Arena *arena, const UnitFile *unit, const Sourc
         return command;
 }
 
-/* ---- how a unit starts it ---- */
+/* ---- the start by a unit ---- */
 
 static const UnitFile *read_unit(const MysqlStart *start, const char *name) {
         const UnitFile *unit = unit_file_read(start->arena, start->sources, name);
@@ -175,7 +175,7 @@ static const UnitFile *find_unit(const MysqlStart *start) {
         return unit;
 }
 
-/* The value of the first --NAME= on the command line. */
+/* Returns the value of the first --NAME= on the command line. */
 static const char *argument(const MysqlStart *start, const char *name) {
         const char *prefix = arena_printf(start->arena, "--%s=", name);
 
@@ -216,7 +216,7 @@ static const char *read_if_there(MysqlStart *start, const char *path) {
         return mysql_files_read(start->arena, start->sources, path, &start->files, &unopened);
 }
 
-/* A file that was asked for by REASON. */
+/* Reads a file that REASON names. */
 static const char *read_named(MysqlStart *start, const char *path, const char *reason) {
         const char *wrong, *unopened;
 
@@ -232,7 +232,7 @@ static const char *argument_reason(const MysqlStart *start, const char *name) {
         return arena_printf(start->arena, "%s: --%s=", start->command.origin, name);
 }
 
-/* The home directory of the server's user, NULL where it is not known. */
+/* Returns the home directory of the server's user; NULL if not known. */
 static const char *user_home(const MysqlStart *start) {
         Accounts accounts = accounts_read(start->arena, start->sources);
         const Account *user = start->user ? account_find_user(start->arena, &accounts, start->user)
@@ -272,10 +272,10 @@ const char *mysql_start_read_files(MysqlStart *start) {
         return read_default_files(start);
 }
 
-/* ---- which exist ---- */
+/* ---- existing servers ---- */
 
-/* What stands behind a group of servers in the group's name: ".reports" of "mysqld.reports"; NULL: it is
- * none of theirs. */
+/* Returns the part of a group's name behind the servers' group: ".reports" of "mysqld.reports"; NULL: no group of a
+ * server. */
 static const char *suffix_of(const MysqlProduct *product, const char *group) {
         for (const char *const *name = product->groups; *name; name++) {
                 size_t n = strlen(*name);
@@ -287,7 +287,7 @@ static const char *suffix_of(const MysqlProduct *product, const char *group) {
         return NULL;
 }
 
-/* Those of the template for which option files have groups. */
+/* Adds instances of the template that have a group in option files. */
 static void add_units(const Engine *engine, Arena *arena, const Sources *sources,
                       SourceNames *units) {
         const MysqlProduct *product = mysql_product(engine);
@@ -318,7 +318,7 @@ static bool has_group(const MysqlStart *start) {
         return false;
 }
 
-/* A server with a group of its own that no option file has, or with an option file that is not there. */
+/* A server is absent if no option file has its group, or if its option file does not exist. */
 static const char *find_absent(const Engine *engine, Arena *arena, const EngineTarget *target,
                                const Sources *sources, bool has_disks UNUSED) {
         const MysqlProduct *product = mysql_product(engine);
