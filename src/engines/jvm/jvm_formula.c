@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* A Java virtual machine (OpenJDK) with -XX:+UseLargePages: Elasticsearch, Cassandra and others.
- * The heap, the code cache and the collector's own tables, each mapped by itself. Without enough pages most
- * of them are mapped with small ones; ZGC ends.
+/* A Java virtual machine (OpenJDK) with -XX:+UseLargePages: Elasticsearch, Cassandra and others. The heap, the code
+ * cache and the collector's own tables, each a separate mapping. Without enough pages most of them are mapped with
+ * small ones; ZGC exits.
  *
  * Sources: HotSpot, by the functions named below, and what OpenJDK 8, 11, 17, 21, 25 and 26 map on x86-64
- * (tests/sizes). A version between two of these is reckoned by whichever rule of the two gives more, unless
- * the change that divides them is known; so is one of which the update is not known. */
+ * (tests/sizes). For a version between two of these the rule of the two that gives more applies, unless the change that
+ * divides them is known; the same holds if a version's update is not known. */
 
 #include "engines/parameters.h"
 
@@ -43,7 +43,7 @@ enum { MODE_DEFAULT, MODE_QUICK_ONLY, MODE_HIGH_ONLY };
 
 enum { OLDEST = 8, NEWEST = 26 };
 
-/* The versions that were measured. */
+/* The measured versions. */
 static const uint8_t measured[] = {8, 11, 17, 21, 25, NEWEST};
 
 /* ---- settings ---- */
@@ -67,7 +67,7 @@ static const Parameter parameters[] = {
         [GC_CARD_SIZE_IN_BYTES] = {"GCCardSizeInBytes", parse_u64, "write 128, 256, 512 or 1024",
                                    .initial = 512, .minimum = 128, .maximum = 1024,
                                    .is_power = true},
-        /* 4M; more of 40 concurrent threads of the collector, which a host of 256 CPUs has. */
+        /* Usually 4M; more with 40 concurrent threads of the collector, as on a host with 256 CPUs. */
         [MARK_STACK_SIZE] = {"MarkStackSize", parse_java_size, "write a number such as 4m",
                              .initial = 5 * MIB},
         [OBJECT_ALIGNMENT_IN_BYTES] = {"ObjectAlignmentInBytes", parse_u64,
@@ -119,7 +119,7 @@ static const char *check_switches(Arena *arena, const ParameterValue *v) {
         return NULL;
 }
 
-/* ZPhysicalMemoryBacking asks for pages of its granule's size, and goes with no others. */
+/* ZPhysicalMemoryBacking asks for pages of its granule's size, and works with no others. */
 static const char *check(Arena *arena, const ParameterValue *v, uint64_t page_size_bytes) {
         uint64_t largest_page_bytes = v[LARGE_PAGE_SIZE_IN_BYTES].number;
 
@@ -145,11 +145,11 @@ static const char *check(Arena *arena, const ParameterValue *v, uint64_t page_si
 
 /* ---- mappings ---- */
 
-/* What takes huge pages, and how many. */
+/* Which part of a mapping takes huge pages. */
 typedef enum Fit {
         FIT_ROUNDED, /* os::page_size_for_region_unaligned(): rounded up */
-        FIT_ALIGNED, /* os::page_size_for_region_aligned(): only where it is a multiple of the page */
-        FIT_WITHIN, /* ReservedSpace(size): the whole pages in it, with small ones at both ends */
+        FIT_ALIGNED, /* os::page_size_for_region_aligned(): only a multiple of the page */
+        FIT_WITHIN,  /* ReservedSpace(size): the whole pages in it; small pages at both ends */
 } Fit;
 
 static void add(Arena *arena, Sizing *sizing, const char *what, uint64_t bytes, Fit fit,
@@ -167,13 +167,13 @@ static void add(Arena *arena, Sizing *sizing, const char *what, uint64_t bytes, 
                            pages * sizing->page_size_bytes);
 }
 
-/* What a machine of one version is reckoned from. */
+/* The inputs for a virtual machine of one version. */
 typedef struct Machine {
         const ParameterValue *v;
         uint64_t major;
         uint64_t gc;
         uint64_t page_bytes;
-        uint64_t region_bytes; /* what the heap is a multiple of */
+        uint64_t region_bytes; /* the heap is a multiple of it */
         uint64_t heap_bytes;
 } Machine;
 
@@ -185,9 +185,8 @@ static uint64_t power_of_two_to(uint64_t n) {
         return power;
 }
 
-/* HeapRegion::setup_heap_region_size(): about 2048 regions of 1M to 32M, as set up to 512M. In 17 they are
- * rounded up to a power of two, in 11 down; there the initial heap counts as well, and this is what it comes
- * to with Xms=Xmx. */
+/* HeapRegion::setup_heap_region_size(): about 2048 regions of 1M to 32M; as set, up to 512M. 17 rounds them up to a
+ * power of two, 11 down; in 11 the initial heap counts as well, and this is the result with Xms=Xmx. */
 static uint64_t g1_region_bytes(const Machine *m) {
         uint64_t set = m->v[G1_HEAP_REGION_SIZE].number, most = 32 * MIB, bytes, power;
 
@@ -198,7 +197,7 @@ static uint64_t g1_region_bytes(const Machine *m) {
         return MAX(power < bytes && m->major >= 12 ? 2 * power : power, m->page_bytes);
 }
 
-/* ShenandoahHeapRegion::setup_sizes(): the same number, but whole pages before that is rounded down. */
+/* ShenandoahHeapRegion::setup_sizes(): the same, but rounded up to whole pages before it is rounded down. */
 static uint64_t shenandoah_region_bytes(const Machine *m) {
         uint64_t set = m->v[SHENANDOAH_REGION_SIZE].number;
         uint64_t bytes = MIN(set > 0 ? set : m->v[XMX].number / 2048, (uint64_t) 32 * MIB);
@@ -206,7 +205,7 @@ static uint64_t shenandoah_region_bytes(const Machine *m) {
         return power_of_two_to(round_up_saturated(MAX(bytes, (uint64_t) 1), m->page_bytes));
 }
 
-/* Before G1 became the default, a server got the parallel collector. */
+/* Before G1 became the default, the default of a server was the parallel collector. */
 static uint64_t collector_of(const ParameterValue *v, uint64_t major) {
         if (!v[GC].setting && major < 9)
                 return GC_PARALLEL;
@@ -232,8 +231,8 @@ static Machine machine_of(const ParameterValue *v, uint64_t major, uint64_t page
 
 /* ---- the heap ---- */
 
-/* ReservedHeapSpace::initialize_compressed_heap(): a heap of compressed oops that does not fit below
- * 32G (with objects of 8 bytes) begins with protected memory, as much as its alignment. */
+/* ReservedHeapSpace::initialize_compressed_heap(): a heap of compressed oops that does not fit below 32G (with objects
+ * of 8 bytes) begins with protected memory of the size of its alignment. */
 static uint64_t prefix_bytes(const Machine *m) {
         uint64_t limit = 4 * GIB * m->v[OBJECT_ALIGNMENT_IN_BYTES].number;
 
@@ -255,7 +254,7 @@ static void add_heap(Arena *arena, Sizing *sizing, const Machine *m) {
 /* codeCache.cpp: min_pages of CodeCache::page_size(). */
 enum { CODE_CACHE_MIN_PAGES = 8, CODE_HEAPS = 3 };
 
-/* CompilerConfig::ergo_initialize() and set_tiered_flags(): five times as much with all compilers. */
+/* CompilerConfig::ergo_initialize() and set_tiered_flags(): five times the size with all compilers. */
 static uint64_t usual_code_cache_bytes(const Machine *m) {
         const ParameterValue *v = m->v;
         bool is_interpreted = m->major >= 11 && v[XINT].number != 0;
@@ -268,7 +267,7 @@ static uint64_t usual_code_cache_bytes(const Machine *m) {
         return 240 * MIB;
 }
 
-/* CodeCache::initialize_heaps(): heaps that are set make the cache larger, or make up all of it. */
+/* CodeCache::initialize_heaps(): code heaps with a set size enlarge the cache; all three together are its size. */
 static uint64_t code_cache_bytes(const Machine *m) {
         static const size_t heaps[CODE_HEAPS] = {
                 NON_NMETHOD_CODE_HEAP_SIZE, PROFILED_CODE_HEAP_SIZE, NON_PROFILED_CODE_HEAP_SIZE};
@@ -289,7 +288,7 @@ static uint64_t code_cache_bytes(const Machine *m) {
 
 #define CODE_CACHE_ROUNDED_SINCE VERSION(17, 0, 10)
 
-/* From 11 on the cache has to be a multiple of the page, until CodeCache::reserve_heap_memory() was given the page size
+/* From 11 on the cache must be a multiple of the page, until CodeCache::reserve_heap_memory() was given the page size
  * that CodeCache::initialize_heaps() had found (JDK-8304954: 17.0.10, and 21.0.1). */
 static bool has_aligned_code_cache(const Machine *m) {
         Version version = parameters_version(m->v);
@@ -298,8 +297,8 @@ static bool has_aligned_code_cache(const Machine *m) {
                (m->major < 17 || !version_may_follow(version, CODE_CACHE_ROUNDED_SINCE));
 }
 
-/* From 25 on its three heaps are each rounded up, unless the cache's size is set; how much that is depends on the
- * number of CPUs. */
+/* From 25 on its three heaps are each rounded up, unless the cache's size is set; the amount depends on the number of
+ * CPUs. */
 static void add_code_cache(Arena *arena, Sizing *sizing, const Machine *m) {
         uint64_t bytes = code_cache_bytes(m), before = sizing->bytes;
 
@@ -316,12 +315,12 @@ static void add_code_cache(Arena *arena, Sizing *sizing, const Machine *m) {
 
 /* ---- the collector's tables ---- */
 
-/* What part of the heap one entry of a table is for. */
+/* The part of the heap that one entry of a table covers. */
 typedef enum Unit {
-        UNIT_OBJECTS, /* eight that the heap could have: one bit for each */
-        UNIT_WORDS,   /* 64 bytes: one bit for each word, whatever objects are aligned to */
+        UNIT_OBJECTS, /* eight possible objects of the heap: one bit for each */
+        UNIT_WORDS,   /* 64 bytes: one bit for each word, whatever the objects' alignment */
         UNIT_CARD,
-        UNIT_CARDS,           /* eight of 512 bytes: one bit for each */
+        UNIT_CARDS,           /* eight cards of 512 bytes: one bit for each */
         UNIT_BLOCK,           /* ParallelCompactData: 128 words */
         UNIT_PARALLEL_REGION, /* ParallelCompactData: 64K words */
         UNIT_REGION,
@@ -329,7 +328,7 @@ typedef enum Unit {
 
 typedef struct CollectorTable {
         uint8_t gc;
-        uint8_t since, until; /* versions; 0: none is excluded */
+        uint8_t since, until; /* versions; 0: no limit */
         const char *what;
         Unit unit;
         uint16_t entry_bytes;
@@ -338,9 +337,9 @@ typedef struct CollectorTable {
 } CollectorTable;
 
 /* ZGC's tables are in small pages, as are the card tables of Serial and Parallel. G1CollectedHeap::initialize(): one
- * bitmap from 20 on (JDK-8210708), no card counts from 21 on (JDK-8225409), a second card table in 26. A fourth
- * table of 8 was only seen in measurements. The old generation, which block offset tables and CMS' bitmap are
- * for, is taken for the whole heap. Shenandoah's region table and bitmaps are rounded up, however small. */
+ * bitmap from 20 on (JDK-8210708), no card counts from 21 on (JDK-8225409), a second card table in 26. The fourth table
+ * of 8 is known from measurements only. Block offset tables and CMS' bitmap cover the old generation, for which the
+ * whole heap is assumed. Shenandoah's region table and bitmaps are rounded up, however small. */
 static const CollectorTable collector_tables[] = {
         {GC_G1, 0, 0, "G1 mark bitmap", UNIT_OBJECTS, 1, FIT_ROUNDED, 1},
         {GC_G1, 0, 19, "G1 mark bitmap, the second", UNIT_OBJECTS, 1, FIT_ROUNDED, 1},
@@ -398,14 +397,14 @@ static void add_tables(Arena *arena, Sizing *sizing, const Machine *m) {
 
 /* ---- all of it ---- */
 
-/* 8 calls itself 1.8. Not known: 0. */
+/* 8 calls itself 1.8. Returns 0 if the version is not known. */
 static uint64_t major_of(const ParameterValue *v) {
         uint64_t major = v[SERVER_VERSION].number;
 
         return major == 0 ? 0 : MIN(MAX(major, (uint64_t) OLDEST), (uint64_t) NEWEST);
 }
 
-/* Where the version is not known, that of which this takes most. */
+/* If the version is not known, returns the sizing of the version that takes most. */
 static Sizing sizing_of(Arena *arena, const ParameterValue *v, uint64_t page_size_bytes) {
         uint64_t known = major_of(v);
         Sizing largest = {.page_size_bytes = page_size_bytes};

@@ -14,9 +14,9 @@ static void add_option(Arena *arena, const char *text, const char *origin, JvmOp
                 *vec_push(arena, options) = (JvmOption){text, origin};
 }
 
-/* ---- one option to a line ---- */
+/* ---- one option per line ---- */
 
-/* Takes the number at the beginning off *LINE; false where there is none. */
+/* Takes the leading number off *LINE; returns false if there is none. */
 static bool take_number(Arena *arena, const char **line, uint64_t *ret) {
         size_t n = strspn(*line, "0123456789");
 
@@ -26,7 +26,7 @@ static bool take_number(Arena *arena, const char **line, uint64_t *ret) {
         return true;
 }
 
-/* Takes "8:", "8-:" or "8-13:" off *LINE. False where it is none of these. */
+/* Takes "8:", "8-:" or "8-13:" off *LINE; returns false if it begins with none of these. */
 static bool take_range(Arena *arena, const char **line, uint64_t *ret_first, uint64_t *ret_last) {
         if (!take_number(arena, line, ret_first))
                 return false;
@@ -92,7 +92,7 @@ static void skip_whitespace(Words *words) {
         }
 }
 
-/* In quotes a backslash takes the next byte as it is; before the end of a line it joins the next. */
+/* Within quotes a backslash makes the next byte literal; at the end of a line it joins the next line. */
 static bool take_quoted(Words *words, Text *word) {
         char quote = *words->at++;
 
@@ -114,7 +114,7 @@ static bool take_quoted(Words *words, Text *word) {
         return true;
 }
 
-/* NULL behind the last, and where a quote is not closed. */
+/* Returns NULL behind the last word, and if a quote is not closed. */
 static const char *take_word(Words *words) {
         Text word = text_in(words->arena);
 
@@ -149,7 +149,7 @@ void jvm_options_read_variable(Arena *arena, const char *value, const char *orig
 
 /* ---- settings ---- */
 
-/* Words of the command line and the settings they are; a value of NULL is what stands behind the word. */
+/* Words of the command line and their settings; if `value` is NULL, the value is the rest of the word. */
 static const struct {
         const char *option, *setting, *value;
 } known[] = {
@@ -238,10 +238,10 @@ uint64_t jvm_major_version(const char *version) {
         return major;
 }
 
-/* ---- which take all of their huge pages when they start ---- */
+/* ---- virtual machines that map all their huge pages at start ---- */
 
-/* And as many each time: of these what was seen is what they take. Measured (docs/sizes.md): 11, 17, 21, 25 and 26,
- * started again and again, with more CPUs, and with a heap that was filled. */
+/* They map the same number at each start, so the observed size is their size. Measured (docs/sizes.md): 11, 17, 21, 25
+ * and 26, restarted repeatedly, with more CPUs, and with a filled heap. */
 enum { OLDEST = 11, NEWEST = 26 };
 
 static bool is_given(const Settings *settings, const char *name, const char *value) {
@@ -257,8 +257,8 @@ static uint64_t size_given(const Settings *settings, const char *name) {
         return setting && parse_suffixed_bytes(setting->value, "KkMmGgTt", &bytes) == 0 ? bytes : 0;
 }
 
-/* ZGC takes the heap's pages as the heap grows. Where a table is mapped FIT_WITHIN (jvm_formula.c) chance decides over
- * a page. */
+/* ZGC takes the heap's pages as the heap grows. For a table that is mapped FIT_WITHIN (jvm_formula.c) the number of
+ * pages varies by one. */
 static bool is_fixed_collector(const Settings *settings, uint64_t major) {
         if (is_given(settings, "gc", "zgc"))
                 return size_given(settings, "Xmx") > 0 &&
@@ -267,9 +267,9 @@ static bool is_fixed_collector(const Settings *settings, uint64_t major) {
                (major >= 26 && is_given(settings, "gc", "parallel"));
 }
 
-/* From 25 on its heaps go by the CPUs, also of a control group, unless its size is set. */
+/* From 25 on the heaps' sizes depend on the CPUs, also those of a control group, unless the cache's size is set. */
 static bool is_fixed_code_cache(const Settings *settings, uint64_t major) {
-        uint64_t segmented_bytes = 2 * MIB * 128; /* from here on its segment map takes a page */
+        uint64_t segmented_bytes = 2 * MIB * 128; /* from here on the segment map takes a page */
 
         return !settings_find(settings, "NonNMethodCodeHeapSize") &&
                !settings_find(settings, "ProfiledCodeHeapSize") &&
@@ -278,9 +278,8 @@ static bool is_fixed_code_cache(const Settings *settings, uint64_t major) {
                (major < 25 || settings_find(settings, "ReservedCodeCacheSize"));
 }
 
-/* Java reserves heap, code cache and tables each as a whole, and huge pages with them. But up to 10 mark stacks grow,
- * and of a version that was not measured nobody knows; nor of a collector that Java chooses itself, by CPUs and memory.
-  */
+/* Java reserves heap, code cache and tables each as a whole, with huge pages. But up to 10 mark stacks grow, versions
+ * that were not measured are not known, nor is a collector that Java itself chooses by CPUs and memory. */
 bool jvm_is_fixed(const Settings *settings) {
         const Setting *version = settings_find(settings, "server_version");
         uint64_t major = 0;

@@ -7,8 +7,7 @@
 #include <string.h>
 
 /* Sources: bin/elasticsearch-env and opensearch-env; kafka-server-start.sh and kafka-run-class.sh; catalina.sh, and
- * tomcat-start.sh of Debian's packages; cassandra.in.sh, cassandra-env.sh and the init scripts of Cassandra's packages.
-  */
+ * Debian's tomcat-start.sh; cassandra.in.sh, cassandra-env.sh and the init scripts of Cassandra's packages. */
 static const JvmProduct products[] = {
         {
                 .title = "Elasticsearch",
@@ -70,7 +69,7 @@ static const JvmProduct products[] = {
         },
 };
 
-/* A relative path below the unit's working directory. */
+/* Resolves a path relative to the unit's working directory. */
 static const char *absolute(Arena *arena, const UnitFile *unit, const char *word) {
         const char *below = unit_file_value(unit, "Service", "WorkingDirectory");
 
@@ -81,7 +80,7 @@ static const char *absolute(Arena *arena, const UnitFile *unit, const char *word
                                                   : NULL;
 }
 
-/* Of a line for a shell too, whose words are within one. */
+/* Also finds a program in a shell's command line, which is a single word here. */
 static const char *find_program(Arena *arena, const UnitFile *unit, const SourceNames *words,
                                 const char *names) {
         VEC_FOREACH(each, words) {
@@ -97,7 +96,7 @@ static const char *find_program(Arena *arena, const UnitFile *unit, const Source
 JvmStart jvm_start_of_unit(Arena *arena, const UnitFile *unit, const Sources *sources) {
         SourceNames words = unit_file_start(arena, unit, sources);
 
-        /* Behind java itself such a name is an argument. */
+        /* After java itself such a name is an argument. */
         if (words.n > 0 && text_equals(text_base_name(words.items[0]), "java"))
                 words.n = 0;
         ARRAY_FOREACH(product, products, ARRAY_LEN(products)) {
@@ -138,9 +137,9 @@ Reads jvm_variable_reads(const char *name) {
                        : READS_NOT;
 }
 
-/* ---- on a host that nobody has described ---- */
+/* ---- databases that no instance describes ---- */
 
-/* What runs with large pages; its unit's files may tell why. */
+/* Finds processes with large pages; their units' files may have the options. */
 static void find_running(Finder *finder, const Engine *engine) {
         VEC_FOREACH(process, finder->processes) {
                 const char *service = finder_service(process);
@@ -165,7 +164,7 @@ static void find_running(Finder *finder, const Engine *engine) {
         }
 }
 
-/* Any program may be written in Java: who is none of the products is named only if it takes huge pages. */
+/* Any program may be written in Java: one of no known product is named only if it takes huge pages. */
 static void describe(Finder *finder, Candidate *candidate, const UnitFile *unit,
                      const char *program) {
         const JvmProduct *product = jvm_start_of_unit(finder->arena, unit, finder->sources).product;

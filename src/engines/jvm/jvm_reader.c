@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Where a unit that starts Java has the options of its virtual machine: the command line, variables, files of
- * arguments, and the products' own files. */
+/* Finds the options of the virtual machine that a unit starts: on the command line, in variables, in argument files,
+ * and in the products' own files. */
 
 #include "base/text.h"
 #include "engines/jvm/jvm_options.h"
@@ -20,12 +20,12 @@ typedef struct Search {
         const EngineTarget *target;
         const Sources *sources;
         const UnitFile *unit;      /* NULL: not known */
-        const JvmProduct *product; /* NULL: none of those that are known */
-        const char *program;       /* its script; NULL: not known */
-        const char *place;         /* where that is, as JvmStart has it; NULL: not known */
-        const char *directory;     /* of its configuration; NULL: not known */
+        const JvmProduct *product; /* NULL: no known product */
+        const char *program;       /* the product's script; NULL: not known */
+        const char *place;         /* `place` of JvmStart; NULL: not known */
+        const char *directory;     /* of the product's configuration; NULL: not known */
         JvmScript script;
-        JvmOptions options; /* in the order in which the virtual machine takes them */
+        JvmOptions options; /* in the virtual machine's order */
         Gathered *ret;
 } Search;
 
@@ -37,7 +37,7 @@ static const char *environment(const Search *search, const char *variable,
         return value && *value ? value : NULL;
 }
 
-/* "@/conf" beside the product's script; NULL where that is not known. */
+/* Resolves "@/conf" relative to the directory of the product's script; returns NULL if that is not known. */
 static const char *below_script(const Search *search, const char *path) {
         if (*path != '@')
                 return path;
@@ -58,7 +58,7 @@ static bool is_java(const char *path) {
         return text_equals(path, "java") || text_ends_with(path, "/java");
 }
 
-/* "/usr/bin/java" -> "/usr/lib/jvm/java-17-openjdk-amd64", by way of /etc/alternatives. */
+/* "/usr/bin/java" -> "/usr/lib/jvm/java-17-openjdk-amd64", through the links of /etc/alternatives. */
 static const char *home_of_program(const Search *search, const char *path) {
         const char *target;
 
@@ -70,7 +70,7 @@ static const char *home_of_program(const Search *search, const char *path) {
                        : NULL;
 }
 
-/* What the product's scripts are given, or set, for the Java that they start; NULL: nothing that is sure. */
+/* Returns the Java home that the product's scripts are given or set, else its own; NULL: none is certain. */
 static const char *home_of_product(const Search *search) {
         const char *name = search->product->java_variable;
         const char *home = jvm_script_find(&search->script, name)->value;
@@ -82,7 +82,7 @@ static const char *home_of_product(const Search *search) {
                                        : NULL;
 }
 
-/* Where neither unit nor scripts tell, that of /usr/bin/java, which a script need not start: *RET_IS_SURE is false. */
+/* The last resort is /usr/bin/java: *RET_IS_SURE is false then, because a script may start another. */
 static const char *find_java_home(const Search *search, bool *ret_is_sure) {
         const SourceNames *running = search->target->arguments;
         const SourceNames words = unit_file_start(search->arena, search->unit, search->sources);
@@ -100,7 +100,7 @@ static const char *find_java_home(const Search *search, bool *ret_is_sure) {
         return home ? home : home_of_program(search, "/usr/bin/java");
 }
 
-/* JAVA_VERSION="17.0.9" in HOME/release; a sure one is a setting of the formula. */
+/* Reads JAVA_VERSION="17.0.9" in HOME/release; if IS_SURE, it becomes a setting of the formula. */
 static void read_version(const Search *search, const char *home, bool is_sure) {
         static const char key[] = "JAVA_VERSION=\"";
         Arena *arena = search->arena;
@@ -121,7 +121,7 @@ static void read_version(const Search *search, const char *home, bool is_sure) {
                                                 strspn(line + strlen(key), "0123456789._+-"));
         if (!version)
                 return;
-        /* The first release of a version has no other number: "17". */
+        /* The first release of a version has a single number: "17". */
         if (!strchr(version, '.'))
                 version = arena_printf(arena, "%s.0.0", version);
         ret->version = version;
@@ -132,7 +132,7 @@ static void read_version(const Search *search, const char *home, bool is_sure) {
 
 /* ---- files ---- */
 
-/* A file that PATH names, by ORIGIN (NULL: the configuration). */
+/* Reads the file PATH, which ORIGIN names (NULL: the configuration does). */
 static const char *read_text(Search *search, const char *path, const char *origin,
                              SourceText *ret) {
         Arena *arena = search->arena;
@@ -169,7 +169,7 @@ static const char *add_lines(Search *search, const char *path) {
         return wrong;
 }
 
-/* A file of options, then those in the directory that is called after it: jvm.options.d. */
+/* Adds a file of options, then the files in the directory named after it: jvm.options.d. */
 static const char *add_options_files(Search *search, const char *path) {
         Arena *arena = search->arena;
         const char *directory = arena_printf(arena, "%s.d", path);
@@ -229,7 +229,7 @@ static const char *find_directory(Search *search) {
         return only;
 }
 
-/* Of the newest version up to Java's own; where that is not known, of the newest there is. */
+/* Adds the file of the newest version up to Java's own; if that is not known, of the newest version that has one. */
 static const char *add_versions_file(Search *search) {
         static const unsigned versions[] = {25, 21, 17, 11, 8};
         const char *version = search->ret->version;
@@ -268,7 +268,7 @@ static void read_script(Search *search, const char *path) {
                            "what this script sets is not known: %s", strerror(-r));
 }
 
-/* What `before` holds is given to Java before what files have, and so is not there any more for scripts. */
+/* Java gets the options of `before` ahead of those of files, so the variable is empty for the scripts. */
 static void read_scripts(Search *search) {
         const JvmProduct *product = search->product;
         const char *paths = product->scripts, *word;
@@ -295,7 +295,7 @@ static void read_scripts(Search *search) {
         }
 }
 
-/* Whether the virtual machine would make anything of VALUE that its size depends on. */
+/* Whether VALUE has options that affect the virtual machine's size. */
 static bool has_settings(const Search *search, const char *value) {
         JvmOptions options = {};
         Settings settings = {};
@@ -332,7 +332,7 @@ static const char *add_script_variable(Search *search, const char *name) {
         return NULL;
 }
 
-/* Where no option is -Xmx. What the script makes of the host's memory is not guessed: check_settings() says so. */
+/* Adds -Xmx if no option gives it; not if the script computes it from the host's memory (see check_settings()). */
 static void add_heap(Search *search) {
         const char *name = search->product->heap_variable;
         const Variable *heap = name ? jvm_script_find(&search->script, name) : NULL;
@@ -352,7 +352,7 @@ static void add_variable(Search *search, const char *variable) {
                 jvm_options_read_variable(search->arena, value, origin, &search->options);
 }
 
-/* Options of the launcher whose value is a word of its own. */
+/* Options of the launcher whose value is the next word. */
 static const char takes_next[] =
         "-cp -classpath --class-path -p --module-path --upgrade-module-path --add-modules --limit-modules "
         "--add-reads --add-exports --add-opens --patch-module --enable-native-access --source";
@@ -362,7 +362,7 @@ static bool ends_options(const char *word) {
         return *word != '-' || text_has_word(ends, word);
 }
 
-/* "@FILE" below the unit's working directory. "@@" begins what is no file. */
+/* "@FILE" is relative to the unit's working directory. "@@" does not name a file. */
 static const char *add_argument_file(Search *search, const char *word, const char *origin) {
         const UnitAssignment *directory =
                 unit_file_find(search->unit, "Service", "WorkingDirectory");
@@ -377,7 +377,7 @@ static const char *add_argument_file(Search *search, const char *word, const cha
                              origin);
 }
 
-/* What java itself gets, up to the class or archive, whose arguments are its own. */
+/* Adds java's own options, up to the class or archive, whose arguments follow. */
 static const char *add_java_words(Search *search, const SourceNames *words, const char *origin) {
         const char *wrong = NULL;
 
@@ -407,7 +407,7 @@ static const char *add_unit(Search *search) {
 
         if (is_java(words.items[0]))
                 return add_java_words(search, &words, origin);
-        /* A script gets options for Java among its own words, or within a line for a shell. */
+        /* A script gets options for Java among its own words, or within a shell's command line. */
         JvmOptions found = {};
 
         for (size_t i = 1; i < words.n; i++)
@@ -440,7 +440,7 @@ static const char *add_product(Search *search) {
         return wrong;
 }
 
-/* In the virtual machine's order, in which the last one counts: JAVA_TOOL_OPTIONS, the launcher's
+/* Adds options in the virtual machine's order, in which the last one counts: JAVA_TOOL_OPTIONS, the launcher's
  * JDK_JAVA_OPTIONS, the command line, _JAVA_OPTIONS (arguments.cpp, java(1)). */
 static const char *add_options(Search *search) {
         bool is_shielded = search->product && search->product->is_shielded;
@@ -450,7 +450,7 @@ static const char *add_options(Search *search) {
                 add_variable(search, "JAVA_TOOL_OPTIONS");
                 add_variable(search, "JDK_JAVA_OPTIONS");
         }
-        if (search->target->arguments) { /* what it runs with now */
+        if (search->target->arguments) { /* of the running process */
                 wrong = add_java_words(search, search->target->arguments, "its command line");
         } else if (search->product) {
                 wrong = add_product(search);

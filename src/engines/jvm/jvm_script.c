@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-/* A file may read itself: what is beyond these is not read. */
+/* A file may source itself: these limits end the reading. */
 enum { FILES_MAX = 8, ASSIGNMENTS_MAX = 1024 };
 
 #define SEPARATORS " \t;&|"
@@ -14,10 +14,9 @@ typedef struct Reading {
         JvmScript *script;
         const char *path;
         unsigned line;
-        size_t depth; /* of the "if", "case", loops and functions that are open */
-        const char *
-                asked; /* the variable whose value the outermost one asks for; NULL: it asks for more */
-        bool is_empty; /* it had none when that block began */
+        size_t depth;      /* number of open "if", "case", loops and functions */
+        const char *asked; /* the variable that the outermost one tests for emptiness; NULL: none */
+        bool is_empty;     /* it was empty when that block began */
 } Reading;
 
 void jvm_script_set(JvmScript *script, const Variable *variable) {
@@ -36,7 +35,7 @@ const Variable *jvm_script_find(const JvmScript *script, const char *name) {
         return known ? known : &none;
 }
 
-/* Takes the value at *AT. */
+/* Assigns the value at *AT. */
 static void assign(Reading *reading, const char *name, const char **at, bool is_appended) {
         JvmScript *script = reading->script;
         Variables nothing = {};
@@ -57,7 +56,7 @@ static void assign(Reading *reading, const char *name, const char **at, bool is_
                 jvm_script_set(script, &variable);
 }
 
-/* NAME of "if [ -z "$NAME" ]" and "if [ "x$NAME" = "x" ]"; NULL: another condition. */
+/* Returns NAME of "if [ -z "$NAME" ]" and "if [ "x$NAME" = "x" ]"; NULL: another condition. */
 static const char *asked_name(Arena *arena, const char *line) {
         static const char *const beyond[] = {"`", "$(", "&&", "||", " -a ", " -o ", "!"};
         const char *dollar = strchr(line, '$');
@@ -79,14 +78,14 @@ static bool is_function(const char *line, const char *first) {
                 !text_ends_with(line, "}"));
 }
 
-/* Takes note of what begins and ends blocks; true for such a line. */
+/* Follows the beginnings and ends of blocks; returns true for such a line. */
 static bool read_block(Reading *reading, const char *line, const char *first) {
         static const char openers[] = "if case for while until", closers[] = "fi esac done }";
         const char *last = strrchr(line, ' ');
         bool opens = text_has_word(openers, first);
 
         if (opens && last && text_has_word(closers, last + 1))
-                return true; /* of one line only */
+                return true; /* a block on one line */
         if (opens || is_function(line, first)) {
                 if (reading->depth++ > 0)
                         return true;
@@ -104,7 +103,7 @@ static bool read_block(Reading *reading, const char *line, const char *first) {
         return true;
 }
 
-/* ". FILE", also behind a test whether it is there. */
+/* ". FILE", also behind a test whether FILE exists. */
 static void source_file(Reading *reading, const char *line) {
         const char *behind = *line == '[' ? strstr(line, "&& . ") : NULL;
         const char *at = behind ? behind + strlen("&& ") : line;
@@ -122,7 +121,7 @@ static void source_file(Reading *reading, const char *line) {
                 jvm_script_read(reading->script, path);
 }
 
-/* Gives where the line at AT ends, with all lines that its quotes and backslashes hold together. */
+/* Reads the line at AT. Returns its end, behind the lines that quotes and backslashes join to it. */
 static const char *read_line(Reading *reading, const char *at) {
         Arena *arena = reading->script->arena;
         const char *line = text_strip(arena, arena_strndup(arena, at, strcspn(at, "\n")));

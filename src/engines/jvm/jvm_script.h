@@ -2,26 +2,26 @@
 #pragma once
 
 /* Variables that shell scripts set plainly: setenv.sh, /etc/default/tomcat10, kafka-server-start.sh, cassandra-env.sh.
- * Scripts are not interpreted: a line NAME=VALUE counts where it stands outside of any block, or in one that is for
- * where NAME is empty ("if [ -z "$NAME" ]"), and so do files that are sourced outside of any block. What else sets a
- * variable is noted, to be looked at. */
+ * Scripts are not interpreted: a line NAME=VALUE counts outside of any block, or in a block for an empty NAME ("if [ -z
+ * "$NAME" ]"); a sourced file counts if it is sourced outside of any block. Other assignments are recorded in
+ * `conditional`. */
 
 #include "read/shell_words.h"
 
 typedef struct JvmScript {
         Arena *arena;
         const Sources *sources;
-        Variables variables; /* at first those that the scripts are given */
-        /* What is set under conditions that only the shell knows, with nothing in place of variables. */
+        Variables variables; /* initially those passed to the scripts */
+        /* Assignments under other conditions; variables in their values count as empty. */
         Variables conditional;
         unsigned n_files, n_assignments;
-        bool is_cut; /* there is more than was read */
+        bool is_cut; /* not everything was read */
 } JvmScript;
 
 void jvm_script_set(JvmScript *script, const Variable *variable);
 
-/* What is not set is empty, as for a shell; so never NULL. */
+/* Never NULL: as in a shell, a variable that is not set is empty. */
 const Variable *jvm_script_find(const JvmScript *script, const char *name);
 
-/* Adds what the file PATH sets. 0, or the negative errno of reading it. */
+/* Adds the variables that the file PATH sets. Returns 0, or the negative errno of reading it. */
 int jvm_script_read(JvmScript *script, const char *path);

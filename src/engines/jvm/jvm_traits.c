@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "engines/engine.h"
 
-/* Transparent huge pages: madvise with -XX:+UseTransparentHugePages, instead of reserved ones; with
- * those it has no preference. */
+/* Transparent huge pages: madvise with -XX:+UseTransparentHugePages, instead of reserved ones; with reserved pages it
+ * has no preference. */
 const Engine engine_jvm = {
         .name = "jvm",
         .title = "Java",
