@@ -59,14 +59,3 @@ void varlink_call_keep_place(VarlinkCall *call);
 /* The client as it was when it connected (SO_PEERCRED). */
 uid_t varlink_call_peer_uid(const VarlinkCall *call);
 pid_t varlink_call_peer_pid(const VarlinkCall *call);
-
-/* ---- for the server ---- */
-
-typedef struct Connection Connection;
-
-extern const VarlinkInterface varlink_service_interface;
-
-/* The class (varlink_places.h) of the call in this message. */
-unsigned call_class(const VarlinkServer *server, const char *bytes, size_t length);
-/* Runs the call; afterwards it is answered, or in progress, or C is doomed. */
-void call_take(Connection *c, const char *bytes, size_t length);

@@ -82,7 +82,7 @@ struct VarlinkServer {
         VarlinkServerInfo info;
         uid_t own_uid;
         void *userdata;
-        /* The class of a call (varlink_call.h), and a place for a newcomer (varlink_listen.h). */
+        /* The class of a call (below), and a place for a newcomer (varlink_listen.h). */
         unsigned (*class_of)(const VarlinkServer *server, const char *bytes, size_t length);
         bool (*admit)(VarlinkServer *server, int fd);
         size_t n_interfaces;
@@ -92,3 +92,12 @@ struct VarlinkServer {
 static inline uint64_t varlink_now_usec(void) {
         return clock_read_usec(CLOCK_MONOTONIC);
 }
+
+/* ---- varlink_call.c ---- */
+
+extern const VarlinkInterface varlink_service_interface;
+
+/* The class (varlink_places.h) of the call in this message. */
+unsigned call_class(const VarlinkServer *server, const char *bytes, size_t length);
+/* Runs the call; afterwards it is answered, or in progress, or C is doomed. */
+void call_take(Connection *c, const char *bytes, size_t length);
