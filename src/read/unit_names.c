@@ -57,11 +57,12 @@ static void add_name(Arena *arena, const char *name, const char *pattern, Source
                 *vec_push(arena, names) = name;
 }
 
-SourceNames unit_file_names(Arena *arena, const Sources *sources, const char *pattern) {
+/* Returns the names of unit files and of LINKS. */
+static SourceNames names_beside(Arena *arena, const Sources *sources, const Links *links,
+                                const char *pattern) {
         SourceNames names = {};
-        const Links links = find_links(arena, sources);
 
-        VEC_FOREACH(link, &links)
+        VEC_FOREACH(link, links)
                 add_name(arena, link->unit, pattern, &names);
         for (size_t i = 0; i < n_unit_directories; i++) {
                 const SourceNames found = source_list(sources, arena, unit_directories[i]);
@@ -74,6 +75,12 @@ SourceNames unit_file_names(Arena *arena, const Sources *sources, const char *pa
         vec_sort(&names, text_compare);
         VEC_KEEP(name, &names, !text_equals(*name, before) && (before = *name));
         return names;
+}
+
+SourceNames unit_file_names(Arena *arena, const Sources *sources, const char *pattern) {
+        const Links links = find_links(arena, sources);
+
+        return names_beside(arena, sources, &links, pattern);
 }
 
 /* ---- units that start others ---- */
@@ -132,7 +139,7 @@ static void add_lines(Arena *arena, Index *starters, const UnitFile *unit) {
 Index *unit_file_starters(Arena *arena, const Sources *sources) {
         Index *starters = index_new(arena);
         const Links links = find_links(arena, sources);
-        const SourceNames names = unit_file_names(arena, sources, "*");
+        const SourceNames names = names_beside(arena, sources, &links, "*");
 
         VEC_FOREACH(link, &links)
                 add_start(arena, starters, link->unit, link->by);
