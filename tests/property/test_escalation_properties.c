@@ -260,27 +260,14 @@ static void check_moody_kernel(uint64_t seed) {
         arena_free(arena);
 }
 
-static void test_steady_kernels(void **state) {
-        (void) state;
+TEST(steady_kernels) {
         random_for_each_seed(5000, check_steady_kernel);
 }
 
-static void test_good_compaction(void **state) {
-        (void) state;
+TEST(good_compaction) {
         random_for_each_seed(5000, check_good_compaction);
 }
 
-static void test_moody_kernels(void **state) {
-        (void) state;
+TEST(moody_kernels) {
         random_for_each_seed(5000, check_moody_kernel);
-}
-
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_steady_kernels),
-                cmocka_unit_test(test_good_compaction),
-                cmocka_unit_test(test_moody_kernels),
-        };
-
-        return RUN_TESTS(tests);
 }

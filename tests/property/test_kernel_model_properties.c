@@ -102,8 +102,7 @@ static void check(uint64_t seed) {
         check_all_gone(kernel, seed, host);
 }
 
-static void test_counts(void **state) {
-        (void) state;
+TEST(counts) {
         random_for_each_seed(SEEDS, check);
 }
 
@@ -129,16 +128,6 @@ static void check_others(uint64_t seed) {
         script_random_free(others);
 }
 
-static void test_others(void **state) {
-        (void) state;
+TEST(others) {
         random_for_each_seed(SEEDS / 4, check_others);
-}
-
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                TEST(test_counts),
-                TEST(test_others),
-        };
-
-        return RUN_TESTS(tests);
 }

@@ -2056,18 +2056,16 @@ static void check_world(uint64_t seed) {
         arena_free(world.arena);
 }
 
-static void test_all(void **state) {
-        (void) state;
+TEST(all) {
         random_for_each_seed(5000, check_world);
 }
 
 /* The worlds are worth something: all that is checked does happen in them. */
-static void test_worlds_are_varied(void **state) {
+TEST(worlds_are_varied) {
         size_t n_short = 0, n_whole = 0, n_degraded = 0, n_given_back = 0, n_split = 0;
         size_t n_kept = 0, n_held = 0, n_changed = 0, n_left = 0, n_covered = 0, n_exposed = 0;
         size_t n_assumed = 0, n_held_back = 0;
 
-        (void) state;
         for (uint64_t seed = 1; seed <= 300; seed++) {
                 World world = world_make(seed);
 
@@ -2113,13 +2111,4 @@ static void test_worlds_are_varied(void **state) {
         assert_true(n_covered > 15);
         assert_true(n_exposed > 30);
         assert_true(n_held_back > 100);
-}
-
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_worlds_are_varied),
-                cmocka_unit_test(test_all),
-        };
-
-        return RUN_TESTS(tests);
 }

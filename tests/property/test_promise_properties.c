@@ -580,8 +580,7 @@ static void check_lowering(uint64_t seed) {
         arena_free(game.arena);
 }
 
-static void test_lowering(void **state) {
-        (void) state;
+TEST(lowering) {
         random_for_each_seed(5000, check_lowering);
 }
 
@@ -611,8 +610,7 @@ static void check_missing(uint64_t seed) {
         arena_free(game.arena);
 }
 
-static void test_missing(void **state) {
-        (void) state;
+TEST(missing) {
         random_for_each_seed(5000, check_missing);
 }
 
@@ -685,17 +683,15 @@ static void check_starts(uint64_t seed) {
         arena_free(game.arena);
 }
 
-static void test_starts(void **state) {
-        (void) state;
+TEST(starts) {
         random_for_each_seed(5000, check_starts);
 }
 
 /* ---- the games are worth something ---- */
 
-static void test_games_are_varied(void **state) {
+TEST(games_are_varied) {
         size_t n_safe = 0, n_unsafe = 0, n_lowered = 0, n_held = 0, n_turns = 0, n_killed = 0;
 
-        (void) state;
         for (uint64_t seed = 1; seed <= 500; seed++) {
                 Game game = game_make(seed);
                 const Promises promises = see_promises(&game);
@@ -722,15 +718,4 @@ static void test_games_are_varied(void **state) {
         assert_true(n_held > 100);
         assert_true(n_turns > 50);
         assert_true(n_killed > 50);
-}
-
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_games_are_varied),
-                cmocka_unit_test(test_lowering),
-                cmocka_unit_test(test_missing),
-                cmocka_unit_test(test_starts),
-        };
-
-        return RUN_TESTS(tests);
 }

@@ -128,12 +128,6 @@ static void check(uint64_t seed) {
         arena_free(arena);
 }
 
-static void test_written_is_read(void **state UNUSED) {
+TEST(written_is_read) {
         random_for_each_seed(2000, check);
-}
-
-int main(void) {
-        const struct CMUnitTest tests[] = {cmocka_unit_test(test_written_is_read)};
-
-        return RUN_TESTS(tests);
 }

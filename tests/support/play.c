@@ -151,9 +151,8 @@ void boot(Play *play) {
         keeper_start(play->keeper);
 }
 
-int play_setup(void **state) {
-        int r = tree_setup(state);
-        const Tree *tree = *state;
+Play *play_new(void) {
+        const Tree *tree = tree_new();
         Play *play = ARENA_NEW(tree->arena, Play);
 
         *play = (Play){.tree = tree,
@@ -170,16 +169,12 @@ int play_setup(void **state) {
         tree_write(tree, "/sys/fs/cgroup/cgroup.subtree_control", "hugetlb\n");
         tree_write(tree, GROUPS "cgroup.subtree_control", "hugetlb\n");
         show_host(play);
-        *state = play;
-        return r;
+        return play;
 }
 
-int play_teardown(void **state) {
-        Play *play = *state;
-
+void play_free(Play *play) {
         keeper_free(play->keeper);
-        *state = (void *) play->tree;
-        return tree_teardown(state);
+        tree_free(play->tree);
 }
 
 const char *run(Play *play) {
@@ -203,14 +198,11 @@ const char *round_of(Play *play) {
         return run(play);
 }
 
-Play *begin(void **state, const char *a, const char *b) {
-        Play *play = *state;
-
+void begin(Play *play, const char *a, const char *b) {
         write_config(play, "a", a);
         if (b)
                 write_config(play, "b", b);
         boot(play);
-        return play;
 }
 
 const StatusInstance *status_of(const Play *play, const char *name) {

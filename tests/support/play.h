@@ -38,11 +38,11 @@ typedef struct Play {
 /* How often it was told. */
 size_t count(const Text *text, const char *needle);
 
-/* A test that gets a Play as its *state: a host with two nodes, and no configuration but KeepFree=1G. */
-#define PLAY_TEST(function) cmocka_unit_test_setup_teardown(function, play_setup, play_teardown)
+/* A test with a Play: a host with two nodes, and no configuration but KeepFree=1G. */
+#define PLAY_TEST(name) TEST_WITH(name, Play, play_new, play_free, play)
 
-int play_setup(void **state);
-int play_teardown(void **state);
+Play *play_new(void);
+void play_free(Play *play);
 
 /* ---- the kernel ---- */
 
@@ -79,7 +79,7 @@ void remove_config(const Play *play, const char *name);
 void boot(Play *play);
 
 /* A keeper has read these instances; B may be NULL. */
-Play *begin(void **state, const char *a, const char *b);
+void begin(Play *play, const char *a, const char *b);
 
 /* Until there is nothing left to be written; what was, "-" for nothing. */
 const char *run(Play *play);

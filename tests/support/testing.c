@@ -5,16 +5,6 @@
 #include "config/config.h"
 #include "model/name_check.h"
 
-int testing_setup(void **state) {
-        *state = arena_new();
-        return 0;
-}
-
-int testing_teardown(void **state) {
-        arena_free(*state);
-        return 0;
-}
-
 void testing_assert_text(const char *actual, const char *expected, const char *what,
                          const char *file, int line) {
         if (text_equals(actual, expected))

@@ -15,15 +15,29 @@
 
 #include <cmocka.h>
 
-/* A test that gets a fresh arena as its *state. */
-#define TEST(function) cmocka_unit_test_setup_teardown(function, testing_setup, testing_teardown)
+/* A test of the file in which it stands, with a PARAMETER that MAKE makes for it and UNMAKE takes back. No list names
+ * the tests: each registers itself before main(), in the order of its file. */
+#define TEST_WITH(name, Type, make, unmake, parameter)                                      \
+        static void test_##name(Type *parameter);                                           \
+        static int set_up_##name(void **state) {                                            \
+                return !(*state = (void *) (make) ());                                      \
+        }                                                                                   \
+        static int tear_down_##name(void **state) {                                         \
+                (unmake)(*state);                                                           \
+                return 0;                                                                   \
+        }                                                                                   \
+        static void perform_##name(void **state) {                                          \
+                test_##name(*state);                                                        \
+        }                                                                                   \
+        __attribute__((constructor)) static void register_##name(void) {                    \
+                testing_register(__FILE__,                                                  \
+                                 &(struct CMUnitTest){#name, perform_##name, set_up_##name, \
+                                                      tear_down_##name, NULL});             \
+        }                                                                                   \
+        static void test_##name(Type *parameter UNUSED)
 
-#define RUN_TESTS(tests) cmocka_run_group_tests((tests), NULL, NULL)
-
-/* The main() of one of the files of which the program of a folder is made: see support/runner.c. */
-#define TEST_FILE(name)             \
-        int test_file_##name(void); \
-        int test_file_##name(void)
+/* A test with a fresh arena. */
+#define TEST(name) TEST_WITH(name, Arena, arena_new, arena_free, arena)
 
 /* Strings that may be NULL; both are shown when they differ. */
 #define assert_text(actual, expected) \
@@ -32,8 +46,7 @@
 #define assert_contains(haystack, needle) \
         testing_assert_contains((haystack), (needle), __FILE__, __LINE__)
 
-int testing_setup(void **state);
-int testing_teardown(void **state);
+void testing_register(const char *path, const struct CMUnitTest *test);
 void testing_assert_text(const char *actual, const char *expected, const char *what,
                          const char *file, int line);
 void testing_assert_contains(const char *haystack, const char *needle, const char *file, int line);

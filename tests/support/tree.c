@@ -12,7 +12,7 @@ static void require(bool holds, const char *what) {
         abort();
 }
 
-int tree_setup(void **state) {
+Tree *tree_new(void) {
         const char *directory = getenv("TMPDIR");
         Arena *arena = arena_new();
         Tree *tree = ARENA_NEW(arena, Tree);
@@ -21,8 +21,7 @@ int tree_setup(void **state) {
         tree->path = arena_printf(arena, "%s/hugeplan-test-XXXXXX", directory ? directory : "/tmp");
         require(mkdtemp(tree->path) != NULL, "mkdtemp");
         require(root_open(tree->path, &tree->root) == 0, "root_open");
-        *state = tree;
-        return 0;
+        return tree;
 }
 
 static int remove_one(const char *path, const struct stat *st, int type, struct FTW *walk) {
@@ -32,13 +31,10 @@ static int remove_one(const char *path, const struct stat *st, int type, struct 
         return remove(path);
 }
 
-int tree_teardown(void **state) {
-        Tree *tree = *state;
-
+void tree_free(const Tree *tree) {
         root_free(tree->root);
         nftw(tree->path, remove_one, 16, FTW_DEPTH | FTW_PHYS);
         arena_free(tree->arena);
-        return 0;
 }
 
 char *tree_path(const Tree *tree, const char *path) {

@@ -12,11 +12,11 @@ typedef struct Tree {
         Root *root;
 } Tree;
 
-/* A test that gets an empty Tree as its *state. */
-#define TREE_TEST(function) cmocka_unit_test_setup_teardown(function, tree_setup, tree_teardown)
+/* A test with an empty Tree. */
+#define TREE_TEST(name) TEST_WITH(name, const Tree, tree_new, tree_free, tree)
 
-int tree_setup(void **state);
-int tree_teardown(void **state);
+Tree *tree_new(void);
+void tree_free(const Tree *tree);
 
 /* The path from outside. */
 char *tree_path(const Tree *tree, const char *path);

@@ -150,8 +150,7 @@ static void run_all(Run *run) {
         }
 }
 
-static void test_order(void **state) {
-        const Tree *tree = *state;
+TREE_TEST(order) {
         const Config *config = config_make(tree->arena, "a.conf",
                                            "[Instance]\nPages=4\nPageSize=1G\n", "b.conf",
                                            "[Instance]\nPages=10\nPageSize=2M\n", NULL);
@@ -167,8 +166,7 @@ static void test_order(void **state) {
         assert_text(tree_read(tree, pool_path(tree, 0, 2048, "nr_hugepages")), "5\n");
 }
 
-static void test_lowered_first(void **state) {
-        const Tree *tree = *state;
+TREE_TEST(lowered_first) {
         Ledger *ledger = ledger_new(tree->arena, "");
 
         make_host(tree);
@@ -182,9 +180,8 @@ static void test_lowered_first(void **state) {
 }
 
 /* What is tried where memory is in pieces: by the files of the node that is short, and of the host. */
-static void test_attempts(void **state) {
+TREE_TEST(attempts) {
         static const char compact[] = "/sys/devices/system/node/node%u/compact";
-        const Tree *tree = *state;
         const Config *config = config_make(tree->arena, "00.conf", "[Host]\nDropCaches=yes\n",
                                            "a.conf",
                                            "[Instance]\nPages=100\nPageSize=2M\nNodes=1\n", NULL);
@@ -201,12 +198,11 @@ static void test_attempts(void **state) {
 }
 
 /* The node, or its memory, has gone meanwhile: nothing is written, and it is told why. */
-static void test_gone(void **state) {
+TREE_TEST(gone) {
         static const char *const files[] = {
                 "/sys/devices/system/node/node1/meminfo",
                 "/sys/devices/system/node/node1/hugepages/hugepages-2048kB/nr_hugepages",
         };
-        const Tree *tree = *state;
         ApplyOperation operation;
         size_t n;
 
@@ -244,16 +240,15 @@ static Run lowering_run(const Tree *tree, const char *holds) {
 }
 
 /* In one write: slices of it would be as many looks at what is promised. */
-static void test_lowering(void **state) {
-        Run run = lowering_run(*state, "");
+TREE_TEST(lowering) {
+        Run run = lowering_run(tree, "");
 
         run_all(&run);
         assert_text(run.trace.string, "2M@0:write0 2M@1:write0");
 }
 
 /* Somebody has mapped pages since the plan was made. */
-static void test_lowering_is_clamped(void **state) {
-        const Tree *tree = *state;
+TREE_TEST(lowering_is_clamped) {
         Run run = lowering_run(tree, "");
 
         assert_text(steps_text(tree->arena, run.plan), "0:2M:100->0 1:2M:100->0");
@@ -268,9 +263,8 @@ static void test_lowering_is_clamped(void **state) {
 }
 
 /* Whose they are, the control group tells: then they are kept where he can take them. */
-static void test_lowering_beside_unit(void **state) {
+TREE_TEST(lowering_beside_unit) {
         static const char group[] = "/sys/fs/cgroup/system.slice/a.service";
-        const Tree *tree = *state;
         Run run = lowering_run(tree, "hold a.service a 2M= bind=1 counted\n");
 
         set_reserved(tree, 30);
@@ -284,7 +278,7 @@ static void test_lowering_beside_unit(void **state) {
 
 /* Somebody maps pages in the very moment in which they are given back: they are taken back at once, as
  * many as he was promised and no more than there were. */
-static void test_lowering_is_undone(void **state) {
+TREE_TEST(lowering_is_undone) {
         static const struct {
                 uint64_t reserved;
                 const char *trace;
@@ -299,7 +293,6 @@ static void test_lowering_is_undone(void **state) {
         };
 
         for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-                const Tree *tree = *state;
                 Run run = lowering_run(tree, "");
                 ApplyOperation operation;
 
@@ -316,8 +309,7 @@ static void test_lowering_is_undone(void **state) {
 }
 
 /* Where the kernel does not give back as many, it is not asked again. */
-static void test_lowering_is_undone_once(void **state) {
-        const Tree *tree = *state;
+TREE_TEST(lowering_is_undone_once) {
         Run run = lowering_run(tree, "");
         ApplyOperation operation;
 
@@ -331,9 +323,7 @@ static void test_lowering_is_undone_once(void **state) {
         assert_text(run.trace.string, "2M@0:write0 2M@0:write40 2M@1:write40 2M@1:write40");
 }
 
-static void test_nothing_to_do(void **state) {
-        const Tree *tree = *state;
-
+TREE_TEST(nothing_to_do) {
         make_host(tree);
         set_pool(tree, 0, 2048, 5);
         set_pool(tree, 1, 2048, 5);
@@ -344,8 +334,7 @@ static void test_nothing_to_do(void **state) {
 }
 
 /* A success of write(2) means nothing: what was read back is believed. */
-static void test_short_write(void **state) {
-        const Tree *tree = *state;
+TREE_TEST(short_write) {
         uint64_t done, all;
         size_t n;
 
@@ -376,9 +365,7 @@ static void test_short_write(void **state) {
 }
 
 /* Memory that went between planning and writing is not asked for. */
-static void test_clamped(void **state) {
-        const Tree *tree = *state;
-
+TREE_TEST(clamped) {
         make_host(tree);
         Run run = run_new(tree, "Pages=100\nPageSize=2M\nNodes=0");
 
@@ -394,9 +381,7 @@ static void test_clamped(void **state) {
 }
 
 /* Surplus pages are no persistent ones: never written back as such. */
-static void test_surplus(void **state) {
-        const Tree *tree = *state;
-
+TREE_TEST(surplus) {
         make_host(tree);
         set_pool(tree, 0, 2048, 30);
         tree_write(tree, pool_path(tree, 0, 2048, "surplus_hugepages"), "20\n");
@@ -419,7 +404,7 @@ static void test_surplus(void **state) {
 
 /* Kernels before 6.7 add the surplus of other nodes to what a node's file is given: the host's count is set first, to
  * what is there. */
-static void test_surplus_elsewhere(void **state) {
+TREE_TEST(surplus_elsewhere) {
         static const char node_file[] =
                 "/sys/devices/system/node/node0/hugepages/hugepages-2048kB/nr_hugepages";
         static const char host_file[] = "/sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages";
@@ -431,7 +416,6 @@ static void test_surplus_elsewhere(void **state) {
                 {"6.1.0-30-amd64\n", "0\n", node_file, "12\n"},
                 {"6.7.0\n", "20\n", node_file, "12\n"},
         };
-        const Tree *tree = *state;
         ApplyOperation operation;
 
         make_host(tree);
@@ -452,7 +436,7 @@ static void test_surplus_elsewhere(void **state) {
 
 /* A node with more surplus pages than pages: since 6.7 any node's count would have the kernel take all
  * memory, so that the host's count is set first, to what is there. */
-static void test_more_surplus_than_pages(void **state) {
+TREE_TEST(more_surplus_than_pages) {
         static const char host_file[] = "/sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages";
         static const struct {
                 const char *release, *surplus;
@@ -461,7 +445,6 @@ static void test_more_surplus_than_pages(void **state) {
                 {"6.18.0\n", "3\n"}, /* the one where it is not done */
                 {"6.1.0-30-amd64\n", "5\n"},
         };
-        const Tree *tree = *state;
         ApplyOperation operation;
 
         make_host(tree);
@@ -506,8 +489,7 @@ static void test_more_surplus_than_pages(void **state) {
 }
 
 /* What all nodes have together must be known for that: a node that cannot be read would lose its pages. */
-static void test_more_surplus_than_is_known(void **state) {
-        const Tree *tree = *state;
+TREE_TEST(more_surplus_than_is_known) {
         ApplyOperation operation;
 
         make_host(tree);
@@ -545,8 +527,7 @@ static Run splitting_run(const Tree *tree) {
 }
 
 /* Split first, then grown again: the pool ends with as many pages as it began with. */
-static void test_split_and_grown(void **state) {
-        const Tree *tree = *state;
+TREE_TEST(split_and_grown) {
         Run run = splitting_run(tree);
         ApplyOperation operation;
         size_t n;
@@ -576,8 +557,7 @@ static void test_split_and_grown(void **state) {
 }
 
 /* A kernel that does not split is not asked twice, and the next plan knows. */
-static void test_split_refused(void **state) {
-        const Tree *tree = *state;
+TREE_TEST(split_refused) {
         Run run = splitting_run(tree);
         ApplyOperation operation;
 
@@ -596,8 +576,7 @@ static void test_split_refused(void **state) {
         assert_true(limits.items[1].page_size_bytes == 2 * MIB);
 }
 
-static void test_node_goes_away(void **state) {
-        const Tree *tree = *state;
+TREE_TEST(node_goes_away) {
         ApplyOperation operation;
         size_t n;
 
@@ -613,8 +592,7 @@ static void test_node_goes_away(void **state) {
         assert_true(results[0].is_finished);
 }
 
-static void test_refused_write(void **state) {
-        const Tree *tree = *state;
+TREE_TEST(refused_write) {
         ApplyOperation operation;
         size_t n;
 
@@ -633,8 +611,7 @@ static void test_refused_write(void **state) {
 }
 
 /* A node that gives up less cache than it was asked for has done what it could. */
-static void test_short_reclaim(void **state) {
-        const Tree *tree = *state;
+TREE_TEST(short_reclaim) {
         ApplyOperation operation;
         size_t n;
 
@@ -691,18 +668,16 @@ static void assert_reclaim(const Tree *tree, bool can_reclaim, uint64_t swap_byt
 }
 
 /* The node's own file knows swappiness=; the control group's may not, and is told only where there is swap. */
-static void test_reclaim_swaps_nothing(void **state) {
+TREE_TEST(reclaim_swaps_nothing) {
         static const char own[] = "/sys/devices/system/node/node0/reclaim";
 
-        assert_reclaim(*state, true, 0, own, true);
-        assert_reclaim(*state, true, GIB, own, true);
-        assert_reclaim(*state, false, 0, PATH_CGROUP_RECLAIM, false);
-        assert_reclaim(*state, false, GIB, PATH_CGROUP_RECLAIM, true);
+        assert_reclaim(tree, true, 0, own, true);
+        assert_reclaim(tree, true, GIB, own, true);
+        assert_reclaim(tree, false, 0, PATH_CGROUP_RECLAIM, false);
+        assert_reclaim(tree, false, GIB, PATH_CGROUP_RECLAIM, true);
 }
 
-static void test_hurry(void **state) {
-        const Tree *tree = *state;
-
+TREE_TEST(hurry) {
         make_host(tree);
         Run run = run_new(tree, "Pages=100\nPageSize=2M\nNodes=0");
 
@@ -712,8 +687,7 @@ static void test_hurry(void **state) {
         assert_text(run.trace.string, "2M@0:write100"); /* no round of attempts */
 }
 
-static void test_missing_attribute(void **state) {
-        const Tree *tree = *state;
+TREE_TEST(missing_attribute) {
         const ApplyOperation operation = {.path = "/sys/none", .text = "1"};
 
         assert_int_equal(apply_perform(tree->root, &operation), -ENOENT);
@@ -722,8 +696,7 @@ static void test_missing_attribute(void **state) {
 
 /* ---- transparent huge pages ---- */
 
-static void test_thp(void **state) {
-        const Tree *tree = *state;
+TREE_TEST(thp) {
         const char *path = NULL;
         ThpPlan plan = {.policy = THP_NEVER};
 
@@ -744,8 +717,7 @@ static void test_thp(void **state) {
 }
 
 /* Switching changes vm.min_free_kbytes: a link makes the two one file. */
-static void test_thp_min_free(void **state) {
-        const Tree *tree = *state;
+TREE_TEST(thp_min_free) {
         const char *path = NULL;
         ThpPlan plan = {.policy = THP_NEVER};
 
@@ -758,9 +730,8 @@ static void test_thp_min_free(void **state) {
 }
 
 /* What cannot be put back is told, unless something was before it: files hold four bytes here. */
-static void test_thp_min_free_not_restored(void **state) {
+TREE_TEST(thp_min_free_not_restored) {
         static const char broken[] = "/sys/kernel/mm/transparent_hugepage/none/enabled";
-        const Tree *tree = *state;
         struct rlimit before;
 
         getrlimit(RLIMIT_FSIZE, &before);
@@ -784,8 +755,7 @@ static void test_thp_min_free_not_restored(void **state) {
 
 /* ---- the ledger on disk ---- */
 
-static void test_state(void **state) {
-        const Tree *tree = *state;
+TREE_TEST(state) {
         const char *text = "x";
         Ledger *ledger = state_load(tree->root, tree->arena, "boot", &text);
 
@@ -808,8 +778,7 @@ static void test_state(void **state) {
 
 /* ---- who belongs to a unit ---- */
 
-static void test_unit_cgroup(void **state) {
-        const Tree *tree = *state;
+TREE_TEST(unit_cgroup) {
         const char *base = "/sys/fs/cgroup";
 
         tree_write(tree, arena_printf(tree->arena, "%s/system.slice/pg.service/cgroup.procs", base),
@@ -845,40 +814,4 @@ static void test_unit_cgroup(void **state) {
                     "/sys/fs/cgroup/db.slice/db-large.slice/ora.service");
         assert_null(unit_cgroup_running(tree->root, tree->arena, "idle.service"));
         assert_null(unit_cgroup_running(tree->root, tree->arena, "none.service"));
-}
-
-TEST_FILE(apply) {
-        const struct CMUnitTest tests[] = {
-                TREE_TEST(test_order),
-                TREE_TEST(test_lowered_first),
-                TREE_TEST(test_attempts),
-                TREE_TEST(test_gone),
-                TREE_TEST(test_lowering),
-                TREE_TEST(test_lowering_is_clamped),
-                TREE_TEST(test_lowering_beside_unit),
-                TREE_TEST(test_lowering_is_undone),
-                TREE_TEST(test_lowering_is_undone_once),
-                TREE_TEST(test_nothing_to_do),
-                TREE_TEST(test_short_write),
-                TREE_TEST(test_clamped),
-                TREE_TEST(test_surplus),
-                TREE_TEST(test_surplus_elsewhere),
-                TREE_TEST(test_more_surplus_than_pages),
-                TREE_TEST(test_more_surplus_than_is_known),
-                TREE_TEST(test_split_and_grown),
-                TREE_TEST(test_split_refused),
-                TREE_TEST(test_node_goes_away),
-                TREE_TEST(test_refused_write),
-                TREE_TEST(test_short_reclaim),
-                TREE_TEST(test_reclaim_swaps_nothing),
-                TREE_TEST(test_hurry),
-                TREE_TEST(test_missing_attribute),
-                TREE_TEST(test_thp),
-                TREE_TEST(test_thp_min_free),
-                TREE_TEST(test_thp_min_free_not_restored),
-                TREE_TEST(test_state),
-                TREE_TEST(test_unit_cgroup),
-        };
-
-        return RUN_TESTS(tests);
 }

@@ -10,9 +10,7 @@
 
 #include <sys/stat.h>
 
-static void test_written_and_removed(void **state) {
-        const Tree *tree = *state;
-
+TREE_TEST(written_and_removed) {
         assert_int_equal(guard_write(tree->root, 300), 0);
         assert_contains(tree_read(tree, PATH_SYSCTL_GUARD), "300");
         assert_int_equal(guard_write(tree->root, 400), 0);
@@ -23,8 +21,7 @@ static void test_written_and_removed(void **state) {
 }
 
 /* Everybody may read what systemd-sysctl does, and nobody else change it. */
-static void test_mode(void **state) {
-        const Tree *tree = *state;
+TREE_TEST(mode) {
         struct stat st;
 
         assert_int_equal(guard_write(tree->root, 300), 0);
@@ -33,9 +30,7 @@ static void test_mode(void **state) {
 }
 
 /* As it is already: its time says since when. */
-static void test_not_written_again(void **state) {
-        const Tree *tree = *state;
-
+TREE_TEST(not_written_again) {
         guard_write(tree->root, 300);
         const char *before = root_identity(tree->root, tree->arena, PATH_SYSCTL_GUARD);
 
@@ -44,20 +39,7 @@ static void test_not_written_again(void **state) {
 }
 
 /* What stands in its way is told: the file would count at the next boot of systemd-sysctl. */
-static void test_not_removed(void **state) {
-        const Tree *tree = *state;
-
+TREE_TEST(not_removed) {
         tree_mkdir(tree, PATH_SYSCTL_GUARD);
         assert_int_equal(guard_remove(tree->root), -EISDIR);
-}
-
-TEST_FILE(guard) {
-        const struct CMUnitTest tests[] = {
-                TREE_TEST(test_written_and_removed),
-                TREE_TEST(test_mode),
-                TREE_TEST(test_not_written_again),
-                TREE_TEST(test_not_removed),
-        };
-
-        return RUN_TESTS(tests);
 }

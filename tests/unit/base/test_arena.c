@@ -10,9 +10,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static void test_alignment_and_zero(void **state) {
+TEST(alignment_and_zero) {
         for (size_t size = 0; size < 300; size++) {
-                unsigned char *bytes = arena_alloc(*state, size);
+                unsigned char *bytes = arena_alloc(arena, size);
 
                 assert_int_equal((uintptr_t) bytes % _Alignof(max_align_t), 0);
                 for (size_t i = 0; i < size; i++)
@@ -22,14 +22,14 @@ static void test_alignment_and_zero(void **state) {
 }
 
 /* Large objects go behind the current block and do not spoil it; none overlap. */
-static void test_large_objects(void **state) {
+TEST(large_objects) {
         enum { N = 64 };
         unsigned char *objects[N];
         size_t sizes[N];
 
         for (size_t i = 0; i < N; i++) {
                 sizes[i] = i % 3 == 0 ? 100000 + i : 40 + i;
-                objects[i] = arena_alloc(*state, sizes[i]);
+                objects[i] = arena_alloc(arena, sizes[i]);
                 memset(objects[i], (int) i, sizes[i]);
         }
         for (size_t i = 0; i < N; i++)
@@ -37,27 +37,27 @@ static void test_large_objects(void **state) {
                         assert_int_equal(objects[i][k], i);
 }
 
-static void test_copies(void **state) {
+TEST(copies) {
         char unterminated[3] = {'a', 'b', 'c'};
 
-        assert_text(arena_strdup(*state, "abc"), "abc");
-        assert_null(arena_strdup(*state, NULL));
-        assert_text(arena_strndup(*state, unterminated, 3), "abc");
-        assert_text(arena_strndup(*state, "ab", 100), "ab");
-        assert_text(arena_strndup(*state, "ab", 0), "");
-        assert_text(arena_printf(*state, "%s-%d", "x", 42), "x-42");
-        assert_memory_equal(arena_memdup(*state, "a\0b", 3), "a\0b", 3);
-        assert_non_null(arena_memdup(*state, NULL, 0));
+        assert_text(arena_strdup(arena, "abc"), "abc");
+        assert_null(arena_strdup(arena, NULL));
+        assert_text(arena_strndup(arena, unterminated, 3), "abc");
+        assert_text(arena_strndup(arena, "ab", 100), "ab");
+        assert_text(arena_strndup(arena, "ab", 0), "");
+        assert_text(arena_printf(arena, "%s-%d", "x", 42), "x-42");
+        assert_memory_equal(arena_memdup(arena, "a\0b", 3), "a\0b", 3);
+        assert_non_null(arena_memdup(arena, NULL, 0));
 }
 
 /* Whether it fits where the next object would be or not: it is whole, and what comes after it is empty. */
-static void test_print(void **state) {
+TEST(print) {
         enum { LENGTHS = 9000 };
 
         for (int length = 0; length < LENGTHS; length += 1 + length / 7) {
-                const char *text = arena_printf(*state, "%*s", length, "");
-                const char *again = arena_printf(*state, "%*d", length, 1);
-                const unsigned char *after = arena_alloc(*state, 24);
+                const char *text = arena_printf(arena, "%*s", length, "");
+                const char *again = arena_printf(arena, "%*d", length, 1);
+                const unsigned char *after = arena_alloc(arena, 24);
 
                 assert_int_equal(strlen(text), length);
                 assert_int_equal(strlen(again), MAX(length, 1));
@@ -67,29 +67,25 @@ static void test_print(void **state) {
         }
 }
 
-static void test_freeing(void **state) {
-        Arena *arena = arena_new();
+TEST(freeing) {
+        Arena *freed = arena_new();
 
-        (void) state;
-        arena_alloc(arena, 10);
-        assert_null(arena_free(arena));
+        arena_alloc(freed, 10);
+        assert_null(arena_free(freed));
         assert_null(arena_free(NULL));
 }
 
 /* An array whose size overflows ends the process; it never comes back too small. */
-static void test_overflow_ends(void **state) {
+TEST(overflow_ends) {
         const struct rlimit no_core = {0, 0};
         int status;
         pid_t pid = fork();
 
-        (void) state;
         assert_true(pid >= 0);
         if (pid == 0) {
                 signal(SIGABRT, SIG_DFL);
                 setrlimit(RLIMIT_CORE, &no_core);
                 close(STDERR_FILENO);
-                Arena *arena = arena_new();
-
                 arena_alloc_array(arena, SIZE_MAX / 2, 4);
                 _exit(0);
         }
@@ -98,12 +94,12 @@ static void test_overflow_ends(void **state) {
         assert_int_equal(WTERMSIG(status), SIGABRT);
 }
 
-static void test_vector(void **state) {
+TEST(vector) {
         VEC(uint64_t) numbers = {};
         uint64_t n = 0;
 
         for (uint64_t i = 0; i < 1000; i++) {
-                uint64_t *slot = vec_push(*state, &numbers);
+                uint64_t *slot = vec_push(arena, &numbers);
 
                 assert_true(*slot == 0);
                 *slot = i;
@@ -114,7 +110,7 @@ static void test_vector(void **state) {
         assert_int_equal(n, 1000);
 }
 
-static void test_diag_format(void **state) {
+TEST(diag_format) {
         const Diag full = {.file = "/etc/x.conf",
                            .line = 7,
                            .key = "Memory",
@@ -122,20 +118,20 @@ static void test_diag_format(void **state) {
                            .remedy = "write 8G"};
         Diag some = full;
 
-        assert_text(diag_format(*state, &full), "/etc/x.conf:7: Memory: is odd; write 8G");
+        assert_text(diag_format(arena, &full), "/etc/x.conf:7: Memory: is odd; write 8G");
         some.line = 0;
-        assert_text(diag_format(*state, &some), "/etc/x.conf: Memory: is odd; write 8G");
+        assert_text(diag_format(arena, &some), "/etc/x.conf: Memory: is odd; write 8G");
         some.key = NULL;
-        assert_text(diag_format(*state, &some), "/etc/x.conf: is odd; write 8G");
+        assert_text(diag_format(arena, &some), "/etc/x.conf: is odd; write 8G");
         some.file = NULL;
-        assert_text(diag_format(*state, &some), "is odd; write 8G");
+        assert_text(diag_format(arena, &some), "is odd; write 8G");
         some.remedy = NULL;
-        assert_text(diag_format(*state, &some), "is odd");
+        assert_text(diag_format(arena, &some), "is odd");
 }
 
 /* What is added is a copy: the caller's strings may change. */
-static void test_diags_copy(void **state) {
-        Diags diags = diags_in(*state);
+TEST(diags_copy) {
+        Diags diags = diags_in(arena);
         char text[] = "before";
 
         diags_add(&diags, &(Diag){.severity = SEVERITY_WARNING, .id = "x", .text = text});
@@ -147,10 +143,9 @@ static void test_diags_copy(void **state) {
         assert_int_equal(diags_count(&diags, SEVERITY_NOTICE), 0);
 }
 
-static void test_severity_names(void **state) {
+TEST(severity_names) {
         Severity severity = SEVERITY_NOTICE;
 
-        (void) state;
         for (int i = SEVERITY_ERROR; i <= SEVERITY_NOTICE; i++) {
                 assert_int_equal(severity_from_name(severity_name((Severity) i), &severity), 0);
                 assert_int_equal(severity, i);
@@ -159,31 +154,13 @@ static void test_severity_names(void **state) {
         assert_int_equal(severity, SEVERITY_NOTICE);
 }
 
-static void test_macros(void **state) {
+TEST(macros) {
         int calls = 0;
-        char *pointer = *state, *taken = TAKE_PTR(pointer);
+        Arena *pointer = arena, *taken = TAKE_PTR(pointer);
 
         assert_int_equal(MIN(calls++, 5), 0);
         assert_int_equal(calls, 1);
         assert_int_equal(MAX(MIN(3, 4), MAX(1, 2)), 3);
         assert_null(pointer);
-        assert_ptr_equal(taken, *state);
-}
-
-TEST_FILE(arena) {
-        const struct CMUnitTest tests[] = {
-                TEST(test_alignment_and_zero),
-                TEST(test_large_objects),
-                TEST(test_copies),
-                TEST(test_print),
-                TEST(test_freeing),
-                TEST(test_overflow_ends),
-                TEST(test_vector),
-                TEST(test_diag_format),
-                TEST(test_diags_copy),
-                TEST(test_severity_names),
-                TEST(test_macros),
-        };
-
-        return RUN_TESTS(tests);
+        assert_ptr_equal(taken, arena);
 }

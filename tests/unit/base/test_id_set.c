@@ -3,7 +3,7 @@
 #include "base/id_set.h"
 #include "support/testing.h"
 
-static void test_parse_and_format(void **state) {
+TEST(parse_and_format) {
         static const struct {
                 const char *in, *out;
                 unsigned count;
@@ -31,13 +31,13 @@ static void test_parse_and_format(void **state) {
 
                 if (id_set_parse(cases[i].in, &set) != 0)
                         fail_msg("'%s' is refused", cases[i].in);
-                assert_text(id_set_format(*state, &set), cases[i].out);
+                assert_text(id_set_format(arena, &set), cases[i].out);
                 assert_int_equal(id_set_count(&set), cases[i].count);
                 assert_int_equal(id_set_is_empty(&set), cases[i].count == 0);
         }
 }
 
-static void test_refused(void **state) {
+TEST(refused) {
         static const struct {
                 const char *text;
                 int r;
@@ -62,7 +62,6 @@ static void test_refused(void **state) {
                 {"0-4294967296", -ERANGE},
         };
 
-        (void) state;
         for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
                 IdSet set = {}, before;
 
@@ -76,12 +75,11 @@ static void test_refused(void **state) {
         }
 }
 
-static void test_members(void **state) {
+TEST(members) {
         static const unsigned members[] = {0, 1, 63, 64, 65, 127, 128, 1000, 1023};
         IdSet set = {};
         size_t n = 0;
 
-        (void) state;
         for (size_t i = 0; i < ARRAY_LEN(members); i++)
                 id_set_add(&set, members[i]);
         ID_SET_FOREACH(id, &set) {
@@ -98,10 +96,9 @@ static void test_members(void **state) {
 }
 
 /* Out of range: nothing is added, nothing is there, nothing is written beyond. */
-static void test_out_of_range(void **state) {
+TEST(out_of_range) {
         IdSet set = {};
 
-        (void) state;
         id_set_add(&set, ID_SET_MAX);
         id_set_add(&set, UINT32_MAX);
         assert_true(id_set_is_empty(&set));
@@ -110,7 +107,7 @@ static void test_out_of_range(void **state) {
         assert_int_equal(id_set_next(&set, UINT32_MAX), ID_SET_MAX);
 }
 
-static void test_compare(void **state) {
+TEST(compare) {
         static const struct {
                 const char *a, *b, *common;
                 bool is_equal, meets, is_subset;
@@ -132,18 +129,9 @@ static void test_compare(void **state) {
                 assert_int_equal(id_set_parse(cases[i].b, &b), 0);
                 const IdSet common = id_set_common(&a, &b);
 
-                assert_text(id_set_format(*state, &common), cases[i].common);
+                assert_text(id_set_format(arena, &common), cases[i].common);
                 assert_int_equal(id_set_equals(&a, &b), cases[i].is_equal);
                 assert_int_equal(id_set_meets(&a, &b), cases[i].meets);
                 assert_int_equal(id_set_is_subset(&a, &b), cases[i].is_subset);
         }
-}
-
-TEST_FILE(id_set) {
-        const struct CMUnitTest tests[] = {
-                TEST(test_parse_and_format), TEST(test_refused), TEST(test_members),
-                TEST(test_out_of_range),     TEST(test_compare),
-        };
-
-        return RUN_TESTS(tests);
 }

@@ -2,8 +2,7 @@
 #include "base/index.h"
 #include "support/testing.h"
 
-static void test_finds_by_name(void **state) {
-        Arena *arena = *state;
+TEST(finds_by_name) {
         Index *index = index_new(arena);
         static const int values[] = {1, 2, 3};
 
@@ -18,8 +17,7 @@ static void test_finds_by_name(void **state) {
 }
 
 /* As it grows, too. */
-static void test_keeps_the_order_of_one_name(void **state) {
-        Arena *arena = *state;
+TEST(keeps_the_order_of_one_name) {
         Index *index = index_new(arena);
         enum { NAMES = 100, ROUNDS = 3 };
         char *names[NAMES];
@@ -39,21 +37,10 @@ static void test_keeps_the_order_of_one_name(void **state) {
         }
 }
 
-static void test_is_made_of_an_array(void **state) {
-        Arena *arena = *state;
+TEST(is_made_of_an_array) {
         const char *names[] = {"b", NULL, "a", "b"};
         const Index *index = INDEX_OF(arena, name, names, ARRAY_LEN(names), *name);
 
         assert_ptr_equal(index_find(index, "a"), &names[2]);
         assert_ptr_equal(index_entry(index, "b")->next->value, &names[3]);
-}
-
-TEST_FILE(index) {
-        const struct CMUnitTest tests[] = {
-                TEST(test_finds_by_name),
-                TEST(test_keeps_the_order_of_one_name),
-                TEST(test_is_made_of_an_array),
-        };
-
-        return RUN_TESTS(tests);
 }

@@ -21,11 +21,10 @@ void *__wrap_calloc(size_t n, size_t size) {
         return is_exhausted ? NULL : __real_calloc(n, size);
 }
 
-static void test_heap(void **state) {
+TEST(heap) {
         unsigned before = memory_shortages();
         char *memory = memory_new(0);
 
-        (void) state;
         assert_non_null(memory);
         memory_free(memory);
         memory_free(NULL);
@@ -66,8 +65,7 @@ static int count_pieces(size_t size) {
         return n;
 }
 
-static void test_reserve(void **state) {
-        (void) state;
+TEST(reserve) {
         assert_in_range(count_pieces(8192), RESERVE_LEAST / 8192, PIECES_MAX);
         assert_in_range(count_pieces(100), RESERVE_LEAST / 150, PIECES_MAX);
         assert_in_range(count_pieces(RESERVE_LEAST), 1, 2);
@@ -76,7 +74,7 @@ static void test_reserve(void **state) {
 }
 
 /* Pieces of all sizes that come and go in disorder: each is whole, and in the end it is all there again. */
-static void test_pieces(void **state) {
+TEST(pieces) {
         struct {
                 char *bytes;
                 size_t size;
@@ -84,7 +82,6 @@ static void test_pieces(void **state) {
         unsigned seed = 1;
         int before = count_pieces(4096);
 
-        (void) state;
         is_exhausted = true;
         for (int i = 0; i < 50000; i++) {
                 typeof(pieces[0]) *piece;
@@ -105,11 +102,9 @@ static void test_pieces(void **state) {
         assert_int_equal(count_pieces(4096), before);
 }
 
-static void test_arena(void **state) {
+TEST(arena) {
         unsigned before = memory_shortages();
-        Arena *arena = arena_new();
 
-        (void) state;
         is_exhausted = true;
         assert_string_equal(arena_printf(arena, "%0200000d", 7) + 199999, "7");
         is_exhausted = false;
@@ -117,18 +112,16 @@ static void test_arena(void **state) {
         before = memory_shortages();
         assert_non_null(arena_alloc(arena, 300000));
         assert_int_equal(memory_shortages(), before);
-        arena_free(arena);
 }
 
 static void say_end(void) {
         _exit(42);
 }
 
-static void test_end(void **state) {
+TEST(end) {
         int status;
         pid_t child = fork();
 
-        (void) state;
         if (child == 0) {
                 is_exhausted = true;
                 memory_set_end(say_end);
@@ -137,13 +130,4 @@ static void test_end(void **state) {
         }
         assert_int_equal(waitpid(child, &status, 0), child);
         assert_int_equal(WEXITSTATUS(status), 42);
-}
-
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                TEST(test_heap),  TEST(test_reserve), TEST(test_pieces),
-                TEST(test_arena), TEST(test_end),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -27,7 +27,7 @@ static void check_numbers(int (*parse)(const char *, uint64_t *), const NumberCa
         }
 }
 
-static void test_u64(void **state) {
+TEST(u64) {
         static const NumberCase cases[] = {
                 {"0", 0, 0},
                 {"007", 0, 7},
@@ -44,11 +44,10 @@ static void test_u64(void **state) {
                 {"12a", -EINVAL, 0},
         };
 
-        (void) state;
         check_numbers(parse_u64, cases, ARRAY_LEN(cases));
 }
 
-static void test_bytes(void **state) {
+TEST(bytes) {
         static const NumberCase cases[] = {
                 {"0", 0, 0},
                 {"17", 0, 17},
@@ -86,11 +85,10 @@ static void test_bytes(void **state) {
                 {"10%", -EINVAL, 0},
         };
 
-        (void) state;
         check_numbers(parse_size_bytes, cases, ARRAY_LEN(cases));
 }
 
-static void test_percent(void **state) {
+TEST(percent) {
         static const NumberCase cases[] = {
                 {"0%", 0, 0},          {"25%", 0, 2500},        {"12.5%", 0, 1250},
                 {"0.01%", 0, 1},       {"100%", 0, 10000},      {"100.00%", 0, 10000},
@@ -100,11 +98,10 @@ static void test_percent(void **state) {
                 {"1000%", -ERANGE, 0},
         };
 
-        (void) state;
         check_numbers(parse_percent_hundredths, cases, ARRAY_LEN(cases));
 }
 
-static void test_duration(void **state) {
+TEST(duration) {
         static const NumberCase cases[] = {
                 {"90", 0, 90 * USEC_PER_SEC},
                 {"90s", 0, 90 * USEC_PER_SEC},
@@ -134,17 +131,15 @@ static void test_duration(void **state) {
                 {"99999999999999d", -ERANGE, 0},
         };
 
-        (void) state;
         check_numbers(parse_duration_usec, cases, ARRAY_LEN(cases));
 }
 
-static void test_boolean(void **state) {
+TEST(boolean) {
         static const char *const yes[] = {"1", "yes", "y", "true", "t", "on", "YES", "On"};
         static const char *const no[] = {"0", "no", "n", "false", "f", "off", "NO", "oFF"};
         static const char *const neither[] = {"", "2", "yess", "ye", " yes", "enable", "-1"};
         bool value;
 
-        (void) state;
         for (size_t i = 0; i < ARRAY_LEN(yes); i++) {
                 value = false;
                 assert_int_equal(parse_boolean(yes[i], &value), 0);
@@ -165,7 +160,7 @@ static void test_boolean(void **state) {
         }
 }
 
-static void test_format_size(void **state) {
+TEST(format_size) {
         static const struct {
                 uint64_t bytes;
                 const char *text;
@@ -186,60 +181,58 @@ static void test_format_size(void **state) {
         };
 
         for (size_t i = 0; i < ARRAY_LEN(cases); i++)
-                assert_text(format_size(*state, cases[i].bytes), cases[i].text);
+                assert_text(format_size(arena, cases[i].bytes), cases[i].text);
 }
 
-static void test_format_page_count(void **state) {
-        assert_text(format_page_count(*state, 1081, 2 * MIB), "1,081 pages of 2M");
-        assert_text(format_page_count(*state, 1, GIB), "1 page of 1G");
-        assert_text(format_page_count(*state, 0, GIB), "0 pages of 1G");
-        assert_text(format_page_count_and_size(*state, 1081, 2 * MIB), "1,081 pages of 2M (2.1G)");
-        assert_text(format_page_count_and_size(*state, 1, GIB), "1 page of 1G (1G)");
+TEST(format_page_count) {
+        assert_text(format_page_count(arena, 1081, 2 * MIB), "1,081 pages of 2M");
+        assert_text(format_page_count(arena, 1, GIB), "1 page of 1G");
+        assert_text(format_page_count(arena, 0, GIB), "0 pages of 1G");
+        assert_text(format_page_count_and_size(arena, 1081, 2 * MIB), "1,081 pages of 2M (2.1G)");
+        assert_text(format_page_count_and_size(arena, 1, GIB), "1 page of 1G (1G)");
 }
 
-static void test_format_page_size(void **state) {
-        assert_text(format_page_size(*state, 64 * KIB), "64K");
-        assert_text(format_page_size(*state, 2 * MIB), "2M");
-        assert_text(format_page_size(*state, 32 * MIB), "32M");
-        assert_text(format_page_size(*state, GIB), "1G");
-        assert_text(format_page_size(*state, 16 * GIB), "16G");
-        assert_text(format_page_size(*state, 1536 * KIB), "1536K"); /* never rounded */
+TEST(format_page_size) {
+        assert_text(format_page_size(arena, 64 * KIB), "64K");
+        assert_text(format_page_size(arena, 2 * MIB), "2M");
+        assert_text(format_page_size(arena, 32 * MIB), "32M");
+        assert_text(format_page_size(arena, GIB), "1G");
+        assert_text(format_page_size(arena, 16 * GIB), "16G");
+        assert_text(format_page_size(arena, 1536 * KIB), "1536K"); /* never rounded */
 }
 
 /* Page sizes and whole units survive the way out and in. */
-static void test_page_size_round_trip(void **state) {
+TEST(page_size_round_trip) {
         for (unsigned shift = 12; shift < 40; shift++) {
                 uint64_t bytes = 0;
 
                 assert_int_equal(
-                        parse_size_bytes(format_page_size(*state, UINT64_C(1) << shift), &bytes),
-                        0);
+                        parse_size_bytes(format_page_size(arena, UINT64_C(1) << shift), &bytes), 0);
                 assert_true(bytes == UINT64_C(1) << shift);
         }
 }
 
-static void test_format_duration(void **state) {
-        assert_text(format_duration(*state, 0), "0us");
-        assert_text(format_duration(*state, 999), "999us");
-        assert_text(format_duration(*state, 350 * USEC_PER_MSEC), "350ms");
-        assert_text(format_duration(*state, 1200 * USEC_PER_MSEC), "1.2s");
-        assert_text(format_duration(*state, 5 * USEC_PER_SEC), "5s");
-        assert_text(format_duration(*state, 125 * USEC_PER_SEC), "2min 5s");
-        assert_text(format_duration(*state, 120 * USEC_PER_SEC), "2min");
-        assert_text(format_duration(*state, 3720 * USEC_PER_SEC), "1h 2min");
-        assert_text(format_duration(*state, UINT64_MAX), "infinity");
+TEST(format_duration) {
+        assert_text(format_duration(arena, 0), "0us");
+        assert_text(format_duration(arena, 999), "999us");
+        assert_text(format_duration(arena, 350 * USEC_PER_MSEC), "350ms");
+        assert_text(format_duration(arena, 1200 * USEC_PER_MSEC), "1.2s");
+        assert_text(format_duration(arena, 5 * USEC_PER_SEC), "5s");
+        assert_text(format_duration(arena, 125 * USEC_PER_SEC), "2min 5s");
+        assert_text(format_duration(arena, 120 * USEC_PER_SEC), "2min");
+        assert_text(format_duration(arena, 3720 * USEC_PER_SEC), "1h 2min");
+        assert_text(format_duration(arena, UINT64_MAX), "infinity");
 }
 
-static void test_format_count(void **state) {
-        assert_text(format_count(*state, 0), "0");
-        assert_text(format_count(*state, 999), "999");
-        assert_text(format_count(*state, 1000), "1,000");
-        assert_text(format_count(*state, 1234567), "1,234,567");
-        assert_text(format_count(*state, UINT64_MAX), "18,446,744,073,709,551,615");
+TEST(format_count) {
+        assert_text(format_count(arena, 0), "0");
+        assert_text(format_count(arena, 999), "999");
+        assert_text(format_count(arena, 1000), "1,000");
+        assert_text(format_count(arena, 1234567), "1,234,567");
+        assert_text(format_count(arena, UINT64_MAX), "18,446,744,073,709,551,615");
 }
 
-static void test_saturation(void **state) {
-        (void) state;
+TEST(saturation) {
         assert_true(mul_saturated(3, 4) == 12);
         assert_true(mul_saturated(UINT64_MAX, 2) == UINT64_MAX);
         assert_true(mul_saturated(UINT64_C(1) << 32, UINT64_C(1) << 32) == UINT64_MAX);
@@ -265,10 +258,9 @@ static void check_product(uint64_t a, uint64_t b, uint64_t c) {
         assert_true(mul_div_up(a, b, c) == MIN(up, (unsigned __int128) UINT64_MAX));
 }
 
-static void test_products(void **state) {
+TEST(products) {
         uint64_t seed = 1;
 
-        (void) state;
         for (unsigned i = 0; i < 100000; i++) {
                 uint64_t n[3];
 
@@ -281,10 +273,9 @@ static void test_products(void **state) {
 }
 #endif
 
-static void test_mul_div(void **state) {
+TEST(mul_div) {
         const uint64_t most = UINT64_MAX, half = UINT64_C(1) << 63;
 
-        (void) state;
         assert_true(mul_div(7, 3, 2) == 10 && mul_div_up(7, 3, 2) == 11);
         assert_true(mul_div(0, most, 3) == 0 && mul_div_up(0, most, 3) == 0);
         assert_true(mul_div(most, most, most) == most && mul_div_up(most, most, most) == most);
@@ -295,8 +286,7 @@ static void test_mul_div(void **state) {
         assert_true(mul_div(half, 2, 1) == most && mul_div(most, most, 1) == most);
 }
 
-static void test_share(void **state) {
-        (void) state;
+TEST(share) {
         assert_true(share_of(1000, 1000) == 100);
         assert_true(share_of(999, 1000) == 99); /* rounded down */
         assert_true(share_of(UINT64_MAX, 10000) == UINT64_MAX);
@@ -304,7 +294,7 @@ static void test_share(void **state) {
         assert_true(share_of(UINT64_C(1) << 62, 5000) == UINT64_C(1) << 61);
 }
 
-static void test_c_numbers(void **state) {
+TEST(c_numbers) {
         static const struct {
                 const char *string, *rest;
                 uint64_t thousandfold;
@@ -320,7 +310,6 @@ static void test_c_numbers(void **state) {
         Number number;
         uint64_t product;
 
-        (void) state;
         for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
                 assert_int_equal(parse_number(cases[i].string, &number, &rest), 0);
                 assert_string_equal(rest, cases[i].rest);
@@ -334,29 +323,4 @@ static void test_c_numbers(void **state) {
         assert_int_equal(parse_number("18446744073709551615", &number, &rest), 0);
         assert_int_equal(number_scale(&number, 1, &product), 0);
         assert_int_equal(number_scale(&number, 2, &product), -ERANGE);
-}
-
-TEST_FILE(size) {
-        const struct CMUnitTest tests[] = {
-                TEST(test_u64),
-                TEST(test_c_numbers),
-                TEST(test_bytes),
-                TEST(test_percent),
-                TEST(test_duration),
-                TEST(test_boolean),
-                TEST(test_format_size),
-                TEST(test_format_page_count),
-                TEST(test_format_page_size),
-                TEST(test_page_size_round_trip),
-                TEST(test_format_duration),
-                TEST(test_format_count),
-                TEST(test_saturation),
-                TEST(test_mul_div),
-#ifdef __SIZEOF_INT128__
-                TEST(test_products),
-#endif
-                TEST(test_share),
-        };
-
-        return RUN_TESTS(tests);
 }

@@ -10,8 +10,8 @@ static char *print(Arena *arena, const Table *table, const char *indent, bool co
         return text.string;
 }
 
-static void test_alignment(void **state) {
-        Table *table = table_new(*state, "NAME|>N|X");
+TEST(alignment) {
+        Table *table = table_new(arena, "NAME|>N|X");
 
         table_add(table, "a");
         table_printf(table, "%d", 1234);
@@ -20,62 +20,50 @@ static void test_alignment(void **state) {
         table_add(table, "5");
         table_add(table, NULL);
         assert_int_equal(table_rows(table), 2);
-        assert_text(print(*state, table, "  ", false), "  NAME            N  X\n"
-                                                       "  a            1234  yes\n"
-                                                       "  longer name     5  -\n");
+        assert_text(print(arena, table, "  ", false), "  NAME            N  X\n"
+                                                      "  a            1234  yes\n"
+                                                      "  longer name     5  -\n");
 }
 
-static void test_no_trailing_blanks(void **state) {
-        Table *table = table_new(*state, "A|LONG TITLE");
+TEST(no_trailing_blanks) {
+        Table *table = table_new(arena, "A|LONG TITLE");
 
         table_add(table, "a");
         table_add(table, "");
         table_add(table, "");
         table_add(table, "");
-        assert_text(print(*state, table, "", false), "A  LONG TITLE\na\n\n");
+        assert_text(print(arena, table, "", false), "A  LONG TITLE\na\n\n");
 }
 
-static void test_columns_not_bytes(void **state) {
-        Table *table = table_new(*state, ">A|B");
+TEST(columns_not_bytes) {
+        Table *table = table_new(arena, ">A|B");
 
         table_add(table, "\xC3\xA4\xC3\xB6"); /* two columns in four bytes */
         table_add(table, "x");
         table_add(table, "abc");
         table_add(table, "y");
-        assert_text(print(*state, table, "", false), "  A  B\n"
-                                                     " \xC3\xA4\xC3\xB6  x\n"
-                                                     "abc  y\n");
+        assert_text(print(arena, table, "", false), "  A  B\n"
+                                                    " \xC3\xA4\xC3\xB6  x\n"
+                                                    "abc  y\n");
 }
 
 /* Colours take no columns. */
-static void test_colors(void **state) {
-        Table *table = table_new(*state, "A|B");
+TEST(colors) {
+        Table *table = table_new(arena, "A|B");
 
         table_add_colored(table, "red", "\033[31m");
         table_add(table, "x");
-        assert_text(print(*state, table, "", true), "\033[1;4mA\033[0m    \033[1;4mB\033[0m\n"
-                                                    "\033[31mred\033[0m  x\n");
-        assert_text(print(*state, table, "", false), "A    B\nred  x\n");
+        assert_text(print(arena, table, "", true), "\033[1;4mA\033[0m    \033[1;4mB\033[0m\n"
+                                                   "\033[31mred\033[0m  x\n");
+        assert_text(print(arena, table, "", false), "A    B\nred  x\n");
 }
 
 /* A cell is a copy. */
-static void test_copies(void **state) {
-        Table *table = table_new(*state, "A");
+TEST(copies) {
+        Table *table = table_new(arena, "A");
         char cell[] = "abc";
 
         table_add(table, cell);
         cell[0] = 'X';
-        assert_text(print(*state, table, "", false), "A\nabc\n");
-}
-
-TEST_FILE(table) {
-        const struct CMUnitTest tests[] = {
-                TEST(test_alignment),
-                TEST(test_no_trailing_blanks),
-                TEST(test_columns_not_bytes),
-                TEST(test_colors),
-                TEST(test_copies),
-        };
-
-        return RUN_TESTS(tests);
+        assert_text(print(arena, table, "", false), "A\nabc\n");
 }

@@ -4,8 +4,7 @@
 
 #define UTF8(literal) text_is_utf8((literal), sizeof(literal) - 1)
 
-static void test_utf8_well_formed(void **state) {
-        (void) state;
+TEST(utf8_well_formed) {
         assert_true(UTF8(""));
         assert_true(UTF8("plain\n\t\x7f"));
         assert_true(UTF8("\xC2\x80"));         /* the least of two bytes */
@@ -18,8 +17,7 @@ static void test_utf8_well_formed(void **state) {
         assert_true(UTF8("\xF4\x8F\xBF\xBF")); /* U+10FFFF */
 }
 
-static void test_utf8_malformed(void **state) {
-        (void) state;
+TEST(utf8_malformed) {
         assert_false(UTF8("\0"));
         assert_false(UTF8("a\0b"));
         assert_false(UTF8("\x80")); /* a continuation alone */
@@ -42,10 +40,9 @@ static void test_utf8_malformed(void **state) {
 }
 
 /* A sequence at the very end of an allocation is not read beyond (a sanitizer watches). */
-static void test_utf8_bounds(void **state) {
+TEST(utf8_bounds) {
         static const char sequence[] = "\xF4\x8F\xBF\xBF";
 
-        (void) state;
         for (size_t n = 1; n <= 4; n++) {
                 char *exact = malloc(n);
 
@@ -55,15 +52,14 @@ static void test_utf8_bounds(void **state) {
         }
 }
 
-static void test_width(void **state) {
-        (void) state;
+TEST(width) {
         assert_int_equal(text_width(""), 0);
         assert_int_equal(text_width("abc"), 3);
         assert_int_equal(text_width("\xC3\xA4\xE2\x97\x8F\xF0\x9F\x98\x80"), 3);
 }
 
-static void test_growing(void **state) {
-        Text text = text_in(*state);
+TEST(growing) {
+        Text text = text_in(arena);
 
         assert_text(text_string(&text), "");
         for (int i = 0; i < 1000; i++)
@@ -85,23 +81,22 @@ static char *wrap(Arena *arena, const char *paragraph, size_t width) {
         return text.string;
 }
 
-static void test_wrap(void **state) {
-        assert_text(wrap(*state, "one two three", 80), "* one two three\n");
-        assert_text(wrap(*state, "one two three", 9), "* one two\n  three\n");
-        assert_text(wrap(*state, "one two three", 8), "* one\n  two\n  three\n");
-        assert_text(wrap(*state, "one  two", 80), "* one two\n");
-        assert_text(wrap(*state, "", 80), "* \n");
+TEST(wrap) {
+        assert_text(wrap(arena, "one two three", 80), "* one two three\n");
+        assert_text(wrap(arena, "one two three", 9), "* one two\n  three\n");
+        assert_text(wrap(arena, "one two three", 8), "* one\n  two\n  three\n");
+        assert_text(wrap(arena, "one  two", 80), "* one two\n");
+        assert_text(wrap(arena, "", 80), "* \n");
         /* A word that is too long stands alone and is never cut. */
-        assert_text(wrap(*state, "a incomprehensibilities b", 8),
+        assert_text(wrap(arena, "a incomprehensibilities b", 8),
                     "* a\n  incomprehensibilities\n  b\n");
-        assert_text(wrap(*state, "incomprehensibilities b", 8), "* incomprehensibilities\n  b\n");
+        assert_text(wrap(arena, "incomprehensibilities b", 8), "* incomprehensibilities\n  b\n");
         /* Columns are counted, not bytes. */
-        assert_text(wrap(*state, "\xC3\xA4\xC3\xA4\xC3\xA4 \xC3\xB6\xC3\xB6", 8),
+        assert_text(wrap(arena, "\xC3\xA4\xC3\xA4\xC3\xA4 \xC3\xB6\xC3\xB6", 8),
                     "* \xC3\xA4\xC3\xA4\xC3\xA4 \xC3\xB6\xC3\xB6\n");
 }
 
-static void test_questions(void **state) {
-        (void) state;
+TEST(questions) {
         assert_true(text_equals("a", "a"));
         assert_false(text_equals("a", "b"));
         assert_true(text_equals(NULL, NULL));
@@ -116,69 +111,68 @@ static void test_questions(void **state) {
         assert_false(text_ends_with("a.conf~", ".conf"));
 }
 
-static void test_printable(void **state) {
-        assert_string_equal(text_printable(*state, "a\tb\nc\033[2J\177"), "a?b?c?[2J?");
-        assert_string_equal(text_printable(*state, "Größe"), "Größe");
-        assert_string_equal(text_printable(*state, "\xC2\x9B"
-                                                   "2J"),
+TEST(printable) {
+        assert_string_equal(text_printable(arena, "a\tb\nc\033[2J\177"), "a?b?c?[2J?");
+        assert_string_equal(text_printable(arena, "Größe"), "Größe");
+        assert_string_equal(text_printable(arena, "\xC2\x9B"
+                                                  "2J"),
                             "??2J"); /* CSI as one character */
-        assert_string_equal(text_printable(*state, "ab\xFF\xC3\xA4"), "ab???");
+        assert_string_equal(text_printable(arena, "ab\xFF\xC3\xA4"), "ab???");
         /* Marks that turn the direction of writing, and what is there without being seen. */
-        assert_string_equal(text_printable(*state, "a\xE2\x80\xAE\xD8\x9C"
-                                                   "b\xF3\xA0\x81\x81\xE2\x81\xA6\xEF\xBB\xBF"),
+        assert_string_equal(text_printable(arena, "a\xE2\x80\xAE\xD8\x9C"
+                                                  "b\xF3\xA0\x81\x81\xE2\x81\xA6\xEF\xBB\xBF"),
                             "a?????b??????????");
-        assert_string_equal(text_printable(*state, "\xE2\x80\x90\xD8\xA7\xF0\x9F\x98\x80"),
+        assert_string_equal(text_printable(arena, "\xE2\x80\x90\xD8\xA7\xF0\x9F\x98\x80"),
                             "\xE2\x80\x90\xD8\xA7\xF0\x9F\x98\x80");
 }
 
-static void test_excerpt(void **state) {
-        assert_string_equal(text_excerpt(*state, "12345678", 8), "12345678");
-        assert_string_equal(text_excerpt(*state, "123456789", 8), "12345...");
-        assert_string_equal(text_excerpt(*state, "1234ä6789", 8), "1234...");
-        assert_string_equal(text_excerpt(*state, "1\n3456789", 8), "1?345...");
+TEST(excerpt) {
+        assert_string_equal(text_excerpt(arena, "12345678", 8), "12345678");
+        assert_string_equal(text_excerpt(arena, "123456789", 8), "12345...");
+        assert_string_equal(text_excerpt(arena, "1234ä6789", 8), "1234...");
+        assert_string_equal(text_excerpt(arena, "1\n3456789", 8), "1?345...");
 }
 
-static void test_quote(void **state) {
-        char *lengthy = arena_alloc(*state, 8193);
+TEST(quote) {
+        char *lengthy = arena_alloc(arena, 8193);
 
-        assert_string_equal(text_quote(*state, "its owner says", "no\nWhat to do: run \"rm\""),
+        assert_string_equal(text_quote(arena, "its owner says", "no\nWhat to do: run \"rm\""),
                             "its owner says: \"no?What to do: run 'rm'\"");
         memset(lengthy, 'x', 8192);
-        assert_int_equal(strlen(text_quote(*state, "a", lengthy)), QUOTE_BYTES_MAX + 5);
+        assert_int_equal(strlen(text_quote(arena, "a", lengthy)), QUOTE_BYTES_MAX + 5);
 }
 
-static void test_strip(void **state) {
-        assert_text(text_strip(*state, "  a b\t\r\n"), "a b");
-        assert_text(text_strip(*state, " \t"), "");
-        assert_text(text_strip(*state, ""), "");
+TEST(strip) {
+        assert_text(text_strip(arena, "  a b\t\r\n"), "a b");
+        assert_text(text_strip(arena, " \t"), "");
+        assert_text(text_strip(arena, ""), "");
 }
 
-static void test_words(void **state) {
+TEST(words) {
         const char *rest = ", a ,b,,c ";
 
-        assert_text(text_next_word(*state, &rest, ", "), "a");
-        assert_text(text_next_word(*state, &rest, ", "), "b");
-        assert_text(text_next_word(*state, &rest, ", "), "c");
-        assert_null(text_next_word(*state, &rest, ", "));
-        assert_null(text_next_word(*state, &rest, ", "));
+        assert_text(text_next_word(arena, &rest, ", "), "a");
+        assert_text(text_next_word(arena, &rest, ", "), "b");
+        assert_text(text_next_word(arena, &rest, ", "), "c");
+        assert_null(text_next_word(arena, &rest, ", "));
+        assert_null(text_next_word(arena, &rest, ", "));
 }
 
-static void test_base_name(void **state) {
-        (void) state;
+TEST(base_name) {
         assert_text(text_base_name("/usr/bin/postgres"), "postgres");
         assert_text(text_base_name("postgres"), "postgres");
         assert_text(text_base_name("/usr/bin/"), "");
         assert_text(text_base_name(""), "");
 }
 
-static void test_distance(void **state) {
+TEST(distance) {
         assert_int_equal(text_distance("", ""), 0);
         assert_int_equal(text_distance("main", "main"), 0);
         assert_int_equal(text_distance("man", "main"), 1);
         assert_int_equal(text_distance("es01", "es10"), 2);
         assert_int_equal(text_distance("", "abc"), 3);
         assert_int_equal(text_distance("abc", ""), 3);
-        char *longest = arena_alloc(*state, 257);
+        char *longest = arena_alloc(arena, 257);
 
         memset(longest, 'x', 255);
         assert_int_equal(text_distance(longest, "x"), 254);
@@ -197,7 +191,7 @@ static const char *meant(const char *word) {
         return miss.name;
 }
 
-static void test_near_misses(void **state UNUSED) {
+TEST(near_misses) {
         assert_string_equal(meant("statsu"), "status");
         assert_string_equal(meant("plna"), "plan");
         assert_string_equal(meant("waite"), "wait");
@@ -206,9 +200,9 @@ static void test_near_misses(void **state UNUSED) {
         assert_null(meant(""));
 }
 
-static void test_lists(void **state) {
+TEST(lists) {
         static const char *const names[] = {NULL, "auto", "keep"};
-        Text text = text_in(*state);
+        Text text = text_in(arena);
 
         text_add_word(&text, NULL);
         text_add_word(&text, "one");
@@ -217,19 +211,4 @@ static void test_lists(void **state) {
         assert_int_equal(text_index(names, 3, "keep"), 2);
         assert_int_equal(text_index(names, 3, NULL), 0);
         assert_int_equal(text_index(names, 3, "never"), -EINVAL);
-}
-
-TEST_FILE(text) {
-        const struct CMUnitTest tests[] = {
-                TEST(test_base_name),      TEST(test_distance),
-                TEST(test_near_misses),    TEST(test_utf8_well_formed),
-                TEST(test_utf8_malformed), TEST(test_utf8_bounds),
-                TEST(test_width),          TEST(test_growing),
-                TEST(test_wrap),           TEST(test_questions),
-                TEST(test_printable),      TEST(test_excerpt),
-                TEST(test_strip),          TEST(test_words),
-                TEST(test_quote),          TEST(test_lists),
-        };
-
-        return RUN_TESTS(tests);
 }

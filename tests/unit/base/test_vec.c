@@ -19,11 +19,10 @@ static int downwards(const void *a, const void *b) {
         return *first > *second ? -1 : *first < *second;
 }
 
-static void test_nothing(void **state) {
+TEST(nothing) {
         Numbers none = {};
         uint64_t *array = NULL;
 
-        (void) state;
         assert_null(VEC_FIND(number, &none, *number == 0));
         assert_false(ARRAY_ANY(number, array, 0, *number == 0));
         assert_int_equal(VEC_SUM(number, &none, *number), 0);
@@ -32,8 +31,8 @@ static void test_nothing(void **state) {
         assert_int_equal(none.n, 0);
 }
 
-static void test_find(void **state) {
-        Numbers all = numbers(*state, 20);
+TEST(find) {
+        Numbers all = numbers(arena, 20);
 
         assert_ptr_equal(VEC_FIND(number, &all, *number > 7), &all.items[8]);
         assert_null(VEC_FIND(number, &all, *number > 19));
@@ -44,28 +43,28 @@ static void test_find(void **state) {
                 13);
 }
 
-static void test_sum(void **state) {
-        Numbers all = numbers(*state, 5);
+TEST(sum) {
+        Numbers all = numbers(arena, 5);
 
         assert_int_equal(VEC_SUM(number, &all, *number > 1 ? *number : 0), 9);
         assert_int_equal(ARRAY_SUM(number, all.items, 2, *number), 1);
-        *vec_push(*state, &all) = UINT64_MAX;
+        *vec_push(arena, &all) = UINT64_MAX;
         assert_true(VEC_SUM(number, &all, *number) == UINT64_MAX);
 }
 
-static void test_keep(void **state) {
-        Numbers all = numbers(*state, 10), more = numbers(*state, 3);
+TEST(keep) {
+        Numbers all = numbers(arena, 10), more = numbers(arena, 3);
 
         VEC_KEEP(number, &all, *number % 4 == 1);
-        vec_push_all(*state, &all, &more);
+        vec_push_all(arena, &all, &more);
         assert_int_equal(all.n, 6);
         assert_int_equal(all.items[2], 9);
         assert_int_equal(all.items[3], 0);
         assert_int_equal(all.items[5], 2);
 }
 
-static void test_seek(void **state) {
-        Numbers all = numbers(*state, 9);
+TEST(seek) {
+        Numbers all = numbers(arena, 9);
         uint64_t *array = NULL;
 
         for (uint64_t i = 0; i < 9; i++)
@@ -79,19 +78,10 @@ static void test_seek(void **state) {
         assert_ptr_equal(VEC_SEEK(number, &all, 8 < *number ? -1 : 8 > *number), &all.items[0]);
 }
 
-static void test_sort(void **state) {
-        Numbers all = numbers(*state, 9);
+TEST(sort) {
+        Numbers all = numbers(arena, 9);
 
         vec_sort(&all, downwards);
         assert_int_equal(all.items[0], 8);
         assert_int_equal(all.items[8], 0);
-}
-
-TEST_FILE(vec) {
-        const struct CMUnitTest tests[] = {
-                TEST(test_nothing), TEST(test_find), TEST(test_sum),
-                TEST(test_keep),    TEST(test_seek), TEST(test_sort),
-        };
-
-        return RUN_TESTS(tests);
 }

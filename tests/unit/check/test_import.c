@@ -41,7 +41,7 @@ static char *pages_text(Arena *arena, const Entry *settings, size_t n) {
 }
 
 #define PAGES(...) \
-        pages_text(*state, (const Entry[]){__VA_ARGS__}, ARRAY_LEN(((const Entry[]){__VA_ARGS__})))
+        pages_text(arena, (const Entry[]){__VA_ARGS__}, ARRAY_LEN(((const Entry[]){__VA_ARGS__})))
 
 #define LINE   SETTING_SOURCE_KERNEL_COMMAND_LINE, "/proc/cmdline"
 #define SYSCTL SETTING_SOURCE_SYSCTL, "/etc/sysctl.d/a.conf"
@@ -51,7 +51,7 @@ static char *pages_text(Arena *arena, const Entry *settings, size_t n) {
 #define SCRIPT SETTING_SOURCE_SCRIPT, "/etc/rc.local"
 #define NODE_1 "/sys/devices/system/node/node1/hugepages/hugepages-2048kB/nr_hugepages"
 
-static void test_order(void **state) {
+TEST(order) {
         /* One number for the host is spread evenly. */
         assert_text(PAGES({SYSCTL, "vm.nr_hugepages=101"}), "2M 0:51 1:50\n");
         assert_text(PAGES({LINE, "hugepages=200 hugepagesz=1G hugepages=0:3,1:1"}),
@@ -78,8 +78,7 @@ static void test_order(void **state) {
 }
 
 /* What stands is what is set, where that is more; but not what hugeplan has reserved itself. */
-static void test_standing(void **state) {
-        Arena *arena = *state;
+TEST(standing) {
         const Topology *topology = host_make(
                 arena,
                 "sizes 2M\nnode 0 total=64G free=60G 2M=70\nnode 1 total=64G free=60G 2M=50\n");
@@ -104,8 +103,7 @@ static void test_standing(void **state) {
 }
 
 /* An instance that has some, a database that was found, and the rest by the nodes' shares. */
-static void test_rest(void **state) {
-        Arena *arena = *state;
+TEST(rest) {
         const Topology *topology = host_make(arena, host);
         const Config *config = config_make(arena, "20-a.conf", "[Instance]\nPages=30\n", NULL);
         const Entry setting = {
@@ -163,10 +161,4 @@ static void test_rest(void **state) {
         /* The instance without a unit may be theirs: 30 of them are described. */
         assert_int_equal(more.pages.items[0].rest_pages, 301);
         assert_contains(more.files.items[1].text, "NodeMemory=1:602M\n");
-}
-
-TEST_FILE(import) {
-        const struct CMUnitTest tests[] = {TEST(test_order), TEST(test_standing), TEST(test_rest)};
-
-        return RUN_TESTS(tests);
 }

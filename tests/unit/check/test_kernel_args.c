@@ -133,11 +133,11 @@ static const struct {
         {"numa=off hugepages=0:4,1:4", "n:order e:numa-off"},
 };
 
-static void test_lines(void **state) {
+TEST(lines) {
         for (size_t i = 0; i < ARRAY_LEN(line_cases); i++) {
-                const Topology *topology = host_make(*state, host);
-                char *is = read_text(*state, kernel_line_read(*state, line_cases[i].line,
-                                                              "/proc/cmdline", topology));
+                const Topology *topology = host_make(arena, host);
+                char *is = read_text(arena, kernel_line_read(arena, line_cases[i].line,
+                                                             "/proc/cmdline", topology));
 
                 if (!text_equals(is, line_cases[i].expected))
                         print_error("case %zu: %s\n", i, line_cases[i].line);
@@ -153,7 +153,7 @@ static const char *remedy_for(Arena *arena, const char *line) {
 }
 
 /* Before 5.16 the kernel reads a number and does not look at what follows. */
-static void test_old_lines(void **state) {
+TEST(old_lines) {
         static const struct {
                 const char *release, *line, *expected;
         } cases[] = {
@@ -175,11 +175,11 @@ static void test_old_lines(void **state) {
         };
 
         for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-                Topology *topology = host_make(*state, host);
+                Topology *topology = host_make(arena, host);
 
                 topology->kernel_release = cases[i].release;
                 char *is = read_text(
-                        *state, kernel_line_read(*state, cases[i].line, "/proc/cmdline", topology));
+                        arena, kernel_line_read(arena, cases[i].line, "/proc/cmdline", topology));
 
                 if (!text_equals(is, cases[i].expected))
                         print_error("%s: %s\n", cases[i].release, cases[i].line);
@@ -187,7 +187,7 @@ static void test_old_lines(void **state) {
         }
 }
 
-static void test_remedies(void **state) {
+TEST(remedies) {
         static const struct {
                 const char *line, *remedy;
         } cases[] = {
@@ -203,25 +203,25 @@ static void test_remedies(void **state) {
         };
 
         for (size_t i = 0; i < ARRAY_LEN(cases); i++)
-                assert_text(remedy_for(*state, cases[i].line), cases[i].remedy);
+                assert_text(remedy_for(arena, cases[i].line), cases[i].remedy);
 }
 
 /* With numa=off now, the nodes of a line without it cannot be known. */
-static void test_other_nodes(void **state) {
-        Topology *topology = host_make(*state, "sizes 1G 2M\nnode 0 total=128G free=100G\n");
+TEST(other_nodes) {
+        Topology *topology = host_make(arena, "sizes 1G 2M\nnode 0 total=128G free=100G\n");
 
         topology->kernel_command_line = "numa=off";
-        assert_text(read_text(*state, kernel_line_read(*state, "hugepagesz=1G hugepages=1:4", "x",
-                                                       topology)),
+        assert_text(read_text(arena, kernel_line_read(arena, "hugepagesz=1G hugepages=1:4", "x",
+                                                      topology)),
                     "1G=1:4");
         topology->kernel_command_line = "quiet";
-        assert_text(read_text(*state, kernel_line_read(*state, "hugepagesz=1G hugepages=1:4", "x",
-                                                       topology)),
+        assert_text(read_text(arena, kernel_line_read(arena, "hugepagesz=1G hugepages=1:4", "x",
+                                                      topology)),
                     "e:invalid-node");
 }
 
-static void test_pmd(void **state) {
-        Topology *topology = host_make(*state, host);
+TEST(pmd) {
+        Topology *topology = host_make(arena, host);
 
         assert_int_equal(kernel_line_pmd_bytes(topology), 2 * MIB);
         topology->kernel_command_line = "default_hugepagesz=1G";
@@ -240,7 +240,7 @@ static void test_pmd(void **state) {
         assert_int_equal(kernel_line_pmd_bytes(topology), GIB);
 }
 
-static void test_numbers(void **state) {
+TEST(numbers) {
         static const struct {
                 const char *text;
                 int r;
@@ -262,7 +262,6 @@ static void test_numbers(void **state) {
                 {" 1", -EINVAL, 0, NULL},
         };
 
-        (void) state;
         for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
                 const char *rest = NULL;
                 uint64_t number = 0;
@@ -330,7 +329,7 @@ static Config *split_config(Arena *arena) {
 
 static const char wanted[] = "hugepagesz=1G hugepages=0:2,1:4";
 
-static void test_verdicts(void **state) {
+TEST(verdicts) {
         static const struct {
                 const char *host, *present, *verdict, *changes, *ids;
         } cases[] = {
@@ -376,7 +375,7 @@ static void test_verdicts(void **state) {
 
         for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
                 Advised advised =
-                        advise(*state, cases[i].host, split_config(*state), cases[i].present);
+                        advise(arena, cases[i].host, split_config(arena), cases[i].present);
 
                 if (!text_equals(kernel_verdict_names[advised.advice->verdict], cases[i].verdict) ||
                     !text_equals(advised.changes, cases[i].changes) ||
@@ -398,7 +397,7 @@ static Config *nodes_config(Arena *arena, const char *split) {
 }
 
 /* What cannot be told is not advised: one number where that rounds the plan off, else nothing. */
-static void test_old_kernel(void **state) {
+TEST(old_kernel) {
         static const struct {
                 const char *split, *present, *verdict, *wanted, *changes, *ids;
         } cases[] = {
@@ -421,122 +420,122 @@ static void test_old_kernel(void **state) {
         };
 
         for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-                Topology *topology = host_make(*state, EMPTY);
-                const Config *config = nodes_config(*state, cases[i].split);
-                const Topology *boot = kernel_args_boot_topology(*state, topology);
+                Topology *topology = host_make(arena, EMPTY);
+                const Config *config = nodes_config(arena, cases[i].split);
+                const Topology *boot = kernel_args_boot_topology(arena, topology);
 
                 topology->kernel_command_line = cases[i].present;
                 topology->kernel_release = "5.10.0-36-amd64";
                 const KernelArgsInput input = {
                         .config = config,
                         .topology = topology,
-                        .plan = plan_simple(*state, config, boot),
+                        .plan = plan_simple(arena, config, boot),
                 };
-                KernelAdvice *advice = kernel_args_advise(*state, &input);
-                Text ids = text_in(*state);
+                KernelAdvice *advice = kernel_args_advise(arena, &input);
+                Text ids = text_in(arena);
 
                 VEC_FOREACH(problem, &advice->problems.list)
                         text_printf(&ids, "%s%c:%s", ids.length > 0 ? " " : "",
                                     *severity_name(problem->severity), problem->id);
                 if (!text_equals(text_string(&ids), cases[i].ids))
-                        print_error("case %zu\n%s\n", i, problems_text(*state, &advice->problems));
+                        print_error("case %zu\n%s\n", i, problems_text(arena, &advice->problems));
                 assert_text(kernel_verdict_names[advice->verdict], cases[i].verdict);
                 assert_text(advice->wanted, cases[i].wanted);
-                assert_text(changes_text(*state, advice), cases[i].changes);
+                assert_text(changes_text(arena, advice), cases[i].changes);
                 assert_text(text_string(&ids), cases[i].ids);
         }
 }
 
 /* Once the pages are there, the line serves. */
-static void test_old_kernel_filled(void **state) {
-        Topology *topology = host_make(*state, "sizes 1G 2M\nnode 0 total=64G free=50G 1G=4\n"
-                                               "node 1 total=64G free=50G 1G=4\n");
-        const Config *config = nodes_config(*state, "0:2G 1:4G");
+TEST(old_kernel_filled) {
+        Topology *topology = host_make(arena, "sizes 1G 2M\nnode 0 total=64G free=50G 1G=4\n"
+                                              "node 1 total=64G free=50G 1G=4\n");
+        const Config *config = nodes_config(arena, "0:2G 1:4G");
         const KernelArgsInput input = {
                 .config = config,
                 .topology = topology,
-                .plan = plan_simple(*state, config, kernel_args_boot_topology(*state, topology)),
+                .plan = plan_simple(arena, config, kernel_args_boot_topology(arena, topology)),
         };
 
         topology->kernel_command_line = "hugepagesz=1G hugepages=8";
         topology->kernel_release = "5.10.0-36-amd64";
-        KernelAdvice *advice = kernel_args_advise(*state, &input);
+        KernelAdvice *advice = kernel_args_advise(arena, &input);
 
         assert_text(kernel_verdict_names[advice->verdict], "serves");
-        assert_contains(problems_text(*state, &advice->problems),
+        assert_contains(problems_text(arena, &advice->problems),
                         "this kernel (5.10.0-36-amd64) knows no node numbers in hugepages=, which "
                         "came with Linux 5.16, in RHEL 9 with 5.14.0-179.el9, and spreads pages of "
                         "1G evenly: the plan's 6 and 2 more");
 }
 
-static void test_nothing_wanted(void **state) {
+TEST(nothing_wanted) {
         const Config *config = config_make(
-                *state, "20-a.conf",
+                arena, "20-a.conf",
                 "[Instance]\nEngine=generic\nUnit=a.service\nMemory=3G\nPageSize=2M\n", NULL);
-        Advised advised = advise(*state, EMPTY, config, "quiet hugepages=5");
+        Advised advised = advise(arena, EMPTY, config, "quiet hugepages=5");
 
         assert_text(kernel_verdict_names[advised.advice->verdict], "not-needed");
         assert_text(advised.advice->wanted, "");
         assert_text(advised.advice->present, "hugepages=5");
-        advised = advise(*state, EMPTY, config, "thp=never");
+        advised = advise(arena, EMPTY, config, "thp=never");
         assert_text(kernel_verdict_names[advised.advice->verdict], "change");
 }
 
 /* A machine of one node needs no node numbers. */
-static void test_single_node(void **state) {
+TEST(single_node) {
         static const char one[] = "sizes 1G 2M\nnode 0 total=64G free=60G\n";
         const Config *config = config_make(
-                *state, "20-a.conf",
+                arena, "20-a.conf",
                 "[Instance]\nEngine=generic\nUnit=a.service\nMemory=3G\nPageSize=1G\n", NULL);
 
-        assert_text(advise(*state, one, config, "").advice->wanted, "hugepagesz=1G hugepages=3");
-        assert_text(kernel_verdict_names[advise(*state, one, config, "hugepagesz=1G hugepages=0:3")
+        assert_text(advise(arena, one, config, "").advice->wanted, "hugepagesz=1G hugepages=3");
+        assert_text(kernel_verdict_names[advise(arena, one, config, "hugepagesz=1G hugepages=0:3")
                                                  .advice->verdict],
                     "serves");
 }
 
 /* One node cannot be spread over unevenly. */
-static void test_no_spread(void **state) {
+TEST(no_spread) {
         const Config *config = config_make(
-                *state, "20-a.conf",
+                arena, "20-a.conf",
                 "[Instance]\nEngine=generic\nUnit=a.service\nMemory=3G\nPageSize=1G\n", NULL);
 
-        assert_text(advise(*state, "sizes 1G 2M\nnode 0 total=64G free=60G\n", config,
+        assert_text(advise(arena, "sizes 1G 2M\nnode 0 total=64G free=60G\n", config,
                            "hugepagesz=1G hugepages=2")
                             .ids,
                     "w:cmdline-short");
 }
 
-static void test_node_preference(void **state) {
+TEST(node_preference) {
         static const char one[] = "sizes 1G 2M\nnode 0 total=64G free=60G\n";
         const Config *config = config_make(
-                *state, "20-a.conf",
+                arena, "20-a.conf",
                 "[Instance]\nEngine=generic\nUnit=a.service\nMemory=3G\nPageSize=2M\nNodes=0\n",
                 NULL);
-        Advised advised = advise(*state, one, config, "numa=off");
+        Advised advised = advise(arena, one, config, "numa=off");
 
         assert_text(advised.ids, "e:cmdline-numa-off");
         assert_text(advised.changes, "-numa=off\n");
         assert_text(kernel_verdict_names[advised.advice->verdict], "change");
-        assert_text(advise(*state, one, config, "numa=fake=2").ids, "");
-        config = config_make(*state, "20-a.conf",
+        assert_text(advise(arena, one, config, "numa=fake=2").ids, "");
+        config = config_make(arena, "20-a.conf",
                              "[Instance]\nEngine=generic\nUnit=a.service\nMemory=3G\n"
                              "NodeMemory=0:3G\n",
                              NULL);
-        assert_text(advise(*state, one, config, "numa=off").ids, "e:cmdline-numa-off");
-        config = config_make(*state, "20-a.conf",
+        assert_text(advise(arena, one, config, "numa=off").ids, "e:cmdline-numa-off");
+        config = config_make(arena, "20-a.conf",
                              "[Instance]\nEngine=generic\nUnit=a.service\nMemory=3G\n"
                              "Placement=pack\n",
                              NULL);
-        assert_text(advise(*state, one, config, "numa=off").ids, "");
+        assert_text(advise(arena, one, config, "numa=off").ids, "");
 }
 
 /* default_hugepagesz=1G does not make pages of 1G ordinary. */
-static void test_default_gigantic(void **state) {
+TEST(default_gigantic) {
         const Config *config = config_make(
-                *state, "20-a.conf",
+                arena, "20-a.conf",
                 "[Instance]\nEngine=generic\nUnit=a.service\nMemory=3G\nPageSize=1G\n", NULL);
-        Advised advised = advise(*state, "sizes 1G\nnode 0 total=64G free=60G\n", config,
+        Advised advised = advise(arena, "sizes 1G\nnode 0 total=64G free=60G\n", config,
                                  "default_hugepagesz=1G hugepages=3");
 
         assert_text(advised.advice->wanted, "hugepagesz=1G hugepages=3");
@@ -544,24 +543,24 @@ static void test_default_gigantic(void **state) {
 }
 
 /* What is free today does not matter; what does not fit even at boot is told. */
-static void test_boot_host(void **state) {
+TEST(boot_host) {
         static const char full[] = "sizes 1G 2M\nnode 0 total=64G free=0G 2M=20000/0\n";
         const Config *config = config_make(
-                *state, "20-a.conf",
+                arena, "20-a.conf",
                 "[Instance]\nEngine=generic\nUnit=a.service\nMemory=40G\nPageSize=1G\n",
                 "30-b.conf",
                 "[Instance]\nEngine=generic\nUnit=b.service\nMemory=400G\nPageSize=1G\n", NULL);
-        Advised advised = advise(*state, full, config, "");
+        Advised advised = advise(arena, full, config, "");
 
         assert_text(advised.advice->wanted, "hugepagesz=1G hugepages=40");
         assert_text(advised.ids, "w:not-enough-memory");
 }
 
-static void test_existing_kept(void **state) {
+TEST(existing_kept) {
         const Config *config = config_make(
-                *state, "00-host.conf", "[Host]\nExistingPages=keep\n", "20-a.conf",
+                arena, "00-host.conf", "[Host]\nExistingPages=keep\n", "20-a.conf",
                 "[Instance]\nEngine=generic\nUnit=a.service\nMemory=3G\nPageSize=1G\n", NULL);
-        Advised advised = advise(*state, "sizes 1G 2M\nnode 0 total=64G free=60G 1G=3\n", config,
+        Advised advised = advise(arena, "sizes 1G 2M\nnode 0 total=64G free=60G 1G=3\n", config,
                                  "hugepagesz=1G hugepages=3");
 
         assert_text(kernel_verdict_names[advised.advice->verdict], "change");
@@ -569,34 +568,10 @@ static void test_existing_kept(void **state) {
 }
 
 /* What is shown, and pasted into a shell, has no control characters. */
-static void test_printable(void **state) {
-        Advised advised = advise(*state, host,
-                                 config_make(*state, "a.conf", "[Instance]\nPages=3\n", NULL),
+TEST(printable) {
+        Advised advised = advise(arena, host,
+                                 config_make(arena, "a.conf", "[Instance]\nPages=3\n", NULL),
                                  "hugepagesz=1G\033[2J hugepages=3 numa=off\xff");
 
         assert_text(advised.advice->present, "hugepagesz=1G?[2J hugepages=3 numa=off?");
-}
-
-TEST_FILE(kernel_args) {
-        const struct CMUnitTest tests[] = {
-                TEST(test_lines),
-                TEST(test_old_lines),
-                TEST(test_remedies),
-                TEST(test_other_nodes),
-                TEST(test_pmd),
-                TEST(test_numbers),
-                TEST(test_verdicts),
-                TEST(test_old_kernel),
-                TEST(test_old_kernel_filled),
-                TEST(test_nothing_wanted),
-                TEST(test_single_node),
-                TEST(test_node_preference),
-                TEST(test_no_spread),
-                TEST(test_default_gigantic),
-                TEST(test_boot_host),
-                TEST(test_existing_kept),
-                TEST(test_printable),
-        };
-
-        return RUN_TESTS(tests);
 }

@@ -60,13 +60,13 @@ static Proof *add_instance(Scene *scene, const char *name, Verdict verdict, Outc
         return proof;
 }
 
-static void test_all_is_well(void **state) {
-        Scene *scene = scene_new(*state);
+TEST(all_is_well) {
+        Scene *scene = scene_new(arena);
 
         add_instance(scene, "a", VERDICT_READY, OUTCOME_IN_USE);
         add_instance(scene, "b", VERDICT_READY, OUTCOME_IN_USE);
         add_instance(scene, "c", VERDICT_READY, OUTCOME_NOT_STARTED);
-        const Report *report = report_make(*state, &scene->input);
+        const Report *report = report_make(arena, &scene->input);
 
         assert_int_equal(report->verdict, REPORT_AS_PLANNED);
         assert_text(report->sentence,
@@ -76,22 +76,22 @@ static void test_all_is_well(void **state) {
         assert_int_equal(report->left_out.n, 0);
 }
 
-static void test_verdicts(void **state) {
-        Scene *scene = scene_new(*state);
+TEST(verdicts) {
+        Scene *scene = scene_new(arena);
 
         add_instance(scene, "a", VERDICT_READY, OUTCOME_UNKNOWN);
-        const Report *report = report_make(*state, &scene->input);
+        const Report *report = report_make(arena, &scene->input);
 
         assert_int_equal(report->verdict, REPORT_ATTENTION);
         assert_text(report->sentence,
                     "The instance may start with its huge pages; the database that runs "
                     "cannot be judged (a).");
         add_instance(scene, "b", VERDICT_DEGRADED, OUTCOME_FELL_BACK);
-        *vec_push((Arena *) *state, &scene->proofs.waste) =
+        *vec_push((Arena *) arena, &scene->proofs.waste) =
                 (Waste){.page_size_bytes = 2 * MIB, .pages = 512};
-        *vec_push((Arena *) *state, &scene->findings.list) =
+        *vec_push((Arena *) arena, &scene->findings.list) =
                 (Finding){.diag = {.severity = SEVERITY_ERROR, .text = "x"}, .hurts = true};
-        report = report_make(*state, &scene->input);
+        report = report_make(arena, &scene->input);
         assert_int_equal(report->verdict, REPORT_NOT_AS_PLANNED);
         assert_text(
                 report->sentence,
@@ -99,24 +99,24 @@ static void test_verdicts(void **state) {
                 "run, 1 does not use its own as planned (b) and 1 cannot be judged (a); 1G of huge "
                 "pages serve nobody; 1 finding hurts at the next start.");
         add_instance(scene, "c", VERDICT_REFUSED, OUTCOME_NOT_STARTED);
-        report = report_make(*state, &scene->input);
+        report = report_make(arena, &scene->input);
         assert_contains(report->sentence, "1 of 3 instances may not start (c); ");
 }
 
 /* Status, proofs and check may say the same; many may have one cause. */
-static void test_findings_once(void **state) {
-        Scene *scene = scene_new(*state);
+TEST(findings_once) {
+        Scene *scene = scene_new(arena);
         const Diag same = {.severity = SEVERITY_WARNING, .id = "x", .text = "the same"};
 
         diags_add(&scene->status.problems, &same);
-        *vec_push((Arena *) *state, &scene->findings.list) = (Finding){.diag = same};
+        *vec_push((Arena *) arena, &scene->findings.list) = (Finding){.diag = same};
         for (size_t i = 0; i < 6; i++) {
-                Proof *proof = add_instance(scene, arena_printf(*state, "db%zu", i), VERDICT_READY,
+                Proof *proof = add_instance(scene, arena_printf(arena, "db%zu", i), VERDICT_READY,
                                             OUTCOME_UNKNOWN);
 
                 proof->why = i < 5 ? "it cannot be seen" : "something else";
         }
-        const Report *report = report_make(*state, &scene->input);
+        const Report *report = report_make(arena, &scene->input);
 
         assert_int_equal(report->findings.n, 3);
         assert_text(report->findings.items[0].diag.text, "the same");
@@ -126,21 +126,14 @@ static void test_findings_once(void **state) {
 }
 
 /* A ledger that could not be read tells nothing, which is not that nothing was there. */
-static void test_left_out(void **state) {
-        Scene *scene = scene_new(*state);
+TEST(left_out) {
+        Scene *scene = scene_new(arena);
 
         scene->input.no_before = "it cannot be read";
         scene->input.history = &(HistoryEntries){.missing = "there is no journal"};
         scene->input.host = scene->input.when = NULL;
-        const Report *report = report_make(*state, &scene->input);
+        const Report *report = report_make(arena, &scene->input);
 
         assert_int_equal(report->left_out.n, 4);
         assert_text(report->left_out.items[2], "What there was before: it cannot be read");
-}
-
-TEST_FILE(report) {
-        const struct CMUnitTest tests[] = {TEST(test_all_is_well), TEST(test_verdicts),
-                                           TEST(test_findings_once), TEST(test_left_out)};
-
-        return RUN_TESTS(tests);
 }

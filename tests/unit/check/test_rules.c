@@ -915,18 +915,18 @@ static const Finding *find(const FindingList *list, const char *id) {
         return NULL;
 }
 
-static void test_each_rule(void **state) {
+TEST(each_rule) {
         for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
                 const Case *c = &cases[i];
-                Findings findings = judge(*state, c);
+                Findings findings = judge(arena, c);
                 const Finding *finding = find(&findings.list, c->rule);
 
                 if (finding && c->expects) {
-                        assert_contains(diag_format(*state, &finding->diag), c->expects);
+                        assert_contains(diag_format(arena, &finding->diag), c->expects);
                         assert_non_null(finding->diag.remedy);
                 } else if (finding) {
                         fail_msg("case %zu: %s should be silent, and says: %s", i, c->rule,
-                                 diag_format(*state, &finding->diag));
+                                 diag_format(arena, &finding->diag));
                 } else if (c->expects) {
                         fail_msg("case %zu: %s should say '%s', and is silent", i, c->rule,
                                  c->expects);
@@ -941,8 +941,7 @@ static bool has_case(const char *id, bool is_speaking) {
         return false;
 }
 
-static void test_no_rule_without_both_cases(void **state) {
-        (void) state;
+TEST(no_rule_without_both_cases) {
         for (size_t i = 0; i < RULE_KINDS; i++)
                 for (int speaks = 0; speaks < 2; speaks++)
                         if (!has_case(rules[i].id, speaks))
@@ -953,39 +952,39 @@ static void test_no_rule_without_both_cases(void **state) {
 /* ---- around the rules ---- */
 
 /* The same finding, cured by the plan or not. */
-static void test_alert_that_the_plan_cures(void **state) {
+TEST(alert_that_the_plan_cures) {
         const Case enough = {.config = ORA, .alert = ALERT_TABLE("3500  4097  0  ORA-27125")};
         const Case short_of = {.config = ORA, .alert = ALERT_TABLE("3500  4200  0  ORA-27125")};
-        Findings findings = judge(*state, &enough);
+        Findings findings = judge(arena, &enough);
 
         assert_int_equal(find(&findings.list, "ora-alert")->diag.severity, SEVERITY_NOTICE);
         assert_int_equal(findings_count_hurting(&findings), 0);
-        findings = judge(*state, &short_of);
+        findings = judge(arena, &short_of);
         assert_int_equal(find(&findings.list, "ora-alert")->diag.severity, SEVERITY_WARNING);
         assert_int_equal(findings_count_hurting(&findings), 1);
 }
 
-static void test_silenced(void **state) {
+TEST(silenced) {
         const Case c = {.config = PG "Pages=1024\n",
                         .host = "SilenceRules=pg-naive, pg-dash",
                         .settings = "shared_buffers=2GB\nhuge_pages=try"};
-        Findings findings = judge(*state, &c);
+        Findings findings = judge(arena, &c);
 
         assert_null(find(&findings.list, "pg-naive"));
         assert_non_null(find(&findings.list, "pg-try"));
         assert_int_equal(findings.silenced.n, 1);
         assert_int_equal(findings.silenced.items[0].silenced_by->line, 2);
         assert_int_equal(findings_count_hurting(&findings), 0);
-        assert_contains(render_findings(*state, &findings, &(RenderOptions){}),
+        assert_contains(render_findings(arena, &findings, &(RenderOptions){}),
                         "1 finding silenced by SilenceRules= in /etc/hugeplan.d/00-host.conf:2\n");
 }
 
-static void test_order(void **state) {
+TEST(order) {
         const Case c = {.config = PG "Pages=1024\n",
                         .settings = "shared_buffers=2GB\nhuge_pages=try",
                         .files = {{"/usr/lib/systemd/system/postgresql@.service",
                                    "[Service]\nExecStart=-/usr/bin/pg_ctlcluster\n"}}};
-        Findings findings = judge(*state, &c);
+        Findings findings = judge(arena, &c);
 
         assert_int_equal(findings.list.n, 3);
         assert_text(findings.list.items[0].diag.id, "pg-naive");
@@ -997,7 +996,7 @@ static void test_order(void **state) {
 }
 
 /* One line of a template is one thing to put right; a line for each is not. */
-static void test_one_line_of_several(void **state) {
+TEST(one_line_of_several) {
         static const TestFile template = {"/usr/lib/systemd/system/postgresql@.service",
                                           "[Service]\nExecStart=-/usr/bin/pg_ctlcluster\n"};
         const Case one = {.config = PG_PAGES,
@@ -1010,19 +1009,19 @@ static void test_one_line_of_several(void **state) {
                            .files = {template,
                                      {"/usr/lib/systemd/system/postgresql-15.service",
                                       "[Service]\nExecStart=-/usr/bin/pg_ctl\n"}}};
-        Findings findings = judge(*state, &one);
+        Findings findings = judge(arena, &one);
 
         assert_int_equal(findings.list.n, 1);
         assert_text(findings.list.items[0].diag.id, "pg-dash");
         assert_contains(findings.list.items[0].diag.text,
                         "db could not map its huge pages; the same holds for other");
-        findings = judge(*state, &each);
+        findings = judge(arena, &each);
         assert_int_equal(findings.list.n, 2);
         for (size_t i = 0; i < 2; i++)
                 assert_null(strstr(findings.list.items[i].diag.text, "the same holds"));
 }
 
-static void test_sound_host_is_fine(void **state) {
+TEST(sound_host_is_fine) {
         static const Case sound[] = {
                 {.config = PG "Pages=1200\n", .settings = "shared_buffers=2GB\nhuge_pages=on"},
                 {.config = ORA, .settings = "sga_target=8G\nuse_large_pages=only"},
@@ -1030,23 +1029,22 @@ static void test_sound_host_is_fine(void **state) {
         };
 
         for (size_t i = 0; i < ARRAY_LEN(sound); i++) {
-                Findings findings = judge(*state, &sound[i]);
+                Findings findings = judge(arena, &sound[i]);
 
                 VEC_FOREACH(finding, &findings.list)
-                        fail_msg("%s", diag_format(*state, &finding->diag));
-                assert_text(render_findings(*state, &findings, &(RenderOptions){}),
+                        fail_msg("%s", diag_format(arena, &finding->diag));
+                assert_text(render_findings(arena, &findings, &(RenderOptions){}),
                             "No problems found.\n");
         }
 }
 
-static void test_documentation(void **state) {
-        assert_text(rule_documentation(*state, "pg-try"), "hugeplan-rules(7), pg-try");
-        assert_text(rule_documentation(*state, "conflict-sysctl"), "hugeplanctl(1), PROBLEMS");
-        assert_text(rule_documentation(*state, "fragmented"), "hugeplanctl(1), REASONS");
+TEST(documentation) {
+        assert_text(rule_documentation(arena, "pg-try"), "hugeplan-rules(7), pg-try");
+        assert_text(rule_documentation(arena, "conflict-sysctl"), "hugeplanctl(1), PROBLEMS");
+        assert_text(rule_documentation(arena, "fragmented"), "hugeplanctl(1), REASONS");
 }
 
-static void test_nearest(void **state) {
-        (void) state;
+TEST(nearest) {
         assert_text(rule_nearest("pg-tri"), "pg-try");
         assert_text(rule_nearest("conflict-sysctrl"), "conflict-sysctl");
         assert_text(rule_nearest("my_off"), "my-off");
@@ -1061,8 +1059,7 @@ static void test_nearest(void **state) {
         assert_null(rule_nearest("a-word-that-is-longer-than-any-id-that-there-is"));
 }
 
-static void test_what_may_be_silenced(void **state) {
-        (void) state;
+TEST(what_may_be_silenced) {
         assert_true(rule_may_be_silenced("pg-dash"));
         assert_true(rule_may_be_silenced("conflict-tuned"));
         assert_false(rule_may_be_silenced("config-bad-value"));
@@ -1073,54 +1070,33 @@ static void test_what_may_be_silenced(void **state) {
         assert_false(rule_hurts("pg-try"));
 }
 
-static void test_slice_paths(void **state) {
-        assert_text(slice_group_path(*state, "system.slice"), "/system.slice");
-        assert_text(slice_group_path(*state, "system-postgresql.slice"),
+TEST(slice_paths) {
+        assert_text(slice_group_path(arena, "system.slice"), "/system.slice");
+        assert_text(slice_group_path(arena, "system-postgresql.slice"),
                     "/system.slice/system-postgresql.slice");
-        assert_text(slice_group_path(*state, "a-b-c.slice"), "/a.slice/a-b.slice/a-b-c.slice");
-        assert_text(slice_group_path(*state, "-.slice"), "");
-        assert_text(slice_group_path(*state, "nonsense"), "");
+        assert_text(slice_group_path(arena, "a-b-c.slice"), "/a.slice/a-b.slice/a-b-c.slice");
+        assert_text(slice_group_path(arena, "-.slice"), "");
+        assert_text(slice_group_path(arena, "nonsense"), "");
 }
 
-static void test_unit_sizes(void **state) {
+TEST(unit_sizes) {
         uint64_t bytes;
 
-        assert_int_equal(unit_size_parse(*state, "8M", &bytes), 0);
+        assert_int_equal(unit_size_parse(arena, "8M", &bytes), 0);
         assert_int_equal(bytes, 8 * MIB);
-        assert_int_equal(unit_size_parse(*state, "64K:infinity", &bytes), 0);
+        assert_int_equal(unit_size_parse(arena, "64K:infinity", &bytes), 0);
         assert_int_equal(bytes, 64 * KIB);
-        assert_int_equal(unit_size_parse(*state, "infinity", &bytes), 0);
+        assert_int_equal(unit_size_parse(arena, "infinity", &bytes), 0);
         assert_true(bytes == UINT64_MAX);
-        assert_int_equal(unit_size_parse(*state, "much", &bytes), -EINVAL);
+        assert_int_equal(unit_size_parse(arena, "much", &bytes), -EINVAL);
 }
 
 /* A word that is no reason is none, and nothing is made of it. */
-static void test_reason_words(void **state) {
+TEST(reason_words) {
         ReasonKind kind = REASON_RELEASED;
 
-        (void) state;
         assert_int_equal(reason_from_id("no-reason-at-all", &kind), -EINVAL);
         assert_int_equal(kind, REASON_RELEASED);
         assert_int_equal(reason_from_id(reason_id(REASON_TAKEN), &kind), 0);
         assert_int_equal(kind, REASON_TAKEN);
-}
-
-TEST_FILE(rules) {
-        const struct CMUnitTest tests[] = {
-                TEST(test_each_rule),
-                TEST(test_reason_words),
-                TEST(test_no_rule_without_both_cases),
-                TEST(test_alert_that_the_plan_cures),
-                TEST(test_silenced),
-                TEST(test_order),
-                TEST(test_one_line_of_several),
-                TEST(test_sound_host_is_fine),
-                TEST(test_documentation),
-                TEST(test_nearest),
-                TEST(test_what_may_be_silenced),
-                TEST(test_slice_paths),
-                TEST(test_unit_sizes),
-        };
-
-        return RUN_TESTS(tests);
 }

@@ -58,7 +58,7 @@ static const char *judge(Arena *arena, const Case *c) {
                             diag_format(arena, problem));
 }
 
-static void test_group(void **state) {
+TEST(group) {
         static const Case cases[] = {
                 {ORA, "hugetlb:x:990:\ndba:x:501:oracle\n", NULL, 0, NULL},
                 {ORA, "hugetlb:x:990:\ndba:x:501:oracle\n", NULL, 990, NULL},
@@ -103,18 +103,10 @@ static void test_group(void **state) {
         };
 
         for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-                const char *is = judge(*state, &cases[i]);
+                const char *is = judge(arena, &cases[i]);
 
                 if (!text_equals(is, cases[i].expected))
                         print_error("case %zu\n", i);
                 assert_text(is, cases[i].expected);
         }
-}
-
-TEST_FILE(shm_group) {
-        const struct CMUnitTest tests[] = {
-                TEST(test_group),
-        };
-
-        return RUN_TESTS(tests);
 }

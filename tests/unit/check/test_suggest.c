@@ -58,9 +58,9 @@ static void assert_accepted(Arena *arena, const Suggestion *suggestion) {
         assert_ptr_equal(config->instances[0].engine, suggestion->engine);
 }
 
-static void test_debian_cluster(void **state) {
-        Suggestions found = suggest_for(
-                *state, NULL, test_sources(*state, debian, ARRAY_LEN(debian)), NULL, NULL);
+TEST(debian_cluster) {
+        Suggestions found = suggest_for(arena, NULL, test_sources(arena, debian, ARRAY_LEN(debian)),
+                                        NULL, NULL);
         const Suggestion *one = only(&found);
 
         assert_text(one->title, "PostgreSQL 15, cluster main");
@@ -70,13 +70,13 @@ static void test_debian_cluster(void **state) {
         assert_contains(one->text,
                         "shared_buffers = 2GB in /etc/postgresql/15/main/postgresql.conf:2");
         assert_contains(one->text, "\nMemory=auto\n");
-        assert_accepted(*state, one);
+        assert_accepted(arena, one);
 }
 
 /* The unit of PostgreSQL's own manual, under a name of the administrator's. */
-static void test_found_by_program(void **state) {
+TEST(found_by_program) {
         const Sources *sources = TEST_SOURCES(
-                *state,
+                arena,
                 {"/etc/systemd/system/orders-db.service",
                  "[Service]\nType=notify\nUser=postgres\n"
                  "ExecStart=/usr/local/pgsql/bin/postgres -D /usr/local/pgsql/data\n"},
@@ -91,25 +91,25 @@ static void test_found_by_program(void **state) {
                  "--defaults-file=/etc/reports.cnf\n"},
                 {"/etc/reports.cnf",
                  "[mysqld]\nlarge-pages\ninnodb_buffer_pool_size=1G\ndatadir=/srv/reports\n"});
-        Suggestions found = suggest_for(*state, NULL, sources, NULL, NULL);
+        Suggestions found = suggest_for(arena, NULL, sources, NULL, NULL);
 
         assert_int_equal(found.n, 2);
         assert_text(found.items[0].unit, "orders-db.service");
         assert_text(found.items[0].path, "/etc/hugeplan.d/20-orders-db.conf");
         assert_true(found.items[0].pages > 1040 && found.items[0].pages < 1080);
-        assert_accepted(*state, &found.items[0]);
+        assert_accepted(arena, &found.items[0]);
         assert_text(found.items[1].unit, "reports.service");
         assert_text(found.items[1].engine->name, "mysql");
         assert_int_equal(found.items[1].pages, 8 * 66);
 }
 
-static void test_described_already(void **state) {
-        const Config *config = config_make(*state, "20-pg.conf",
+TEST(described_already) {
+        const Config *config = config_make(arena, "20-pg.conf",
                                            "[Instance]\nEngine=postgresql\nMemory=2G\n"
                                            "Unit=postgresql@15-main.service\n",
                                            NULL);
-        Suggestions found = suggest_for(
-                *state, config, test_sources(*state, debian, ARRAY_LEN(debian)), NULL, NULL);
+        Suggestions found = suggest_for(arena, config,
+                                        test_sources(arena, debian, ARRAY_LEN(debian)), NULL, NULL);
         const Suggestion *one = only(&found);
 
         assert_null(one->path);
@@ -117,9 +117,8 @@ static void test_described_already(void **state) {
 }
 
 /* A running postmaster of a cluster that was found is the same database. */
-static void test_running(void **state) {
+TEST(running) {
         RunningProcesses processes = {};
-        Arena *arena = *state;
 
         *vec_push(arena, &processes) =
                 process_of(arena, "postgres", "postgresql@15-main.service",
@@ -146,18 +145,18 @@ static void test_running(void **state) {
 
 /* Nobody is made to write what would break the file, or its meaning. */
 /* In a container the same path is another cluster's; what the host has there is not read for it. */
-static void test_containers(void **state) {
+TEST(containers) {
         RunningProcesses processes = {};
-        RunningProcess process = process_of(*state, "postgres", "libpod-12.scope",
+        RunningProcess process = process_of(arena, "postgres", "libpod-12.scope",
                                             "postgres -D /var/lib/postgresql/15/main");
 
         process.is_elsewhere = true;
         process.peak_bytes = 3 * GIB;
-        *vec_push(*state, &processes) = process;
+        *vec_push(arena, &processes) = process;
         process.pid = 4712;
-        *vec_push(*state, &processes) = process;
-        Suggestions found = suggest_for(
-                *state, NULL, test_sources(*state, debian, ARRAY_LEN(debian)), &processes, NULL);
+        *vec_push(arena, &processes) = process;
+        Suggestions found = suggest_for(arena, NULL, test_sources(arena, debian, ARRAY_LEN(debian)),
+                                        &processes, NULL);
 
         assert_int_equal(found.n, 3);
         assert_text(found.items[0].unit, "postgresql@15-main.service");
@@ -169,7 +168,7 @@ static void test_containers(void **state) {
         assert_text(found.items[2].found, "process 4712");
 }
 
-static void test_hostile_processes(void **state) {
+TEST(hostile_processes) {
         static const char *const lines[] = {
                 "postgres -D /srv/p\ng",   "postgres -D relative", "postgres -D", "postgres",
                 "java -XX:+UseLargePages",
@@ -177,51 +176,51 @@ static void test_hostile_processes(void **state) {
 
         for (size_t i = 0; i < ARRAY_LEN(lines); i++) {
                 RunningProcesses processes = {};
-                RunningProcess process = process_of(*state, *lines[i] == 'j' ? "java" : "postgres",
+                RunningProcess process = process_of(arena, *lines[i] == 'j' ? "java" : "postgres",
                                                     "a\nb.service", lines[i]);
 
-                *vec_push((Arena *) *state, &processes) = process;
-                Suggestions found = suggest_for(*state, NULL, TEST_SOURCES(*state, {"/x", ""}),
-                                                &processes, NULL);
+                *vec_push((Arena *) arena, &processes) = process;
+                Suggestions found =
+                        suggest_for(arena, NULL, TEST_SOURCES(arena, {"/x", ""}), &processes, NULL);
 
                 assert_int_equal(found.n, 0);
         }
 }
 
 /* Its gate would refuse it, so it is not proposed. */
-static void test_unknown_size(void **state) {
+TEST(unknown_size) {
         const TestFile broken[] = {
                 {"/etc/postgresql/15/main/postgresql.conf", "shared_buffers = many\n"},
         };
-        Suggestions found = suggest_for(
-                *state, NULL, test_sources(*state, broken, ARRAY_LEN(broken)), NULL, NULL);
+        Suggestions found = suggest_for(arena, NULL, test_sources(arena, broken, ARRAY_LEN(broken)),
+                                        NULL, NULL);
 
         assert_null(only(&found)->path);
         assert_contains(only(&found)->why_not, "shared_buffers");
 }
 
-static void test_transparent_only(void **state) {
+TEST(transparent_only) {
         const TestFile files[] = {
                 {"/usr/lib/systemd/system/mongod.service",
                  "[Service]\nExecStart=/usr/bin/mongod\n"},
         };
-        Suggestions found = suggest_for(*state, NULL, test_sources(*state, files, ARRAY_LEN(files)),
-                                        NULL, NULL);
+        Suggestions found =
+                suggest_for(arena, NULL, test_sources(arena, files, ARRAY_LEN(files)), NULL, NULL);
         const Suggestion *one = only(&found);
 
         assert_text(one->unit, "mongod.service");
         assert_null(strstr(one->text, "Memory="));
-        assert_accepted(*state, one);
+        assert_accepted(arena, one);
 }
 
 /* It is said that it was found, and why there is nothing to do. */
-static void test_nothing_wanted(void **state) {
+TEST(nothing_wanted) {
         const TestFile files[] = {
                 {"/usr/lib/systemd/system/valkey-server.service",
                  "[Service]\nExecStart=/usr/bin/valkey-server\n"},
         };
-        Suggestions found = suggest_for(*state, NULL, test_sources(*state, files, ARRAY_LEN(files)),
-                                        NULL, NULL);
+        Suggestions found =
+                suggest_for(arena, NULL, test_sources(arena, files, ARRAY_LEN(files)), NULL, NULL);
         const Suggestion *one = only(&found);
 
         assert_text(one->title, "Valkey");
@@ -229,7 +228,7 @@ static void test_nothing_wanted(void **state) {
         assert_contains(one->why_not, "it needs none");
 }
 
-static void test_segments(void **state) {
+TEST(segments) {
         static const char segments[] =
                 "key shmid perms size cpid lpid nattch uid gid cuid cgid atime dtime ctime rss swap\n"
                 "0 1 1600 536870912 4711 4711 3 1000 1000 1000 1000 9 9 9 0 0\n"
@@ -237,25 +236,13 @@ static void test_segments(void **state) {
                 "0 3 1600 536870912 99 99 3 1000 1000 1000 1000 9 9 9 0 0\n";
         RunningProcesses processes = {};
 
-        *vec_push((Arena *) *state, &processes) =
-                process_of(*state, "informix", "informix.service", "oninit -v");
+        *vec_push((Arena *) arena, &processes) =
+                process_of(arena, "informix", "informix.service", "oninit -v");
         Suggestions found =
-                suggest_for(*state, NULL, TEST_SOURCES(*state, {"/x", ""}), &processes, segments);
+                suggest_for(arena, NULL, TEST_SOURCES(arena, {"/x", ""}), &processes, segments);
         const Suggestion *one = only(&found);
 
         assert_contains(one->text, "\nEngine=generic\n");
         assert_contains(one->text, "\nMemory=514M\n");
-        assert_accepted(*state, one);
-}
-
-TEST_FILE(suggest) {
-        const struct CMUnitTest tests[] = {
-                TEST(test_debian_cluster),    TEST(test_found_by_program),
-                TEST(test_described_already), TEST(test_running),
-                TEST(test_hostile_processes), TEST(test_containers),
-                TEST(test_unknown_size),      TEST(test_transparent_only),
-                TEST(test_nothing_wanted),    TEST(test_segments),
-        };
-
-        return RUN_TESTS(tests);
+        assert_accepted(arena, one);
 }

@@ -55,8 +55,8 @@ static void assert_refused(Arena *arena, const char *text, const char *message) 
 
 /* ---- defaults ---- */
 
-static void test_host_defaults(void **state) {
-        const Config *config = config_make(*state, NULL);
+TEST(host_defaults) {
+        const Config *config = config_make(arena, NULL);
         const HostConfig *host = &config->host;
 
         assert_int_equal(config->n_instances, 0);
@@ -74,8 +74,8 @@ static void test_host_defaults(void **state) {
         assert_false(host->keep_shared_memory_limits);
 }
 
-static void test_instance_defaults(void **state) {
-        const InstanceConfig *instance = valid_instance(*state, "");
+TEST(instance_defaults) {
+        const InstanceConfig *instance = valid_instance(arena, "");
 
         assert_text(instance->name, "pg");
         assert_text(instance->file, pg_path);
@@ -100,25 +100,25 @@ static void test_instance_defaults(void **state) {
 }
 
 /* The gate must speak before systemd's own time-out of 90s kills it. */
-static void test_wait_timeout_default(void **state) {
-        const InstanceConfig *instance = valid_instance(*state, "");
+TEST(wait_timeout_default) {
+        const InstanceConfig *instance = valid_instance(arena, "");
 
         assert_true(instance->wait_timeout_usec <= 90 * USEC_PER_SEC);
 }
 
 /* ---- good values ---- */
 
-static void test_host_values(void **state) {
-        const HostConfig *host = valid_host(*state, "TransparentHugePages=madvise\n"
-                                                    "KeepFree=12.5%\n"
-                                                    "Compaction=no\n"
-                                                    "Reclaim=off\n"
-                                                    "DropCaches=yes\n"
-                                                    "BootTimeout=2min\n"
-                                                    "ReserveTimeout=infinity\n"
-                                                    "ExistingPages=keep\n"
-                                                    "OnDrift=report\n"
-                                                    "SharedMemoryLimits=keep");
+TEST(host_values) {
+        const HostConfig *host = valid_host(arena, "TransparentHugePages=madvise\n"
+                                                   "KeepFree=12.5%\n"
+                                                   "Compaction=no\n"
+                                                   "Reclaim=off\n"
+                                                   "DropCaches=yes\n"
+                                                   "BootTimeout=2min\n"
+                                                   "ReserveTimeout=infinity\n"
+                                                   "ExistingPages=keep\n"
+                                                   "OnDrift=report\n"
+                                                   "SharedMemoryLimits=keep");
 
         assert_int_equal(host->thp, THP_MADVISE);
         assert_true(host->keep_free.is_share);
@@ -133,11 +133,11 @@ static void test_host_values(void **state) {
         assert_true(host->keep_shared_memory_limits);
 }
 
-static void test_silenced_rules(void **state) {
-        const HostConfig *host = valid_host(*state, "SilenceRules=pg-dash\n"
-                                                    "SilenceRules=\n"
-                                                    "SilenceRules=pg-try, conflict-sysctl\n"
-                                                    "SilenceRules=my-resize");
+TEST(silenced_rules) {
+        const HostConfig *host = valid_host(arena, "SilenceRules=pg-dash\n"
+                                                   "SilenceRules=\n"
+                                                   "SilenceRules=pg-try, conflict-sysctl\n"
+                                                   "SilenceRules=my-resize");
 
         assert_int_equal(host->silenced.n, 3);
         assert_text(host->silenced.items[0].id, "pg-try");
@@ -147,9 +147,9 @@ static void test_silenced_rules(void **state) {
         assert_int_equal(host->silenced.items[2].line, 5);
 }
 
-static void test_silenced_rules_of_several_files(void **state) {
+TEST(silenced_rules_of_several_files) {
         const Config *config =
-                config_make(*state, "00-host.conf", "[Host]\nSilenceRules=pg-dash\n", "10-b.conf",
+                config_make(arena, "00-host.conf", "[Host]\nSilenceRules=pg-dash\n", "10-b.conf",
                             "[Host]\nSilenceRules=pg-try\n", "20-c.conf",
                             "[Host]\nSilenceRules=\nSilenceRules=no-such-thing-at-all\n", NULL);
 
@@ -157,24 +157,24 @@ static void test_silenced_rules_of_several_files(void **state) {
         assert_int_equal(config->host.silenced.n, 2);
         assert_text(config->host.silenced.items[1].file, "/etc/hugeplan.d/10-b.conf");
         assert_contains(
-                problems_text(*state, &config->problems),
+                problems_text(arena, &config->problems),
                 "20-c.conf:3: SilenceRules: there is no rule 'no-such-thing-at-all'; write ids as");
 }
 
-static void test_silenced_near_miss(void **state) {
+TEST(silenced_near_miss) {
         const Config *config =
-                config_make(*state, "00-host.conf", "[Host]\nSilenceRules=pg_try\n", NULL);
+                config_make(arena, "00-host.conf", "[Host]\nSilenceRules=pg_try\n", NULL);
 
         assert_contains(
-                problems_text(*state, &config->problems),
+                problems_text(arena, &config->problems),
                 "00-host.conf:2: SilenceRules: there is no rule 'pg_try', but there is pg-try");
-        config = config_make(*state, "00-host.conf", "[Host]\nSilenceRules=config-bad-value\n",
-                             NULL);
+        config =
+                config_make(arena, "00-host.conf", "[Host]\nSilenceRules=config-bad-value\n", NULL);
         assert_int_equal(config->host.silenced.n, 0);
         assert_int_equal(config->problems.list.n, 1);
 }
 
-static void test_host_thp_words(void **state) {
+TEST(host_thp_words) {
         static const struct {
                 const char *word;
                 ThpPolicy policy;
@@ -185,37 +185,37 @@ static void test_host_thp_words(void **state) {
                      {"always", THP_ALWAYS}};
 
         for (size_t i = 0; i < ARRAY_LEN(words); i++)
-                assert_int_equal(valid_host(*state, arena_printf(*state, "TransparentHugePages=%s",
-                                                                 words[i].word))
+                assert_int_equal(valid_host(arena, arena_printf(arena, "TransparentHugePages=%s",
+                                                                words[i].word))
                                          ->thp,
                                  words[i].policy);
 }
 
-static void test_keep_free_bytes(void **state) {
-        const HostConfig *host = valid_host(*state, "KeepFree=4G");
+TEST(keep_free_bytes) {
+        const HostConfig *host = valid_host(arena, "KeepFree=4G");
 
         assert_false(host->keep_free.is_share);
         assert_true(amount_of(&host->keep_free, 100 * GIB) == 4 * GIB);
-        assert_text(amount_format(*state, &host->keep_free), "4G");
-        host = valid_host(*state, "KeepFree=12.5%");
+        assert_text(amount_format(arena, &host->keep_free), "4G");
+        host = valid_host(arena, "KeepFree=12.5%");
         assert_true(amount_of(&host->keep_free, 16 * GIB) == 2 * GIB);
-        assert_text(amount_format(*state, &host->keep_free), "12.50%");
-        assert_text(amount_format(*state, &valid_host(*state, "KeepFree=1%")->keep_free), "1%");
-        assert_text(amount_format(*state, &valid_host(*state, "KeepFree=64M")->keep_free), "64M");
+        assert_text(amount_format(arena, &host->keep_free), "12.50%");
+        assert_text(amount_format(arena, &valid_host(arena, "KeepFree=1%")->keep_free), "1%");
+        assert_text(amount_format(arena, &valid_host(arena, "KeepFree=64M")->keep_free), "64M");
 }
 
-static void test_instance_values(void **state) {
-        const InstanceConfig *instance = valid_instance(*state, "Name=main.db\n"
-                                                                "Engine=postgresql\n"
-                                                                "Unit=postgresql@15-main.service\n"
-                                                                "PageSize=1G,2M\n"
-                                                                "Nodes=0,2-3\n"
-                                                                "Placement=bind\n"
-                                                                "Shortage=degrade\n"
-                                                                "Priority=100\n"
-                                                                "TransparentHugePages=always\n"
-                                                                "Isolate=no\n"
-                                                                "WaitTimeout=5min");
+TEST(instance_values) {
+        const InstanceConfig *instance = valid_instance(arena, "Name=main.db\n"
+                                                               "Engine=postgresql\n"
+                                                               "Unit=postgresql@15-main.service\n"
+                                                               "PageSize=1G,2M\n"
+                                                               "Nodes=0,2-3\n"
+                                                               "Placement=bind\n"
+                                                               "Shortage=degrade\n"
+                                                               "Priority=100\n"
+                                                               "TransparentHugePages=always\n"
+                                                               "Isolate=no\n"
+                                                               "WaitTimeout=5min");
 
         assert_text(instance->name, "main.db");
         assert_text(instance->engine->name, "postgresql");
@@ -224,20 +224,20 @@ static void test_instance_values(void **state) {
         assert_true(instance->page_sizes[0] == GIB);
         assert_true(instance->page_sizes[1] == 2 * MIB);
         assert_true(instance->has_nodes);
-        assert_text(id_set_format(*state, &instance->nodes), "0,2-3");
+        assert_text(id_set_format(arena, &instance->nodes), "0,2-3");
         assert_int_equal(instance->placement, PLACEMENT_BIND);
         assert_int_equal(instance->shortage, SHORTAGE_DEGRADE);
         assert_int_equal(instance->priority, 100);
         assert_int_equal(instance->thp, THP_ALWAYS);
         assert_int_equal(instance->isolate, TRI_NO);
         assert_true(instance->wait_timeout_usec == 300 * USEC_PER_SEC);
-        assert_int_equal(valid_instance(*state, "Placement=pack")->placement, PLACEMENT_PACK);
-        assert_int_equal(valid_instance(*state, "Priority=0")->priority, 0);
-        assert_false(valid_instance(*state, "Nodes=all")->has_nodes);
+        assert_int_equal(valid_instance(arena, "Placement=pack")->placement, PLACEMENT_PACK);
+        assert_int_equal(valid_instance(arena, "Priority=0")->priority, 0);
+        assert_false(valid_instance(arena, "Nodes=all")->has_nodes);
 }
 
-static void test_pages(void **state) {
-        const Config *config = config_make(*state, "20-pg.conf", "[Instance]\nPages=1081\n", NULL);
+TEST(pages) {
+        const Config *config = config_make(arena, "20-pg.conf", "[Instance]\nPages=1081\n", NULL);
         const InstanceConfig *instance = only_instance(config);
 
         assert_null(instance->refusal);
@@ -245,12 +245,12 @@ static void test_pages(void **state) {
         assert_int_equal(instance->memory_kind, MEMORY_UNSET);
 }
 
-static void test_node_memory(void **state) {
+TEST(node_memory) {
         const Config *config = config_make(
-                *state, "20-pg.conf", "[Instance]\nNodeMemory=3:4G 0:12G\nNodeMemory=1:1G\n", NULL);
+                arena, "20-pg.conf", "[Instance]\nNodeMemory=3:4G 0:12G\nNodeMemory=1:1G\n", NULL);
         const InstanceConfig *instance = only_instance(config);
 
-        assert_text(problems_text(*state, &config->problems), "");
+        assert_text(problems_text(arena, &config->problems), "");
         assert_int_equal(instance->n_node_memory, 3); /* sorted by node */
         assert_int_equal(instance->node_memory[0].node, 0);
         assert_true(instance->node_memory[0].bytes == 12 * GIB);
@@ -260,9 +260,9 @@ static void test_node_memory(void **state) {
         assert_true(instance->node_memory[2].bytes == 4 * GIB);
 }
 
-static void test_origins(void **state) {
+TEST(origins) {
         const Config *config = config_make(
-                *state, "20-pg.conf", "# a comment\n\n[Instance]\nMemory=1G\n",
+                arena, "20-pg.conf", "# a comment\n\n[Instance]\nMemory=1G\n",
                 "20-pg.conf.d/90-more.conf", "[Instance]\nPriority=7\nMemory=2G\n", NULL);
         const InstanceConfig *instance = only_instance(config);
         const ConfigOrigin *last = &instance->origins.items[instance->origins.n - 1];
@@ -277,14 +277,14 @@ static void test_origins(void **state) {
 
 /* ---- empty values reset ---- */
 
-static void test_reset(void **state) {
+TEST(reset) {
         const char *reset = "Engine=jvm\nEngine=\nUnit=a.service\nUnit=\nPageSize=1G\nPageSize=\n"
                             "Nodes=0-3\nNodes=\nPlacement=pack\nPlacement=\nShortage=degrade\n"
                             "Shortage=\nPriority=3\nPriority=\nTransparentHugePages=always\n"
                             "TransparentHugePages=\nWaitTimeout=1s\nWaitTimeout=\nIsolate=no\n"
                             "Isolate=\nName=other\nName=\n";
-        const InstanceConfig *plain = valid_instance(*state, "");
-        const InstanceConfig *instance = valid_instance(*state, reset);
+        const InstanceConfig *plain = valid_instance(arena, "");
+        const InstanceConfig *instance = valid_instance(arena, reset);
 
         assert_text(instance->name, "pg");
         assert_ptr_equal(instance->engine, plain->engine);
@@ -301,25 +301,25 @@ static void test_reset(void **state) {
         assert_true(instance->wait_timeout_usec == plain->wait_timeout_usec);
 }
 
-static void test_reset_amounts(void **state) {
-        const Config *config = config_make(*state, "20-pg.conf",
+TEST(reset_amounts) {
+        const Config *config = config_make(arena, "20-pg.conf",
                                            "[Instance]\nMemory=1G\nMemory=\nNodeMemory=0:1G\n"
                                            "NodeMemory=\nPages=5\nPages=\nPages=9\n",
                                            NULL);
         const InstanceConfig *instance = only_instance(config);
 
-        assert_text(problems_text(*state, &config->problems), "");
+        assert_text(problems_text(arena, &config->problems), "");
         assert_int_equal(instance->memory_kind, MEMORY_UNSET);
         assert_int_equal(instance->n_node_memory, 0);
         assert_true(page_counts_find(&instance->pages, 2 * MIB) == 9);
 }
 
-static void test_reset_host(void **state) {
+TEST(reset_host) {
         const HostConfig *host = valid_host(
-                *state, "TransparentHugePages=always\nTransparentHugePages=\nKeepFree=1G\n"
-                        "KeepFree=\nCompaction=no\nCompaction=\nDropCaches=yes\nDropCaches=\n"
-                        "BootTimeout=1s\nBootTimeout=\nExistingPages=keep\nExistingPages=\n"
-                        "OnDrift=report\nOnDrift=\nSharedMemoryLimits=keep\nSharedMemoryLimits=");
+                arena, "TransparentHugePages=always\nTransparentHugePages=\nKeepFree=1G\n"
+                       "KeepFree=\nCompaction=no\nCompaction=\nDropCaches=yes\nDropCaches=\n"
+                       "BootTimeout=1s\nBootTimeout=\nExistingPages=keep\nExistingPages=\n"
+                       "OnDrift=report\nOnDrift=\nSharedMemoryLimits=keep\nSharedMemoryLimits=");
 
         assert_int_equal(host->thp, THP_AUTO);
         assert_int_equal(host->keep_free.hundredths, 1000);
@@ -332,8 +332,8 @@ static void test_reset_host(void **state) {
 }
 
 /* What was reset does not count as a cause of a contradiction, nor as one of the inputs. */
-static void test_reset_origins(void **state) {
-        const Config *config = config_make(*state, "20-pg.conf", "[Instance]\nMemory=1G\n",
+TEST(reset_origins) {
+        const Config *config = config_make(arena, "20-pg.conf", "[Instance]\nMemory=1G\n",
                                            "20-pg.conf.d/a.conf", "[Instance]\nMemory=\nPages=7\n",
                                            NULL);
         const InstanceConfig *instance = only_instance(config);
@@ -343,10 +343,10 @@ static void test_reset_origins(void **state) {
                 assert_string_not_equal(origin->key, "Memory");
 }
 
-static void test_nodes_all_forgets(void **state) {
-        const InstanceConfig *instance = valid_instance(*state, "Nodes=5\nNodes=all\nNodes=1");
+TEST(nodes_all_forgets) {
+        const InstanceConfig *instance = valid_instance(arena, "Nodes=5\nNodes=all\nNodes=1");
 
-        assert_text(id_set_format(*state, &instance->nodes), "1");
+        assert_text(id_set_format(arena, &instance->nodes), "1");
 }
 
 /* ---- bad values ---- */
@@ -378,7 +378,7 @@ static void check_bad_value(Arena *arena, bool is_host, const BadValue *bad) {
                 assert_int_equal(config->n_instances, 0);
 }
 
-static void test_bad_host_values(void **state) {
+TEST(bad_host_values) {
         static const BadValue bad[] = {
                 {"TransparentHugePages", "Never"},
                 {"TransparentHugePages", "no"},
@@ -402,10 +402,10 @@ static void test_bad_host_values(void **state) {
         };
 
         for (size_t i = 0; i < ARRAY_LEN(bad); i++)
-                check_bad_value(*state, true, &bad[i]);
+                check_bad_value(arena, true, &bad[i]);
 }
 
-static void test_bad_instance_values(void **state) {
+TEST(bad_instance_values) {
         static const BadValue bad[] = {
                 {"Name", "two words"},
                 {"Name", "-pg"},
@@ -469,29 +469,29 @@ static void test_bad_instance_values(void **state) {
         };
 
         for (size_t i = 0; i < ARRAY_LEN(bad); i++)
-                check_bad_value(*state, false, &bad[i]);
+                check_bad_value(arena, false, &bad[i]);
 }
 
-static void test_messages(void **state) {
-        assert_refused(*state, "[Instance]\nMemory=8GG\n",
+TEST(messages) {
+        assert_refused(arena, "[Instance]\nMemory=8GG\n",
                        "/etc/hugeplan.d/20-pg.conf:2: Memory: '8GG' is not valid here; write a "
                        "size such as 8G, auto, or auto:64G with a bound");
-        assert_refused(*state, "\n\n[Instance]\nMemory=1G\n# x\nPriority=101\n",
+        assert_refused(arena, "\n\n[Instance]\nMemory=1G\n# x\nPriority=101\n",
                        "/etc/hugeplan.d/20-pg.conf:6: Priority: '101' is not valid here; write a "
                        "whole number from 0 to 100");
-        assert_refused(*state, "[Instance]\nMemory=99999999999T\n",
+        assert_refused(arena, "[Instance]\nMemory=99999999999T\n",
                        "/etc/hugeplan.d/20-pg.conf:2: Memory: '99999999999T' is more than can be "
                        "counted; write a size such as 8G, auto, or auto:64G with a bound");
-        assert_refused(*state, "[Instance]\nMemory=1G\nPageSize=1G,3M\n",
+        assert_refused(arena, "[Instance]\nMemory=1G\nPageSize=1G,3M\n",
                        "/etc/hugeplan.d/20-pg.conf:3: PageSize: '3M' is no page size; write "
                        "default, or sizes such as 2M or 1G,2M in order of preference");
 }
 
 /* Every key of the table: it has a setter, a remedy, and its default is taken by its own setter. */
-static void test_key_table(void **state) {
+TEST(key_table) {
         HostConfig host = {};
         InstanceConfig instance = {};
-        KeyTarget target = {.arena = *state, .host = &host, .instance = &instance};
+        KeyTarget target = {.arena = arena, .host = &host, .instance = &instance};
 
         assert_true(n_config_keys > 20);
         for (size_t i = 0; i < n_config_keys; i++) {
@@ -509,12 +509,12 @@ static void test_key_table(void **state) {
 }
 
 /* A bad value for every key there is: none takes everything. */
-static void test_every_key_refuses_something(void **state) {
+TEST(every_key_refuses_something) {
         for (size_t i = 0; i < n_config_keys; i++) {
                 const ConfigKey *key = &config_keys[i];
                 const Config *config = config_make(
-                        *state, "20-pg.conf",
-                        arena_printf(*state, "[%s]\n%s=\x01 no such thing\n",
+                        arena, "20-pg.conf",
+                        arena_printf(arena, "[%s]\n%s=\x01 no such thing\n",
                                      key->section == SECTION_HOST ? "Host" : "Instance", key->name),
                         NULL);
 
@@ -527,58 +527,57 @@ static void test_every_key_refuses_something(void **state) {
 
 /* ---- keys that are none ---- */
 
-static void test_unknown_keys(void **state) {
-        assert_refused(*state, "[Instance]\nMemory=1G\nColour=red\n",
+TEST(unknown_keys) {
+        assert_refused(arena, "[Instance]\nMemory=1G\nColour=red\n",
                        "/etc/hugeplan.d/20-pg.conf:3: Colour: unknown key; hugeplan.d(5) lists the "
                        "keys; your own begin with X-");
         /* A near miss is named. */
-        assert_refused(*state, "[Instance]\nMemory=1G\npagesize=2M\n",
+        assert_refused(arena, "[Instance]\nMemory=1G\npagesize=2M\n",
                        "/etc/hugeplan.d/20-pg.conf:3: pagesize: unknown key; write PageSize=");
         /* The right key in the wrong section. */
-        assert_refused(*state, "[Instance]\nMemory=1G\nKeepFree=1G\n",
+        assert_refused(arena, "[Instance]\nMemory=1G\nKeepFree=1G\n",
                        "/etc/hugeplan.d/20-pg.conf:3: KeepFree: unknown key; the key belongs into "
                        "the section [Host]");
-        const Config *config = host_with(*state, "Memory=1G");
+        const Config *config = host_with(arena, "Memory=1G");
 
-        assert_text(problems_text(*state, &config->problems),
+        assert_text(problems_text(arena, &config->problems),
                     "/etc/hugeplan.d/00-host.conf:2: Memory: unknown key; the key belongs into the "
                     "section [Instance]");
 }
 
-static void test_own_keys(void **state) {
+TEST(own_keys) {
         const Config *config =
-                config_make(*state, "20-pg.conf",
+                config_make(arena, "20-pg.conf",
                             "[X-Notes]\nAnything=goes\nMemory=none\n[Instance]\nMemory=1G\n"
                             "X-Owner=the DBA team\n",
                             NULL);
 
-        assert_text(problems_text(*state, &config->problems), "");
+        assert_text(problems_text(arena, &config->problems), "");
         assert_true(only_instance(config)->memory_bytes == GIB);
 }
 
-static void test_repeated(void **state) {
-        assert_refused(*state, "[Instance]\nMemory=1G\nMemory=2G\n",
+TEST(repeated) {
+        assert_refused(arena, "[Instance]\nMemory=1G\nMemory=2G\n",
                        "/etc/hugeplan.d/20-pg.conf:3: Memory: is set in line 2 already; keep one "
                        "of the lines");
         /* The same value twice is a slip all the same; the section may be opened twice. */
-        assert_refused(*state, "[Instance]\nMemory=1G\n[Instance]\nMemory=1G\n",
+        assert_refused(arena, "[Instance]\nMemory=1G\n[Instance]\nMemory=1G\n",
                        "/etc/hugeplan.d/20-pg.conf:4: Memory: is set in line 2 already; keep one "
                        "of the lines");
         /* Lists add up, and an empty value in between makes room. */
-        assert_text(id_set_format(*state, &valid_instance(*state, "Nodes=0\nNodes=2")->nodes),
-                    "0,2");
-        assert_int_equal(valid_instance(*state, "Priority=1\nPriority=\nPriority=2")->priority, 2);
+        assert_text(id_set_format(arena, &valid_instance(arena, "Nodes=0\nNodes=2")->nodes), "0,2");
+        assert_int_equal(valid_instance(arena, "Priority=1\nPriority=\nPriority=2")->priority, 2);
         /* A later file may say otherwise. */
-        const Config *config = config_make(*state, "00-a.conf", "[Host]\nKeepFree=1G\n",
-                                           "10-b.conf", "[Host]\nKeepFree=2G\n", NULL);
+        const Config *config = config_make(arena, "00-a.conf", "[Host]\nKeepFree=1G\n", "10-b.conf",
+                                           "[Host]\nKeepFree=2G\n", NULL);
 
-        assert_text(problems_text(*state, &config->problems), "");
+        assert_text(problems_text(arena, &config->problems), "");
         assert_true(config->host.keep_free.bytes == 2 * GIB);
 }
 
 /* ---- lines ---- */
 
-static void test_syntax(void **state) {
+TEST(syntax) {
         static const struct {
                 const char *text, *message;
         } cases[] = {
@@ -628,12 +627,12 @@ static void test_syntax(void **state) {
         };
 
         for (size_t i = 0; i < ARRAY_LEN(cases); i++)
-                assert_refused(*state, cases[i].text,
-                               arena_printf(*state, "%s%s", pg_path, cases[i].message));
+                assert_refused(arena, cases[i].text,
+                               arena_printf(arena, "%s%s", pg_path, cases[i].message));
 }
 
 /* In quotes a value may hold anything that can be printed; what does not end so is refused. */
-static void test_quotes(void **state) {
+TEST(quotes) {
         static const struct {
                 const char *written, *read; /* NULL: refused */
         } rows[] = {
@@ -653,21 +652,21 @@ static void test_quotes(void **state) {
 
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 const Config *config = instance_with(
-                        *state, arena_printf(*state, "DataDirectory=%s", rows[i].written));
+                        arena, arena_printf(arena, "DataDirectory=%s", rows[i].written));
 
                 assert_text(only_instance(config)->data_directory, rows[i].read);
                 assert_int_equal(config->problems.list.n,
                                  rows[i].read || text_equals(rows[i].written, "\"\"") ? 0 : 1);
         }
-        assert_refused(*state, "[Instance]\nMemory=1G\nDataDirectory=\"/a\n",
+        assert_refused(arena, "[Instance]\nMemory=1G\nDataDirectory=\"/a\n",
                        "/etc/hugeplan.d/20-pg.conf:3: DataDirectory: the closing quote is missing; "
                        "write the value without quotes, or as \"VALUE\", with \\\" for a quote and "
                        "\\\\ for a backslash within it");
 }
 
 /* What looks like a comment but is none, and what is one. */
-static void test_harmless_lines(void **state) {
-        const Config *config = config_make(*state, "20-pg.conf",
+TEST(harmless_lines) {
+        const Config *config = config_make(arena, "20-pg.conf",
                                            "# comment\n"
                                            "; comment\n"
                                            "   # indented comment\n"
@@ -680,22 +679,22 @@ static void test_harmless_lines(void **state) {
                                            NULL);
 
         /* '#' and ';' within a value are no comments; a unit cannot hold them, of course. */
-        assert_text(problems_text(*state, &config->problems),
+        assert_text(problems_text(arena, &config->problems),
                     "/etc/hugeplan.d/20-pg.conf:7: Unit: the unit's name has characters that unit "
                     "names cannot have; write the full name of a service, such as "
                     "postgresql@15-main.service");
-        config = config_make(*state, "20-pg.conf",
+        config = config_make(arena, "20-pg.conf",
                              "  [Instance]  \r\n\tMemory = 1G\t\r\n   Priority=7", NULL);
-        assert_text(problems_text(*state, &config->problems), "");
+        assert_text(problems_text(arena, &config->problems), "");
         assert_true(only_instance(config)->memory_bytes == GIB);
         assert_int_equal(only_instance(config)->priority, 7);
 }
 
-static void test_indented_is_no_continuation(void **state) {
+TEST(indented_is_no_continuation) {
         const InstanceConfig *instance =
-                valid_instance(*state, "Nodes=0\n    Priority=7\n    Shortage=degrade");
+                valid_instance(arena, "Nodes=0\n    Priority=7\n    Shortage=degrade");
 
-        assert_text(id_set_format(*state, &instance->nodes), "0");
+        assert_text(id_set_format(arena, &instance->nodes), "0");
         assert_int_equal(instance->priority, 7);
         assert_int_equal(instance->shortage, SHORTAGE_DEGRADE);
 }
@@ -708,36 +707,36 @@ static char *long_value_line(Arena *arena, const char *start, size_t length) {
         return text.string;
 }
 
-static void test_long_lines(void **state) {
-        char *fits = long_value_line(*state, "X-Note=", 8300);
-        char *cut = long_value_line(*state, "X-Note=", 8301);
-        char *comment = long_value_line(*state, "# ", 20000);
+TEST(long_lines) {
+        char *fits = long_value_line(arena, "X-Note=", 8300);
+        char *cut = long_value_line(arena, "X-Note=", 8301);
+        char *comment = long_value_line(arena, "# ", 20000);
 
-        assert_text(problems_text(*state, &instance_with(*state, fits)->problems), "");
-        assert_text(problems_text(*state, &instance_with(*state, comment)->problems), "");
-        assert_refused(*state, arena_printf(*state, "[Instance]\nMemory=1G\n%s\nPriority=5\n", cut),
+        assert_text(problems_text(arena, &instance_with(arena, fits)->problems), "");
+        assert_text(problems_text(arena, &instance_with(arena, comment)->problems), "");
+        assert_refused(arena, arena_printf(arena, "[Instance]\nMemory=1G\n%s\nPriority=5\n", cut),
                        "/etc/hugeplan.d/20-pg.conf:3: the line is longer than 8300 bytes; repeat "
                        "the key to continue a list on a line of its own");
         /* A long comment does not swallow or split the line after it. */
         const InstanceConfig *instance =
-                valid_instance(*state, arena_printf(*state, "%s\nPriority=5", comment));
+                valid_instance(arena, arena_printf(arena, "%s\nPriority=5", comment));
 
         assert_int_equal(instance->priority, 5);
         /* Blanks around do not count. */
-        Text padded = text_in(*state);
+        Text padded = text_in(arena);
 
         text_repeat(&padded, ' ', 300);
         text_add(&padded, "Priority=6");
         text_repeat(&padded, ' ', 300);
-        assert_int_equal(valid_instance(*state, padded.string)->priority, 6);
+        assert_int_equal(valid_instance(arena, padded.string)->priority, 6);
 }
 
 /* No value of a long line arrives cut: whatever its length, it is taken whole or refused. */
-static void test_no_line_is_cut(void **state) {
+TEST(no_line_is_cut) {
         for (size_t length = 8250; length < 8350; length++) {
-                char *line = long_value_line(*state, "Memory=1G\nUnit=", length);
+                char *line = long_value_line(arena, "Memory=1G\nUnit=", length);
                 const Config *config = config_make(
-                        *state, "20-pg.conf", arena_printf(*state, "[Instance]\n%s\n", line), NULL);
+                        arena, "20-pg.conf", arena_printf(arena, "[Instance]\n%s\n", line), NULL);
                 const InstanceConfig *instance = only_instance(config);
 
                 assert_non_null(instance->refusal); /* no .service at its end */
@@ -745,55 +744,55 @@ static void test_no_line_is_cut(void **state) {
         }
 }
 
-static void test_nul_bytes(void **state) {
+TEST(nul_bytes) {
         static const char text[] = "[Instance]\nMemory=1G\0\nPriority=9\n";
-        const Config *config = config_make_bytes(*state, "20-pg.conf", text, sizeof(text) - 1);
+        const Config *config = config_make_bytes(arena, "20-pg.conf", text, sizeof(text) - 1);
 
-        assert_contains(problems_text(*state, &config->problems),
+        assert_contains(problems_text(arena, &config->problems),
                         "20-pg.conf:2: the line holds a NUL byte; write plain text");
         assert_non_null(only_instance(config)->refusal);
 }
 
-static void test_bad_utf8(void **state) {
-        assert_refused(*state, "[Instance]\nMemory=1G\n# caf\xE9\n",
+TEST(bad_utf8) {
+        assert_refused(arena, "[Instance]\nMemory=1G\n# caf\xE9\n",
                        "/etc/hugeplan.d/20-pg.conf:3: the line is not valid UTF-8; save the file "
                        "in UTF-8");
-        assert_text(problems_text(*state, &instance_with(*state, "# caf\xC3\xA9")->problems), "");
+        assert_text(problems_text(arena, &instance_with(arena, "# caf\xC3\xA9")->problems), "");
 }
 
-static void test_byte_order_mark(void **state) {
+TEST(byte_order_mark) {
         const Config *config =
-                config_make(*state, "20-pg.conf", "\xEF\xBB\xBF[Instance]\nMemory=1G\n", NULL);
+                config_make(arena, "20-pg.conf", "\xEF\xBB\xBF[Instance]\nMemory=1G\n", NULL);
 
-        assert_text(problems_text(*state, &config->problems), "");
+        assert_text(problems_text(arena, &config->problems), "");
         assert_null(only_instance(config)->refusal);
 }
 
-static void test_no_newline_at_end(void **state) {
+TEST(no_newline_at_end) {
         const Config *config =
-                config_make(*state, "20-pg.conf", "[Instance]\nMemory=1G\nPriority=3", NULL);
+                config_make(arena, "20-pg.conf", "[Instance]\nMemory=1G\nPriority=3", NULL);
 
         assert_int_equal(only_instance(config)->priority, 3);
 }
 
 /* Keys after a header that is none must not land in the section before it. */
-static void test_keys_after_malformed_header(void **state) {
+TEST(keys_after_malformed_header) {
         const Config *config =
-                config_make(*state, "20-pg.conf",
+                config_make(arena, "20-pg.conf",
                             "[Host]\nKeepFree=1G\n[Instance\nMemory=1G\nUnit=a.service\n", NULL);
 
-        assert_text(problems_text(*state, &config->problems),
+        assert_text(problems_text(arena, &config->problems),
                     "/etc/hugeplan.d/20-pg.conf:3: '[Instance' is no section header; write [Host] "
                     "or [Instance] alone on its line");
         assert_true(config->host.keep_free.is_share); /* the file is refused whole */
 }
 
 /* Several mistakes: all are told, in order, and the first one refuses the instance. */
-static void test_all_mistakes_are_told(void **state) {
-        const Config *config = config_make(*state, "20-pg.conf",
+TEST(all_mistakes_are_told) {
+        const Config *config = config_make(arena, "20-pg.conf",
                                            "[Instance]\nMemory=x\nColour=red\nbad line\n", NULL);
 
-        assert_text(problems_text(*state, &config->problems),
+        assert_text(problems_text(arena, &config->problems),
                     "/etc/hugeplan.d/20-pg.conf:4: 'bad line' is no assignment; write Key=Value\n"
                     "/etc/hugeplan.d/20-pg.conf:2: Memory: 'x' is not valid here; write a size "
                     "such as 8G, auto, or auto:64G with a bound\n"
@@ -804,8 +803,8 @@ static void test_all_mistakes_are_told(void **state) {
 
 /* ---- whole-file refusal ---- */
 
-static void test_broken_instance_stops_its_host(void **state) {
-        const Config *config = config_make(*state, "20-pg.conf",
+TEST(broken_instance_stops_its_host) {
+        const Config *config = config_make(arena, "20-pg.conf",
                                            "[Host]\nKeepFree=1G\n[Instance]\nMemory=x\n", NULL);
 
         assert_non_null(only_instance(config)->refusal);
@@ -813,8 +812,8 @@ static void test_broken_instance_stops_its_host(void **state) {
         assert_int_equal(config->host.keep_free.hundredths, 1000);
 }
 
-static void test_broken_host_stops_its_instance(void **state) {
-        const Config *config = config_make(*state, "20-pg.conf",
+TEST(broken_host_stops_its_instance) {
+        const Config *config = config_make(arena, "20-pg.conf",
                                            "[Host]\nKeepFree=x\n[Instance]\nMemory=1G\n", NULL);
         const InstanceConfig *instance = only_instance(config);
 
@@ -823,8 +822,8 @@ static void test_broken_host_stops_its_instance(void **state) {
         assert_int_equal(config->problems.list.n, 1); /* told once, though read twice */
 }
 
-static void test_half_good_host_does_not_apply(void **state) {
-        const Config *config = config_make(*state, "00-host.conf",
+TEST(half_good_host_does_not_apply) {
+        const Config *config = config_make(arena, "00-host.conf",
                                            "[Host]\nCompaction=no\nKeepFree=x\n", "01-more.conf",
                                            "[Host]\nReclaim=no\n", NULL);
 
@@ -834,17 +833,16 @@ static void test_half_good_host_does_not_apply(void **state) {
 }
 
 /* A contradiction is found late; the [Host] of the same file must not apply then either. */
-static void test_late_refusal_stops_host(void **state) {
-        const Config *config = config_make(*state, "20-pg.conf",
-                                           "[Host]\nKeepFree=1G\n[Instance]\nMemory=1G\nPages=5\n",
-                                           NULL);
+TEST(late_refusal_stops_host) {
+        const Config *config = config_make(
+                arena, "20-pg.conf", "[Host]\nKeepFree=1G\n[Instance]\nMemory=1G\nPages=5\n", NULL);
 
         assert_non_null(only_instance(config)->refusal);
         assert_true(config->host.keep_free.is_share);
 }
 
-static void test_other_files_still_apply(void **state) {
-        const Config *config = config_make(*state, "10-a.conf", "[Instance]\nMemory=1G\n",
+TEST(other_files_still_apply) {
+        const Config *config = config_make(arena, "10-a.conf", "[Instance]\nMemory=1G\n",
                                            "20-pg.conf", "[Instance]\nMemory=x\n", "30-c.conf",
                                            "[Instance]\nPages=3\n", NULL);
 
@@ -855,28 +853,28 @@ static void test_other_files_still_apply(void **state) {
         assert_null(config_find(config, "b"));
 }
 
-static void test_unreadable_file(void **state) {
+TEST(unreadable_file) {
         const Config *config =
-                config_make(*state, "20-pg.conf", NULL, "30-c.conf", "[Instance]\nPages=3\n", NULL);
+                config_make(arena, "20-pg.conf", NULL, "30-c.conf", "[Instance]\nPages=3\n", NULL);
 
-        assert_text(problems_text(*state, &config->problems),
+        assert_text(problems_text(arena, &config->problems),
                     "/etc/hugeplan.d/20-pg.conf: cannot be read: Permission denied; make it a "
                     "regular file of at most 64K that root can read");
         assert_non_null(config_find(config, "pg")->refusal);
         assert_null(config_find(config, "c")->refusal);
 }
 
-static void test_empty_files(void **state) {
+TEST(empty_files) {
         const Config *config =
-                config_make(*state, "10-a.conf", "", "20-b.conf", "# only a comment\n\n", NULL);
+                config_make(arena, "10-a.conf", "", "20-b.conf", "# only a comment\n\n", NULL);
 
         assert_int_equal(config->n_instances, 0);
         assert_int_equal(config->problems.list.n, 0);
 }
 
-static void test_salvage(void **state) {
+TEST(salvage) {
         const Config *config = config_make(
-                *state, "20-pg.conf",
+                arena, "20-pg.conf",
                 "[Instance]\nUnit=first.service\nMemory=x\nName=main\nEngine=postgresql\n", NULL);
         const InstanceConfig *instance = only_instance(config);
 
@@ -885,40 +883,40 @@ static void test_salvage(void **state) {
         assert_text(instance->name, "main");
         assert_text(instance->engine->name, "postgresql");
         /* A unit after the mistake, and one that is invalid itself. */
-        config = config_make(*state, "20-pg.conf",
+        config = config_make(arena, "20-pg.conf",
                              "[Instance]\nnonsense\nUnit=good.service\nUnit=b/d.service\n", NULL);
         assert_text(only_instance(config)->unit, "good.service");
-        config = config_make(*state, "20-pg.conf", "[Instance]\nMemory=x\nUnit=bad\n", NULL);
+        config = config_make(arena, "20-pg.conf", "[Instance]\nMemory=x\nUnit=bad\n", NULL);
         assert_null(only_instance(config)->unit);
         /* The engine's own unit, where it has one. */
-        config = config_make(*state, "20-pg.conf", "[Instance]\nMemory=x\nEngine=mongodb\n", NULL);
+        config = config_make(arena, "20-pg.conf", "[Instance]\nMemory=x\nEngine=mongodb\n", NULL);
         assert_text(only_instance(config)->unit, "mongod.service");
 }
 
 /* ---- NAME.conf.d ---- */
 
-static void test_extension(void **state) {
+TEST(extension) {
         const Config *config = config_make(
-                *state, "20-pg.conf", "[Instance]\nMemory=1G\nNodes=0\n", "20-pg.conf.d/10-a.conf",
+                arena, "20-pg.conf", "[Instance]\nMemory=1G\nNodes=0\n", "20-pg.conf.d/10-a.conf",
                 "[Instance]\nMemory=2G\nNodes=1\n", "20-pg.conf.d/90-b.conf",
                 "[Instance]\nMemory=3G\n[Host]\nKeepFree=3G\n", NULL);
         const InstanceConfig *instance = only_instance(config);
 
-        assert_text(problems_text(*state, &config->problems), "");
+        assert_text(problems_text(arena, &config->problems), "");
         assert_true(instance->memory_bytes == 3 * GIB);
-        assert_text(id_set_format(*state, &instance->nodes), "0-1");
+        assert_text(id_set_format(arena, &instance->nodes), "0-1");
         assert_true(config->host.keep_free.bytes == 3 * GIB);
         assert_text(instance->file, pg_path);
 }
 
-static void test_refused_extension(void **state) {
-        const Config *config = config_make(*state, "20-pg.conf",
+TEST(refused_extension) {
+        const Config *config = config_make(arena, "20-pg.conf",
                                            "[Instance]\nMemory=1G\nUnit=a.service\n",
                                            "20-pg.conf.d/10-a.conf", "[Instance]\nMemory=x\n",
                                            "30-b.conf", "[Instance]\nMemory=1G\n", NULL);
         const InstanceConfig *instance = config_find(config, "pg");
 
-        assert_text(diag_format(*state, instance->refusal),
+        assert_text(diag_format(arena, instance->refusal),
                     "/etc/hugeplan.d/20-pg.conf.d/10-a.conf:2: Memory: 'x' is not valid here; "
                     "write a size such as 8G, auto, or auto:64G with a bound");
         assert_text(instance->unit, "a.service");
@@ -926,41 +924,41 @@ static void test_refused_extension(void **state) {
 }
 
 /* An extension may make the instance of a file that has none yet; its keys are never ignored. */
-static void test_extension_makes_instance(void **state) {
-        const Config *config = config_make(*state, "20-pg.conf", "[Host]\nKeepFree=1G\n",
+TEST(extension_makes_instance) {
+        const Config *config = config_make(arena, "20-pg.conf", "[Host]\nKeepFree=1G\n",
                                            "20-pg.conf.d/a.conf",
                                            "[Instance]\nMemory=1G\nColour=red\n", NULL);
 
-        assert_contains(problems_text(*state, &config->problems),
+        assert_contains(problems_text(arena, &config->problems),
                         "20-pg.conf.d/a.conf:3: Colour: unknown key");
         assert_non_null(only_instance(config)->refusal);
 }
 
-static void test_orphan_extension(void **state) {
+TEST(orphan_extension) {
         const Config *config =
-                config_make(*state, "20-pg.conf.d/a.conf", "[Instance]\nMemory=1G\n", NULL);
+                config_make(arena, "20-pg.conf.d/a.conf", "[Instance]\nMemory=1G\n", NULL);
 
         assert_int_equal(config->n_instances, 0);
         assert_int_equal(diags_count(&config->problems, SEVERITY_WARNING), 1);
-        assert_text(problems_text(*state, &config->problems),
+        assert_text(problems_text(arena, &config->problems),
                     "/etc/hugeplan.d/20-pg.conf.d/a.conf: extends 20-pg.conf, which is not there; "
                     "create that file, or remove this one");
 }
 
 /* What we have written ourselves asks nobody to do anything: it holds again when the file comes back. */
-static void test_orphans_of_ours(void **state) {
-        const Config *config = config_make(*state, "20-pg.conf.d/90-learned.conf",
+TEST(orphans_of_ours) {
+        const Config *config = config_make(arena, "20-pg.conf.d/90-learned.conf",
                                            "[Instance]\nX-Exact=yes\n", "20-pg.conf.d/91-seen.conf",
                                            "[Instance]\nX-Exact=yes\n", NULL);
 
-        assert_text(problems_text(*state, &config->problems), "");
+        assert_text(problems_text(arena, &config->problems), "");
 }
 
 /* ---- names ---- */
 
-static void test_names(void **state) {
+TEST(names) {
         const Config *config = config_make(
-                *state, "10-a.conf", "[Instance]\nPages=1\n", "b.conf", "[Instance]\nPages=1\n",
+                arena, "10-a.conf", "[Instance]\nPages=1\n", "b.conf", "[Instance]\nPages=1\n",
                 "007-c-d.conf", "[Instance]\nPages=1\n", "8x.conf", "[Instance]\nPages=1\n",
                 "9-.conf", "[Instance]\nPages=1\n", "-x.conf", "[Instance]\nPages=1\n", NULL);
 
@@ -975,22 +973,22 @@ static void test_names(void **state) {
                 assert_true(strcmp(config->instances[i - 1].name, config->instances[i].name) < 0);
 }
 
-static void test_duplicate_names(void **state) {
-        const Config *config = config_make(*state, "10-pg.conf", "[Instance]\nPages=1\n",
+TEST(duplicate_names) {
+        const Config *config = config_make(arena, "10-pg.conf", "[Instance]\nPages=1\n",
                                            "20-pg.conf", "[Instance]\nPages=2\n", NULL);
 
         assert_int_equal(config->n_instances, 2);
         assert_null(config_find(config, "pg")->refusal);
         assert_true(page_counts_find(&config_find(config, "pg")->pages, GIB) == 1);
-        assert_text(diag_format(*state, config_find(config, "20-pg")->refusal),
+        assert_text(diag_format(arena, config_find(config, "20-pg")->refusal),
                     "/etc/hugeplan.d/20-pg.conf: Name: the instance 'pg' is described by "
                     "/etc/hugeplan.d/10-pg.conf already; rename one of the files, or give it a "
                     "Name= of its own");
 }
 
 /* However names collide, no two instances share one. */
-static void test_names_stay_unique(void **state) {
-        const Config *config = config_make(*state, "10.conf", "[Instance]\nPages=1\nName=20-b\n",
+TEST(names_stay_unique) {
+        const Config *config = config_make(arena, "10.conf", "[Instance]\nPages=1\nName=20-b\n",
                                            "20-a.conf", "[Instance]\nPages=1\nName=q\n",
                                            "20-b.conf", "[Instance]\nPages=1\nName=q\n", "30.conf",
                                            "[Instance]\nPages=1\nName=20-b\n", NULL);
@@ -1002,8 +1000,7 @@ static void test_names_stay_unique(void **state) {
         assert_null(config_find(config, "q")->refusal);
 }
 
-static void test_name_rules(void **state) {
-        (void) state;
+TEST(name_rules) {
         assert_null(name_check_instance("pg-main_15.x:y@z"));
         assert_null(name_check_instance("9"));
         assert_non_null(name_check_instance(""));
@@ -1017,7 +1014,7 @@ static void test_name_rules(void **state) {
         assert_non_null(name_check_unit("a$b.service"));
         assert_non_null(name_check_unit("a.service "));
         assert_non_null(name_check_unit(""));
-        char *name = long_value_line(*state, "", 256);
+        char *name = long_value_line(arena, "", 256);
 
         memcpy(name + 248, ".service", 8);
         assert_non_null(name_check_unit(name));
@@ -1026,116 +1023,51 @@ static void test_name_rules(void **state) {
 
 /* ---- contradictions ---- */
 
-static void test_contradictions(void **state) {
-        assert_refused(*state, "[Instance]\nUnit=a.service\n",
+TEST(contradictions) {
+        assert_refused(arena, "[Instance]\nUnit=a.service\n",
                        "/etc/hugeplan.d/20-pg.conf: nothing says how much memory it needs; add "
                        "Memory= with a size, or Pages= with a number");
-        assert_refused(*state, "[Instance]\nMemory=1G\nPages=5\n",
+        assert_refused(arena, "[Instance]\nMemory=1G\nPages=5\n",
                        "/etc/hugeplan.d/20-pg.conf:3: Pages: the size is given twice, by Memory= "
                        "and by Pages=; keep one of the two");
-        assert_refused(*state, "[Instance]\nPages=5\nNodeMemory=0:1G\n",
+        assert_refused(arena, "[Instance]\nPages=5\nNodeMemory=0:1G\n",
                        "/etc/hugeplan.d/20-pg.conf:3: NodeMemory: Pages= cannot be split by sizes; "
                        "give the sizes by NodeMemory= alone, or use Pages= with Nodes=");
-        assert_refused(*state, "[Instance]\nNodeMemory=0:1G 1:1G\nNodes=0\n",
+        assert_refused(arena, "[Instance]\nNodeMemory=0:1G 1:1G\nNodes=0\n",
                        "/etc/hugeplan.d/20-pg.conf:2: NodeMemory: node 1 is not among Nodes=; name "
                        "the same nodes in both, or leave Nodes= out");
-        assert_refused(*state, "[Instance]\nNodeMemory=0:1G 1:1G\nMemory=3G\n",
+        assert_refused(arena, "[Instance]\nNodeMemory=0:1G 1:1G\nMemory=3G\n",
                        "/etc/hugeplan.d/20-pg.conf:2: NodeMemory: the nodes add up to 2G, but "
                        "Memory= is 3G; make the sums equal, or leave Memory= out");
-        assert_refused(*state, "[Instance]\nMemory=1G\nPlacement=bind\n",
+        assert_refused(arena, "[Instance]\nMemory=1G\nPlacement=bind\n",
                        "/etc/hugeplan.d/20-pg.conf:3: Placement: 'bind' needs to know the nodes; "
                        "name them by Nodes= or NodeMemory=");
-        assert_refused(*state, "[Instance]\nMemory=1G\nPlacement=bind\nNodes=all\n",
+        assert_refused(arena, "[Instance]\nMemory=1G\nPlacement=bind\nNodes=all\n",
                        "/etc/hugeplan.d/20-pg.conf:3: Placement: 'bind' needs to know the nodes; "
                        "name them by Nodes= or NodeMemory=");
-        assert_refused(*state, "[Instance]\nEngine=redis\nMemory=1G\n",
+        assert_refused(arena, "[Instance]\nEngine=redis\nMemory=1G\n",
                        "/etc/hugeplan.d/20-pg.conf:2: Engine: Redis uses no reserved huge pages; "
                        "leave Memory=, Pages= and NodeMemory= out");
 }
 
-static void test_agreements(void **state) {
+TEST(agreements) {
         const Config *config = config_make(
-                *state, "10-a.conf", "[Instance]\nMemory=2G\nNodeMemory=0:1G 1:1G\nNodes=0-1\n",
+                arena, "10-a.conf", "[Instance]\nMemory=2G\nNodeMemory=0:1G 1:1G\nNodes=0-1\n",
                 "20-b.conf", "[Instance]\nNodeMemory=0:1G\nPlacement=bind\n", "30-c.conf",
                 "[Instance]\nEngine=redis\n", NULL);
 
-        assert_text(problems_text(*state, &config->problems), "");
+        assert_text(problems_text(arena, &config->problems), "");
         assert_int_equal(config->n_instances, 3);
 }
 
 /* The file and line of the contradiction are those of the extension that brought it. */
-static void test_contradiction_in_extension(void **state) {
-        const Config *config = config_make(*state, "20-pg.conf", "[Instance]\nMemory=1G\n",
+TEST(contradiction_in_extension) {
+        const Config *config = config_make(arena, "20-pg.conf", "[Instance]\nMemory=1G\n",
                                            "20-pg.conf.d/a.conf", "# x\n# y\n[Instance]\nPages=5\n",
                                            NULL);
 
-        assert_text(problems_text(*state, &config->problems),
+        assert_text(problems_text(arena, &config->problems),
                     "/etc/hugeplan.d/20-pg.conf.d/a.conf:4: Pages: the size is given twice, by "
                     "Memory= and by Pages=; keep one of the two");
         assert_non_null(only_instance(config)->refusal);
-}
-
-TEST_FILE(config) {
-        const struct CMUnitTest tests[] = {
-                TEST(test_host_defaults),
-                TEST(test_instance_defaults),
-                TEST(test_wait_timeout_default),
-                TEST(test_host_values),
-                TEST(test_silenced_rules),
-                TEST(test_silenced_rules_of_several_files),
-                TEST(test_silenced_near_miss),
-                TEST(test_host_thp_words),
-                TEST(test_keep_free_bytes),
-                TEST(test_instance_values),
-                TEST(test_pages),
-                TEST(test_node_memory),
-                TEST(test_origins),
-                TEST(test_reset),
-                TEST(test_reset_amounts),
-                TEST(test_reset_host),
-                TEST(test_reset_origins),
-                TEST(test_nodes_all_forgets),
-                TEST(test_bad_host_values),
-                TEST(test_bad_instance_values),
-                TEST(test_messages),
-                TEST(test_key_table),
-                TEST(test_every_key_refuses_something),
-                TEST(test_unknown_keys),
-                TEST(test_own_keys),
-                TEST(test_repeated),
-                TEST(test_syntax),
-                TEST(test_quotes),
-                TEST(test_harmless_lines),
-                TEST(test_indented_is_no_continuation),
-                TEST(test_long_lines),
-                TEST(test_no_line_is_cut),
-                TEST(test_nul_bytes),
-                TEST(test_bad_utf8),
-                TEST(test_byte_order_mark),
-                TEST(test_no_newline_at_end),
-                TEST(test_keys_after_malformed_header),
-                TEST(test_all_mistakes_are_told),
-                TEST(test_broken_instance_stops_its_host),
-                TEST(test_broken_host_stops_its_instance),
-                TEST(test_half_good_host_does_not_apply),
-                TEST(test_late_refusal_stops_host),
-                TEST(test_other_files_still_apply),
-                TEST(test_unreadable_file),
-                TEST(test_empty_files),
-                TEST(test_salvage),
-                TEST(test_extension),
-                TEST(test_refused_extension),
-                TEST(test_extension_makes_instance),
-                TEST(test_orphan_extension),
-                TEST(test_orphans_of_ours),
-                TEST(test_names),
-                TEST(test_duplicate_names),
-                TEST(test_names_stay_unique),
-                TEST(test_name_rules),
-                TEST(test_contradictions),
-                TEST(test_agreements),
-                TEST(test_contradiction_in_extension),
-        };
-
-        return RUN_TESTS(tests);
 }

@@ -7,7 +7,7 @@
 #define AUTO "[Instance]\nEngine=postgresql\nUnit=pg.service\n"
 
 /* What may be learned of an instance, wherever that comes from: 16G on two nodes, 80% of each for learned sizes. */
-static void test_bounds(void **state) {
+TEST(bounds) {
         static const struct {
                 const char *file;
                 uint64_t pages;
@@ -33,12 +33,12 @@ static void test_bounds(void **state) {
                 /* The administrator's own word is bound by what the host can give, when it is planned. */
                 {AUTO "Memory=15G\n", 8192, NULL},
         };
-        const Topology *topology = host_make(*state, "sizes 1G 2M\nnode 0 total=8G free=6G\n"
-                                                     "node 1 total=8G free=6G\n");
+        const Topology *topology = host_make(arena, "sizes 1G 2M\nnode 0 total=8G free=6G\n"
+                                                    "node 1 total=8G free=6G\n");
 
         ARRAY_FOREACH(row, rows, ARRAY_LEN(rows)) {
-                const Config *config = config_make(*state, "20-pg.conf", row->file, NULL);
-                const Reason reason = bound_check(*state, config, &config->instances[0], topology,
+                const Config *config = config_make(arena, "20-pg.conf", row->file, NULL);
+                const Reason reason = bound_check(arena, config, &config->instances[0], topology,
                                                   &(PageCount){2 * MIB, row->pages});
 
                 assert_int_equal(reason.kind, row->wrong ? REASON_BEYOND_BOUND : REASON_NONE);
@@ -48,16 +48,10 @@ static void test_bounds(void **state) {
 }
 
 /* A key that is taken back takes its bound along. */
-static void test_bound_is_taken_back(void **state) {
-        const Config *config = config_make(*state, "20-pg.conf", AUTO "Memory=auto:4G\n",
+TEST(bound_is_taken_back) {
+        const Config *config = config_make(arena, "20-pg.conf", AUTO "Memory=auto:4G\n",
                                            "20-pg.conf.d/10.conf", "[Instance]\nMemory=\n", NULL);
 
         assert_int_equal(config->instances[0].memory_kind, MEMORY_AUTO);
         assert_int_equal(config->instances[0].memory_bytes, 0);
-}
-
-TEST_FILE(bound) {
-        const struct CMUnitTest tests[] = {TEST(test_bounds), TEST(test_bound_is_taken_back)};
-
-        return RUN_TESTS(tests);
 }

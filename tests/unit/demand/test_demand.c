@@ -24,24 +24,24 @@ static void assert_reason(const DemandInstance *demand, ReasonKind kind, const c
         assert_int_equal(demand->n_options, 0);
 }
 
-static void test_memory(void **state) {
-        const DemandInstance *demand = demand_of(*state, two_nodes, "Memory=1G");
+TEST(memory) {
+        const DemandInstance *demand = demand_of(arena, two_nodes, "Memory=1G");
 
         assert_int_equal(demand->reason.kind, REASON_NONE);
         assert_int_equal(demand->n_options, 1);
         assert_true(demand->options[0].page_size_bytes == 2 * MIB);
         assert_true(demand->options[0].pages == 512);
         assert_null(demand->options[0].split);
-        assert_text(id_set_format(*state, &demand->nodes), "0-1");
+        assert_text(id_set_format(arena, &demand->nodes), "0-1");
         /* Rounded up to whole pages. */
-        demand = demand_of(*state, two_nodes, "Memory=3M");
+        demand = demand_of(arena, two_nodes, "Memory=3M");
         assert_true(demand->options[0].pages == 2);
-        demand = demand_of(*state, two_nodes, "Memory=64K");
+        demand = demand_of(arena, two_nodes, "Memory=64K");
         assert_true(demand->options[0].pages == 1);
 }
 
-static void test_pages(void **state) {
-        const DemandInstance *demand = demand_of(*state, two_nodes, "Pages=7\nPageSize=1G");
+TEST(pages) {
+        const DemandInstance *demand = demand_of(arena, two_nodes, "Pages=7\nPageSize=1G");
 
         assert_true(demand->options[0].page_size_bytes == GIB);
         assert_true(demand->options[0].pages == 7);
@@ -49,13 +49,13 @@ static void test_pages(void **state) {
         assert_true(demand->options[0].sizing.pages == 7);
         assert_true(demand->options[0].sizing.bytes == 7 * GIB);
         assert_true(demand->options[0].sizing.page_size_bytes == GIB);
-        demand = demand_of(*state, two_nodes, "Pages=18446744073709551615\nPageSize=1G");
+        demand = demand_of(arena, two_nodes, "Pages=18446744073709551615\nPageSize=1G");
         assert_true(demand->options[0].sizing.bytes == UINT64_MAX);
 }
 
 /* Memory= is the engine's own setting: PostgreSQL needs more than its shared_buffers. */
-static void test_engine_rule(void **state) {
-        const DemandInstance *demand = demand_of(*state, two_nodes, "Engine=postgresql\nMemory=1G");
+TEST(engine_rule) {
+        const DemandInstance *demand = demand_of(arena, two_nodes, "Engine=postgresql\nMemory=1G");
 
         assert_true(demand->options[0].pages > 512);
         assert_true(demand->options[0].sizing.steps.n > 1);
@@ -63,11 +63,11 @@ static void test_engine_rule(void **state) {
 }
 
 /* The name of its unit says of which version it is, and explain that it does. */
-static void test_version_of_unit(void **state) {
+TEST(version_of_unit) {
         const DemandOption *any =
-                demand_of(*state, two_nodes, "Engine=postgresql\nMemory=4G\nUnit=pg.service")
+                demand_of(arena, two_nodes, "Engine=postgresql\nMemory=4G\nUnit=pg.service")
                         ->options;
-        const DemandOption *named = demand_of(*state, two_nodes,
+        const DemandOption *named = demand_of(arena, two_nodes,
                                               "Engine=postgresql\nMemory=4G\n"
                                               "Unit=postgresql@10-main.service")
                                             ->options;
@@ -80,18 +80,18 @@ static void test_version_of_unit(void **state) {
 }
 
 /* MySQL from 8.4 on, which it may be, has 16 instances on so many CPUs, and rounds the pool up to whole 2G. */
-static void test_cpus(void **state) {
+TEST(cpus) {
         static const char host[] = "sizes 2M\nnode 0 total=900G free=800G\ncpus 64";
-        const DemandInstance *demand = demand_of(*state, host, "Engine=mysql\nMemory=104G");
+        const DemandInstance *demand = demand_of(arena, host, "Engine=mysql\nMemory=104G");
 
         assert_true(demand->options[0].pages == 832 * UINT64_C(66));
-        demand = demand_of(*state, host, "Engine=mysql\nMemory=105G");
+        demand = demand_of(arena, host, "Engine=mysql\nMemory=105G");
         assert_true(demand->options[0].pages == 848 * UINT64_C(66));
 }
 
-static void test_page_size_preference(void **state) {
+TEST(page_size_preference) {
         const DemandInstance *demand =
-                demand_of(*state, two_nodes, "Memory=3G\nPageSize=16G,1G,default");
+                demand_of(arena, two_nodes, "Memory=3G\nPageSize=16G,1G,default");
 
         assert_int_equal(demand->n_options, 2);
         assert_true(demand->options[0].page_size_bytes == GIB);
@@ -100,17 +100,17 @@ static void test_page_size_preference(void **state) {
         assert_true(demand->options[1].pages == 1536);
 }
 
-static void test_no_such_page_size(void **state) {
-        assert_reason(demand_of(*state, two_nodes, "Memory=3G\nPageSize=16G,32M"),
+TEST(no_such_page_size) {
+        assert_reason(demand_of(arena, two_nodes, "Memory=3G\nPageSize=16G,32M"),
                       REASON_NO_PAGE_SIZE, "no huge pages of 16G, 32M (they have 2M, 1G)");
 }
 
-static void test_no_hugetlb(void **state) {
-        assert_reason(demand_of(*state, "node 0 total=16G free=15G", "Memory=1G"),
-                      REASON_NO_HUGETLB, "no huge pages");
+TEST(no_hugetlb) {
+        assert_reason(demand_of(arena, "node 0 total=16G free=15G", "Memory=1G"), REASON_NO_HUGETLB,
+                      "no huge pages");
 }
 
-static void test_nodes(void **state) {
+TEST(nodes) {
         static const char host[] = "sizes 2M\n"
                                    "node 0 total=16G free=15G\n"
                                    "node 2 total=16G free=15G\n"
@@ -118,29 +118,29 @@ static void test_nodes(void **state) {
                                    "possible 0-4\n"
                                    "allowed 0,3-4";
 
-        assert_reason(demand_of(*state, host, "Memory=1G\nNodes=5"), REASON_NODE_ABSENT,
+        assert_reason(demand_of(arena, host, "Memory=1G\nNodes=5"), REASON_NODE_ABSENT,
                       "node 5 does not exist");
-        assert_reason(demand_of(*state, host, "Memory=1G\nNodes=0,4"), REASON_NODE_ABSENT,
+        assert_reason(demand_of(arena, host, "Memory=1G\nNodes=0,4"), REASON_NODE_ABSENT,
                       "node 4 is offline");
-        assert_reason(demand_of(*state, host, "Memory=1G\nNodes=3"), REASON_NODE_ABSENT,
+        assert_reason(demand_of(arena, host, "Memory=1G\nNodes=3"), REASON_NODE_ABSENT,
                       "node 3 has no memory");
-        assert_reason(demand_of(*state, host, "NodeMemory=0:1G 1:1G"), REASON_NODE_ABSENT,
+        assert_reason(demand_of(arena, host, "NodeMemory=0:1G 1:1G"), REASON_NODE_ABSENT,
                       "node 1 is offline");
-        assert_reason(demand_of(*state, host, "Memory=1G\nNodes=0,2"), REASON_OUTSIDE_CPUSET,
+        assert_reason(demand_of(arena, host, "Memory=1G\nNodes=0,2"), REASON_OUTSIDE_CPUSET,
                       "does not contain node 2");
-        assert_contains(demand_of(*state, host, "Memory=1G\nNodes=5")->reason.remedy,
+        assert_contains(demand_of(arena, host, "Memory=1G\nNodes=5")->reason.remedy,
                         "nodes with memory: 0,2");
         /* All nodes: those with memory, whether or not there are holes. */
         const DemandInstance *demand = demand_of(
-                *state, "sizes 2M\nnode 0 total=1G\nnode 2 total=1G\nnode 3\n", "Memory=2M");
+                arena, "sizes 2M\nnode 0 total=1G\nnode 2 total=1G\nnode 3\n", "Memory=2M");
 
         assert_int_equal(demand->reason.kind, REASON_NONE);
-        assert_text(id_set_format(*state, &demand->nodes), "0,2");
+        assert_text(id_set_format(arena, &demand->nodes), "0,2");
 }
 
 /* With Nodes=all, a node outside our cpuset refuses too: its share would silently come to nothing. */
-static void test_cpuset_and_all_nodes(void **state) {
-        assert_reason(demand_of(*state,
+TEST(cpuset_and_all_nodes) {
+        assert_reason(demand_of(arena,
                                 "sizes 2M\nnode 0 total=1G free=1G\nnode 1 total=1G free=1G\n"
                                 "allowed 0",
                                 "Memory=2M"),
@@ -156,28 +156,28 @@ static char *split_text(Arena *arena, const DemandOption *option) {
         return arena_strdup(arena, text_string(&text));
 }
 
-static void test_split(void **state) {
-        const DemandInstance *demand = demand_of(*state, two_nodes, "NodeMemory=0:12G 1:4G");
+TEST(split) {
+        const DemandInstance *demand = demand_of(arena, two_nodes, "NodeMemory=0:12G 1:4G");
 
-        assert_text(split_text(*state, &demand->options[0]), "0:6144 1:2048");
+        assert_text(split_text(arena, &demand->options[0]), "0:6144 1:2048");
         assert_true(demand->options[0].pages == 8192);
         /* What does not come out even is rounded up on the lower nodes, and once in all. */
-        demand = demand_of(*state, two_nodes, "NodeMemory=0:1M 1:3M");
-        assert_text(split_text(*state, &demand->options[0]), "0:1 1:1");
-        demand = demand_of(*state, two_nodes, "NodeMemory=0:3M 1:3M");
-        assert_text(split_text(*state, &demand->options[0]), "0:2 1:1");
-        demand = demand_of(*state, two_nodes, "NodeMemory=0:12G 1:4G\nPageSize=1G");
-        assert_text(split_text(*state, &demand->options[0]), "0:12 1:4");
+        demand = demand_of(arena, two_nodes, "NodeMemory=0:1M 1:3M");
+        assert_text(split_text(arena, &demand->options[0]), "0:1 1:1");
+        demand = demand_of(arena, two_nodes, "NodeMemory=0:3M 1:3M");
+        assert_text(split_text(arena, &demand->options[0]), "0:2 1:1");
+        demand = demand_of(arena, two_nodes, "NodeMemory=0:12G 1:4G\nPageSize=1G");
+        assert_text(split_text(arena, &demand->options[0]), "0:12 1:4");
 }
 
 /* What the engine adds on top is split in the same proportion, and nothing is lost by rounding. */
-static void test_split_of_engine(void **state) {
+TEST(split_of_engine) {
         static const char *const splits[] = {"0:1G 1:1G", "0:3G 1:1G", "0:1M 1:5G", "0:7G 1:1M"};
 
         for (size_t i = 0; i < ARRAY_LEN(splits); i++) {
                 const DemandInstance *demand = demand_of(
-                        *state, two_nodes,
-                        arena_printf(*state, "Engine=postgresql\nNodeMemory=%s", splits[i]));
+                        arena, two_nodes,
+                        arena_printf(arena, "Engine=postgresql\nNodeMemory=%s", splits[i]));
                 const DemandOption *option = &demand->options[0];
                 uint64_t sum = 0;
 
@@ -187,7 +187,7 @@ static void test_split_of_engine(void **state) {
                 assert_true(sum == option->pages);
         }
         const DemandInstance *demand =
-                demand_of(*state, two_nodes, "Engine=postgresql\nNodeMemory=0:3G 1:1G");
+                demand_of(arena, two_nodes, "Engine=postgresql\nNodeMemory=0:3G 1:1G");
         const NodePages *split = demand->options[0].split;
 
         assert_true(split[0].pages >= 3 * split[1].pages);
@@ -196,15 +196,15 @@ static void test_split_of_engine(void **state) {
 }
 
 /* Amounts that add up beyond what can be counted neither wrap nor crash. */
-static void test_split_beyond_counting(void **state) {
-        const DemandInstance *demand = demand_of(*state, two_nodes, "NodeMemory=0:15E 1:15E");
+TEST(split_beyond_counting) {
+        const DemandInstance *demand = demand_of(arena, two_nodes, "NodeMemory=0:15E 1:15E");
         const DemandOption *option = &demand->options[0];
 
         assert_int_equal(option->n_split, 2);
         for (size_t i = 0; i < option->n_split; i++)
                 assert_true(option->split[i].pages > TIB / 2 / MIB);
         /* Two parts are all that can be counted: nothing is left for the third one to be a share of. */
-        demand = demand_of(*state,
+        demand = demand_of(arena,
                            "sizes 2M\nnode 0 total=16G free=15G\nnode 1 total=16G free=15G\n"
                            "node 2 total=16G free=15G\n",
                            "NodeMemory=0:8E 1:9223372036854775807 2:1G");
@@ -212,11 +212,11 @@ static void test_split_beyond_counting(void **state) {
 }
 
 /* One node may be all. */
-static void test_split_of_one(void **state) {
-        const DemandInstance *demand = demand_of(*state, two_nodes, "NodeMemory=1:1G");
+TEST(split_of_one) {
+        const DemandInstance *demand = demand_of(arena, two_nodes, "NodeMemory=1:1G");
 
-        assert_text(split_text(*state, &demand->options[0]), "1:512");
-        assert_text(id_set_format(*state, &demand->nodes), "1");
+        assert_text(split_text(arena, &demand->options[0]), "1:512");
+        assert_text(id_set_format(arena, &demand->nodes), "1");
 }
 
 /* ---- Memory=auto ---- */
@@ -238,54 +238,54 @@ static const DemandInstance *automatic(Arena *arena, const char *learned, const 
 }
 
 /* A figure is of one instance and of one page size; without any there is nothing to plan with. */
-static void test_figures(void **state) {
+TEST(figures) {
         Figures figures = {};
-        const DemandInstance *demand = automatic(*state, "", NULL);
+        const DemandInstance *demand = automatic(arena, "", NULL);
 
         assert_reason(demand, REASON_SIZE_UNKNOWN, "nothing was learned at an earlier start");
         assert_contains(demand->reason.remedy, "start pg.service");
-        *vec_push((Arena *) *state, &figures) = figure_of("other", 2 * MIB, 50);
-        *vec_push((Arena *) *state, &figures) = figure_of("pg", GIB, 3);
-        assert_reason(automatic(*state, "", &figures), REASON_SIZE_UNKNOWN, "nothing was learned");
-        *vec_push((Arena *) *state, &figures) = figure_of("pg", 2 * MIB, 120);
-        demand = automatic(*state, "", &figures);
+        *vec_push((Arena *) arena, &figures) = figure_of("other", 2 * MIB, 50);
+        *vec_push((Arena *) arena, &figures) = figure_of("pg", GIB, 3);
+        assert_reason(automatic(arena, "", &figures), REASON_SIZE_UNKNOWN, "nothing was learned");
+        *vec_push((Arena *) arena, &figures) = figure_of("pg", 2 * MIB, 120);
+        demand = automatic(arena, "", &figures);
         assert_int_equal(demand->options[0].pages, 120);
         assert_text(demand->options[0].sizing.caveat, "found");
 }
 
 /* One that says why there is none says so for all page sizes. */
-static void test_wrong_figure(void **state) {
+TEST(wrong_figure) {
         Figures figures = {};
-        Figure *wrong = vec_push((Arena *) *state, &figures);
+        Figure *wrong = vec_push((Arena *) arena, &figures);
 
         *wrong = (Figure){.instance = "other", .wrong = "of another one"};
-        assert_reason(automatic(*state, "", &figures), REASON_SIZE_UNKNOWN, "nothing was learned");
+        assert_reason(automatic(arena, "", &figures), REASON_SIZE_UNKNOWN, "nothing was learned");
         *wrong = (Figure){.instance = "pg", .wrong = "it has no files", .remedy = "make some"};
-        const DemandInstance *demand = automatic(*state, "", &figures);
+        const DemandInstance *demand = automatic(arena, "", &figures);
 
         assert_reason(demand, REASON_SIZE_UNKNOWN, "its size is not known yet: it has no files");
         assert_text(demand->reason.remedy, "make some");
 }
 
 /* What was learned is taken where no figure is better, be it a single page. */
-static void test_learned(void **state) {
+TEST(learned) {
         Figures figures = {};
         const DemandInstance *demand =
-                automatic(*state, "Pages=2M:1\nX-Exact=no\nX-Rule=2M:1", &figures);
+                automatic(arena, "Pages=2M:1\nX-Exact=no\nX-Rule=2M:1", &figures);
 
         assert_int_equal(demand->options[0].pages, 1);
         assert_false(demand->options[0].sizing.is_exact);
         assert_contains(demand->options[0].sizing.caveat, "Learned at the last start");
-        assert_true(automatic(*state, "Pages=2M:1\nX-Exact=yes\nX-Rule=2M:1", &figures)
+        assert_true(automatic(arena, "Pages=2M:1\nX-Exact=yes\nX-Rule=2M:1", &figures)
                             ->options[0]
                             .sizing.is_exact);
-        *vec_push((Arena *) *state, &figures) = (Figure){.instance = "pg", .wrong = "unknown now"};
-        assert_int_equal(automatic(*state, "Pages=2M:70\nX-Exact=yes\nX-Rule=2M:70", &figures)
+        *vec_push((Arena *) arena, &figures) = (Figure){.instance = "pg", .wrong = "unknown now"};
+        assert_int_equal(automatic(arena, "Pages=2M:70\nX-Exact=yes\nX-Rule=2M:70", &figures)
                                  ->options[0]
                                  .pages,
                          70);
         figures.items[0] = figure_of("pg", 2 * MIB, 120);
-        assert_int_equal(automatic(*state, "Pages=2M:70\nX-Exact=yes\nX-Rule=2M:70", &figures)
+        assert_int_equal(automatic(arena, "Pages=2M:70\nX-Exact=yes\nX-Rule=2M:70", &figures)
                                  ->options[0]
                                  .pages,
                          120);
@@ -294,39 +294,39 @@ static void test_learned(void **state) {
 /* ---- what else limits it ---- */
 
 /* No more than what is reserved is earmarked for its mount. */
-static void test_mount(void **state) {
+TEST(mount) {
         static const char lines[] = "Pages=10\nUser=db\nMount=/mnt/a min_size=%s";
 
-        assert_int_equal(
-                demand_of(*state, two_nodes, arena_printf(*state, lines, "20M"))->n_options, 1);
-        assert_reason(demand_of(*state, two_nodes, arena_printf(*state, lines, "22M")),
-                      REASON_CONFIG, "earmarks 11 pages of 2M, and only 10");
+        assert_int_equal(demand_of(arena, two_nodes, arena_printf(arena, lines, "20M"))->n_options,
+                         1);
+        assert_reason(demand_of(arena, two_nodes, arena_printf(arena, lines, "22M")), REASON_CONFIG,
+                      "earmarks 11 pages of 2M, and only 10");
 }
 
 /* Some engines take the host's default size only. */
-static void test_default_size_only(void **state) {
+TEST(default_size_only) {
         assert_int_equal(
-                demand_of(*state, two_nodes, "Engine=mysql\nMemory=1G\nPageSize=2M")->n_options, 1);
-        assert_reason(demand_of(*state, two_nodes, "Engine=mysql\nMemory=1G\nPageSize=1G"),
+                demand_of(arena, two_nodes, "Engine=mysql\nMemory=1G\nPageSize=2M")->n_options, 1);
+        assert_reason(demand_of(arena, two_nodes, "Engine=mysql\nMemory=1G\nPageSize=1G"),
                       REASON_ENGINE_SIZE, "default page size only, not 1G");
 }
 
 /* The policy names nodes that there are, whatever the file says. */
-static void test_policy(void **state) {
+TEST(policy) {
         const DemandInstance *demand =
-                demand_of(*state, two_nodes, "Pages=10\nPlacement=bind\nNodes=0,5\nUnit=a.service");
+                demand_of(arena, two_nodes, "Pages=10\nPlacement=bind\nNodes=0,5\nUnit=a.service");
 
         assert_int_equal(demand->policy.kind, MEMORY_POLICY_BIND);
-        assert_text(id_set_format(*state, &demand->policy.nodes), "0");
+        assert_text(id_set_format(arena, &demand->policy.nodes), "0");
         assert_int_equal(
-                demand_of(*state, two_nodes, "Pages=10\nPlacement=bind\nNodes=0")->policy.kind,
+                demand_of(arena, two_nodes, "Pages=10\nPlacement=bind\nNodes=0")->policy.kind,
                 MEMORY_POLICY_ANY);
 }
 
-static void test_refused_file(void **state) {
-        const Config *config = config_make(*state, "pg.conf", "[Instance]\nMemory=x\n", "ok.conf",
+TEST(refused_file) {
+        const Config *config = config_make(arena, "pg.conf", "[Instance]\nMemory=x\n", "ok.conf",
                                            "[Instance]\nPages=1\n", NULL);
-        const Demand *demand = demand_compute(*state, config, host_make(*state, two_nodes), NULL);
+        const Demand *demand = demand_compute(arena, config, host_make(arena, two_nodes), NULL);
 
         assert_text(demand->instances[0].config->name, "ok");
         assert_int_equal(demand->instances[0].reason.kind, REASON_NONE);
@@ -334,46 +334,16 @@ static void test_refused_file(void **state) {
                       "/etc/hugeplan.d/pg.conf:2: Memory: 'x' is not valid here");
 }
 
-static void test_engine_that_reserves_nothing(void **state) {
-        const DemandInstance *demand = demand_of(*state, two_nodes, "Engine=redis");
+TEST(engine_that_reserves_nothing) {
+        const DemandInstance *demand = demand_of(arena, two_nodes, "Engine=redis");
 
         assert_int_equal(demand->reason.kind, REASON_NONE);
         assert_int_equal(demand->n_options, 0);
 }
 
 /* PostgreSQL cannot be sized below a minimum of its own; the reason is the engine's. */
-static void test_engine_refuses(void **state) {
+TEST(engine_refuses) {
         assert_reason(
-                demand_of(*state, two_nodes, "Engine=postgresql\nMemory=64K"), REASON_ENGINE_SIZE,
+                demand_of(arena, two_nodes, "Engine=postgresql\nMemory=64K"), REASON_ENGINE_SIZE,
                 "shared_buffers (Memory= in /etc/hugeplan.d/pg.conf:3): '65536B' is too small");
-}
-
-TEST_FILE(demand) {
-        const struct CMUnitTest tests[] = {
-                TEST(test_memory),
-                TEST(test_pages),
-                TEST(test_engine_rule),
-                TEST(test_version_of_unit),
-                TEST(test_cpus),
-                TEST(test_page_size_preference),
-                TEST(test_no_such_page_size),
-                TEST(test_no_hugetlb),
-                TEST(test_nodes),
-                TEST(test_cpuset_and_all_nodes),
-                TEST(test_split),
-                TEST(test_split_of_engine),
-                TEST(test_split_beyond_counting),
-                TEST(test_split_of_one),
-                TEST(test_figures),
-                TEST(test_wrong_figure),
-                TEST(test_learned),
-                TEST(test_mount),
-                TEST(test_default_size_only),
-                TEST(test_policy),
-                TEST(test_refused_file),
-                TEST(test_engine_that_reserves_nothing),
-                TEST(test_engine_refuses),
-        };
-
-        return RUN_TESTS(tests);
 }

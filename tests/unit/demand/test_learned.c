@@ -51,48 +51,48 @@ static LessonUse use_of(Arena *arena, const char *learned, uint64_t by_rule, uin
 
 static const char exact[] = "Pages=2M:1081\nX-Version=15.18\nX-Exact=yes\nX-Rule=2M:1113\n";
 
-static void test_asked(void **state) {
-        assert_int_equal(use_of(*state, NULL, 1113, 1081, NULL), LESSON_LEARN);
-        assert_int_equal(use_of(*state, exact, 1113, 1081, NULL), LESSON_SAME);
+TEST(asked) {
+        assert_int_equal(use_of(arena, NULL, 1113, 1081, NULL), LESSON_LEARN);
+        assert_int_equal(use_of(arena, exact, 1113, 1081, NULL), LESSON_SAME);
         /* More, less, by another rule, of another version. */
-        assert_int_equal(use_of(*state, exact, 1200, 1180, NULL), LESSON_LEARN);
-        assert_int_equal(use_of(*state, exact, 600, 537, NULL), LESSON_LEARN);
-        assert_int_equal(use_of(*state, exact, 1114, 1081, NULL), LESSON_LEARN);
-        assert_int_equal(use_of(*state,
+        assert_int_equal(use_of(arena, exact, 1200, 1180, NULL), LESSON_LEARN);
+        assert_int_equal(use_of(arena, exact, 600, 537, NULL), LESSON_LEARN);
+        assert_int_equal(use_of(arena, exact, 1114, 1081, NULL), LESSON_LEARN);
+        assert_int_equal(use_of(arena,
                                 "Pages=2M:1081\nX-Version=15.17\nX-Exact=yes\nX-Rule=2M:1113\n",
                                 1113, 1081, NULL),
                          LESSON_LEARN);
         /* By hand, or for another page size. */
-        assert_int_equal(use_of(*state, "Pages=2M:1081\n", 1113, 1081, NULL), LESSON_LEARN);
-        assert_int_equal(use_of(*state, "Pages=1G:3\nX-Version=15.18\nX-Exact=yes\nX-Rule=1G:3\n",
+        assert_int_equal(use_of(arena, "Pages=2M:1081\n", 1113, 1081, NULL), LESSON_LEARN);
+        assert_int_equal(use_of(arena, "Pages=1G:3\nX-Version=15.18\nX-Exact=yes\nX-Rule=1G:3\n",
                                 1113, 1081, NULL),
                          LESSON_LEARN);
 }
 
 /* A server that cannot be asked, and files that can be read. */
-static void test_not_asked(void **state) {
-        assert_int_equal(use_of(*state, exact, 1113, 0, "it hangs"), LESSON_KEEP);
+TEST(not_asked) {
+        assert_int_equal(use_of(arena, exact, 1113, 0, "it hangs"), LESSON_KEEP);
         /* No last figure, or settings that have changed: the estimate. */
-        assert_int_equal(use_of(*state, NULL, 1113, 0, "it hangs"), LESSON_LEARN);
-        assert_int_equal(use_of(*state, exact, 2200, 0, "it hangs"), LESSON_LEARN);
-        assert_int_equal(use_of(*state, exact, 600, 0, "it hangs"), LESSON_LEARN);
+        assert_int_equal(use_of(arena, NULL, 1113, 0, "it hangs"), LESSON_LEARN);
+        assert_int_equal(use_of(arena, exact, 2200, 0, "it hangs"), LESSON_LEARN);
+        assert_int_equal(use_of(arena, exact, 600, 0, "it hangs"), LESSON_LEARN);
         /* An upgrade: the same settings take more in another version. */
-        Lesson lesson = lesson_of(*state, instance_of(*state, exact), 1113, 0);
+        Lesson lesson = lesson_of(arena, instance_of(arena, exact), 1113, 0);
 
         lesson.unasked = "it hangs";
         lesson.version = "17.11";
         assert_int_equal(lesson_use(&lesson), LESSON_LEARN);
         /* The estimate was learned before. */
-        assert_int_equal(use_of(*state,
+        assert_int_equal(use_of(arena,
                                 "Pages=2M:1113\nX-Version=15.18\nX-Exact=no\nX-Rule=2M:1113\n",
                                 1113, 0, "it hangs"),
                          LESSON_SAME);
         /* An engine without a question: the rule is all there is. */
-        assert_int_equal(use_of(*state, exact, 1113, 0, NULL), LESSON_LEARN);
+        assert_int_equal(use_of(arena, exact, 1113, 0, NULL), LESSON_LEARN);
 }
 
 /* The larger of the last figure and the rule's counts for one that cannot be asked with its new settings. */
-static void test_larger(void **state) {
+TEST(larger) {
         static const struct {
                 const char *learned, *unasked;
                 uint64_t by_rule, pages;
@@ -104,10 +104,10 @@ static void test_larger(void **state) {
 
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 Lesson lesson =
-                        lesson_of(*state, instance_of(*state, rows[i].learned), rows[i].by_rule, 0);
+                        lesson_of(arena, instance_of(arena, rows[i].learned), rows[i].by_rule, 0);
 
                 lesson.unasked = rows[i].unasked;
-                lesson_take_larger(*state, &lesson);
+                lesson_take_larger(arena, &lesson);
                 const Sizing *sizing = &lesson.figures.items[0].sizing;
 
                 assert_int_equal(sizing->pages, rows[i].pages);
@@ -118,32 +118,31 @@ static void test_larger(void **state) {
         }
 }
 
-static void test_nothing_found(void **state) {
-        Lesson lesson = {.instance = instance_of(*state, exact), .wrong = "not mounted"};
-        PageCounts pages = lesson_pages(*state, &lesson);
+TEST(nothing_found) {
+        Lesson lesson = {.instance = instance_of(arena, exact), .wrong = "not mounted"};
+        PageCounts pages = lesson_pages(arena, &lesson);
 
         assert_int_equal(lesson_use(&lesson), LESSON_KEEP);
-        assert_text(page_counts_format(*state, &pages), "1,081 pages of 2M");
-        lesson.instance = instance_of(*state, NULL);
+        assert_text(page_counts_format(arena, &pages), "1,081 pages of 2M");
+        lesson.instance = instance_of(arena, NULL);
         assert_int_equal(lesson_use(&lesson), LESSON_UNKNOWN);
-        assert_int_equal(lesson_pages(*state, &lesson).n, 0);
+        assert_int_equal(lesson_pages(arena, &lesson).n, 0);
 }
 
-static void test_counts(void **state) {
-        Lesson lesson = lesson_of(*state, instance_of(*state, NULL), 1113, 1081);
+TEST(counts) {
+        Lesson lesson = lesson_of(arena, instance_of(arena, NULL), 1113, 1081);
 
-        *vec_push(*state, &lesson.figures) = figure_of(GIB, 1);
-        PageCounts pages = lesson_pages(*state, &lesson);
+        *vec_push(arena, &lesson.figures) = figure_of(GIB, 1);
+        PageCounts pages = lesson_pages(arena, &lesson);
 
-        assert_text(page_counts_format(*state, &pages), "1,081 pages of 2M, 1 page of 1G");
-        assert_text(page_counts_format(*state, &(PageCounts){}), "");
+        assert_text(page_counts_format(arena, &pages), "1,081 pages of 2M, 1 page of 1G");
+        assert_text(page_counts_format(arena, &(PageCounts){}), "");
 }
 
-static void test_path(void **state) {
+TEST(path) {
         InstanceConfig instance = {.name = "x", .file = "/usr/lib/hugeplan.d/20-pg.conf"};
 
-        assert_text(learned_path(*state, &instance),
-                    "/etc/hugeplan.d/20-pg.conf.d/90-learned.conf");
+        assert_text(learned_path(arena, &instance), "/etc/hugeplan.d/20-pg.conf.d/90-learned.conf");
 }
 
 static const char *text_of(Arena *arena, const Lesson *lesson) {
@@ -152,13 +151,13 @@ static const char *text_of(Arena *arena, const Lesson *lesson) {
         return learned_format(arena, lesson->instance, &learned, "2026-01-02 03:04 UTC");
 }
 
-static void test_text(void **state) {
+TEST(text) {
         Gathered gathered = {};
-        Lesson lesson = lesson_of(*state, instance_of(*state, NULL), 1113, 1081);
+        Lesson lesson = lesson_of(arena, instance_of(arena, NULL), 1113, 1081);
 
         lesson.gathered = &gathered;
         assert_text(
-                text_of(*state, &lesson),
+                text_of(arena, &lesson),
                 "# db takes 1,081 pages of 2M: exact, MariaDB 15.18 says so.\n"
                 "#\n"
                 "# Written by hugeplan " HUGEPLAN_VERSION
@@ -175,39 +174,39 @@ static void test_text(void **state) {
 }
 
 /* Settings that take the same by the rule may take a page more in truth. */
-static void test_other_settings(void **state) {
+TEST(other_settings) {
         Gathered gathered = {};
-        Lesson lesson = lesson_of(*state, instance_of(*state, NULL), 1113, 0);
+        Lesson lesson = lesson_of(arena, instance_of(arena, NULL), 1113, 0);
 
-        settings_add(*state, &gathered.settings, "key_buffer_size", "1M", "/etc/my.cnf:3");
+        settings_add(arena, &gathered.settings, "key_buffer_size", "1M", "/etc/my.cnf:3");
         lesson.gathered = &gathered;
-        const char *text = text_of(*state, &lesson);
+        const char *text = text_of(arena, &lesson);
         const char *keys = strstr(text, "\n[Instance]\n") + strlen("\n[Instance]\n");
 
         assert_contains(keys, "\nX-Settings=");
-        lesson.instance = instance_of(*state, keys);
+        lesson.instance = instance_of(arena, keys);
         assert_int_equal(lesson_use(&lesson), LESSON_SAME);
         gathered.settings.items[0].value = "2M";
         assert_int_equal(lesson_use(&lesson), LESSON_LEARN);
 }
 
 /* What was found out while it ran is found out again before its next start, and not the other way round. */
-static void test_running(void **state) {
-        Lesson lesson = lesson_of(*state, instance_of(*state, NULL), 1113, 0);
+TEST(running) {
+        Lesson lesson = lesson_of(arena, instance_of(arena, NULL), 1113, 0);
 
         lesson.is_of_running = true;
-        const char *text = text_of(*state, &lesson);
+        const char *text = text_of(arena, &lesson);
         const char *keys = strstr(text, "\n[Instance]\n") + strlen("\n[Instance]\n");
 
         assert_contains(keys, "\nX-Running=yes\n");
-        lesson.instance = instance_of(*state, keys);
+        lesson.instance = instance_of(arena, keys);
         assert_true(lesson.instance->learned.is_of_running);
         assert_int_equal(lesson_use(&lesson), LESSON_SAME);
         lesson.is_of_running = false;
         assert_int_equal(lesson_use(&lesson), LESSON_LEARN);
-        text = text_of(*state, &lesson);
+        text = text_of(arena, &lesson);
         keys = strstr(text, "\n[Instance]\n") + strlen("\n[Instance]\n");
-        lesson.instance = instance_of(*state, keys);
+        lesson.instance = instance_of(arena, keys);
         assert_false(lesson.instance->learned.is_of_running);
         lesson.is_of_running = true;
         assert_int_equal(lesson_use(&lesson), LESSON_SAME);
@@ -234,56 +233,56 @@ static void assert_read_back(Arena *arena, const Lesson *lesson) {
                             text_starts_with(line, "X-Settings="));
 }
 
-static void test_read_back(void **state) {
+TEST(read_back) {
         static const char *const hostile[] = {
                 "a\nPages=1G:9999", "a\r[Host]\rKeepFree=0", "\033[2J\a",
                 "\xFF\xFE\xC2\x9B", "]]\v[Instance]",        "",
         };
-        Lesson lesson = lesson_of(*state, instance_of(*state, NULL), 1113, 1081);
+        Lesson lesson = lesson_of(arena, instance_of(arena, NULL), 1113, 1081);
 
-        assert_read_back(*state, &lesson);
+        assert_read_back(arena, &lesson);
         lesson.version = NULL;
-        assert_read_back(*state, &lesson);
+        assert_read_back(arena, &lesson);
         for (size_t i = 0; i < ARRAY_LEN(hostile); i++) {
                 Gathered gathered = {};
-                char *lengthy = arena_alloc(*state, 5001);
+                char *lengthy = arena_alloc(arena, 5001);
 
-                settings_add(*state, &gathered.settings, "shared_buffers", hostile[i], hostile[i]);
-                settings_add(*state, &gathered.settings, hostile[i], "1",
+                settings_add(arena, &gathered.settings, "shared_buffers", hostile[i], hostile[i]);
+                settings_add(arena, &gathered.settings, hostile[i], "1",
                              memset(lengthy, 'x', 5000));
                 lesson.gathered = &gathered;
                 lesson.version = *hostile[i] ? hostile[i] : NULL;
                 lesson.figures.items[0].sizing.caveat = hostile[i];
-                assert_read_back(*state, &lesson);
+                assert_read_back(arena, &lesson);
         }
 }
 
 /* Of an engine that reserves nothing, the version and what it wants. */
-static void test_version_only(void **state) {
-        const Config *config = config_make(*state, "m.conf", "[Instance]\nEngine=mongodb\n", NULL);
+TEST(version_only) {
+        const Config *config = config_make(arena, "m.conf", "[Instance]\nEngine=mongodb\n", NULL);
         Lesson lesson = {.instance = config_find(config, "m"), .version = "8.0.4"};
 
         assert_true(instance_is_learning(lesson.instance));
         assert_int_equal(lesson_use(&lesson), LESSON_LEARN);
-        const char *text = text_of(*state, &lesson);
+        const char *text = text_of(arena, &lesson);
 
         assert_contains(text, "# m is MongoDB 8.0.4.\n");
         assert_contains(text, "\n[Instance]\nTransparentHugePages=always\nX-Version=8.0.4\n");
-        config = config_make(*state, "m.conf", "[Instance]\nEngine=mongodb\n",
+        config = config_make(arena, "m.conf", "[Instance]\nEngine=mongodb\n",
                              "m.conf.d/90-learned.conf", text, NULL);
-        assert_text(problems_text(*state, &config->problems), "");
+        assert_text(problems_text(arena, &config->problems), "");
         lesson.instance = config_find(config, "m");
         assert_int_equal(lesson_use(&lesson), LESSON_SAME);
         lesson.version = "7.0.1";
         assert_int_equal(lesson_use(&lesson), LESSON_LEARN);
-        assert_null(strstr(text_of(*state, &lesson), "TransparentHugePages="));
+        assert_null(strstr(text_of(arena, &lesson), "TransparentHugePages="));
         lesson.wrong = "it is gone";
         assert_int_equal(lesson_use(&lesson), LESSON_KEEP);
 }
 
 /* A given size leaves open which memory it is: MySQL before 8.0.27 takes System V segments, for which it needs the
  * group. So the version is learned, where nothing says the kind of memory. */
-static void test_version_of_given_size(void **state) {
+TEST(version_of_given_size) {
         static const struct {
                 const char *keys, *version;
                 bool is_learning, needs_group;
@@ -298,70 +297,48 @@ static void test_version_of_given_size(void **state) {
         };
 
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-                const char *file = arena_printf(*state, "[Instance]\n%s", rows[i].keys);
+                const char *file = arena_printf(arena, "[Instance]\n%s", rows[i].keys);
                 Lesson lesson = {
-                        .instance = config_find(config_make(*state, "m.conf", file, NULL), "m"),
+                        .instance = config_find(config_make(arena, "m.conf", file, NULL), "m"),
                         .version = rows[i].version};
 
                 assert_int_equal(instance_is_learning(lesson.instance), rows[i].is_learning);
                 assert_false(instance_learns_size(lesson.instance));
                 assert_int_equal(lesson_use(&lesson), LESSON_LEARN);
-                const Config *config = config_make(*state, "m.conf", file,
+                const Config *config = config_make(arena, "m.conf", file,
                                                    "m.conf.d/90-learned.conf",
-                                                   text_of(*state, &lesson), NULL);
+                                                   text_of(arena, &lesson), NULL);
 
-                assert_text(problems_text(*state, &config->problems), "");
+                assert_text(problems_text(arena, &config->problems), "");
                 assert_int_equal(instance_needs_group(config_find(config, "m")),
                                  rows[i].needs_group);
         }
 }
 
 /* What was learned for one page size is no reason to derive the other one's anew. */
-static void test_partly_learned(void **state) {
+TEST(partly_learned) {
         const Sources *sources =
-                TEST_SOURCES(*state, {"/etc/my.cnf", "[mysqld]\nlarge_pages\n"
-                                                     "innodb_buffer_pool_size=1G\n"});
+                TEST_SOURCES(arena, {"/etc/my.cnf", "[mysqld]\nlarge_pages\n"
+                                                    "innodb_buffer_pool_size=1G\n"});
         const SourcesGatherer here = figures_gatherer(sources);
         const Gatherer *gatherer = &here.gatherer;
-        const Topology *topology = host_make(*state, "sizes 1G 2M\nnode 0 total=16G free=15G\n");
+        const Topology *topology = host_make(arena, "sizes 1G 2M\nnode 0 total=16G free=15G\n");
         const char *file = "[Instance]\nEngine=mariadb\nPageSize=1G 2M\n";
         const char *learned = "20-db.conf.d/90-learned.conf";
-        const Config *config = config_make(*state, "20-db.conf", file, learned,
-                                           "[Instance]\nPages=2M:700\n", NULL);
-        Figures figures = figures_derive(*state, config, topology, gatherer, FIGURES_UNLEARNED);
+        const Config *config =
+                config_make(arena, "20-db.conf", file, learned, "[Instance]\nPages=2M:700\n", NULL);
+        Figures figures = figures_derive(arena, config, topology, gatherer, FIGURES_UNLEARNED);
 
         assert_int_equal(figures.n, 1);
         assert_null(figures.items[0].wrong);
         assert_int_equal(figures.items[0].sizing.page_size_bytes, GIB);
-        config = config_make(*state, "20-db.conf", file, learned, "[Instance]\nPages=2M:700 1G:2\n",
+        config = config_make(arena, "20-db.conf", file, learned, "[Instance]\nPages=2M:700 1G:2\n",
                              NULL);
-        assert_int_equal(figures_derive(*state, config, topology, gatherer, FIGURES_UNLEARNED).n,
-                         0);
-        assert_int_equal(figures_derive(*state, config, topology, gatherer, FIGURES_ALL).n, 2);
+        assert_int_equal(figures_derive(arena, config, topology, gatherer, FIGURES_UNLEARNED).n, 0);
+        assert_int_equal(figures_derive(arena, config, topology, gatherer, FIGURES_ALL).n, 2);
         /* A size that this host does not have cannot be learned. */
-        topology = host_make(*state, "sizes 2M\nnode 0 total=16G free=15G\n");
-        config = config_make(*state, "20-db.conf", file, learned, "[Instance]\nPages=2M:700\n",
-                             NULL);
-        assert_int_equal(figures_derive(*state, config, topology, gatherer, FIGURES_UNLEARNED).n,
-                         0);
-}
-
-TEST_FILE(learned) {
-        const struct CMUnitTest tests[] = {
-                TEST(test_asked),
-                TEST(test_not_asked),
-                TEST(test_larger),
-                TEST(test_nothing_found),
-                TEST(test_counts),
-                TEST(test_path),
-                TEST(test_other_settings),
-                TEST(test_text),
-                TEST(test_read_back),
-                TEST(test_version_only),
-                TEST(test_partly_learned),
-                TEST(test_running),
-                TEST(test_version_of_given_size),
-        };
-
-        return RUN_TESTS(tests);
+        topology = host_make(arena, "sizes 2M\nnode 0 total=16G free=15G\n");
+        config =
+                config_make(arena, "20-db.conf", file, learned, "[Instance]\nPages=2M:700\n", NULL);
+        assert_int_equal(figures_derive(arena, config, topology, gatherer, FIGURES_UNLEARNED).n, 0);
 }

@@ -44,8 +44,8 @@ static int take_json(Arena *arena, json_t *json, const char *engine, Learned *re
 }
 
 /* As it comes from another process: nothing of it is lost, and it makes the same file. */
-static void test_comes_whole(void **state) {
-        Lesson lesson = lesson_of(*state);
+TEST(comes_whole) {
+        Lesson lesson = lesson_of(arena);
 
         lesson.version = "15.18";
         lesson.gathered = lesson.by_rule.items[0].gathered;
@@ -56,11 +56,11 @@ static void test_comes_whole(void **state) {
                 lesson.is_of_running = i & 2;
                 if (i & 4)
                         lesson.by_rule = (Figures){};
-                const Learned said = learned_of(*state, &lesson);
+                const Learned said = learned_of(arena, &lesson);
 
-                assert_int_equal(take_json(*state, learned_to_json(&said), "postgresql", &told), 0);
-                assert_text(learned_format(*state, lesson.instance, &told, "a day"),
-                            learned_format(*state, lesson.instance, &said, "a day"));
+                assert_int_equal(take_json(arena, learned_to_json(&said), "postgresql", &told), 0);
+                assert_text(learned_format(arena, lesson.instance, &told, "a day"),
+                            learned_format(arena, lesson.instance, &said, "a day"));
                 assert_int_equal(told.is_exact, lesson.is_exact);
                 assert_int_equal(told.is_of_running, lesson.is_of_running);
         }
@@ -70,7 +70,7 @@ static void test_comes_whole(void **state) {
 #define GOOD           PAGES(2097152, 100) ",\"exact\":true"
 
 /* An owner may say anything: it is a figure of his instance, or it is nothing. */
-static void test_lies(void **state) {
+TEST(lies) {
         static const struct {
                 const char *engine, *text;
                 bool is_good;
@@ -122,7 +122,7 @@ static void test_lies(void **state) {
                 json_t *json = json_loads(row->text, 0, NULL);
 
                 assert_non_null(json);
-                assert_int_equal(take_json(*state, json, row->engine, &learned),
+                assert_int_equal(take_json(arena, json, row->engine, &learned),
                                  row->is_good ? 0 : -EINVAL);
                 assert_int_equal(learned.pages.n, row->is_good && *row->engine == 'p');
         }
@@ -136,10 +136,10 @@ static Reason beyond(Arena *arena, const Config *config, const Topology *topolog
 }
 
 /* What no host of that memory can have was not found out: it does not become the last figure. */
-static void test_held_to_memory(void **state) {
+TEST(held_to_memory) {
         const Config config = {.host.auto_memory = {.is_share = true, .hundredths = 10000}};
-        const Topology *topology = host_make(*state, "sizes 1G 2M\nnode 0 total=4G free=3G\n"
-                                                     "node 1 total=4G free=3G\n");
+        const Topology *topology = host_make(arena, "sizes 1G 2M\nnode 0 total=4G free=3G\n"
+                                                    "node 1 total=4G free=3G\n");
         static const struct {
                 uint64_t pages;
                 const char *wrong;
@@ -152,7 +152,7 @@ static void test_held_to_memory(void **state) {
         };
 
         ARRAY_FOREACH(row, rows, ARRAY_LEN(rows)) {
-                Lesson lesson = lesson_of(*state);
+                Lesson lesson = lesson_of(arena);
                 json_t *json;
 
                 lesson.figures.items[0].sizing.pages = row->pages;
@@ -162,41 +162,30 @@ static void test_held_to_memory(void **state) {
                         assert_contains(lesson.wrong, row->wrong);
                 assert_int_equal(lesson_use(&lesson), row->wrong ? LESSON_UNKNOWN : LESSON_LEARN);
                 if (!row->wrong)
-                        assert_int_equal(beyond(*state, &config, topology, &lesson).kind,
+                        assert_int_equal(beyond(arena, &config, topology, &lesson).kind,
                                          REASON_NONE);
                 /* So it is with all that hand numbers of pages on. */
                 PageCounts counts = {}, read = {};
 
-                *vec_push(*state, &counts) = (PageCount){2 * MIB, row->pages};
+                *vec_push(arena, &counts) = (PageCount){2 * MIB, row->pages};
                 json = page_counts_to_json(&counts);
-                assert_int_equal(page_counts_from_json(*state, json, topology, &read),
+                assert_int_equal(page_counts_from_json(arena, json, topology, &read),
                                  row->wrong ? -EINVAL : 0);
                 json_decref(json);
         }
 }
 
 /* What the server says and the host cannot have is heard, for the gate to refuse, and not kept. */
-static void test_beyond_memory(void **state) {
+TEST(beyond_memory) {
         const Config config = {.host.auto_memory = {.is_share = true, .hundredths = 10000}};
-        const Topology *topology = host_make(*state, "sizes 1G 2M\nnode 0 total=8G free=6G\n");
-        Lesson lesson = lesson_of(*state);
+        const Topology *topology = host_make(arena, "sizes 1G 2M\nnode 0 total=8G free=6G\n");
+        Lesson lesson = lesson_of(arena);
 
         lesson.figures.items[0].sizing.pages = 4097;
         lesson_hold_to(topology, &lesson);
         assert_null(lesson.wrong);
-        assert_text(beyond(*state, &config, topology, &lesson).text,
+        assert_text(beyond(arena, &config, topology, &lesson).text,
                     "it comes to 4,097 pages of 2M (8G), and this host has 8G of memory");
         lesson.figures.items[0].sizing.pages = 4096;
-        assert_int_equal(beyond(*state, &config, topology, &lesson).kind, REASON_NONE);
-}
-
-TEST_FILE(lesson) {
-        const struct CMUnitTest tests[] = {
-                TEST(test_comes_whole),
-                TEST(test_lies),
-                TEST(test_held_to_memory),
-                TEST(test_beyond_memory),
-        };
-
-        return RUN_TESTS(tests);
+        assert_int_equal(beyond(arena, &config, topology, &lesson).kind, REASON_NONE);
 }

@@ -47,7 +47,7 @@ static const char *applied(Arena *arena, const char *engine, const char *seen, u
                             sizing_source_name(sizing.source), sizing.is_exact ? " exact" : "");
 }
 
-static void test_applied(void **state) {
+TEST(applied) {
         static const struct {
                 const char *engine, *seen;
                 uint64_t base;
@@ -114,7 +114,7 @@ static void test_applied(void **state) {
                 const FigureBasis basis = {rows[i].version,
                                            rows[i].settings ? rows[i].settings : "0a"};
 
-                assert_text(applied(*state, rows[i].engine, rows[i].seen, rows[i].base,
+                assert_text(applied(arena, rows[i].engine, rows[i].seen, rows[i].base,
                                     rows[i].is_word, basis),
                             rows[i].is);
         }
@@ -128,7 +128,7 @@ static Seen seen_of(Arena *arena, uint64_t pages, bool is_exact) {
 }
 
 /* What is kept beside what was seen before: the most, but of all that it takes, and for other settings. */
-static void test_kept(void **state) {
+TEST(kept) {
         static const struct {
                 const char *engine, *before;
                 uint64_t now, base;
@@ -155,27 +155,27 @@ static void test_kept(void **state) {
         };
 
         ARRAY_FOREACH(row, rows, ARRAY_LEN(rows)) {
-                const InstanceConfig *instance = instance_of(*state, row->engine, row->before);
-                Seen seen = seen_of(*state, row->now, row->is_exact);
+                const InstanceConfig *instance = instance_of(arena, row->engine, row->before);
+                Seen seen = seen_of(arena, row->now, row->is_exact);
 
                 seen.version = "14.5";
                 seen.settings = row->settings ? row->settings : "0a";
                 if (row->base > 0)
-                        *vec_push(*state, &seen.base) = (PageCount){page_bytes, row->base};
+                        *vec_push(arena, &seen.base) = (PageCount){page_bytes, row->base};
                 const Seen merged = seen_merge(instance, &seen);
 
-                assert_text(arena_printf(*state, "%" PRIu64 "%s", merged.pages.items[0].pages,
+                assert_text(arena_printf(arena, "%" PRIu64 "%s", merged.pages.items[0].pages,
                                          merged.is_exact ? " exact" : ""),
                             row->is);
         }
 }
 
 /* What is likely the whole of what it was started for; of one that may map more as it runs anything is. */
-static void test_likely(void **state) {
-        InstanceConfig instance = *instance_of(*state, "postgresql", "");
+TEST(likely) {
+        InstanceConfig instance = *instance_of(arena, "postgresql", "");
 
         assert_true(seen_is_likely(&instance, page_bytes, 1));
-        *vec_push(*state, &instance.learned.pages) = (PageCount){page_bytes, 1000};
+        *vec_push(arena, &instance.learned.pages) = (PageCount){page_bytes, 1000};
         assert_true(seen_is_likely(&instance, page_bytes, 788));
         assert_false(seen_is_likely(&instance, page_bytes, 787));
         assert_true(seen_is_likely(&instance, page_bytes, 1345));
@@ -190,22 +190,21 @@ static const Config *with_seen(Arena *arena, const char *text) {
                            "20-db.conf.d/91-seen.conf", text, NULL);
 }
 
-static void test_read_back(void **state) {
+TEST(read_back) {
         static const char *const hostile[] = {"a\nPages=1G:9999", "a\r[Host]", "\033[2J", "\xFF",
                                               ""};
-        const InstanceConfig *instance = instance_of(*state, "generic", "");
+        const InstanceConfig *instance = instance_of(arena, "generic", "");
 
-        assert_text(learned_old_path(*state, instance),
-                    "/etc/hugeplan.d/20-db.conf.d/91-seen.conf");
+        assert_text(learned_old_path(arena, instance), "/etc/hugeplan.d/20-db.conf.d/91-seen.conf");
         for (size_t i = 0; i < ARRAY_LEN(hostile); i++) {
-                Seen seen = seen_of(*state, 540, true);
+                Seen seen = seen_of(arena, 540, true);
 
                 seen.settings = hostile[i];
-                const char *text = text_of(*state, instance, &seen);
-                const Config *config = with_seen(*state, text);
+                const char *text = text_of(arena, instance, &seen);
+                const Config *config = with_seen(arena, text);
                 const InstanceConfig *again = config_find(config, "db");
 
-                assert_text(problems_text(*state, &config->problems), "");
+                assert_text(problems_text(arena, &config->problems), "");
                 assert_int_equal(page_counts_find(&again->learned.seen.pages, page_bytes), 540);
                 assert_int_equal(page_counts_find(&again->learned.seen.pages, GIB), 0);
                 assert_true(again->learned.seen.is_exact && seen_is_known(again));
@@ -217,8 +216,7 @@ static Seen small_of(uint64_t bytes) {
 }
 
 /* Of the last run with small pages, its most; what was seen of huge ones stays beside it. */
-static void test_small_tables(void **state) {
-        Arena *arena = *state;
+TEST(small_tables) {
         const InstanceConfig *instance =
                 instance_of(arena, "generic",
                             "X-Seen=2M:500\nX-SeenExact=yes\nX-SeenUnit=db.service\n"
@@ -241,14 +239,14 @@ static void test_small_tables(void **state) {
 }
 
 /* A file that says nothing of huge pages. */
-static void test_small_tables_read_back(void **state) {
-        const InstanceConfig *instance = instance_of(*state, "generic", "");
+TEST(small_tables_read_back) {
+        const InstanceConfig *instance = instance_of(arena, "generic", "");
         const Seen seen = small_of(8192);
-        const char *text = text_of(*state, instance, &seen);
-        const Config *config = with_seen(*state, text);
+        const char *text = text_of(arena, instance, &seen);
+        const Config *config = with_seen(arena, text);
         const InstanceConfig *again = config_find(config, "db");
 
-        assert_text(problems_text(*state, &config->problems), "");
+        assert_text(problems_text(arena, &config->problems), "");
         assert_contains(
                 text,
                 "# While db.service ran: page tables of 8K with small pages (40 processes).\n");
@@ -260,7 +258,7 @@ static void test_small_tables_read_back(void **state) {
 }
 
 /* Of a file of ours that is broken, the other lines count, and it is written anew: a size that was known stays so. */
-static void test_broken(void **state) {
+TEST(broken) {
         static const struct {
                 const char *learned, *seen;
                 uint64_t learned_pages, seen_pages;
@@ -276,17 +274,17 @@ static void test_broken(void **state) {
 
         ARRAY_FOREACH(row, rows, ARRAY_LEN(rows)) {
                 const Config *config = config_make(
-                        *state, "20-db.conf", "[Instance]\nEngine=mariadb\nUnit=db.service\n",
+                        arena, "20-db.conf", "[Instance]\nEngine=mariadb\nUnit=db.service\n",
                         "20-db.conf.d/90-learned.conf",
-                        arena_printf(*state, "[Instance]\n%s", row->learned),
+                        arena_printf(arena, "[Instance]\n%s", row->learned),
                         "20-db.conf.d/91-seen.conf",
-                        arena_printf(*state, "[Instance]\n%s", row->seen), NULL);
+                        arena_printf(arena, "[Instance]\n%s", row->seen), NULL);
                 const InstanceConfig *db = config_find(config, "db");
                 const Learned *learned = &db->learned;
                 Lesson same = {.instance = db, .version = learned->version};
                 assert_null(db->refusal);
                 assert_int_equal(diags_count(&config->problems, SEVERITY_ERROR), 0);
-                assert_contains(problems_text(*state, &config->problems), "/20-db.conf.d/91-seen");
+                assert_contains(problems_text(arena, &config->problems), "/20-db.conf.d/91-seen");
                 assert_int_equal(page_counts_find(&learned->pages, page_bytes), row->learned_pages);
                 assert_int_equal(page_counts_find(&learned->seen.pages, page_bytes),
                                  row->seen_pages);
@@ -296,10 +294,10 @@ static void test_broken(void **state) {
 }
 
 /* What a lesson comes to, with what was seen. */
-static void test_lesson(void **state) {
-        Lesson lesson = {.instance = instance_of(*state, "oracle", SEEN("540", "600")),
+TEST(lesson) {
+        Lesson lesson = {.instance = instance_of(arena, "oracle", SEEN("540", "600")),
                          .wrong = "the parameters are in ASM"};
-        const Figures figures = lesson_figures(*state, &lesson);
+        const Figures figures = lesson_figures(arena, &lesson);
 
         assert_int_equal(lesson_use(&lesson), LESSON_UNKNOWN);
         assert_int_equal(figures.n, 1);
@@ -310,16 +308,16 @@ static void test_lesson(void **state) {
 
         given.memory_kind = MEMORY_BYTES;
         lesson.instance = &given;
-        assert_int_equal(lesson_pages(*state, &lesson).n, 0);
+        assert_int_equal(lesson_pages(arena, &lesson).n, 0);
 }
 
 /* As many by the rule as so many in truth. */
-static void test_by_rule(void **state) {
-        InstanceConfig instance = *instance_of(*state, "postgresql", SEEN("660", "600"));
+TEST(by_rule) {
+        InstanceConfig instance = *instance_of(arena, "postgresql", SEEN("660", "600"));
 
         assert_int_equal(learned_by_rule(&instance, page_bytes, 1000), 1000);
-        *vec_push(*state, &instance.learned.pages) = (PageCount){page_bytes, 600};
-        *vec_push(*state, &instance.learned.by_rule) = (PageCount){page_bytes, 600};
+        *vec_push(arena, &instance.learned.pages) = (PageCount){page_bytes, 600};
+        *vec_push(arena, &instance.learned.by_rule) = (PageCount){page_bytes, 600};
         assert_int_equal(learned_by_rule(&instance, page_bytes, 1100), 1000);
         instance.learned.by_rule.items[0].pages = 700;
         assert_int_equal(learned_by_rule(&instance, page_bytes, 1100), 1100);
@@ -327,11 +325,11 @@ static void test_by_rule(void **state) {
 
 /* What was found out before a start holds for it; what was found out while it ran may be what it will be started with
  * next. */
-static void test_of_unit(void **state) {
-        InstanceConfig instance = *instance_of(*state, "postgresql", "");
+TEST(of_unit) {
+        InstanceConfig instance = *instance_of(arena, "postgresql", "");
         Learned *learned = &instance.learned;
 
-        *vec_push(*state, &learned->pages) = (PageCount){page_bytes, 600};
+        *vec_push(arena, &learned->pages) = (PageCount){page_bytes, 600};
         learned->version = "14.5";
         learned->settings = "0a";
         Seen seen = seen_of_unit(&instance);
@@ -345,16 +343,4 @@ static void test_of_unit(void **state) {
         assert_int_equal(seen.base.n, 0);
         assert_null(seen.version);
         assert_null(seen.settings);
-}
-
-TEST_FILE(seen) {
-        const struct CMUnitTest tests[] = {
-                TEST(test_applied),      TEST(test_kept),
-                TEST(test_likely),       TEST(test_read_back),
-                TEST(test_broken),       TEST(test_lesson),
-                TEST(test_by_rule),      TEST(test_of_unit),
-                TEST(test_small_tables), TEST(test_small_tables_read_back),
-        };
-
-        return RUN_TESTS(tests);
 }

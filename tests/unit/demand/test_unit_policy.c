@@ -55,7 +55,7 @@ static void assert_cases(Arena *arena, const Case *cases, size_t n) {
         }
 }
 
-static void test_own_preference(void **state) {
+TEST(own_preference) {
         static const Case cases[] = {
                 {"Unit=a.service\nPages=1", NULL, NULL, "any", NULL},
                 {"Unit=a.service\nPages=1\nNodes=0", NULL, NULL, "any", NULL},
@@ -71,11 +71,11 @@ static void test_own_preference(void **state) {
                 {"Unit=other.service\nPages=1\nPlacement=bind\nNodes=0", NULL, NULL, "any", NULL},
         };
 
-        assert_cases(*state, cases, ARRAY_LEN(cases));
+        assert_cases(arena, cases, ARRAY_LEN(cases));
 }
 
 /* A policy holds for all of a unit's processes: there is one only where its instances agree. */
-static void test_shared_unit(void **state) {
+TEST(shared_unit) {
         static const char bound_to_0[] = "Unit=a.service\nPages=1\nPlacement=bind\nNodes=0";
         static const Case cases[] = {
                 {bound_to_0, "Unit=a.service\nPages=1\nPlacement=bind\nNodes=2", NULL, "bind 0,2",
@@ -97,11 +97,11 @@ static void test_shared_unit(void **state) {
                  NULL},
         };
 
-        assert_cases(*state, cases, ARRAY_LEN(cases));
+        assert_cases(arena, cases, ARRAY_LEN(cases));
 }
 
 /* Beside one that is bound to some of the nodes, who is spread takes his pages in turn. */
-static void test_beside_bound(void **state) {
+TEST(beside_bound) {
         static const Case cases[] = {
                 {"Unit=a.service\nPages=1", BOUND, NULL, "interleave all", "b"},
                 {"Unit=a.service\nPages=1\nNodes=0-1", BOUND, NULL, "interleave 0-1", "b"},
@@ -128,10 +128,10 @@ static void test_beside_bound(void **state) {
                  "interleave all", "b"},
         };
 
-        assert_cases(*state, cases, ARRAY_LEN(cases));
+        assert_cases(arena, cases, ARRAY_LEN(cases));
 }
 
-static void test_page_sizes(void **state) {
+TEST(page_sizes) {
         static const struct {
                 const char *a, *b;
                 bool is_shared;
@@ -142,25 +142,14 @@ static void test_page_sizes(void **state) {
 
         for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
                 const Config *config = config_make(
-                        *state, "a.conf",
-                        arena_printf(*state, "[Instance]\nMemory=1G\nPageSize=%s\n", cases[i].a),
+                        arena, "a.conf",
+                        arena_printf(arena, "[Instance]\nMemory=1G\nPageSize=%s\n", cases[i].a),
                         "b.conf",
-                        arena_printf(*state, "[Instance]\nMemory=1G\nPageSize=%s\n", cases[i].b),
+                        arena_printf(arena, "[Instance]\nMemory=1G\nPageSize=%s\n", cases[i].b),
                         NULL);
 
                 assert_int_equal(
                         instances_share_page_size(&config->instances[0], &config->instances[1]),
                         cases[i].is_shared);
         }
-}
-
-TEST_FILE(unit_policy) {
-        const struct CMUnitTest tests[] = {
-                TEST(test_own_preference),
-                TEST(test_shared_unit),
-                TEST(test_beside_bound),
-                TEST(test_page_sizes),
-        };
-
-        return RUN_TESTS(tests);
 }

@@ -179,8 +179,7 @@ static void check_line(Arena *arena, const char *line) {
         check_measurement(arena, &m, engine);
 }
 
-static void test_measured(void **state) {
-        Arena *arena = *state;
+TEST(measured) {
         FILE *file = fopen(TEST_SOURCE_DIR "/vectors/sizing.tsv", "re");
         char line[512];
         size_t n = 0;
@@ -425,7 +424,7 @@ static const Example examples[] = {
 };
 
 /* -1: older than 17.0.10, 1: not older, 0: nobody knows. */
-static void test_versions(void **state) {
+TEST(versions) {
         static const struct {
                 const char *version;
                 int side;
@@ -435,7 +434,6 @@ static void test_versions(void **state) {
                 {"17.0.2~8", -1},   {"17-ea", 0}, {"1.8.0_252", -1},
         };
 
-        (void) state;
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 Version version;
 
@@ -446,7 +444,7 @@ static void test_versions(void **state) {
 }
 
 /* MySQL takes segments up to 8.0.26, MariaDB up to 10.4; of an unknown version, what the newest do. */
-static void test_segments(void **state) {
+TEST(segments) {
         static const struct {
                 const char *engine, *version;
                 bool uses_sysv;
@@ -459,7 +457,6 @@ static void test_segments(void **state) {
                 {"oracle", NULL, true},
         };
 
-        (void) state;
         for (size_t i = 0; i < ARRAY_LEN(rows); i++)
                 if (engine_uses_sysv(engine_find(rows[i].engine), rows[i].version) !=
                     rows[i].uses_sysv)
@@ -467,7 +464,7 @@ static void test_segments(void **state) {
 }
 
 /* Where the size depends on numbers of the version that are not known, the text below it says so. */
-static void test_unknown_numbers(void **state) {
+TEST(unknown_numbers) {
         static const struct {
                 const char *engine, *settings, *caveat;
         } rows[] = {
@@ -485,7 +482,6 @@ static void test_unknown_numbers(void **state) {
                 {"jvm", "Xmx=1g server_version=17.0.9 ReservedCodeCacheSize=239m",
                  "measured with OpenJDK 17"},
         };
-        Arena *arena = *state;
 
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 Sizing sizing;
@@ -495,9 +491,7 @@ static void test_unknown_numbers(void **state) {
         }
 }
 
-static void test_examples(void **state) {
-        Arena *arena = *state;
-
+TEST(examples) {
         for (size_t i = 0; i < ARRAY_LEN(examples); i++) {
                 const Example *e = &examples[i];
                 uint64_t pages = pages_of(arena, e->engine, e->settings, e->page_size_bytes);
@@ -509,8 +503,7 @@ static void test_examples(void **state) {
 }
 
 /* "hot.key_buffer_size" of an option file: 11 pages for 20M, as measured, and one a name. */
-static void test_named_key_caches(void **state) {
-        Arena *arena = *state;
+TEST(named_key_caches) {
         Settings settings = settings_from(arena, "innodb_buffer_pool_size=64M");
         const Engine *engine = engine_find("mariadb");
         Sizing without, with;
@@ -528,7 +521,7 @@ static void test_named_key_caches(void **state) {
 }
 
 /* Numbers as PostgreSQL reads them, by those that are the same. */
-static void test_numbers_of_postgresql(void **state) {
+TEST(numbers_of_postgresql) {
         static const struct {
                 const char *settings, *same;
         } cases[] = {
@@ -545,14 +538,12 @@ static void test_numbers_of_postgresql(void **state) {
         };
 
         for (size_t i = 0; i < ARRAY_LEN(cases); i++)
-                assert_int_equal(pages_of(*state, "postgresql", cases[i].settings, 2 * MIB),
-                                 pages_of(*state, "postgresql", cases[i].same, 2 * MIB));
+                assert_int_equal(pages_of(arena, "postgresql", cases[i].settings, 2 * MIB),
+                                 pages_of(arena, "postgresql", cases[i].same, 2 * MIB));
 }
 
 /* What the server chooses for wal_buffers: 1/32 of shared_buffers, at most a WAL segment. */
-static void test_wal_segments(void **state) {
-        Arena *arena = *state;
-
+TEST(wal_segments) {
         assert_int_equal(
                 pages_of(arena, "postgresql", "shared_buffers=2GB wal_segment_size=1GB", 2 * MIB),
                 pages_of(arena, "postgresql", "shared_buffers=2GB wal_buffers=64MB", 2 * MIB));
@@ -563,8 +554,7 @@ static void test_wal_segments(void **state) {
 
 /* PostgreSQL 18 and its handles: 42 pages more at 1024, as measured, and some for the bound; what
  * is given to 17 is refused. */
-static void test_io_max_concurrency(void **state) {
-        Arena *arena = *state;
+TEST(io_max_concurrency) {
         uint64_t without =
                 pages_of(arena, "postgresql", "shared_buffers=1GB server_version=18", 2 * MIB);
         uint64_t with = pages_of(arena, "postgresql",
@@ -583,14 +573,14 @@ static void test_io_max_concurrency(void **state) {
 
 /* A ring of liburing is two of the host's base pages for each of some 140 processes; where these are not known, large
  * ones. */
-static void test_rings_in_base_pages(void **state) {
+TEST(rings_in_base_pages) {
         static const char rings[] = "shared_buffers=1GB server_version=18.6 io_method=io_uring";
-        const char *small = arena_printf(*state, "%s host_base_page=4096", rings);
-        const char *large = arena_printf(*state, "%s host_base_page=65536", rings);
-        uint64_t pages = pages_of(*state, "postgresql", large, 2 * MIB);
+        const char *small = arena_printf(arena, "%s host_base_page=4096", rings);
+        const char *large = arena_printf(arena, "%s host_base_page=65536", rings);
+        uint64_t pages = pages_of(arena, "postgresql", large, 2 * MIB);
 
-        assert_in_range(pages - pages_of(*state, "postgresql", small, 2 * MIB), 7, 10);
-        assert_int_equal(pages_of(*state, "postgresql", rings, 2 * MIB), pages);
+        assert_in_range(pages - pages_of(arena, "postgresql", small, 2 * MIB), 7, 10);
+        assert_int_equal(pages_of(arena, "postgresql", rings, 2 * MIB), pages);
 }
 
 /* ---- what must hold for any input ---- */
@@ -725,10 +715,9 @@ static void check_monotone(const Input *input, uint64_t page_size_bytes, uint64_
                 fail_msg("%s %s: too much is refused", input->engine, input->name);
 }
 
-static void test_monotone(void **state) {
+TEST(monotone) {
         uint64_t seed = 20260101;
 
-        (void) state;
         for (size_t i = 0; i < ARRAY_LEN(inputs); i++)
                 for (size_t j = 0; j < ARRAY_LEN(page_sizes); j++)
                         check_monotone(&inputs[i], page_sizes[j], &seed);
@@ -759,39 +748,37 @@ static bool check_raised(Arena *arena, uint64_t *seed) {
         return true;
 }
 
-static void test_monotone_together(void **state) {
+TEST(monotone_together) {
         uint64_t seed = 20260102;
         size_t accepted = 0;
 
-        (void) state;
         for (size_t i = 0; i < 10000; i++) {
-                CLEANUP(arena_freep) Arena *arena = arena_new();
+                CLEANUP(arena_freep) Arena *own = arena_new();
 
-                accepted += check_raised(arena, &seed);
+                accepted += check_raised(own, &seed);
         }
         assert_true(accepted > 1000);
 }
 
 /* The bounds where a rule changes, from just below to just above. */
-static void test_monotone_at_bounds(void **state) {
+TEST(monotone_at_bounds) {
         static const uint64_t bounds[] = {64 * MIB, 128 * MIB, GIB,      2 * GIB,   8 * GIB,
                                           16 * GIB, 32 * GIB,  64 * GIB, 128 * GIB, TIB};
 
-        (void) state;
         for (size_t i = 0; i < ARRAY_LEN(inputs); i++)
                 for (size_t j = 0; j < ARRAY_LEN(bounds); j++)
                         for (size_t k = 0; k < ARRAY_LEN(page_sizes); k++) {
-                                CLEANUP(arena_freep) Arena *arena = arena_new();
+                                CLEANUP(arena_freep) Arena *own = arena_new();
 
-                                check_pair(arena, &inputs[i], bounds[j] - 1, bounds[j],
+                                check_pair(own, &inputs[i], bounds[j] - 1, bounds[j],
                                            page_sizes[k]);
-                                check_pair(arena, &inputs[i], bounds[j], bounds[j] + 1,
+                                check_pair(own, &inputs[i], bounds[j], bounds[j] + 1,
                                            page_sizes[k]);
                         }
 }
 
 /* At the far end nothing wraps: the result is as large as a number can be. */
-static void test_extremes(void **state) {
+TEST(extremes) {
         static const char *const extremes[][2] = {
                 {"generic", "memory=18446744073709551615"},
                 {"postgresql", "shared_buffers=18446744073709551615B"},
@@ -812,7 +799,6 @@ static void test_extremes(void **state) {
                           "innodb_buffer_pool_instances=18446744073709551615"},
                 {"jvm", "Xmx=18446744073709551615"},
         };
-        Arena *arena = *state;
 
         for (size_t i = 0; i < ARRAY_LEN(extremes); i++)
                 for (size_t j = 0; j < ARRAY_LEN(page_sizes); j++) {
@@ -906,9 +892,7 @@ static const struct {
         {"memcached", "memory=1G", {"no reserved huge pages"}},
 };
 
-static void test_refusals(void **state) {
-        Arena *arena = *state;
-
+TEST(refusals) {
         for (size_t i = 0; i < ARRAY_LEN(refusals); i++) {
                 Sizing sizing = {.pages = 4711};
                 const char *wrong =
@@ -925,12 +909,11 @@ static void test_refusals(void **state) {
 }
 
 /* A pool or heap below one page would get none of them, which must not look like success. */
-static void test_less_than_a_page(void **state) {
+TEST(less_than_a_page) {
         static const char *const small[][2] = {
                 {"mariadb", "innodb_buffer_pool_size=1023M"},
                 {"jvm", "Xmx=1023m"},
         };
-        Arena *arena = *state;
         Sizing sizing;
 
         for (size_t i = 0; i < ARRAY_LEN(small); i++) {
@@ -943,9 +926,7 @@ static void test_less_than_a_page(void **state) {
 }
 
 /* Every name of the table of inputs, spoilt by one letter: the sentence says the right one. */
-static void test_near_matches(void **state) {
-        Arena *arena = *state;
-
+TEST(near_matches) {
         for (size_t i = 0; i < ARRAY_LEN(inputs); i++) {
                 size_t length = strlen(inputs[i].name);
                 const char *spoilt = arena_printf(arena, "%.*sq%s", (int) (length / 2),
@@ -962,8 +943,7 @@ static void test_near_matches(void **state) {
 }
 
 /* A setting without effect is shown as a step of nothing, not passed over. */
-static void test_idle_settings(void **state) {
-        Arena *arena = *state;
+TEST(idle_settings) {
         Sizing with, without;
 
         assert_null(try_size(arena, "postgresql", "work_mem=1TB", 2 * MIB, &with));
@@ -979,8 +959,7 @@ static void test_idle_settings(void **state) {
 }
 
 /* From the product's own file all sorts of settings come; what is sized by is read all the same. */
-static void test_settings_with_origin(void **state) {
-        Arena *arena = *state;
+TEST(settings_with_origin) {
         Settings settings = {};
         Sizing sizing;
 
@@ -1001,8 +980,7 @@ static void test_settings_with_origin(void **state) {
         assert_true(text_starts_with(wrong, "shared_buffers (postgresql.conf:4): '128X'"));
 }
 
-static void test_settings_find(void **state) {
-        Arena *arena = *state;
+TEST(settings_find) {
         Settings settings = settings_from(arena, "Key_Buffer-size=1 other=2 key_buffer_size=3 x=");
 
         assert_string_equal(settings_find(&settings, "KEY_BUFFER_SIZE")->value, "3");
@@ -1020,7 +998,7 @@ static const char *fingerprint(Arena *arena, const char *engine, const char *set
 }
 
 /* By what counts, and the last word of it. */
-static void test_fingerprint(void **state) {
+TEST(fingerprint) {
         static const struct {
                 const char *engine, *settings;
                 bool is_same;
@@ -1033,7 +1011,6 @@ static void test_fingerprint(void **state) {
                 {"postgresql", "max_connections=100 shared_buffers=1GB wal_buffers=1MB", false},
                 {"postgresql", "shared_buffers=1GB", false},
         };
-        Arena *arena = *state;
 
         for (size_t i = 0; i < ARRAY_LEN(rows); i++)
                 assert_int_equal(text_equals(fingerprint(arena, rows[i].engine, rows[i].settings),
@@ -1048,8 +1025,7 @@ static void test_fingerprint(void **state) {
 }
 
 /* Memory= comes in as plain bytes with a B behind, under each engine's own name. */
-static void test_memory_setting(void **state) {
-        Arena *arena = *state;
+TEST(memory_setting) {
         size_t n = 0;
 
         for (size_t i = 0; i < n_engines; i++) {
@@ -1064,9 +1040,8 @@ static void test_memory_setting(void **state) {
         assert_int_equal(n, 5);
 }
 
-static void test_unknown_library_is_a_caveat(void **state) {
+TEST(unknown_library_is_a_caveat) {
         Sizing known, unknown;
-        Arena *arena = *state;
 
         assert_null(try_size(arena, "postgresql", "shared_preload_libraries=pg_stat_statements",
                              2 * MIB, &known));
@@ -1080,9 +1055,7 @@ static void test_unknown_library_is_a_caveat(void **state) {
 
 /* ---- registry ---- */
 
-static void test_registry(void **state) {
-        Arena *arena = *state;
-
+TEST(registry) {
         for (size_t i = 0; i < n_engines; i++) {
                 const Engine *engine = engines[i];
 
@@ -1102,7 +1075,7 @@ static void test_registry(void **state) {
         assert_string_equal(engine_refuse(arena, "sybase"), "there is no engine 'sybase'");
 }
 
-static void test_thp_preferences(void **state) {
+TEST(thp_preferences) {
         static const struct {
                 const char *engine;
                 ThpPolicy preference;
@@ -1113,7 +1086,6 @@ static void test_thp_preferences(void **state) {
                 {"memcached", THP_MADVISE}, {"clickhouse", THP_MADVISE},
         };
 
-        (void) state;
         for (size_t i = 0; i < ARRAY_LEN(preferences); i++)
                 assert_int_equal(engine_find(preferences[i].engine)->thp_preference,
                                  preferences[i].preference);
@@ -1121,11 +1093,10 @@ static void test_thp_preferences(void **state) {
 
 /* ---- thp ---- */
 
-static void test_thp_names(void **state) {
+TEST(thp_names) {
         static const char *const names[] = {"auto", "keep", "never", "madvise", "always"};
         ThpPolicy policy = THP_KEEP;
 
-        (void) state;
         for (size_t i = 0; i < ARRAY_LEN(names); i++) {
                 assert_int_equal(thp_policy_from_name(names[i], &policy), 0);
                 assert_int_equal(policy, i);
@@ -1137,47 +1108,11 @@ static void test_thp_names(void **state) {
         assert_int_equal(policy, THP_KEEP);
 }
 
-static void test_thp_selected(void **state) {
-        Arena *arena = *state;
-
+TEST(thp_selected) {
         assert_string_equal(thp_selected(arena, "always [madvise] never\n"), "madvise");
         assert_string_equal(thp_selected(arena, "[always] madvise never\n"), "always");
         assert_string_equal(thp_selected(arena, "always madvise [never]"), "never");
         assert_null(thp_selected(arena, "always madvise never\n"));
         assert_null(thp_selected(arena, "] always [never\n"));
         assert_null(thp_selected(arena, ""));
-}
-
-TEST_FILE(engine) {
-        const struct CMUnitTest tests[] = {
-                TEST(test_measured),
-                TEST(test_versions),
-                TEST(test_segments),
-                TEST(test_unknown_numbers),
-                TEST(test_examples),
-                TEST(test_named_key_caches),
-                TEST(test_numbers_of_postgresql),
-                TEST(test_wal_segments),
-                TEST(test_io_max_concurrency),
-                TEST(test_rings_in_base_pages),
-                TEST(test_monotone),
-                TEST(test_monotone_together),
-                TEST(test_monotone_at_bounds),
-                TEST(test_extremes),
-                TEST(test_refusals),
-                TEST(test_less_than_a_page),
-                TEST(test_near_matches),
-                TEST(test_idle_settings),
-                TEST(test_settings_with_origin),
-                TEST(test_settings_find),
-                TEST(test_fingerprint),
-                TEST(test_memory_setting),
-                TEST(test_unknown_library_is_a_caveat),
-                TEST(test_registry),
-                TEST(test_thp_preferences),
-                TEST(test_thp_names),
-                TEST(test_thp_selected),
-        };
-
-        return RUN_TESTS(tests);
 }

@@ -33,7 +33,7 @@ static const char *settings_of(Arena *arena, const char *engine, const char *pat
         return text_string(&text);
 }
 
-static void test_mappings(void **state) {
+TEST(mappings) {
         static const struct {
                 const char *engine, *text, *settings;
         } rows[] = {
@@ -74,7 +74,6 @@ static void test_mappings(void **state) {
                  "port: 5432\nparameters:\n- { option: wal_buffers, value: 16MB }\nhuge_pages: on\n",
                  "wal_buffers=16MB@3 huge_pages=on@4"},
         };
-        Arena *arena = *state;
 
         for (size_t i = 0; i < ARRAY_LEN(rows); i++)
                 assert_text(settings_of(arena, rows[i].engine, PATH,
@@ -83,7 +82,7 @@ static void test_mappings(void **state) {
 }
 
 /* Each with the line, the setting and what to write. */
-static void test_mistakes(void **state) {
+TEST(mistakes) {
         static const char nested[] =
                 "its value is no single word or text in quotes; write NAME: VALUE, without lists, "
                 "mappings and templates";
@@ -142,7 +141,6 @@ static void test_mistakes(void **state) {
                 {"generic", "", ": ",
                  "none of these settings matters to the size of a program of your own; 'hugeplanctl size --json' lists those that do"},
         };
-        Arena *arena = *state;
         Gathered gathered;
 
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
@@ -164,8 +162,7 @@ static void test_mistakes(void **state) {
 }
 
 /* Files of which each but the one that is named, and what it includes, would change the answer. */
-static void test_own_forms(void **state) {
-        Arena *arena = *state;
+TEST(own_forms) {
         const Sources *sources = TEST_SOURCES(
                 arena,
                 {"/etc/postgresql/16/main/postgresql.conf",
@@ -207,8 +204,7 @@ static void test_own_forms(void **state) {
 }
 
 /* What a server of these would do without is told, and does not keep it from being sized. */
-static void test_large_pages(void **state) {
-        Arena *arena = *state;
+TEST(large_pages) {
         Gathered gathered;
         const Sources *sources =
                 TEST_SOURCES(arena, {PATH, "[mysqld]\ninnodb_buffer_pool_size=1G\n", 0});
@@ -220,7 +216,7 @@ static void test_large_pages(void **state) {
 }
 
 /* An include that cannot be followed, and what is no file of the product: as the engines' readers say it. */
-static void test_own_mistakes(void **state) {
+TEST(own_mistakes) {
         static const struct {
                 const char *engine, *text, *wrong;
         } rows[] = {
@@ -234,7 +230,6 @@ static void test_own_mistakes(void **state) {
                 {"oracle", "processes=100\n", "neither sga_max_size nor sga_target is set"},
                 {"jvm", "-Xmx1g\n", "there is no -XX:+UseLargePages"},
         };
-        Arena *arena = *state;
         Gathered gathered;
 
         for (size_t i = 0; i < ARRAY_LEN(rows); i++)
@@ -242,13 +237,4 @@ static void test_own_mistakes(void **state) {
                                        TEST_SOURCES(arena, {PATH, rows[i].text, 0}), PATH,
                                        &gathered),
                                 rows[i].wrong);
-}
-
-TEST_FILE(settings_file) {
-        const struct CMUnitTest tests[] = {
-                TEST(test_mappings),    TEST(test_mistakes),     TEST(test_own_forms),
-                TEST(test_large_pages), TEST(test_own_mistakes),
-        };
-
-        return RUN_TESTS(tests);
 }

@@ -45,30 +45,21 @@ static void check_line(Arena *arena, const char *line) {
                          name, version, text, needed);
 }
 
-static void test_measured_sizes(void **state) {
+TEST(measured_sizes) {
         FILE *file = fopen(TEST_SOURCE_DIR "/vectors/sizes.tsv", "re");
         char line[2048];
         size_t n = 0;
 
-        (void) state;
         assert_non_null(file);
         while (fgets(line, sizeof(line), file)) {
-                CLEANUP(arena_freep) Arena *arena = arena_new();
+                CLEANUP(arena_freep) Arena *own = arena_new();
 
                 line[strcspn(line, "\n")] = '\0';
                 if (*line == '#')
                         continue;
-                check_line(arena, line);
+                check_line(own, line);
                 n++;
         }
         assert_int_equal(fclose(file), 0);
         assert_true(n > 500);
-}
-
-TEST_FILE(sizes) {
-        const struct CMUnitTest tests[] = {
-                TEST(test_measured_sizes),
-        };
-
-        return RUN_TESTS(tests);
 }

@@ -14,32 +14,31 @@ static const Attempt compaction = {
                    .error = -EIO},
 };
 
-static void test_said(void **state) {
+TEST(said) {
         Attempt attempt = compaction;
 
-        assert_text(attempt_format(*state, &attempt),
+        assert_text(attempt_format(arena, &attempt),
                     "node 1, 2M: compact: 355 -> 357 pages in 120ms: Input/output error");
         attempt.record.error = 0;
-        assert_text(attempt_format(*state, &attempt),
+        assert_text(attempt_format(arena, &attempt),
                     "node 1, 2M: compact: 355 -> 357 pages in 120ms");
 }
 
 /* Of a daemon for whoever asks it. */
-static void test_round_trip(void **state) {
+TEST(round_trip) {
         json_t *json = attempt_to_json(&compaction);
         Attempt read;
 
         assert_int_equal(attempt_from_json(json, &read), 0);
-        assert_text(attempt_format(*state, &read), attempt_format(*state, &compaction));
+        assert_text(attempt_format(arena, &read), attempt_format(arena, &compaction));
         json_decref(json);
 }
 
-static void test_no_attempt(void **state) {
+TEST(no_attempt) {
         static const char *const keys[] = {"node",       "pageSizeBytes", "action", "pagesBefore",
                                            "pagesAfter", "durationUSec",  "errno"};
         Attempt read;
 
-        (void) state;
         for (size_t i = 0; i < ARRAY_LEN(keys); i++) {
                 json_t *json = attempt_to_json(&compaction);
 
@@ -52,14 +51,4 @@ static void test_no_attempt(void **state) {
         json_object_set_new(json, "action", json_string("pray"));
         assert_int_equal(attempt_from_json(json, &read), -EPROTO);
         json_decref(json);
-}
-
-TEST_FILE(attempt) {
-        const struct CMUnitTest tests[] = {
-                TEST(test_said),
-                TEST(test_round_trip),
-                TEST(test_no_attempt),
-        };
-
-        return RUN_TESTS(tests);
 }

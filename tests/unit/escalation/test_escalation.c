@@ -140,16 +140,16 @@ static const EscalationOptions everything = {true, true, true, UINT64_MAX};
 static const EscalationOptions usual = {true, true, false, UINT64_MAX};
 static const EscalationOptions nothing = {false, false, false, UINT64_MAX};
 
-static void test_nothing_to_do(void **state) {
+TEST(nothing_to_do) {
         Kernel kernel = {.persistent = 10, .whole = 100};
 
-        escalate(*state, &kernel, 10, &usual);
+        escalate(arena, &kernel, 10, &usual);
         assert_text(text_string(&kernel.trace), "");
 }
 
-static void test_one_write(void **state) {
+TEST(one_write) {
         Kernel kernel = {.persistent = 0, .whole = 1000};
-        Escalation escalation = escalate(*state, &kernel, 100, &usual);
+        Escalation escalation = escalate(arena, &kernel, 100, &usual);
 
         assert_text(text_string(&kernel.trace), "w100");
         assert_int_equal(escalation.records.n, 1);
@@ -157,19 +157,19 @@ static void test_one_write(void **state) {
         assert_false(escalation.is_clamped);
 }
 
-static void test_slices(void **state) {
+TEST(slices) {
         Kernel kernel = {.whole = 100000};
 
         /* 1 GiB first; quick slices grow. */
-        escalate(*state, &kernel, 20000, &usual);
+        escalate(arena, &kernel, 20000, &usual);
         assert_text(text_string(&kernel.trace), "w512 w4608 w20000");
         assert_int_equal(kernel.persistent, 20000);
 }
 
-static void test_slow_slices_shrink(void **state) {
+TEST(slow_slices_shrink) {
         Kernel kernel = {.whole = 10000, .usec_per_page = 20000}; /* 50 pages a second */
 
-        escalate(*state, &kernel, 1000, &usual);
+        escalate(arena, &kernel, 1000, &usual);
         assert_text(text_string(&kernel.trace),
                     "w512 w640 w672 w704 w736 w768 w800 w832 w864 w896 w928 w960 w992 w1000");
         assert_int_equal(kernel.persistent, 1000);
@@ -177,7 +177,7 @@ static void test_slow_slices_shrink(void **state) {
 
 /* A slice that took about as long as it should is followed by one of its size, a quick one by eight times as
  * much, a slow one by a quarter, but never by less than one page. */
-static void test_slices_fit_time(void **state) {
+TEST(slices_fit_time) {
         static const struct {
                 uint64_t page_size_bytes, usec, first, second;
         } cases[] = {
@@ -191,7 +191,7 @@ static void test_slices_fit_time(void **state) {
 
         for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
                 Escalation escalation =
-                        escalation_new(*state, cases[i].page_size_bytes, 10000, &usual);
+                        escalation_new(arena, cases[i].page_size_bytes, 10000, &usual);
                 EscalationView view = {0, UINT64_MAX, UINT64_MAX, 0, 0};
                 EscalationMove move = escalation_next(&escalation, &view);
 
@@ -204,22 +204,22 @@ static void test_slices_fit_time(void **state) {
         }
 }
 
-static void test_gives_back_once(void **state) {
+TEST(gives_back_once) {
         Kernel kernel = {.persistent = 100};
 
-        escalate(*state, &kernel, 40, &usual);
+        escalate(arena, &kernel, 40, &usual);
         assert_text(text_string(&kernel.trace), "w40");
         /* What is in use stays; it is not tried twice. */
         kernel = (Kernel){.persistent = 100, .write_error = -EBUSY};
-        escalate(*state, &kernel, 40, &usual);
+        escalate(arena, &kernel, 40, &usual);
         assert_text(text_string(&kernel.trace), "w40");
         assert_int_equal(kernel.persistent, 100);
 }
 
 /* 40 of 100 pages at once, the rest free but scattered: compaction alone. */
-static void test_fragmented(void **state) {
+TEST(fragmented) {
         Kernel kernel = {.whole = 40, .scattered = 200, .compact_limit = 1000};
-        Escalation escalation = escalate(*state, &kernel, 100, &usual);
+        Escalation escalation = escalate(arena, &kernel, 100, &usual);
 
         assert_text(text_string(&kernel.trace), "w100 c w100");
         assert_int_equal(kernel.persistent, 100);
@@ -227,39 +227,39 @@ static void test_fragmented(void **state) {
 }
 
 /* Full of page cache: reclaim what is missing and an eighth, compact, write. */
-static void test_page_cache(void **state) {
+TEST(page_cache) {
         Kernel kernel = {.whole = 20, .cached = 500, .compact_limit = 1000};
 
-        escalate(*state, &kernel, 100, &usual);
+        escalate(arena, &kernel, 100, &usual);
         assert_text(text_string(&kernel.trace), "w100 r c w100");
         assert_int_equal(kernel.persistent, 100);
         assert_true(kernel.reclaimed_bytes == 80 * page_bytes / 8 * 9);
 }
 
 /* Where twice as much is free as is missing, compaction is to put it together, and the cache stays. */
-static void test_reclaims_where_little_is_free(void **state) {
+TEST(reclaims_where_little_is_free) {
         Kernel kernel = {.scattered = 200, .cached = 500, .compact_limit = 1000};
 
-        escalate(*state, &kernel, 100, &usual);
+        escalate(arena, &kernel, 100, &usual);
         assert_text(text_string(&kernel.trace), "w100 c w100");
         kernel = (Kernel){.scattered = 199, .cached = 500, .compact_limit = 1000};
-        escalate(*state, &kernel, 100, &usual);
+        escalate(arena, &kernel, 100, &usual);
         assert_text(text_string(&kernel.trace), "w100 r c w100");
 }
 
 /* As long as rounds bring pages they go on. */
-static void test_rounds_that_gain(void **state) {
+TEST(rounds_that_gain) {
         Kernel kernel = {.whole = 10, .scattered = 200, .compact_limit = 20};
-        Escalation escalation = escalate(*state, &kernel, 100, &usual);
+        Escalation escalation = escalate(arena, &kernel, 100, &usual);
 
         assert_int_equal(kernel.persistent, 100);
         assert_int_equal(escalation.n_rounds, 5);
         assert_int_equal(kernel.n_compacts, 5);
 }
 
-static void test_three_idle_rounds_end_it(void **state) {
+TEST(three_idle_rounds_end_it) {
         Kernel kernel = {.whole = 30, .scattered = 300, .cached = 300};
-        Escalation escalation = escalate(*state, &kernel, 100, &usual);
+        Escalation escalation = escalate(arena, &kernel, 100, &usual);
 
         /* The second round reclaims although memory is free, for compaction brought nothing. */
         assert_text(text_string(&kernel.trace), "w100 c w100 r c w100 r c w100");
@@ -268,44 +268,44 @@ static void test_three_idle_rounds_end_it(void **state) {
         assert_false(escalation.is_clamped);
 }
 
-static void test_no_reclaim_without_cache(void **state) {
+TEST(no_reclaim_without_cache) {
         Kernel kernel = {.whole = 30, .scattered = 300};
 
-        escalate(*state, &kernel, 100, &usual);
+        escalate(arena, &kernel, 100, &usual);
         assert_text(text_string(&kernel.trace), "w100 c w100 c w100");
 }
 
 /* Most of what is reclaimed lies beside pinned memory: the second reclaim asks for twice as much,
  * the third for four times, and so on up to eight times what is missing. */
-static void test_reclaim_grows(void **state) {
+TEST(reclaim_grows) {
         Kernel kernel = {.whole = 20, .cached = 2000, .compact_limit = 1000, .spoilt_in_10 = 9};
 
-        escalate(*state, &kernel, 100, &usual);
+        escalate(arena, &kernel, 100, &usual);
         assert_int_equal(kernel.persistent, 100);
         assert_true(kernel.n_reclaims <= 6);
         /* Where it brings nothing at all, it ends with four times what is missing. */
         kernel = (Kernel){.whole = 20, .cached = 2000, .compact_limit = 1000, .spoilt_in_10 = 10};
-        escalate(*state, &kernel, 100, &usual);
+        escalate(arena, &kernel, 100, &usual);
         assert_true(kernel.reclaimed_bytes == (1 + 2 + 4) * (80 * page_bytes / 8 * 9));
         /* Never more than there is. */
         kernel = (Kernel){.whole = 20, .cached = 100, .compact_limit = 1000, .spoilt_in_10 = 10};
-        escalate(*state, &kernel, 100, &usual);
+        escalate(arena, &kernel, 100, &usual);
         assert_true(kernel.reclaimed_bytes == 100 * page_bytes);
 }
 
 /* A gain in between begins the count anew. */
-static void test_idle_rounds_in_a_row(void **state) {
+TEST(idle_rounds_in_a_row) {
         Kernel kernel = {.whole = 30, .scattered = 5, .cached = 300, .compact_limit = 5};
-        Escalation escalation = escalate(*state, &kernel, 45, &usual);
+        Escalation escalation = escalate(arena, &kernel, 45, &usual);
 
         assert_int_equal(kernel.persistent, 45);
         assert_int_equal(escalation.idle_rounds, 0);
         assert_true(escalation.n_rounds >= 3);
 }
 
-static void test_drop_caches_once(void **state) {
+TEST(drop_caches_once) {
         Kernel kernel = {.whole = 30, .scattered = 500, .cached = 50, .compact_limit = 0};
-        Escalation escalation = escalate(*state, &kernel, 100, &everything);
+        Escalation escalation = escalate(arena, &kernel, 100, &everything);
 
         assert_text(text_string(&kernel.trace), "w100 c w100 r c w100 d c w100 c w100");
         assert_int_equal(kernel.n_drops, 1);
@@ -313,59 +313,59 @@ static void test_drop_caches_once(void **state) {
         assert_int_equal(kernel.persistent, 30);
 }
 
-static void test_drop_caches_is_last(void **state) {
+TEST(drop_caches_is_last) {
         static const EscalationOptions only_drop = {false, false, true, UINT64_MAX};
         Kernel kernel = {.whole = 40, .scattered = 200, .compact_limit = 1000};
 
-        escalate(*state, &kernel, 100, &everything);
+        escalate(arena, &kernel, 100, &everything);
         assert_int_equal(kernel.n_drops, 0); /* compaction did it */
         kernel = (Kernel){.whole = 30, .scattered = 500};
-        escalate(*state, &kernel, 100, &only_drop);
+        escalate(arena, &kernel, 100, &only_drop);
         assert_int_equal(kernel.n_drops, 1);
         assert_int_equal(kernel.n_compacts, 0);
         assert_int_equal(kernel.n_reclaims, 0);
 }
 
-static void test_no_attempt_allowed(void **state) {
+TEST(no_attempt_allowed) {
         Kernel kernel = {.whole = 30, .scattered = 300, .compact_limit = 1000};
-        Escalation escalation = escalate(*state, &kernel, 100, &nothing);
+        Escalation escalation = escalate(arena, &kernel, 100, &nothing);
 
         assert_text(text_string(&kernel.trace), "w100");
         assert_int_equal(escalation.n_rounds, 0);
         assert_int_equal(kernel.persistent, 30);
 }
 
-static void test_options_one_by_one(void **state) {
+TEST(options_one_by_one) {
         static const EscalationOptions no_compact = {false, true, false, UINT64_MAX};
         static const EscalationOptions no_reclaim = {true, false, false, UINT64_MAX};
         Kernel kernel = {.whole = 30, .cached = 300, .compact_limit = 1000};
 
-        escalate(*state, &kernel, 100, &no_compact);
+        escalate(arena, &kernel, 100, &no_compact);
         assert_int_equal(kernel.n_compacts, 0);
         assert_true(kernel.n_reclaims > 0);
         kernel = (Kernel){.whole = 30, .cached = 300, .compact_limit = 1000};
-        escalate(*state, &kernel, 100, &no_reclaim);
+        escalate(arena, &kernel, 100, &no_reclaim);
         assert_int_equal(kernel.n_reclaims, 0);
         assert_true(kernel.n_compacts > 0);
 }
 
 /* Never more than there is room for, however much was planned. */
-static void test_clamped(void **state) {
+TEST(clamped) {
         Kernel kernel = {.whole = 100, .keep_pages = 40};
-        Escalation escalation = escalate(*state, &kernel, 90, &usual);
+        Escalation escalation = escalate(arena, &kernel, 90, &usual);
 
         assert_int_equal(kernel.most_asked, 60);
         assert_int_equal(kernel.persistent, 60);
         assert_true(escalation.is_clamped);
         kernel = (Kernel){.whole = 100, .keep_pages = 200};
-        escalation = escalate(*state, &kernel, 90, &usual);
+        escalation = escalate(arena, &kernel, 90, &usual);
         assert_text(text_string(&kernel.trace), "");
         assert_true(escalation.is_clamped);
 }
 
 /* Memory that goes away between two slices is not asked for. */
-static void test_room_is_looked_at_every_time(void **state) {
-        Escalation escalation = escalation_new(*state, page_bytes, 1000, &usual);
+TEST(room_is_looked_at_every_time) {
+        Escalation escalation = escalation_new(arena, page_bytes, 1000, &usual);
         EscalationView view = {0, 1000 * page_bytes, 1000 * page_bytes, 0, 0};
         EscalationMove move = escalation_next(&escalation, &view);
 
@@ -379,53 +379,53 @@ static void test_room_is_looked_at_every_time(void **state) {
         assert_int_equal(move.pages, 522);
 }
 
-static void test_deadline(void **state) {
+TEST(deadline) {
         EscalationOptions options = usual;
         Kernel kernel = {.whole = 10, .scattered = 10000, .compact_limit = 10};
 
         /* Compacting takes 0.1 s: three rounds begin before the deadline. */
         options.deadline_usec = 250 * USEC_PER_MSEC;
-        Escalation escalation = escalate(*state, &kernel, 1000, &options);
+        Escalation escalation = escalate(arena, &kernel, 1000, &options);
 
         assert_int_equal(escalation.n_rounds, 3);
         assert_int_equal(kernel.persistent, 40);
         /* And none when it has come. */
         options.deadline_usec = 200 * USEC_PER_MSEC;
         kernel = (Kernel){.whole = 10, .scattered = 10000, .compact_limit = 10};
-        assert_int_equal(escalate(*state, &kernel, 1000, &options).n_rounds, 2);
+        assert_int_equal(escalate(arena, &kernel, 1000, &options).n_rounds, 2);
         /* A deadline that is over still lets the plain writes happen. */
         kernel = (Kernel){.whole = 5000, .now_usec = 10 * USEC_PER_SEC};
-        escalate(*state, &kernel, 1000, &options);
+        escalate(arena, &kernel, 1000, &options);
         assert_int_equal(kernel.persistent, 1000);
         kernel = (Kernel){.whole = 50,
                           .scattered = 5000,
                           .compact_limit = 1000,
                           .now_usec = 10 * USEC_PER_SEC};
-        escalate(*state, &kernel, 1000, &options);
+        escalate(arena, &kernel, 1000, &options);
         assert_text(text_string(&kernel.trace), "w512");
 }
 
 /* As long as each brings a page, but not for ever: others wait to be served. */
-static void test_rounds_are_bounded(void **state) {
+TEST(rounds_are_bounded) {
         EscalationOptions options = usual;
         Kernel kernel = {.scattered = 10000, .compact_limit = 1};
 
         options.deadline_usec = UINT64_MAX;
-        assert_int_equal(escalate(*state, &kernel, 1000, &options).n_rounds, 64);
+        assert_int_equal(escalate(arena, &kernel, 1000, &options).n_rounds, 64);
         assert_int_equal(kernel.persistent, 64);
 }
 
-static void test_refused_write(void **state) {
+TEST(refused_write) {
         Kernel kernel = {.whole = 1000, .write_error = -EINVAL};
-        Escalation escalation = escalate(*state, &kernel, 100, &everything);
+        Escalation escalation = escalate(arena, &kernel, 100, &everything);
 
         assert_text(text_string(&kernel.trace), "w100");
         assert_int_equal(escalation.write_error, -EINVAL);
 }
 
 /* A reclaim or compaction that fails is no reason to stop: EAGAIN is its way to say "not all". */
-static void test_failed_reclaim_goes_on(void **state) {
-        Escalation escalation = escalation_new(*state, page_bytes, 100, &usual);
+TEST(failed_reclaim_goes_on) {
+        Escalation escalation = escalation_new(arena, page_bytes, 100, &usual);
         EscalationView view = {0, 1000 * page_bytes, 0, 1000 * page_bytes, 0};
         EscalationMove move = escalation_next(&escalation, &view);
 
@@ -446,8 +446,8 @@ static void test_failed_reclaim_goes_on(void **state) {
 }
 
 /* Pages that come by themselves (a DBA's echo) end it, also beyond the target. */
-static void test_pool_grows_by_itself(void **state) {
-        Escalation escalation = escalation_new(*state, page_bytes, 100, &usual);
+TEST(pool_grows_by_itself) {
+        Escalation escalation = escalation_new(arena, page_bytes, 100, &usual);
         EscalationView view = {0, 1000 * page_bytes, 1000 * page_bytes, 0, 0};
         EscalationMove move = escalation_next(&escalation, &view);
 
@@ -458,57 +458,22 @@ static void test_pool_grows_by_itself(void **state) {
         assert_int_equal(escalation_next(&escalation, &view).action, ESCALATION_DONE);
 }
 
-static void test_huge_numbers(void **state) {
-        Escalation escalation = escalation_new(*state, page_bytes, UINT64_MAX, &usual);
+TEST(huge_numbers) {
+        Escalation escalation = escalation_new(arena, page_bytes, UINT64_MAX, &usual);
         EscalationView view = {5, UINT64_MAX, UINT64_MAX, 0, 0};
         EscalationMove move = escalation_next(&escalation, &view);
 
         assert_int_equal(move.action, ESCALATION_WRITE);
         assert_true(move.pages == 5 + 512);
         /* Pages larger than a slice: one at a time. */
-        escalation = escalation_new(*state, 16 * GIB, 3, &usual);
+        escalation = escalation_new(arena, 16 * GIB, 3, &usual);
         view = (EscalationView){0, 64 * GIB, 64 * GIB, 0, 0};
         assert_true(escalation_next(&escalation, &view).pages == 1);
 }
 
-static void test_action_names(void **state) {
-        (void) state;
+TEST(action_names) {
         assert_text(escalation_action_name(ESCALATION_WRITE), "write");
         assert_text(escalation_action_name(ESCALATION_RECLAIM), "reclaim");
         assert_text(escalation_action_name(ESCALATION_COMPACT), "compact");
         assert_text(escalation_action_name(ESCALATION_DROP_CACHES), "drop-caches");
-}
-
-TEST_FILE(escalation) {
-        const struct CMUnitTest tests[] = {
-                TEST(test_nothing_to_do),
-                TEST(test_one_write),
-                TEST(test_slices),
-                TEST(test_slow_slices_shrink),
-                TEST(test_slices_fit_time),
-                TEST(test_gives_back_once),
-                TEST(test_fragmented),
-                TEST(test_page_cache),
-                TEST(test_reclaims_where_little_is_free),
-                TEST(test_rounds_that_gain),
-                TEST(test_three_idle_rounds_end_it),
-                TEST(test_no_reclaim_without_cache),
-                TEST(test_reclaim_grows),
-                TEST(test_idle_rounds_in_a_row),
-                TEST(test_drop_caches_once),
-                TEST(test_drop_caches_is_last),
-                TEST(test_no_attempt_allowed),
-                TEST(test_options_one_by_one),
-                TEST(test_clamped),
-                TEST(test_room_is_looked_at_every_time),
-                TEST(test_deadline),
-                TEST(test_rounds_are_bounded),
-                TEST(test_refused_write),
-                TEST(test_failed_reclaim_goes_on),
-                TEST(test_pool_grows_by_itself),
-                TEST(test_huge_numbers),
-                TEST(test_action_names),
-        };
-
-        return RUN_TESTS(tests);
 }

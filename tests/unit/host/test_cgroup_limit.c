@@ -12,9 +12,7 @@
 
 /* ---- can it be had ---- */
 
-static void test_judge(void **state) {
-        const Tree *tree = *state;
-
+TREE_TEST(judge) {
         /* A captured host without control groups: nothing is known. */
         assert_int_equal(cgroup_limit_judge(tree->root).kind, REASON_NONE);
         tree_write(tree, ROOT "/cgroup.controllers", "cpu memory pids\n");
@@ -23,9 +21,7 @@ static void test_judge(void **state) {
         assert_int_equal(cgroup_limit_judge(tree->root).kind, REASON_NONE);
 }
 
-static void test_judge_hybrid(void **state) {
-        const Tree *tree = *state;
-
+TREE_TEST(judge_hybrid) {
         tree_write(tree, ROOT "/unified/cgroup.controllers", "hugetlb\n");
         assert_int_equal(cgroup_limit_judge(tree->root).kind, REASON_NONE);
         tree_write(tree, ROOT "/unified/cgroup.controllers", "\n");
@@ -36,7 +32,7 @@ static void test_judge_hybrid(void **state) {
 
 /* ---- whose group ---- */
 
-static void test_own(void **state) {
+TREE_TEST(own) {
         static const struct {
                 const char *line, *unit, *expects;
         } groups[] = {
@@ -58,7 +54,6 @@ static void test_own(void **state) {
                 {"0::/system.slice/x.service", "alias.service", UNIT},
                 {"0::/system.slice/other.service", "alias.service", NULL},
         };
-        const Tree *tree = *state;
 
         assert_null(unit_cgroup_own(tree->root, tree->arena, "x.service"));
         tree_write(tree, ROOT "/cgroup.controllers", "hugetlb\n");
@@ -93,9 +88,7 @@ static void make_groups(const Tree *tree) {
         tree_write(tree, UNIT "/hugetlb.2MB.max", "max\n");
 }
 
-static void test_set(void **state) {
-        const Tree *tree = *state;
-
+TREE_TEST(set) {
         make_groups(tree);
         assert_int_equal(cgroup_limit_set(tree->root, tree->arena, UNIT, &limits).kind,
                          REASON_NONE);
@@ -108,9 +101,7 @@ static void test_set(void **state) {
 }
 
 /* Plain files do not obey: what is not read back is no success. */
-static void test_turned_on_and_read_back(void **state) {
-        const Tree *tree = *state;
-
+TREE_TEST(turned_on_and_read_back) {
         make_groups(tree);
         tree_write(tree, SLICE "/cgroup.subtree_control", "memory\n");
         Reason reason = cgroup_limit_set(tree->root, tree->arena, UNIT, &limits);
@@ -122,9 +113,7 @@ static void test_turned_on_and_read_back(void **state) {
 }
 
 /* Counting is turned on above the unit's group, and limits nothing. */
-static void test_count(void **state) {
-        const Tree *tree = *state;
-
+TREE_TEST(count) {
         make_groups(tree);
         assert_int_equal(cgroup_limit_count(tree->root, tree->arena, UNIT).kind, REASON_NONE);
         assert_text(tree_read(tree, UNIT "/hugetlb.2MB.rsvd.max"), "max\n");
@@ -139,9 +128,7 @@ static void test_count(void **state) {
                          REASON_NO_HUGETLB_LIMIT);
 }
 
-static void test_kernel_without(void **state) {
-        const Tree *tree = *state;
-
+TREE_TEST(kernel_without) {
         make_groups(tree);
         assert_int_equal(root_remove(tree->root, UNIT "/hugetlb.2MB.rsvd.max"), 0);
         Reason reason = cgroup_limit_set(tree->root, tree->arena, UNIT, &limits);
@@ -166,9 +153,8 @@ static bool is_page_user_fenced(const Tree *tree) {
 }
 
 /* Its own limit counts, and those of the slices above. */
-static void test_page_user(void **state) {
+TREE_TEST(page_user) {
         static const char none[] = "9223372036854771712\n";
-        const Tree *tree = *state;
 
         tree_write(tree, ROOT "/cgroup.controllers", "hugetlb\n");
         tree_write(tree, "/proc/812/status",
@@ -186,19 +172,4 @@ static void test_page_user(void **state) {
         tree_write(tree, SLICE "/hugetlb.2MB.rsvd.max", none);
         tree_write(tree, UNIT "/hugetlb.2MB.rsvd.max", "20971520\n");
         assert_true(is_page_user_fenced(tree));
-}
-
-TEST_FILE(cgroup_limit) {
-        const struct CMUnitTest tests[] = {
-                TREE_TEST(test_judge),
-                TREE_TEST(test_judge_hybrid),
-                TREE_TEST(test_own),
-                TREE_TEST(test_set),
-                TREE_TEST(test_turned_on_and_read_back),
-                TREE_TEST(test_count),
-                TREE_TEST(test_kernel_without),
-                TREE_TEST(test_page_user),
-        };
-
-        return RUN_TESTS(tests);
 }

@@ -41,18 +41,17 @@ static void assert_files(const Tree *tree, const char *expected) {
         assert_text(problems_text(tree->arena, &problems), "");
 }
 
-static void test_no_directories(void **state) {
-        assert_files(*state, "");
+TREE_TEST(no_directories) {
+        assert_files(tree, "");
 }
 
-static void test_empty_directory(void **state) {
-        tree_mkdir(*state, "/etc/hugeplan.d");
-        assert_files(*state, "");
+TREE_TEST(empty_directory) {
+        tree_mkdir(tree, "/etc/hugeplan.d");
+        assert_files(tree, "");
 }
 
 /* As a gate asks: of its own instance. */
-static void test_only_what_is_called_so(void **state) {
-        const Tree *tree = *state;
+TREE_TEST(only_what_is_called_so) {
         Diags problems;
 
         tree_write(tree, "/etc/hugeplan.d/20-pg.conf", "1");
@@ -69,9 +68,7 @@ static void test_only_what_is_called_so(void **state) {
         assert_text(problems_text(tree->arena, &problems), "");
 }
 
-static void test_order(void **state) {
-        const Tree *tree = *state;
-
+TREE_TEST(order) {
         /* By name, over all directories. */
         tree_write(tree, "/usr/lib/hugeplan.d/10-a.conf", "1");
         tree_write(tree, "/etc/hugeplan.d/20-b.conf", "2");
@@ -83,9 +80,7 @@ static void test_order(void **state) {
                            "/etc/hugeplan.d/20-b.conf=2\n");
 }
 
-static void test_precedence(void **state) {
-        const Tree *tree = *state;
-
+TREE_TEST(precedence) {
         tree_write(tree, "/usr/lib/hugeplan.d/a.conf", "usr");
         assert_files(tree, "/usr/lib/hugeplan.d/a.conf=usr\n");
         tree_write(tree, "/usr/local/lib/hugeplan.d/a.conf", "local");
@@ -96,9 +91,7 @@ static void test_precedence(void **state) {
         assert_files(tree, "/etc/hugeplan.d/a.conf=etc\n");
 }
 
-static void test_masking(void **state) {
-        const Tree *tree = *state;
-
+TREE_TEST(masking) {
         tree_write(tree, "/usr/lib/hugeplan.d/a.conf", "usr");
         tree_write(tree, "/usr/lib/hugeplan.d/b.conf", "usr");
         tree_link(tree, "/dev/null", "/etc/hugeplan.d/a.conf");
@@ -110,9 +103,7 @@ static void test_masking(void **state) {
         assert_files(tree, "/etc/hugeplan.d/b.conf=\n/etc/hugeplan.d/c.conf=etc\n");
 }
 
-static void test_links_to_files(void **state) {
-        const Tree *tree = *state;
-
+TREE_TEST(links_to_files) {
         tree_write(tree, "/srv/real", "real");
         tree_link(tree, "/srv/real", "/etc/hugeplan.d/a.conf");
         assert_files(tree, "/etc/hugeplan.d/a.conf=real\n");
@@ -121,8 +112,7 @@ static void test_links_to_files(void **state) {
         assert_files(tree, "/etc/hugeplan.d/a.conf=real\n/etc/hugeplan.d/b.conf!ENOENT\n");
 }
 
-static void test_other_names(void **state) {
-        const Tree *tree = *state;
+TREE_TEST(other_names) {
         Diags problems;
 
         tree_write(tree, "/etc/hugeplan.d/.hidden.conf", "x");
@@ -140,9 +130,7 @@ static void test_other_names(void **state) {
                 "/etc/hugeplan.d/a.conf.d/pg.cfg: is not read: its name does not end in .conf; rename it to pg.cfg.conf");
 }
 
-static void test_extensions(void **state) {
-        const Tree *tree = *state;
-
+TREE_TEST(extensions) {
         tree_write(tree, "/etc/hugeplan.d/a.conf", "a");
         tree_write(tree, "/usr/lib/hugeplan.d/a.conf.d/50-x.conf", "usr");
         tree_write(tree, "/usr/lib/hugeplan.d/a.conf.d/60-y.conf", "y");
@@ -157,16 +145,13 @@ static void test_extensions(void **state) {
                            "/run/hugeplan.d/b.conf.d/10-w.conf<b.conf=w\n");
 }
 
-static void test_directory_in_place_of_file(void **state) {
-        const Tree *tree = *state;
-
+TREE_TEST(directory_in_place_of_file) {
         tree_mkdir(tree, "/etc/hugeplan.d/a.conf");
         tree_write(tree, "/etc/hugeplan.d/b.conf", "b");
         assert_files(tree, "/etc/hugeplan.d/a.conf!EISDIR\n/etc/hugeplan.d/b.conf=b\n");
 }
 
-static void test_file_in_place_of_directory(void **state) {
-        const Tree *tree = *state;
+TREE_TEST(file_in_place_of_directory) {
         Diags problems;
 
         tree_write(tree, "/etc/hugeplan.d", "x");
@@ -178,9 +163,7 @@ static void test_file_in_place_of_directory(void **state) {
         assert_int_equal(diags_count(&problems, SEVERITY_ERROR), 1);
 }
 
-static void test_fifo(void **state) {
-        const Tree *tree = *state;
-
+TREE_TEST(fifo) {
         alarm(10);
         tree_mkdir(tree, "/etc/hugeplan.d");
         assert_int_equal(mkfifo(tree_path(tree, "/etc/hugeplan.d/a.conf"), 0644), 0);
@@ -188,18 +171,14 @@ static void test_fifo(void **state) {
         alarm(0);
 }
 
-static void test_too_large(void **state) {
-        const Tree *tree = *state;
-
+TREE_TEST(too_large) {
         tree_write(tree, "/etc/hugeplan.d/a.conf", "");
         assert_int_equal(truncate(tree_path(tree, "/etc/hugeplan.d/a.conf"), 64 * 1024 + 1), 0);
         assert_files(tree, "/etc/hugeplan.d/a.conf!EFBIG\n");
 }
 
 /* Root reads everything; anyone else is told. */
-static void test_unreadable(void **state) {
-        const Tree *tree = *state;
-
+TREE_TEST(unreadable) {
         if (geteuid() == 0)
                 skip();
         tree_write(tree, "/etc/hugeplan.d/a.conf", "a");
@@ -208,8 +187,7 @@ static void test_unreadable(void **state) {
         assert_files(tree, "/etc/hugeplan.d/a.conf!EACCES\n"); /* not the other one instead */
 }
 
-static void test_draft(void **state) {
-        const Tree *tree = *state;
+TREE_TEST(draft) {
         Diags problems;
 
         tree_write(tree, "/usr/lib/hugeplan.d/a.conf", "usr");
@@ -240,9 +218,7 @@ static void test_draft(void **state) {
                            "/etc/hugeplan.d/a.conf.d/60-y.conf<a.conf=y\n");
 }
 
-static void test_one_file(void **state) {
-        const Tree *tree = *state;
-
+TREE_TEST(one_file) {
         tree_write(tree, "/srv/draft.conf", "x");
         tree_write(tree, "/srv/draft", "y");
         const ConfigFiles *files = config_dirs_read_one(tree->root, tree->arena, "/srv/draft.conf");
@@ -257,27 +233,4 @@ static void test_one_file(void **state) {
         files = config_dirs_read_one(tree->root, tree->arena, "/srv/none.conf");
         assert_int_equal(files->items[0].error, -ENOENT);
         assert_null(files->items[0].text);
-}
-
-TEST_FILE(config_dirs) {
-        const struct CMUnitTest tests[] = {
-                TREE_TEST(test_no_directories),
-                TREE_TEST(test_empty_directory),
-                TREE_TEST(test_only_what_is_called_so),
-                TREE_TEST(test_order),
-                TREE_TEST(test_precedence),
-                TREE_TEST(test_masking),
-                TREE_TEST(test_links_to_files),
-                TREE_TEST(test_other_names),
-                TREE_TEST(test_extensions),
-                TREE_TEST(test_directory_in_place_of_file),
-                TREE_TEST(test_file_in_place_of_directory),
-                TREE_TEST(test_fifo),
-                TREE_TEST(test_too_large),
-                TREE_TEST(test_unreadable),
-                TREE_TEST(test_draft),
-                TREE_TEST(test_one_file),
-        };
-
-        return RUN_TESTS(tests);
 }

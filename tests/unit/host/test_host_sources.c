@@ -15,8 +15,7 @@ static const char *user_of(const Tree *tree, const HostSources *sources, const c
 }
 
 /* Directories of units are listed once, and no name is tried in them that was not there then. */
-static void test_listed_once(void **state) {
-        Tree *tree = *state;
+TREE_TEST(listed_once) {
         HostSources first = host_sources(tree->root, tree->arena);
 
         tree_write(tree, ETC "a.service", "[Service]\nUser=a\n");
@@ -29,12 +28,4 @@ static void test_listed_once(void **state) {
 
         assert_text(user_of(tree, &second, "b.service"), "b");
         assert_text(user_of(tree, &second, "a.service"), "x");
-}
-
-TEST_FILE(host_sources) {
-        const struct CMUnitTest tests[] = {
-                TREE_TEST(test_listed_once),
-        };
-
-        return RUN_TESTS(tests);
 }

@@ -51,17 +51,16 @@ static const char *charge_text(Arena *arena, const UnitUse *unit, uint64_t page_
 }
 
 /* Without a control group it does not run. */
-static void test_stopped(void **state) {
-        const UnitUse *unit = read_unit(*state, "a.service");
+TREE_TEST(stopped) {
+        const UnitUse *unit = read_unit(tree, "a.service");
 
         assert_false(unit->is_running);
         assert_false(unit->has_memory_nodes);
         assert_int_equal(unit->charges.n, 0);
 }
 
-static void test_counted(void **state) {
+TREE_TEST(counted) {
         static const char group[] = ROOT "/system.slice/a.service";
-        const Tree *tree = *state;
 
         write_counts(tree, group);
         write_group(tree, group, "hugetlb.1GB.rsvd.current", "3221225472\n");
@@ -75,9 +74,8 @@ static void test_counted(void **state) {
 }
 
 /* An empty group is between two commands of a unit, and one without the controller counts nothing. */
-static void test_not_counted(void **state) {
+TREE_TEST(not_counted) {
         static const char group[] = ROOT "/system.slice/a.service";
-        const Tree *tree = *state;
 
         tree_mkdir(tree, group);
         const UnitUse *unit = read_unit(tree, "a.service");
@@ -96,7 +94,7 @@ static void test_not_counted(void **state) {
 }
 
 /* Wherever systemd has it: in a slice of its own, in a template's, on a hybrid host. */
-static void test_where(void **state) {
+TREE_TEST(where) {
         static const struct {
                 const char *unit, *group;
         } cases[] = {
@@ -105,7 +103,6 @@ static void test_where(void **state) {
                 {"pg@15-main.service", ROOT "/system.slice/system-pg.slice/pg@15-main.service"},
                 {"hybrid.service", ROOT "/unified/system.slice/hybrid.service"},
         };
-        const Tree *tree = *state;
 
         /* systemd's own hierarchy has its groups as well, and counts nothing. */
         tree_mkdir(tree, ROOT "/systemd/system.slice/hybrid.service");
@@ -121,9 +118,7 @@ static void test_where(void **state) {
         assert_false(read_unit(tree, "own.service")->is_running);
 }
 
-static void test_legacy(void **state) {
-        const Tree *tree = *state;
-
+TREE_TEST(legacy) {
         tree_mkdir(tree, ROOT "/systemd/system.slice/a.service");
         const UnitUse *unit = read_unit(tree, "a.service");
 
@@ -133,10 +128,9 @@ static void test_legacy(void **state) {
 
 /* The nodes that it may use are its group's, else those of the next group above that has the
  * controller. */
-static void test_memory_nodes(void **state) {
+TREE_TEST(memory_nodes) {
         static const char slice[] = ROOT "/db.slice";
         static const char group[] = ROOT "/db.slice/db-a.slice/a.service";
-        const Tree *tree = *state;
 
         tree_mkdir(tree, group);
         assert_false(read_unit(tree, "a.service")->has_memory_nodes);
@@ -156,8 +150,7 @@ static void test_memory_nodes(void **state) {
 }
 
 /* Those that are described, and those that were let start; each once. */
-static void test_which(void **state) {
-        const Tree *tree = *state;
+TREE_TEST(which) {
         const Config *config = config_make(
                 tree->arena, "a.conf", "[Instance]\nPages=1\nUnit=a.service\n", "b.conf",
                 "[Instance]\nPages=1\nUnit=a.service\n", "c.conf", "[Instance]\nPages=1\n", NULL);
@@ -178,8 +171,7 @@ static void test_which(void **state) {
 }
 
 /* An instance's own mount, if it is there. */
-static void test_mounts(void **state) {
-        const Tree *tree = *state;
+TREE_TEST(mounts) {
         const Config *config = config_make(
                 tree->arena, "a.conf", "[Instance]\nPages=10\nUser=db\nMount=/mnt/a min_size=4M\n",
                 "b.conf", "[Instance]\nPages=10\nUser=db\nMount=/mnt/b\n", NULL);
@@ -199,10 +191,9 @@ static void test_mounts(void **state) {
 }
 
 /* Of no pages nobody has any: that is not read where others are counted. */
-static void test_no_pages(void **state) {
+TREE_TEST(no_pages) {
         static const char group[] = ROOT "/system.slice/a.service";
         static const char without[] = "sizes 1G 2M\nnode 0 total=16G free=8G 2M=20/17\n";
-        const Tree *tree = *state;
         const Config *config =
                 config_make(tree->arena, "a.conf", "[Instance]\nPages=1\nUnit=a.service\n", NULL);
 
@@ -216,7 +207,7 @@ static void test_no_pages(void **state) {
 }
 
 /* Any count, and any unit that has come or gone, makes it another. */
-static void test_is_current(void **state) {
+TREE_TEST(is_current) {
         static const char *const others[] = {
                 "sizes 1G 2M\nnode 0 total=16G free=8G 1G=3/3 2M=20/16\nnode 1 total=16G free=8G 2M=20/15\n",
                 "sizes 1G 2M\nnode 0 total=16G free=8G 1G=3/3 2M=20/17\nnode 1 total=16G free=8G 2M=21/15\n",
@@ -224,7 +215,6 @@ static void test_is_current(void **state) {
                 "sizes 1G 2M\nnode 0 total=16G free=8G 1G=3/3 2M=20/17\nnode 1 total=16G free=8G 2M=20/15\nreserved 2M=3\n",
                 "sizes 1G 2M\nnode 0 total=16G free=8G 1G=3/3 2M=20/17\n",
         };
-        const Tree *tree = *state;
         Topology *then = host_make(tree->arena, host);
         const Config *config =
                 config_make(tree->arena, "a.conf", "[Instance]\nPages=1\nUnit=a.service\n", NULL);
@@ -242,15 +232,4 @@ static void test_is_current(void **state) {
                                 tree_path(tree, ROOT "/system.slice/b.service")),
                          0);
         assert_false(host_use_is_current(tree->root, use, then, host_make(tree->arena, host)));
-}
-
-TEST_FILE(host_use) {
-        const struct CMUnitTest tests[] = {
-                TREE_TEST(test_stopped),    TREE_TEST(test_counted), TREE_TEST(test_not_counted),
-                TREE_TEST(test_where),      TREE_TEST(test_legacy),  TREE_TEST(test_memory_nodes),
-                TREE_TEST(test_which),      TREE_TEST(test_mounts),  TREE_TEST(test_no_pages),
-                TREE_TEST(test_is_current),
-        };
-
-        return RUN_TESTS(tests);
 }

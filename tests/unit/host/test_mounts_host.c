@@ -52,9 +52,7 @@ static void generate(const Tree *tree) {
         tree_write(tree, "/run/systemd/generator/mnt-a.mount", units.items[0].text);
 }
 
-static void test_daemon_reload(void **state) {
-        const Tree *tree = *state;
-
+TREE_TEST(daemon_reload) {
         assert_text(said(tree, "/mnt/a"),
                     "/run/systemd/generator/mnt-a.mount: systemd does not have the mount of a as "
                     "it is now; run 'systemctl daemon-reload'");
@@ -63,9 +61,7 @@ static void test_daemon_reload(void **state) {
         assert_contains(said(tree, "/mnt/a mode=0700"), "run 'systemctl daemon-reload'");
 }
 
-static void test_mounted(void **state) {
-        const Tree *tree = *state;
-
+TREE_TEST(mounted) {
         generate(tree);
         tree_write(tree, "/proc/self/mountinfo", mounted);
         tree_write(tree, "/mnt/a/file", ""); /* a database's own */
@@ -75,13 +71,12 @@ static void test_mounted(void **state) {
         assert_contains(said(tree, "/mnt/a"), "has pagesize=2M,uid=0,gid=0,mode=0755 instead of ");
 }
 
-static void test_units_of_others(void **state) {
+TREE_TEST(units_of_others) {
         static const char *const paths[] = {
                 "/etc/systemd/system/mnt-a.mount",
                 "/run/systemd/system/mnt-a.mount",
                 "/usr/lib/systemd/system/mnt-a.mount",
         };
-        const Tree *tree = *state;
 
         for (size_t i = 0; i < ARRAY_LEN(paths); i++) {
                 tree_write(tree, paths[i], "[Mount]\n");
@@ -92,32 +87,25 @@ static void test_units_of_others(void **state) {
         check_left_alone(tree, "mnt-a.mount: this unit");
 }
 
-static void test_fstab(void **state) {
-        const Tree *tree = *state;
-
+TREE_TEST(fstab) {
         tree_write(tree, "/etc/fstab", "# x\nnone /mnt/a/ hugetlbfs pagesize=2M 0 0\n");
         check_left_alone(tree, "/etc/fstab:2: ");
 }
 
-static void test_other_file_system(void **state) {
-        const Tree *tree = *state;
-
+TREE_TEST(other_file_system) {
         tree_write(tree, "/proc/self/mountinfo", "29 22 0:25 / /mnt/a rw - ext4 /dev/sdb rw\n");
         check_left_alone(tree, "of type ext4");
 }
 
 /* The generator comes too early to tell; the unit's assertion does. */
-static void test_files(void **state) {
-        const Tree *tree = *state;
-
+TREE_TEST(files) {
         tree_write(tree, "/mnt/a/PG_VERSION", "15\n");
         assert_contains(said(tree, "/mnt/a"), "there are files");
         generate(tree);
         assert_contains(said(tree, "/mnt/a"), "there are files");
 }
 
-static void test_use(void **state) {
-        const Tree *tree = *state;
+TREE_TEST(use) {
         MountUse use = mounts_use(tree->root, &config_of(tree, "/mnt/a")->instances[0]);
 
         assert_int_equal(use.page_size_bytes, 0);
@@ -129,18 +117,4 @@ static void test_use(void **state) {
         assert_int_equal(use.used_pages, 0); /* this is no hugetlbfs */
         use = mounts_use(tree->root, &config_of(tree, "/mnt/b")->instances[0]);
         assert_int_equal(use.page_size_bytes, 0);
-}
-
-TEST_FILE(mounts_host) {
-        const struct CMUnitTest tests[] = {
-                TREE_TEST(test_daemon_reload),
-                TREE_TEST(test_mounted),
-                TREE_TEST(test_units_of_others),
-                TREE_TEST(test_fstab),
-                TREE_TEST(test_other_file_system),
-                TREE_TEST(test_files),
-                TREE_TEST(test_use),
-        };
-
-        return RUN_TESTS(tests);
 }

@@ -54,9 +54,7 @@ static void write_two_nodes(const Tree *tree) {
         tree_write(tree, "/proc/meminfo", "MemTotal: 33554432 kB\nHugepagesize:    2048 kB\n");
 }
 
-static void test_two_nodes(void **state) {
-        const Tree *tree = *state;
-
+TREE_TEST(two_nodes) {
         write_two_nodes(tree);
         const Topology *topology = probe_topology(tree->root, tree->arena);
 
@@ -87,9 +85,7 @@ static void test_two_nodes(void **state) {
         assert_null(topology_node(topology, 1));
 }
 
-static void test_page_sizes(void **state) {
-        const Tree *tree = *state;
-
+TREE_TEST(page_sizes) {
         write_pool(tree, "/sys/kernel/mm/hugepages", 64, 0, 0, 0);
         write_pool(tree, "/sys/kernel/mm/hugepages", 1048576, 0, 0, 0);
         write_pool(tree, "/sys/kernel/mm/hugepages", 2048, 0, 0, 0);
@@ -109,9 +105,7 @@ static void test_page_sizes(void **state) {
 }
 
 /* Without its line in meminfo, the smallest size. */
-static void test_default_page_size(void **state) {
-        const Tree *tree = *state;
-
+TREE_TEST(default_page_size) {
         write_pool(tree, "/sys/kernel/mm/hugepages", 2048, 0, 0, 0);
         write_pool(tree, "/sys/kernel/mm/hugepages", 1048576, 0, 0, 0);
         assert_true(probe_topology(tree->root, tree->arena)->default_page_size_bytes == 2 * MIB);
@@ -120,8 +114,7 @@ static void test_default_page_size(void **state) {
 }
 
 /* An empty tree: nothing is known, and nothing breaks. */
-static void test_nothing_there(void **state) {
-        const Tree *tree = *state;
+TREE_TEST(nothing_there) {
         const Topology *topology = probe_topology(tree->root, tree->arena);
 
         assert_false(topology->is_numa);
@@ -136,9 +129,7 @@ static void test_nothing_there(void **state) {
 }
 
 /* No NUMA directories: node 0 is the host. */
-static void test_not_numa(void **state) {
-        const Tree *tree = *state;
-
+TREE_TEST(not_numa) {
         tree_write(tree, "/proc/meminfo",
                    "MemTotal: 1048576 kB\nMemFree: 524288 kB\n"
                    "Hugepagesize: 2048 kB\n");
@@ -157,9 +148,7 @@ static void test_not_numa(void **state) {
 }
 
 /* An old kernel: no has_memory, no has_cpu, no possible, no surplus file. */
-static void test_old_kernel(void **state) {
-        const Tree *tree = *state;
-
+TREE_TEST(old_kernel) {
         write_two_nodes(tree);
         assert_int_equal(root_remove(tree->root, "/sys/devices/system/node/has_memory"), 0);
         assert_int_equal(root_remove(tree->root, "/sys/devices/system/node/has_cpu"), 0);
@@ -177,9 +166,7 @@ static void test_old_kernel(void **state) {
         assert_text(id_set_format(tree->arena, &topology->possible_nodes), "0,2");
 }
 
-static void test_odd_node_names(void **state) {
-        const Tree *tree = *state;
-
+TREE_TEST(odd_node_names) {
         write_node(tree, 0, 1000);
         tree_mkdir(tree, "/sys/devices/system/node/nodeX");
         tree_mkdir(tree, "/sys/devices/system/node/node");
@@ -189,9 +176,7 @@ static void test_odd_node_names(void **state) {
         assert_int_equal(probe_topology(tree->root, tree->arena)->n_nodes, 1);
 }
 
-static void test_buddyinfo(void **state) {
-        const Tree *tree = *state;
-
+TREE_TEST(buddyinfo) {
         write_two_nodes(tree);
         tree_write(tree, "/proc/buddyinfo",
                    "Node 0, zone      DMA      1      0      0\n"
@@ -209,8 +194,7 @@ static void test_buddyinfo(void **state) {
 }
 
 /* More numbers than there are orders are not stored beyond the array. */
-static void test_long_buddyinfo(void **state) {
-        const Tree *tree = *state;
+TREE_TEST(long_buddyinfo) {
         Text text = text_in(tree->arena);
 
         write_two_nodes(tree);
@@ -224,9 +208,7 @@ static void test_long_buddyinfo(void **state) {
         assert_true(topology->nodes[1].free_bytes == 7000000 * KIB);
 }
 
-static void test_thp(void **state) {
-        const Tree *tree = *state;
-
+TREE_TEST(thp) {
         tree_write(tree, "/sys/kernel/mm/transparent_hugepage/enabled", "always [madvise] never\n");
         tree_write(tree, "/sys/kernel/mm/transparent_hugepage/hugepages-64kB/enabled",
                    "always inherit madvise [never]\n");
@@ -241,9 +223,7 @@ static void test_thp(void **state) {
                 assert_text(size->enabled, size->bytes == 64 * KIB ? "never" : NULL);
 }
 
-static void test_cpuset(void **state) {
-        const Tree *tree = *state;
-
+TREE_TEST(cpuset) {
         tree_write(tree, "/proc/self/status",
                    "Name:\tx\nMems_allowed:\t1\nMems_allowed_list:\t0,2\n"
                    "Threads: 1\n");
@@ -253,7 +233,7 @@ static void test_cpuset(void **state) {
 }
 
 /* Of a captured host, by any mapping of small pages; of this one, as the kernel says. */
-static void test_base_page(void **state) {
+TREE_TEST(base_page) {
         static const struct {
                 const char *smaps;
                 uint64_t bytes;
@@ -267,7 +247,6 @@ static void test_base_page(void **state) {
                 {"KernelPageSize:  2097152 kB\n", 0},
                 {"", 0},
         };
-        const Tree *tree = *state;
         Root *root;
 
         assert_int_equal(probe_topology(tree->root, tree->arena)->base_page_bytes, 0);
@@ -281,9 +260,7 @@ static void test_base_page(void **state) {
         root_free(root);
 }
 
-static void test_command_line(void **state) {
-        const Tree *tree = *state;
-
+TREE_TEST(command_line) {
         tree_write(tree, "/proc/cmdline", "root=/dev/sda1 hugeplan=off quiet\n");
         tree_write(tree, "/proc/sys/kernel/random/boot_id", "a-b-c\n");
         tree_write(tree, "/proc/sys/kernel/osrelease", "6.12.0\n");
@@ -297,8 +274,7 @@ static void test_command_line(void **state) {
         assert_text(topology->kernel_release, "6.12.0");
 }
 
-static void test_fresh_counts(void **state) {
-        const Tree *tree = *state;
+TREE_TEST(fresh_counts) {
         Pool pool = {.total_pages = 4711};
 
         write_two_nodes(tree);
@@ -320,9 +296,7 @@ static void test_fresh_counts(void **state) {
 }
 
 /* Counts that are no numbers: the pool is not there. */
-static void test_rubbish_counts(void **state) {
-        const Tree *tree = *state;
-
+TREE_TEST(rubbish_counts) {
         write_two_nodes(tree);
         tree_write(tree, "/sys/devices/system/node/node2/hugepages/hugepages-2048kB/nr_hugepages",
                    "lots\n");
@@ -333,26 +307,4 @@ static void test_rubbish_counts(void **state) {
         assert_false(topology->nodes[0].pools[0].exists);
         assert_false(topology->nodes[1].pools[0].exists);
         assert_null(topology_pool(topology, 2, 2 * MIB));
-}
-
-TEST_FILE(probe) {
-        const struct CMUnitTest tests[] = {
-                TREE_TEST(test_two_nodes),
-                TREE_TEST(test_page_sizes),
-                TREE_TEST(test_default_page_size),
-                TREE_TEST(test_nothing_there),
-                TREE_TEST(test_not_numa),
-                TREE_TEST(test_old_kernel),
-                TREE_TEST(test_odd_node_names),
-                TREE_TEST(test_buddyinfo),
-                TREE_TEST(test_long_buddyinfo),
-                TREE_TEST(test_thp),
-                TREE_TEST(test_cpuset),
-                TREE_TEST(test_base_page),
-                TREE_TEST(test_command_line),
-                TREE_TEST(test_fresh_counts),
-                TREE_TEST(test_rubbish_counts),
-        };
-
-        return RUN_TESTS(tests);
 }

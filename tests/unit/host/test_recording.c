@@ -18,8 +18,7 @@ static char *tree_text(Arena *arena, const Recording *recording) {
         return arena_strdup(arena, text_string(&text));
 }
 
-static void test_reads(void **state) {
-        const Tree *tree = *state;
+TREE_TEST(reads) {
         Arena *arena = tree->arena;
         Recording recording = recording_in(arena);
         Names names = {};
@@ -53,8 +52,7 @@ static void add(Recording *recording, RecordedKind kind, const char *path, const
         recording->recorder.add(&recording->recorder, kind, path, bytes, strlen(bytes));
 }
 
-static void test_links(void **state) {
-        Arena *arena = *state;
+TEST(links) {
         Recording recording = recording_in(arena);
 
         add(&recording, RECORDED_LINK, "/lib", "usr/lib");
@@ -76,8 +74,7 @@ static void test_links(void **state) {
 }
 
 /* Long names have a header of their own; every part ends at a block. */
-static void test_archive(void **state) {
-        Arena *arena = *state;
+TEST(archive) {
         Recording recording = recording_in(arena);
         char *name = arena_alloc(arena, 200);
         size_t size;
@@ -101,8 +98,7 @@ static void test_archive(void **state) {
 }
 
 /* From another process, whatever that says. */
-static void test_json(void **state) {
-        Arena *arena = *state;
+TEST(json) {
         Recording recording = recording_in(arena), copy = recording_in(arena);
 
         add(&recording, RECORDED_FILE, "/a", "100%\n\xFF\x01 %41");
@@ -120,11 +116,4 @@ static void test_json(void **state) {
         recorded_from_json(&copy.recorder, arena, json);
         json_decref(json);
         assert_text(tree_text(arena, &copy), "f /ok %\n");
-}
-
-TEST_FILE(recording) {
-        const struct CMUnitTest tests[] = {TREE_TEST(test_reads), TEST(test_links),
-                                           TEST(test_archive), TEST(test_json)};
-
-        return RUN_TESTS(tests);
 }

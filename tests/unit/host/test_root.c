@@ -14,8 +14,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-static void test_open(void **state) {
-        const Tree *tree = *state;
+TREE_TEST(open) {
         Root *root = NULL;
 
         assert_int_equal(root_open("/no/such/directory", &root), -ENOENT);
@@ -36,8 +35,7 @@ static void test_open(void **state) {
         root_free(root);
 }
 
-static void test_read_file(void **state) {
-        const Tree *tree = *state;
+TREE_TEST(read_file) {
         char *text = NULL;
         size_t size = 77;
 
@@ -50,8 +48,7 @@ static void test_read_file(void **state) {
         assert_text(text, "");
 }
 
-static void test_read_file_limits(void **state) {
-        const Tree *tree = *state;
+TREE_TEST(read_file_limits) {
         char *text = NULL, *big = arena_alloc(tree->arena, 10001);
 
         memset(big, 'x', 10000);
@@ -69,8 +66,7 @@ static void test_read_file_limits(void **state) {
                          -EFBIG);
 }
 
-static void test_read_end(void **state) {
-        const Tree *tree = *state;
+TREE_TEST(read_end) {
         char *text = NULL;
         size_t size = 77;
 
@@ -90,8 +86,7 @@ static void test_read_end(void **state) {
 }
 
 /* A FIFO that nobody writes to, a socket, a device: refused at once. */
-static void test_special_files(void **state) {
-        const Tree *tree = *state;
+TREE_TEST(special_files) {
         struct sockaddr_un address = {.sun_family = AF_UNIX};
         char *text = NULL;
 
@@ -132,8 +127,7 @@ static void *open_for_writing(void *argument) {
 }
 
 /* Who opens a FIFO lets its writer in, who opens a watchdog starts it: what is no file is not opened. */
-static void test_looks_before_it_opens(void **state) {
-        const Tree *tree = *state;
+TREE_TEST(looks_before_it_opens) {
         Writer writer = {.path = tree_path(tree, "/fifo"), .fd = -1};
         char *text = NULL;
         pthread_t thread;
@@ -158,7 +152,7 @@ static void test_looks_before_it_opens(void **state) {
 }
 
 /* A database's file may be a link to whatever its owner likes. */
-static void test_links_to_what_is_no_file(void **state) {
+TREE_TEST(links_to_what_is_no_file) {
         static const char *const targets[] = {"/dev/zero",
                                               "/dev/null",
                                               "/proc/version",
@@ -166,7 +160,6 @@ static void test_links_to_what_is_no_file(void **state) {
                                               "/sys/kernel/mm/hugepages",
                                               "/sys/kernel/fscaps"};
         CLEANUP(root_freep) Root *host = NULL;
-        const Tree *tree = *state;
         char *text = NULL;
         size_t size;
 
@@ -198,9 +191,8 @@ static void test_links_to_what_is_no_file(void **state) {
 }
 
 /* The kernel's own files have functions of their own, which read nothing else. */
-static void test_kernel_files(void **state) {
+TREE_TEST(kernel_files) {
         CLEANUP(root_freep) Root *host = NULL;
-        const Tree *tree = *state;
         char *text = NULL;
         uint64_t number;
 
@@ -222,8 +214,7 @@ static void test_kernel_files(void **state) {
 }
 
 /* Absolute links and ".." of a captured host stay inside it. */
-static void test_resolve_in_root(void **state) {
-        const Tree *tree = *state;
+TREE_TEST(resolve_in_root) {
         char *text = NULL;
 
         tree_write(tree, "/etc/os", "inside");
@@ -250,8 +241,7 @@ static void test_resolve_in_root(void **state) {
 }
 
 /* Nor does anything that is written leave it. */
-static void test_writes_stay_inside(void **state) {
-        const Tree *tree = *state;
+TREE_TEST(writes_stay_inside) {
         char *outside = arena_printf(tree->arena, "%s-outside", tree->path);
 
         tree_mkdir(tree, "/run");
@@ -265,8 +255,7 @@ static void test_writes_stay_inside(void **state) {
         assert_int_equal(rmdir(outside), 0); /* still empty */
 }
 
-static void test_attribute(void **state) {
-        const Tree *tree = *state;
+TREE_TEST(attribute) {
         char *text = NULL;
         uint64_t number = 7;
 
@@ -285,9 +274,7 @@ static void test_attribute(void **state) {
 }
 
 /* An attribute is written, never made; the shorter value leaves nothing of the longer one. */
-static void test_write_attribute(void **state) {
-        const Tree *tree = *state;
-
+TREE_TEST(write_attribute) {
         assert_int_equal(root_write_attribute(tree->root, "/nr", "1\n"), -ENOENT);
         assert_null(tree_read(tree, "/nr"));
         tree_write(tree, "/nr", "123456\n");
@@ -311,8 +298,7 @@ static mode_t mode_of(const Tree *tree, const char *path) {
         return st.st_mode & 07777;
 }
 
-static void test_write_file(void **state) {
-        const Tree *tree = *state;
+TREE_TEST(write_file) {
         mode_t mask = umask(0077);
 
         assert_int_equal(root_write_file(tree->root, "/run/x/state.json", "one", 0644), 0);
@@ -328,8 +314,7 @@ static void test_write_file(void **state) {
 
 /* A reader that has the old file open keeps it whole: the new one takes its name. */
 /* What is there stays, whatever it is; and nothing is left beside it. */
-static void test_create_file(void **state) {
-        Tree *tree = *state;
+TREE_TEST(create_file) {
         Names names;
 
         assert_int_equal(root_create_file(tree->root, "/etc/a.d/x.conf", "one", 0644), 0);
@@ -342,8 +327,7 @@ static void test_create_file(void **state) {
         assert_int_equal(names.n, 2);
 }
 
-static void test_write_is_atomic(void **state) {
-        const Tree *tree = *state;
+TREE_TEST(write_is_atomic) {
         struct stat before, after;
         char buffer[16] = "";
         Names names;
@@ -363,8 +347,7 @@ static void test_write_is_atomic(void **state) {
         assert_int_equal(names.n, 1);
 }
 
-static void test_identity(void **state) {
-        const Tree *tree = *state;
+TREE_TEST(identity) {
         const struct timespec times[2] = {{.tv_sec = 1}, {.tv_sec = 1}};
         const char *before;
 
@@ -382,9 +365,7 @@ static void test_identity(void **state) {
 }
 
 /* A link in the place of the file is replaced, not followed. */
-static void test_write_replaces_links(void **state) {
-        const Tree *tree = *state;
-
+TREE_TEST(write_replaces_links) {
         tree_write(tree, "/precious", "precious");
         tree_link(tree, "/precious", "/d/f");
         assert_int_equal(root_write_file(tree->root, "/d/f", "new", 0644), 0);
@@ -392,8 +373,7 @@ static void test_write_replaces_links(void **state) {
         assert_text(tree_read(tree, "/d/f"), "new");
 }
 
-static void test_write_fails_whole(void **state) {
-        const Tree *tree = *state;
+TREE_TEST(write_fails_whole) {
         Names names;
 
         tree_mkdir(tree, "/d/f");
@@ -405,9 +385,7 @@ static void test_write_fails_whole(void **state) {
         assert_int_equal(root_write_file(tree->root, "/", "x", 0644), -EINVAL);
 }
 
-static void test_directories(void **state) {
-        const Tree *tree = *state;
-
+TREE_TEST(directories) {
         assert_int_equal(root_make_directory(tree->root, "/a/b/c"), 0);
         assert_int_equal(root_make_directory(tree->root, "/a/b/c"), 0);
         assert_true(root_is_directory(tree->root, "/a/b/c"));
@@ -420,8 +398,7 @@ static void test_directories(void **state) {
         assert_int_equal(root_remove(tree->root, "/a/file"), -ENOENT);
 }
 
-static void test_links(void **state) {
-        const Tree *tree = *state;
+TREE_TEST(links) {
         char *target = NULL;
 
         tree_mkdir(tree, "/d");
@@ -434,8 +411,7 @@ static void test_links(void **state) {
         assert_int_equal(root_read_link(tree->root, tree->arena, "/d/x", &target), -ENOENT);
 }
 
-static void test_list(void **state) {
-        const Tree *tree = *state;
+TREE_TEST(list) {
         Names names = {};
 
         tree_write(tree, "/d/b", "");
@@ -468,8 +444,7 @@ static size_t count_fds(void) {
 
 /* Of a directory that nobody else can write to, what was a file when it was listed is opened at once; links are
  * followed as ever, and what is none any more is refused as ever. */
-static void test_folder(void **state) {
-        const Tree *tree = *state;
+TREE_TEST(folder) {
         const unsigned modes[] = {0755, 0775, 0757};
         RootFolder folder;
         char *text = NULL;
@@ -522,11 +497,10 @@ static void test_folder(void **state) {
         assert_int_equal(folder.fd, -1);
 }
 
-static void test_no_fd_leaks(void **state) {
-        const Tree *tree = *state;
+TREE_TEST(no_fd_leaks) {
         size_t before = count_fds();
 
-        test_directories(state);
+        test_directories(tree);
         root_read_file(tree->root, tree->arena, "/a", 10, &(char *){NULL}, NULL);
         root_read_file(tree->root, tree->arena, "/none", 10, &(char *){NULL}, NULL);
         root_list(tree->root, tree->arena, "/a", &(Names){});
@@ -535,34 +509,4 @@ static void test_no_fd_leaks(void **state) {
         root_symlink(tree->root, "x", "/a/l");
         root_symlink(tree->root, "x", "/a/b");
         assert_int_equal(count_fds(), before);
-}
-
-TEST_FILE(root) {
-        const struct CMUnitTest tests[] = {
-                TREE_TEST(test_open),
-                TREE_TEST(test_read_file),
-                TREE_TEST(test_read_file_limits),
-                TREE_TEST(test_read_end),
-                TREE_TEST(test_special_files),
-                TREE_TEST(test_looks_before_it_opens),
-                TREE_TEST(test_links_to_what_is_no_file),
-                TREE_TEST(test_kernel_files),
-                TREE_TEST(test_resolve_in_root),
-                TREE_TEST(test_writes_stay_inside),
-                TREE_TEST(test_attribute),
-                TREE_TEST(test_write_attribute),
-                TREE_TEST(test_write_file),
-                TREE_TEST(test_create_file),
-                TREE_TEST(test_write_is_atomic),
-                TREE_TEST(test_identity),
-                TREE_TEST(test_write_replaces_links),
-                TREE_TEST(test_write_fails_whole),
-                TREE_TEST(test_directories),
-                TREE_TEST(test_links),
-                TREE_TEST(test_list),
-                TREE_TEST(test_folder),
-                TREE_TEST(test_no_fd_leaks),
-        };
-
-        return RUN_TESTS(tests);
 }

@@ -125,9 +125,8 @@ static Root *open_host(void) {
 }
 
 /* A directory that ends early looks like one that ends. */
-static void test_a_directory_that_cannot_be_read(void **state) {
+TREE_TEST(a_directory_that_cannot_be_read) {
         CLEANUP(root_freep) Root *host = open_host();
-        const Tree *tree = *state;
         Names names = {};
 
         tree_write(tree, "/d/a", "");
@@ -153,9 +152,8 @@ static void test_a_directory_that_cannot_be_read(void **state) {
 }
 
 /* Interrupted, it begins again. */
-static void test_an_interrupted_call(void **state) {
+TREE_TEST(an_interrupted_call) {
         CLEANUP(root_freep) Root *host = open_host();
-        const Tree *tree = *state;
         char *text = NULL;
         Names names = {};
 
@@ -189,9 +187,8 @@ static const char *long_text(const Tree *tree) {
         return text_string(&text);
 }
 
-static void test_a_file_that_cannot_be_read(void **state) {
+TREE_TEST(a_file_that_cannot_be_read) {
         CLEANUP(root_freep) Root *host = open_host();
-        const Tree *tree = *state;
         char *text = NULL;
         uint64_t number = 7;
         size_t size;
@@ -231,8 +228,7 @@ static void test_a_file_that_cannot_be_read(void **state) {
 }
 
 /* "1234" must not become 1. */
-static void test_short_reads(void **state) {
-        const Tree *tree = *state;
+TREE_TEST(short_reads) {
         char *text = NULL;
         uint64_t number = 7;
         size_t size;
@@ -251,9 +247,8 @@ static void test_short_reads(void **state) {
 }
 
 /* What was looked at is what is read: who puts another file in its place meanwhile comes too late. */
-static void test_an_exchanged_file(void **state) {
+TREE_TEST(an_exchanged_file) {
         CLEANUP(root_freep) Root *host = open_host();
-        const Tree *tree = *state;
         char *text = NULL;
 
         tree_write(tree, "/looked-at", "harmless");
@@ -281,9 +276,7 @@ static const char *stored(const Tree *tree,
 }
 
 /* The text before the name, and the name before anybody hears of it; new directories likewise. */
-static void test_order_on_disk(void **state) {
-        const Tree *tree = *state;
-
+TREE_TEST(order_on_disk) {
         assert_text(stored(tree, root_store_file, "/etc/d/learned.conf"),
                     "make etc, sync directory, make d, sync directory, "
                     "sync file, name learned.conf, sync directory");
@@ -296,8 +289,7 @@ static void test_order_on_disk(void **state) {
 }
 
 /* What is overwritten in place takes no more room: no new file, and no name. */
-static void test_overwrite(void **state) {
-        const Tree *tree = *state;
+TREE_TEST(overwrite) {
         Text text = text_in(tree->arena);
 
         assert_int_equal(root_overwrite_file(tree->root, "/etc/f", 9, 3, "new"), -ENOENT);
@@ -314,8 +306,7 @@ static void test_overwrite(void **state) {
         arm(CALL_NONE, 0, 0);
 }
 
-static void test_a_store_that_fails(void **state) {
-        const Tree *tree = *state;
+TREE_TEST(a_store_that_fails) {
         Names names;
 
         tree_write(tree, "/etc/f", "old");
@@ -335,19 +326,4 @@ static void test_a_store_that_fails(void **state) {
         assert_text(tree_read(tree, "/etc/f"), "newer");
         assert_int_equal(root_list(tree->root, tree->arena, "/etc", &names), 0);
         assert_int_equal(names.n, 1); /* no drafts */
-}
-
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                TREE_TEST(test_a_directory_that_cannot_be_read),
-                TREE_TEST(test_an_interrupted_call),
-                TREE_TEST(test_a_file_that_cannot_be_read),
-                TREE_TEST(test_short_reads),
-                TREE_TEST(test_an_exchanged_file),
-                TREE_TEST(test_order_on_disk),
-                TREE_TEST(test_overwrite),
-                TREE_TEST(test_a_store_that_fails),
-        };
-
-        return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -12,8 +12,7 @@ static const char log_text[] =
         "  PAGESIZE  AVAILABLE_PAGES  EXPECTED_PAGES  ALLOCATED_PAGES  ERROR(s)\n"
         "     2048K             1765            9665               0        NONE\n";
 
-static void test_found(void **state) {
-        const Tree *tree = *state;
+TREE_TEST(found) {
         HostFacts facts = {};
 
         tree_write(tree, LOG, log_text);
@@ -45,14 +44,14 @@ static void check_round_trip(Arena *arena, const char *error, const char *shown)
         json_decref(json);
 }
 
-static void test_told(void **state) {
-        check_round_trip(*state, NULL, NULL);
-        check_round_trip(*state, "ORA-27125: no memory", "ORA-27125: no memory");
-        check_round_trip(*state, "ORA-\033[31m", "ORA-?[31m");
+TEST(told) {
+        check_round_trip(arena, NULL, NULL);
+        check_round_trip(arena, "ORA-27125: no memory", "ORA-27125: no memory");
+        check_round_trip(arena, "ORA-\033[31m", "ORA-?[31m");
 }
 
 /* Whoever wrote the log may have the process that tells. */
-static void test_refused(void **state) {
+TEST(refused) {
         static const char *const rows[] = {
                 "{}",
                 "[]",
@@ -72,17 +71,7 @@ static void test_refused(void **state) {
                 OracleAlert alert;
 
                 assert_non_null(json);
-                assert_false(alert_from_json(*state, json, "ORCL", &alert));
+                assert_false(alert_from_json(arena, json, "ORCL", &alert));
                 json_decref(json);
         }
-}
-
-TEST_FILE(alert_logs) {
-        const struct CMUnitTest tests[] = {
-                TREE_TEST(test_found),
-                TEST(test_told),
-                TEST(test_refused),
-        };
-
-        return RUN_TESTS(tests);
 }

@@ -81,17 +81,14 @@ static const char *wrong_of(const Tree *tree, const char *script) {
         return wrong;
 }
 
-static void test_answer(void **state) {
-        const Tree *tree = *state;
-
+TREE_TEST(answer) {
         assert_text(answer_of(tree, "echo 1081"), "1081\n");
         assert_text(answer_of(tree, "echo noise >&2; echo \"$#:$1:$2\""), "2:-C:size of it\n");
         assert_text(answer_of(tree, ":"), "");
 }
 
 /* Nothing of ours is handed on. */
-static void test_surroundings(void **state) {
-        const Tree *tree = *state;
+TREE_TEST(surroundings) {
         int null = open("/dev/null", O_RDONLY | O_CLOEXEC), fd = fcntl(null, F_DUPFD, 100);
 
         assert_true(fd >= 0);
@@ -125,8 +122,7 @@ static void test_surroundings(void **state) {
 }
 
 /* An own session: it is no member of the group that a terminal signals. */
-static void test_session(void **state) {
-        const Tree *tree = *state;
+TREE_TEST(session) {
         const char *line = answer_of(tree, "cut -d' ' -f1,5,6 /proc/$$/stat");
         const char *rest = line;
         const char *pid = text_next_word(tree->arena, &rest, " \n");
@@ -135,9 +131,7 @@ static void test_session(void **state) {
         assert_text(text_next_word(tree->arena, &rest, " \n"), pid);
 }
 
-static void test_failures(void **state) {
-        const Tree *tree = *state;
-
+TREE_TEST(failures) {
         assert_contains(wrong_of(tree, "echo 'FATAL: no' >&2; echo more >&2; echo 5; exit 1"),
                         "db -C size of it ended with 1, and says: \"FATAL: no\"");
         assert_contains(wrong_of(tree, "exit 3"), "ended with 3, and says nothing");
@@ -151,8 +145,7 @@ static void test_failures(void **state) {
                         "xxx...");
 }
 
-static void test_hangs(void **state) {
-        const Tree *tree = *state;
+TREE_TEST(hangs) {
         uint64_t start = clock_now_usec();
         char *output = NULL;
         Asking it = asking(tree, "trap '' TERM INT HUP; while :; do sleep 600; done");
@@ -164,9 +157,7 @@ static void test_hangs(void **state) {
         assert_true(clock_now_usec() - start < PATIENCE_USEC);
 }
 
-static void test_floods(void **state) {
-        const Tree *tree = *state;
-
+TREE_TEST(floods) {
         assert_contains(wrong_of(tree, "exec cat /dev/zero"),
                         "was stopped: it prints more than 64K");
         assert_int_equal(strlen(answer_of(tree, "head -c 65536 /dev/zero | tr '\\0' x")), 65536);
@@ -189,8 +180,7 @@ static bool is_alive(Arena *arena, uint64_t pid) {
 }
 
 /* Children that keep the pipes: nobody waits for them, and they are killed too. */
-static void test_children(void **state) {
-        const Tree *tree = *state;
+TREE_TEST(children) {
         uint64_t start = clock_now_usec(), pid, end = start + PATIENCE_USEC;
         char *answer = answer_of(tree, "sleep 600 & echo $!");
 
@@ -201,8 +191,7 @@ static void test_children(void **state) {
         assert_false(is_alive(tree->arena, pid));
 }
 
-static void test_cannot_run(void **state) {
-        const Tree *tree = *state;
+TREE_TEST(cannot_run) {
         char *output = NULL;
         Asking it = asking(tree, ":");
 
@@ -226,8 +215,7 @@ static void test_cannot_run(void **state) {
         assert_null(output);
 }
 
-static void test_captured_host(void **state) {
-        const Tree *tree = *state;
+TREE_TEST(captured_host) {
         Asking it = asking(tree, "echo 1");
         char *output = NULL;
 
@@ -237,8 +225,7 @@ static void test_captured_host(void **state) {
         assert_null(output);
 }
 
-static void test_user(void **state) {
-        const Tree *tree = *state;
+TREE_TEST(user) {
         Asking it = asking(tree, "id -u");
         char *output = NULL;
 
@@ -254,8 +241,7 @@ static void test_user(void **state) {
 }
 
 /* Who can write the program, or what it reads, would have the rights of its user. */
-static void test_open_to_others(void **state) {
-        const Tree *tree = *state;
+TREE_TEST(open_to_others) {
         char *output = NULL;
 
         if (geteuid() != 0) {
@@ -289,8 +275,7 @@ static void test_open_to_others(void **state) {
         assert_contains(ask_it(tree, &it, &output), "runs with the rights of its file");
 }
 
-static void test_configuration_of_others(void **state) {
-        const Tree *tree = *state;
+TREE_TEST(configuration_of_others) {
         char *output = NULL;
 
         if (geteuid() != 0) {
@@ -313,8 +298,7 @@ static void test_configuration_of_others(void **state) {
 }
 
 /* A link in a directory of others is followed once: what it led to is judged, run and named. */
-static void test_links(void **state) {
-        const Tree *tree = *state;
+TREE_TEST(links) {
         Asking it = asking(tree, "echo \"$@\"");
         char *output = NULL;
 
@@ -333,26 +317,11 @@ static void test_links(void **state) {
 }
 
 /* Options of strangers are a reason not to ask. */
-static void test_untrusted(void **state) {
-        const Tree *tree = *state;
+TREE_TEST(untrusted) {
         Asking it = asking(tree, "echo 1");
         char *output = NULL;
 
         it.question.untrusted = "/x belongs to user 7";
         assert_text(ask_it(tree, &it, &output), "/x belongs to user 7");
         assert_null(output);
-}
-
-TEST_FILE(ask) {
-        const struct CMUnitTest tests[] = {
-                TREE_TEST(test_answer),         TREE_TEST(test_surroundings),
-                TREE_TEST(test_session),        TREE_TEST(test_failures),
-                TREE_TEST(test_hangs),          TREE_TEST(test_floods),
-                TREE_TEST(test_children),       TREE_TEST(test_cannot_run),
-                TREE_TEST(test_captured_host),  TREE_TEST(test_user),
-                TREE_TEST(test_open_to_others), TREE_TEST(test_configuration_of_others),
-                TREE_TEST(test_links),          TREE_TEST(test_untrusted),
-        };
-
-        return RUN_TESTS(tests);
 }

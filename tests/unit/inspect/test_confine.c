@@ -74,8 +74,7 @@ static void try_everything(void *userdata, int output) {
         say(output, "killing", kill(getppid(), 0) == 0);
 }
 
-static void test_rights(void **state) {
-        const Tree *tree = *state;
+TREE_TEST(rights) {
         char *output;
 
         tree_write(tree, "/file", "x");
@@ -105,8 +104,7 @@ static void print_status(void *userdata, int output) {
                 _exit(1);
 }
 
-static void test_identity(void **state) {
-        const Tree *tree = *state;
+TREE_TEST(identity) {
         char *output;
 
         assert_null(confined(tree->arena, print_status, NULL, 10 * USEC_PER_SEC, &output));
@@ -139,8 +137,7 @@ static void die(void *userdata, int output) {
         abort();
 }
 
-static void test_manners(void **state) {
-        const Tree *tree = *state;
+TREE_TEST(manners) {
         char *output;
 
         assert_contains(confined(tree->arena, hang, NULL, USEC_PER_SEC / 5, &output),
@@ -149,14 +146,4 @@ static void test_manners(void **state) {
                         "prints more than");
         assert_contains(confined(tree->arena, die, NULL, 10 * USEC_PER_SEC, &output),
                         "ended by signal 6");
-}
-
-TEST_FILE(confine) {
-        const struct CMUnitTest tests[] = {
-                TREE_TEST(test_rights),
-                TREE_TEST(test_identity),
-                TREE_TEST(test_manners),
-        };
-
-        return RUN_TESTS(tests);
 }

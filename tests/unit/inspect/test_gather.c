@@ -45,8 +45,7 @@ static const Figure *gather(const Tree *tree, const char *settings) {
         return &figures->items[0];
 }
 
-static void test_own_files(void **state) {
-        const Tree *tree = *state;
+TREE_TEST(own_files) {
         const Figure *figure =
                 gather(tree, "shared_buffers = 1GB\nhuge_pages = on\nmax_connections = 100\n");
 
@@ -68,9 +67,8 @@ static void test_own_files(void **state) {
 }
 
 /* A snapshot asks what was read, and for no size: none is made, whichever version the program says. */
-static void test_no_sizes(void **state) {
+TREE_TEST(no_sizes) {
         static const char *const names[] = {"postgresql", "mariadb", "mysql", "jvm", "oracle"};
-        const Tree *tree = *state;
         Root *host;
 
         assert_int_equal(chmod(tree_path(tree, "/"), 0755), 0);
@@ -99,8 +97,7 @@ static void test_no_sizes(void **state) {
 
 /* What stands behind a file that cannot be read may be other: no number of sessions is known then, not even the
  * server's own default. */
-static void test_sessions(void **state) {
-        const Tree *tree = *state;
+TREE_TEST(sessions) {
         const Engine *engine = engine_find("postgresql");
         const Figure *figure = gather(tree, "max_connections = 400\n");
 
@@ -115,9 +112,7 @@ static void test_sessions(void **state) {
 }
 
 /* The watchdog, the kernel's log, what would never end. */
-static void test_no_regular_files(void **state) {
-        const Tree *tree = *state;
-
+TREE_TEST(no_regular_files) {
         assert_int_equal(mkfifo(tree_path(tree, "/fifo"), 0666), 0);
         assert_contains(
                 gather(tree, arena_printf(tree->arena, "include '%s'\n", tree_path(tree, "/fifo")))
@@ -128,9 +123,7 @@ static void test_no_regular_files(void **state) {
         assert_non_null(gather(tree, "include '/sys/kernel/mm/hugepages'\n")->wrong);
 }
 
-static void test_not_his(void **state) {
-        const Tree *tree = *state;
-
+TREE_TEST(not_his) {
         if (geteuid() != 0) {
                 print_message("skipped: needs root to have files that others cannot read\n");
                 skip();
@@ -176,8 +169,7 @@ static const char *value_of(const Figure *figure, const char *name) {
 
 /* By its owner's rights, and root's own by nobody's: what only root may read root hands over, and who has no rights
  * parses it. */
-static void test_named_file(void **state) {
-        const Tree *tree = *state;
+TREE_TEST(named_file) {
         const char *path = tree_path(tree, "/x.conf");
         const SourceText input = {.text = "{\"shared_buffers\": \"2GB\"}", .size = 25};
         const char *include = arena_printf(tree->arena, "include '%s'\n", path);
@@ -216,8 +208,7 @@ static const char *why_not_us(const Tree *tree, const EngineTarget *target) {
                                 &is_guess);
 }
 
-static void test_whose(void **state) {
-        const Tree *tree = *state;
+TREE_TEST(whose) {
         bool is_root = geteuid() == 0;
         Gathered gathered = {.config_file = tree_path(tree, "/x.conf")};
         const EngineTarget ours = {.user = arena_printf(tree->arena, "%u", geteuid())};
@@ -266,8 +257,8 @@ static char *answer(Arena *arena, const char *gathered, const char *page_size_by
                 gathered, page_size_bytes, pages, bytes, rest);
 }
 
-static void test_answers(void **state) {
-        Arena *arena = ((const Tree *) *state)->arena;
+TREE_TEST(answers) {
+        Arena *arena = ((const Tree *) tree)->arena;
         Figures figures = {};
 
         assert_int_equal(
@@ -290,15 +281,4 @@ static void test_answers(void **state) {
         for (size_t i = 0; i < ARRAY_LEN(wrong); i++)
                 if (take(arena, wrong[i], &figures) != -EINVAL)
                         fail_msg("taken: %s", wrong[i]);
-}
-
-TEST_FILE(gather) {
-        const struct CMUnitTest tests[] = {
-                TREE_TEST(test_own_files), TREE_TEST(test_no_sizes),
-                TREE_TEST(test_sessions),  TREE_TEST(test_no_regular_files),
-                TREE_TEST(test_not_his),   TREE_TEST(test_named_file),
-                TREE_TEST(test_whose),     TREE_TEST(test_answers),
-        };
-
-        return RUN_TESTS(tests);
 }

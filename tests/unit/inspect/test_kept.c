@@ -12,7 +12,7 @@ static const char *kept(Arena *arena, const char *path, const char *text) {
         return kept_text(&kept, arena, path, text, strlen(text));
 }
 
-static void test_lines(void **state) {
+TEST(lines) {
         static const struct {
                 const char *path, *text, *expected;
         } cases[] = {
@@ -72,24 +72,23 @@ static void test_lines(void **state) {
         };
 
         for (size_t i = 0; i < ARRAY_LEN(cases); i++)
-                assert_text(kept(*state, cases[i].path, cases[i].text), cases[i].expected);
+                assert_text(kept(arena, cases[i].path, cases[i].text), cases[i].expected);
 }
 
 /* Words that NULs end. */
-static void test_arguments(void **state) {
+TEST(arguments) {
         static const char words[] = "/usr/sbin/mariadbd\0--user\0a\0--key\0abc\0--large-pages\0abc";
         static const char expected[] =
                 "/usr/sbin/mariadbd\0--user\0a\0--xxx\0xxx\0--large-pages\0xxx";
-        Kept kept = kept_in(*state);
+        Kept kept = kept_in(arena);
 
-        assert_memory_equal(kept_text(&kept, *state, "/proc/7/cmdline", words, sizeof(words)),
+        assert_memory_equal(kept_text(&kept, arena, "/proc/7/cmdline", words, sizeof(words)),
                             expected, sizeof(expected));
 }
 
 /* Of a server parameter file the text that runs through its blocks; of pg_control the sizes; of others nothing. */
-static void test_binary(void **state) {
+TEST(binary) {
         static const double format = 1234567.0;
-        Arena *arena = *state;
         Kept kept = kept_in(arena);
         char *spfile = arena_alloc(arena, 1024), *control = arena_alloc(arena, 64);
 
@@ -117,7 +116,7 @@ static void test_binary(void **state) {
 }
 
 /* Whatever strangers write: it ends, keeps its length and lines, and nothing is in it that was not there. */
-static void test_hostile(void **state) {
+TEST(hostile) {
         static const char *const parts[] = {
                 "shared_buffers",
                 "=",
@@ -146,11 +145,10 @@ static void test_hostile(void **state) {
         };
         uint64_t seed = 4711;
 
-        (void) state;
         for (int i = 0; i < 20000; i++) {
-                CLEANUP(arena_freep) Arena *arena = arena_new();
-                Kept kept = kept_in(arena);
-                Text text = text_in(arena);
+                CLEANUP(arena_freep) Arena *own = arena_new();
+                Kept kept = kept_in(own);
+                Text text = text_in(own);
 
                 for (int k = 0; k < 12; k++) {
                         seed = seed * 6364136223846793005U + 1442695040888963407U;
@@ -160,18 +158,11 @@ static void test_hostile(void **state) {
                                                     "/etc/systemd/x", "/etc/hugeplan.d/x"};
 
                 ARRAY_FOREACH(path, paths, ARRAY_LEN(paths)) {
-                        const char *is = kept_text(&kept, arena, *path, text.string, text.length);
+                        const char *is = kept_text(&kept, own, *path, text.string, text.length);
 
                         for (size_t k = 0; k < text.length; k++)
                                 assert_true(is[k] == text.string[k] ||
                                             (is[k] && strchr("x\xff", is[k])));
                 }
         }
-}
-
-TEST_FILE(kept) {
-        const struct CMUnitTest tests[] = {TEST(test_lines), TEST(test_arguments),
-                                           TEST(test_binary), TEST(test_hostile)};
-
-        return RUN_TESTS(tests);
 }

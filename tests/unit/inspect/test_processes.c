@@ -25,9 +25,7 @@ static void write_process(const Tree *tree, const char *pid, const char *unit) {
                    arena_printf(tree->arena, "0::/system.slice/%s\n", unit));
 }
 
-static void test_seen(void **state) {
-        const Tree *tree = *state;
-
+TREE_TEST(seen) {
         write_process(tree, "5000001", "pg.service");
         tree_link(tree, "/", "/proc/5000001/root");
         write_process(tree, "5000002", "libpod-1.scope");
@@ -54,7 +52,7 @@ static void test_seen(void **state) {
 }
 
 /* unless its control group is a container's. */
-static void test_containers(void **state) {
+TREE_TEST(containers) {
         static const struct {
                 const char *group, *container;
         } rows[] = {
@@ -69,8 +67,6 @@ static void test_containers(void **state) {
         };
 
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-                const Tree *tree = *state;
-
                 write_process(tree, "5000003", rows[i].group);
                 if (i == 0)
                         tree_link(tree, "/srv/data", "/proc/5000003/cwd");
@@ -83,11 +79,11 @@ static void test_containers(void **state) {
 }
 
 /* This very process, on this very host. */
-static void test_here(void **state) {
+TEST(here) {
         CLEANUP(root_freep) Root *root = NULL;
 
         assert_int_equal(root_open("/", &root), 0);
-        RunningProcesses processes = processes_list(root, *state);
+        RunningProcesses processes = processes_list(root, arena);
         bool is_seen = false;
 
         VEC_FOREACH(process, &processes)
@@ -96,14 +92,4 @@ static void test_here(void **state) {
                         is_seen = true;
                 }
         assert_true(is_seen);
-}
-
-TEST_FILE(processes) {
-        const struct CMUnitTest tests[] = {
-                TREE_TEST(test_seen),
-                TREE_TEST(test_containers),
-                TEST(test_here),
-        };
-
-        return RUN_TESTS(tests);
 }

@@ -32,8 +32,7 @@ static ServerLook look_at(const Tree *tree, const char *unit) {
 
 /* A postmaster and a backend of one segment, with small ones beside it; a helper of a group below, with a segment of its
  * own; and somebody else's. */
-static void test_unit(void **state) {
-        const Tree *tree = *state;
+TREE_TEST(unit) {
         static const char server[] = HUGE_LINE("7f1000000000", "7f1043c00000", "00000000", "5")
                 SMALL_LINE("7f2000000000", "7f2000900000", "6")
                         SMALL_LINE("7f3000000000", "7f3000001000", "7");
@@ -80,9 +79,7 @@ static void test_unit(void **state) {
 }
 
 /* Parts of one segment: what overlaps counts once. */
-static void test_parts(void **state) {
-        const Tree *tree = *state;
-
+TREE_TEST(parts) {
         write_group(tree, "db.service", "101\n");
         write_process(tree, 101, "status",
                       "Name:\tdb\nVmSize:\t 9999 kB\nHugetlbPages:\t 2048 kB\n");
@@ -96,13 +93,4 @@ static void test_parts(void **state) {
         const ServerLook look = look_at(tree, "db.service");
 
         assert_int_equal(look.pages.items[0].mapped_pages, 6 + 2);
-}
-
-TEST_FILE(server_look) {
-        const struct CMUnitTest tests[] = {
-                TREE_TEST(test_unit),
-                TREE_TEST(test_parts),
-        };
-
-        return RUN_TESTS(tests);
 }

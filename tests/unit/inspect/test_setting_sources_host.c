@@ -33,13 +33,11 @@ static void write_pages(const Tree *tree, const char *path, const char *pages) {
 
 /* ---- sysctl.d ---- */
 
-static void test_nothing(void **state) {
-        assert_text(find_text(*state), "");
+TREE_TEST(nothing) {
+        assert_text(find_text(tree), "");
 }
 
-static void test_sysctl_order(void **state) {
-        const Tree *tree = *state;
-
+TREE_TEST(sysctl_order) {
         write_pages(tree, "/usr/lib/sysctl.d/10-a.conf", "1");
         write_pages(tree, "/etc/sysctl.d/05-b.conf", "2");
         write_pages(tree, "/run/sysctl.d/20-c.conf", "3");
@@ -53,9 +51,7 @@ static void test_sysctl_order(void **state) {
                                      "vm.nr_hugepages=3 in /run/sysctl.d/20-c.conf:1\n");
 }
 
-static void test_sysctl_precedence(void **state) {
-        const Tree *tree = *state;
-
+TREE_TEST(sysctl_precedence) {
         write_pages(tree, "/usr/lib/sysctl.d/a.conf", "1");
         write_pages(tree, "/usr/local/lib/sysctl.d/a.conf", "2");
         assert_text(find_text(tree), "vm.nr_hugepages=2 in /usr/local/lib/sysctl.d/a.conf:1\n");
@@ -69,18 +65,14 @@ static void test_sysctl_precedence(void **state) {
 }
 
 /* On most hosts /lib is /usr/lib: found once. */
-static void test_merged_usr(void **state) {
-        const Tree *tree = *state;
-
+TREE_TEST(merged_usr) {
         write_pages(tree, "/usr/lib/sysctl.d/a.conf", "1");
         tree_link(tree, "usr/lib", "/lib");
         assert_text(find_text(tree), "vm.nr_hugepages=1 in /usr/lib/sysctl.d/a.conf:1\n");
 }
 
 /* Debian links sysctl.conf, so that both programs read it, in one place; alone it is procps'. */
-static void test_sysctl_conf(void **state) {
-        const Tree *tree = *state;
-
+TREE_TEST(sysctl_conf) {
         write_pages(tree, "/etc/sysctl.conf", "1");
         write_pages(tree, "/etc/sysctl.d/50-a.conf", "2");
         assert_text(find_text(tree), "vm.nr_hugepages=2 in /etc/sysctl.d/50-a.conf:1\n"
@@ -96,8 +88,7 @@ static void test_sysctl_conf(void **state) {
 
 /* ---- the guard ---- */
 
-static void test_guard(void **state) {
-        const Tree *tree = *state;
+TREE_TEST(guard) {
         const char *path = "/run/sysctl.d/zz-hugeplan.conf";
         struct stat before, after;
 
@@ -120,16 +111,14 @@ static void test_guard(void **state) {
 }
 
 /* A file of the same name elsewhere is somebody else's. */
-static void test_not_our_guard(void **state) {
-        write_pages(*state, "/etc/sysctl.d/zz-hugeplan.conf", "7");
-        assert_text(find_text(*state), "vm.nr_hugepages=7 in /etc/sysctl.d/zz-hugeplan.conf:1\n");
+TREE_TEST(not_our_guard) {
+        write_pages(tree, "/etc/sysctl.d/zz-hugeplan.conf", "7");
+        assert_text(find_text(tree), "vm.nr_hugepages=7 in /etc/sysctl.d/zz-hugeplan.conf:1\n");
 }
 
 /* ---- the others ---- */
 
-static void test_tmpfiles_and_command_line(void **state) {
-        const Tree *tree = *state;
-
+TREE_TEST(tmpfiles_and_command_line) {
         tree_write(tree, "/proc/cmdline", "quiet transparent_hugepage=never\n");
         tree_write(tree, "/etc/tmpfiles.d/thp.conf",
                    "w /sys/kernel/mm/transparent_hugepage/enabled - - - - always\n");
@@ -155,9 +144,7 @@ static void write_unit(const Tree *tree, const char *path, const char *service, 
                                        text_base_name(path)));
 }
 
-static void test_units(void **state) {
-        const Tree *tree = *state;
-
+TREE_TEST(units) {
         tree_mkdir(tree, "/etc/systemd/system/sysinit.target.wants");
         write_unit(tree, "/etc/systemd/system/a.service",
                    "# ExecStart=hugeadm\nExecStartPre=-/usr/bin/hugeadm --pool-pages-min 2M:1\n"
@@ -194,9 +181,7 @@ static void test_units(void **state) {
                     "allocpages in /run/systemd/system/e@1.service.d/f.conf:2\n");
 }
 
-static void test_rc_local_and_cron(void **state) {
-        const Tree *tree = *state;
-
+TREE_TEST(rc_local_and_cron) {
         tree_write(tree, "/etc/rc.d/rc.local", "#!/bin/sh\nhugeadm --pool-pages-min 2M:1\n");
         tree_link(tree, "rc.d/rc.local", "/etc/rc.local");
         tree_write(tree, "/etc/crontab",
@@ -214,9 +199,7 @@ static void test_rc_local_and_cron(void **state) {
                     "/proc/sys/vm/nr_hugepages in /var/spool/cron/crontabs/root:1\n");
 }
 
-static void test_tuned(void **state) {
-        const Tree *tree = *state;
-
+TREE_TEST(tuned) {
         write_profile(tree, "/usr/lib/tuned/base", "", "1");
         write_profile(tree, "/usr/lib/tuned/profiles/mid", "base", "2");
         write_profile(tree, "/etc/tuned/db", "mid", "3");
@@ -236,9 +219,7 @@ static void test_tuned(void **state) {
 }
 
 /* Of a profile that is active; tuned's own library only says what they could call. */
-static void test_tuned_scripts(void **state) {
-        const Tree *tree = *state;
-
+TREE_TEST(tuned_scripts) {
         tree_write(tree, "/usr/lib/tuned/functions", "#!/bin/sh\nhugeadm --pool-pages-max 2MB:9\n");
         tree_write(tree, "/usr/lib/tuned/db/script.sh",
                    "#!/bin/sh\n. /usr/lib/tuned/functions\nhugeadm --pool-pages-min 2MB:64\n");
@@ -249,9 +230,7 @@ static void test_tuned_scripts(void **state) {
 }
 
 /* The one in /etc counts, and may include the one of its own name below /usr. */
-static void test_tuned_same_name(void **state) {
-        const Tree *tree = *state;
-
+TREE_TEST(tuned_same_name) {
         write_profile(tree, "/usr/lib/tuned/db", "", "1");
         write_profile(tree, "/etc/tuned/db", "db", "2");
         tree_write(tree, "/etc/tuned/active_profile", "db");
@@ -259,9 +238,7 @@ static void test_tuned_same_name(void **state) {
                                      "vm.nr_hugepages=2 in /etc/tuned/db/tuned.conf:4\n");
 }
 
-static void test_tuned_hostile(void **state) {
-        const Tree *tree = *state;
-
+TREE_TEST(tuned_hostile) {
         /* Cycles, and names that lead out. */
         write_profile(tree, "/etc/tuned/a", "b, ../../x, b/../../../x, ${f:exec:x}, -c", "1");
         write_profile(tree, "/etc/tuned/b", "a", "2");
@@ -289,8 +266,7 @@ static void test_tuned_hostile(void **state) {
 }
 
 /* What cannot be read is passed over, and nothing hangs. */
-static void test_hostile_files(void **state) {
-        const Tree *tree = *state;
+TREE_TEST(hostile_files) {
         Text large = text_in(tree->arena);
 
         write_pages(tree, "/etc/sysctl.d/50-good.conf", "1");
@@ -317,16 +293,14 @@ static void assert_loader(const Tree *tree, const char *name) {
         assert_text(boot_loader_name(find_loader(tree).kind), name);
 }
 
-static void test_no_loader(void **state) {
-        assert_loader(*state, "unknown");
-        assert_false(find_loader(*state).has_image_in_modules);
-        tree_write(*state, "/lib/modules/6.1/vmlinuz", "");
-        assert_true(find_loader(*state).has_image_in_modules);
+TREE_TEST(no_loader) {
+        assert_loader(tree, "unknown");
+        assert_false(find_loader(tree).has_image_in_modules);
+        tree_write(tree, "/lib/modules/6.1/vmlinuz", "");
+        assert_true(find_loader(tree).has_image_in_modules);
 }
 
-static void test_grub(void **state) {
-        const Tree *tree = *state;
-
+TREE_TEST(grub) {
         tree_write(tree, "/etc/default/grub", "GRUB_DEFAULT=0\nGRUB_CMDLINE_LINUX=\"a\"\n");
         assert_loader(tree, "grub");
         assert_false(find_loader(tree).has_update_grub);
@@ -338,9 +312,7 @@ static void test_grub(void **state) {
         assert_true(find_loader(tree).has_update_grub);
 }
 
-static void test_entries(void **state) {
-        const Tree *tree = *state;
-
+TREE_TEST(entries) {
         tree_write(tree, "/boot/loader/entries/z-7.conf.bak", "options backup\n");
         assert_loader(tree, "unknown");
         tree_write(tree, "/boot/loader/entries/m-6.9.conf", "options old\n");
@@ -362,9 +334,7 @@ static void test_entries(void **state) {
         assert_loader(tree, "grub");
 }
 
-static void test_uki(void **state) {
-        const Tree *tree = *state;
-
+TREE_TEST(uki) {
         tree_write(tree, "/boot/efi/EFI/Linux/m-6.1.efi", "");
         assert_loader(tree, "uki");
         assert_text(find_loader(tree).esp, "/boot/efi");
@@ -372,9 +342,7 @@ static void test_uki(void **state) {
         assert_loader(tree, "grub");
 }
 
-static void test_extlinux(void **state) {
-        const Tree *tree = *state;
-
+TREE_TEST(extlinux) {
         tree_write(tree, "/usr/sbin/u-boot-update", "");
         assert_loader(tree, "unknown");
         tree_write(tree, "/extlinux/extlinux.conf", "");
@@ -384,31 +352,4 @@ static void test_extlinux(void **state) {
         unlink(tree_path(tree, "/usr/sbin/u-boot-update"));
         assert_text(find_loader(tree).extlinux_place, "the append line of /extlinux/extlinux.conf");
         assert_null(find_loader(tree).extlinux_tool);
-}
-
-TEST_FILE(setting_sources_host) {
-        const struct CMUnitTest tests[] = {
-                TREE_TEST(test_nothing),
-                TREE_TEST(test_sysctl_order),
-                TREE_TEST(test_sysctl_precedence),
-                TREE_TEST(test_merged_usr),
-                TREE_TEST(test_sysctl_conf),
-                TREE_TEST(test_guard),
-                TREE_TEST(test_not_our_guard),
-                TREE_TEST(test_tmpfiles_and_command_line),
-                TREE_TEST(test_units),
-                TREE_TEST(test_rc_local_and_cron),
-                TREE_TEST(test_tuned),
-                TREE_TEST(test_tuned_scripts),
-                TREE_TEST(test_tuned_same_name),
-                TREE_TEST(test_tuned_hostile),
-                TREE_TEST(test_hostile_files),
-                TREE_TEST(test_no_loader),
-                TREE_TEST(test_grub),
-                TREE_TEST(test_entries),
-                TREE_TEST(test_uki),
-                TREE_TEST(test_extlinux),
-        };
-
-        return RUN_TESTS(tests);
 }

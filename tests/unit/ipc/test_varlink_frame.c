@@ -47,11 +47,10 @@ static void assert_nothing(VarlinkReader *reader) {
         assert_int_equal(varlink_reader_next(reader, &bytes, &length), 0);
 }
 
-static void test_reader_cuts_messages(void **state) {
+TEST(reader_cuts_messages) {
         static const char stream[] = "{}\0\0{\"a\":1}\0rest";
         VarlinkReader reader = varlink_reader_make(100);
 
-        (void) state;
         assert_nothing(&reader);
         feed(&reader, stream, sizeof(stream) - 1);
         assert_next(&reader, "{}");
@@ -69,11 +68,10 @@ static void test_reader_cuts_messages(void **state) {
         varlink_reader_done(&reader);
 }
 
-static void test_reader_takes_single_bytes(void **state) {
+TEST(reader_takes_single_bytes) {
         static const char stream[] = "{\"method\":\"a.B\"}\0{}";
         VarlinkReader reader = varlink_reader_make(16);
 
-        (void) state;
         for (size_t i = 0; i < sizeof(stream); i++) {
                 feed(&reader, stream + i, 1);
                 if (i == 16)
@@ -87,7 +85,7 @@ static void test_reader_takes_single_bytes(void **state) {
 }
 
 /* The limit counts the message, not its NUL; and memory never grows beyond. */
-static void test_reader_keeps_its_limit(void **state) {
+TEST(reader_keeps_its_limit) {
         enum { LIMIT = 70000 };
         char *message = calloc(1, LIMIT + 2);
         const char *bytes;
@@ -95,7 +93,6 @@ static void test_reader_keeps_its_limit(void **state) {
         char *space;
         VarlinkReader reader = varlink_reader_make(LIMIT);
 
-        (void) state;
         memset(message, 'x', LIMIT);
         feed(&reader, message, LIMIT);
         assert_nothing(&reader);
@@ -113,13 +110,12 @@ static void test_reader_keeps_its_limit(void **state) {
         free(message);
 }
 
-static void test_reader_and_writer_use_sockets(void **state) {
+TEST(reader_and_writer_use_sockets) {
         int fds[2];
         VarlinkReader reader = varlink_reader_make(1000);
         VarlinkWriter writer = varlink_writer_make(1000);
         json_t *message = varlink_request_make("a.B", NULL, true);
 
-        (void) state;
         assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds), 0);
         assert_int_equal(varlink_reader_receive(&reader, fds[0]), -EAGAIN);
         assert_int_equal(varlink_writer_add(&writer, message), 0);
@@ -137,12 +133,11 @@ static void test_reader_and_writer_use_sockets(void **state) {
         varlink_writer_done(&writer);
 }
 
-static void test_writer_keeps_its_limit(void **state) {
+TEST(writer_keeps_its_limit) {
         json_t *message = json_pack("{s:s}", "key", "0123456789"); /* 20 bytes and the NUL */
         VarlinkWriter writer = varlink_writer_make(2 * 21 + 20);
         char expected[] = "{\"key\":\"0123456789\"}\0{\"key\":\"0123456789\"}";
 
-        (void) state;
         assert_int_equal(varlink_writer_add(&writer, message), 0);
         assert_int_equal(varlink_writer_add(&writer, message), 0);
         assert_int_equal(varlink_writer_add(&writer, message), -ENOBUFS);
@@ -155,7 +150,7 @@ static void test_writer_keeps_its_limit(void **state) {
         json_decref(message);
 }
 
-static void test_writer_sends_what_fits(void **state) {
+TEST(writer_sends_what_fits) {
         enum { TEXT_BYTES = 900000 };
         int fds[2];
         char *text = calloc(1, TEXT_BYTES + 1);
@@ -165,7 +160,6 @@ static void test_writer_sends_what_fits(void **state) {
         const char *bytes;
         size_t length;
 
-        (void) state;
         memset(text, 'x', TEXT_BYTES);
         json_t *message = varlink_reply_make(json_pack("{s:s}", "text", text), false);
 
@@ -190,7 +184,7 @@ static void test_writer_sends_what_fits(void **state) {
         free(text);
 }
 
-static void test_requests(void **state) {
+TEST(requests) {
         static const struct {
                 const char *text;
                 const char *parameters;
@@ -207,7 +201,6 @@ static void test_requests(void **state) {
                 {"{\"method\":\"a.B\",\"upgrade\":true}", "{}", false, false, true},
         };
 
-        (void) state;
         for (size_t i = 0; i < ARRAY_LEN(good); i++) {
                 VarlinkRequest request;
 
@@ -225,7 +218,7 @@ static void test_requests(void **state) {
         }
 }
 
-static void test_malformed_requests(void **state) {
+TEST(malformed_requests) {
         static const char *const bad[] = {
                 "",
                 " ",
@@ -276,7 +269,6 @@ static void test_malformed_requests(void **state) {
                 "{\"method\":\"a.B\",\"parameters\":{\"x\":1e999}}",
         };
 
-        (void) state;
         for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
                 VarlinkRequest request = {.method = "untouched"};
 
@@ -305,8 +297,7 @@ static int parse_nested(size_t depth, const char *innermost) {
         return r;
 }
 
-static void test_depth_is_limited(void **state) {
-        (void) state;
+TEST(depth_is_limited) {
         assert_int_equal(parse_nested(VARLINK_DEPTH_MAX, ""), 0);
         assert_int_equal(parse_nested(VARLINK_DEPTH_MAX + 1, ""), -EPROTO);
         assert_int_equal(parse_nested(60000, ""), -EPROTO);
@@ -318,7 +309,7 @@ static void test_depth_is_limited(void **state) {
         assert_int_equal(parse_nested(VARLINK_DEPTH_MAX - 1, "[],[],[],[],[],[],[],[],[],[]"), 0);
 }
 
-static void test_replies(void **state) {
+TEST(replies) {
         static const struct {
                 const char *text;
                 const char *error;
@@ -342,7 +333,6 @@ static void test_replies(void **state) {
                 {"", NULL, false, -EPROTO},
         };
 
-        (void) state;
         for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
                 VarlinkReply reply;
 
@@ -365,8 +355,7 @@ static void assert_made(json_t *message, const char *expected) {
         json_decref(message);
 }
 
-static void test_messages_are_made(void **state) {
-        (void) state;
+TEST(messages_are_made) {
         assert_made(varlink_request_make("a.B", NULL, false), "{\"method\":\"a.B\"}");
         assert_made(varlink_request_make("a.B", json_object(), true),
                     "{\"method\":\"a.B\",\"parameters\":{},\"more\":true}");
@@ -376,22 +365,4 @@ static void test_messages_are_made(void **state) {
         assert_made(varlink_error_make("a.B", NULL), "{\"error\":\"a.B\",\"parameters\":{}}");
         assert_null(varlink_request_make("\xff", json_object(), true));
         assert_null(varlink_error_make("\xff", json_object()));
-}
-
-TEST_FILE(varlink_frame) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_reader_cuts_messages),
-                cmocka_unit_test(test_reader_takes_single_bytes),
-                cmocka_unit_test(test_reader_keeps_its_limit),
-                cmocka_unit_test(test_reader_and_writer_use_sockets),
-                cmocka_unit_test(test_writer_keeps_its_limit),
-                cmocka_unit_test(test_writer_sends_what_fits),
-                cmocka_unit_test(test_requests),
-                cmocka_unit_test(test_malformed_requests),
-                cmocka_unit_test(test_depth_is_limited),
-                cmocka_unit_test(test_replies),
-                cmocka_unit_test(test_messages_are_made),
-        };
-
-        return RUN_TESTS(tests);
 }

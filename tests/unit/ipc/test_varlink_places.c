@@ -43,10 +43,9 @@ static void leave_all(Play *play) {
         assert_int_equal(play->places.n_queued, 0);
 }
 
-static void test_room(void **state) {
+TEST(room) {
         Play play = play_of(4, 3);
 
-        (void) state;
         for (size_t i = 0; i < 10; i++)
                 assert_null(varlink_places_one_too_many(&play.places, enter(&play, ROOT)));
         for (size_t i = 0; i < 3; i++)
@@ -62,10 +61,9 @@ static void test_room(void **state) {
 }
 
 /* Most places first; among those with as many, what is worth least. */
-static void test_from_whom(void **state) {
+TEST(from_whom) {
         Play play = play_of(30, 20);
 
-        (void) state;
         enter_many(&play, A, 5, VARLINK_PLACE_WAITING);
         enter_many(&play, B, 4, VARLINK_PLACE_IDLE);
         assert_ptr_equal(varlink_places_spare(&play.places), &play.of[A][0]);
@@ -80,10 +78,9 @@ static void test_from_whom(void **state) {
 }
 
 /* Who has as much as the one with most pays himself. */
-static void test_among_equals(void **state) {
+TEST(among_equals) {
         Play play = play_of(10, 8);
 
-        (void) state;
         enter_many(&play, A, 5, VARLINK_PLACE_IDLE);
         enter_many(&play, B, 5, VARLINK_PLACE_IDLE);
         assert_ptr_equal(varlink_places_price(&play.places, A), &play.of[A][0]);
@@ -98,10 +95,9 @@ static void test_among_equals(void **state) {
 }
 
 /* So many are kept, and no more. */
-static void test_kept(void **state) {
+TEST(kept) {
         Play play = play_of(10, 8);
 
-        (void) state;
         enter_many(&play, A, 6, VARLINK_PLACE_WAITING);
         for (size_t i = 0; i < 6; i++)
                 varlink_places_set_kind(&play.places, &play.of[A][i], VARLINK_PLACE_KEPT);
@@ -117,10 +113,9 @@ static void test_kept(void **state) {
         leave_all(&play);
 }
 
-static void test_subscriptions(void **state) {
+TEST(subscriptions) {
         Play play = play_of(100, 50);
 
-        (void) state;
         for (size_t i = 0; i < 5; i++) {
                 enter_many(&play, A, 1, VARLINK_PLACE_SUBSCRIBED);
                 enter_many(&play, ROOT, 1, VARLINK_PLACE_SUBSCRIBED);
@@ -149,11 +144,10 @@ static VarlinkPlace *turn(Play *play, uint64_t usec) {
         return place;
 }
 
-static void test_classes(void **state) {
+TEST(classes) {
         static const size_t order[] = {3, 1, 2, 0};
         Play play = play_of(100, 50);
 
-        (void) state;
         varlink_places_queue(&play.places, enter(&play, A), 2);
         varlink_places_queue(&play.places, enter(&play, A), 1);
         varlink_places_queue(&play.places, enter(&play, A), 1);
@@ -166,11 +160,10 @@ static void test_classes(void **state) {
 
 /* However many connections somebody has, and however long his calls take: each gets his share of the time,
  * and who comes waits for one call. */
-static void test_shares(void **state) {
+TEST(shares) {
         Play play = play_of(100, 50);
         uint64_t usec[USERS] = {};
 
-        (void) state;
         for (size_t i = 0; i < MANY; i++)
                 varlink_places_queue(&play.places, enter(&play, A), 1);
         varlink_places_queue(&play.places, enter(&play, B), 1);
@@ -194,10 +187,9 @@ static void test_shares(void **state) {
 }
 
 /* Who leaves while his call is queued. */
-static void test_leaving(void **state) {
+TEST(leaving) {
         Play play = play_of(100, 50);
 
-        (void) state;
         for (size_t i = 0; i < 3; i++)
                 varlink_places_queue(&play.places, enter(&play, A), 1);
         varlink_places_leave(&play.places, &play.of[A][1]);
@@ -207,14 +199,4 @@ static void test_leaving(void **state) {
         assert_null(turn(&play, 1));
         varlink_places_charge(&play.places, C, 5); /* who is not there */
         leave_all(&play);
-}
-
-TEST_FILE(varlink_places) {
-        const struct CMUnitTest tests[] = {
-                TEST(test_room),         TEST(test_from_whom),     TEST(test_kept),
-                TEST(test_among_equals), TEST(test_subscriptions), TEST(test_classes),
-                TEST(test_shares),       TEST(test_leaving),
-        };
-
-        return RUN_TESTS(tests);
 }

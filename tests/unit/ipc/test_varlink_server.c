@@ -183,7 +183,7 @@ static const VarlinkInterface manager_interface = {
 
 /* ---- the fixture ---- */
 
-static int setup(void **state) {
+static Fixture *fixture_new(void) {
         static const VarlinkInterface *const interfaces[] = {&test_interface, &manager_interface};
         static const VarlinkServerInfo info = {"example", "test", "1", "https://example.org"};
         Fixture *f = calloc(1, sizeof(*f));
@@ -200,8 +200,7 @@ static int setup(void **state) {
         fd = varlink_bind_socket(f->path, 0666);
         assert_true(fd >= 0);
         assert_int_equal(varlink_server_listen_fd(f->server, fd), 0);
-        *state = f;
-        return 0;
+        return f;
 }
 
 static int remove_entry(const char *path, const struct stat *status, int type, struct FTW *walk) {
@@ -211,15 +210,14 @@ static int remove_entry(const char *path, const struct stat *status, int type, s
         return remove(path);
 }
 
-static int teardown(void **state) {
-        Fixture *f = *state;
-
+static void fixture_free(Fixture *f) {
         varlink_server_free(f->server);
         nftw(f->directory, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
         arena_free(f->arena);
         free(f);
-        return 0;
 }
+
+#define SERVER_TEST(name) TEST_WITH(name, Fixture, fixture_new, fixture_free, f)
 
 static uint64_t now_msec(void) {
         struct timespec now;
@@ -368,8 +366,7 @@ static void limit_idle(Fixture *f, uint64_t msec) {
 
 /* ---- asking ---- */
 
-static void test_introspection(void **state) {
-        Fixture *f = *state;
+SERVER_TEST(introspection) {
         int fd = connect_client(f);
 
         say(fd, "{\"method\":\"org.varlink.service.GetInfo\"}");
@@ -393,7 +390,7 @@ static void test_introspection(void **state) {
 }
 
 /* Errors are answers: the connection goes on. */
-static void test_errors(void **state) {
+SERVER_TEST(errors) {
         static const struct {
                 const char *request, *reply;
         } cases[] = {
@@ -439,7 +436,6 @@ static void test_errors(void **state) {
                  "{\"error\":\"org.varlink.service.InvalidParameter\","
                  "\"parameters\":{\"parameter\":\"name\"}}"},
         };
-        Fixture *f = *state;
         int fd = connect_client(f);
 
         for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
@@ -449,7 +445,7 @@ static void test_errors(void **state) {
         close(fd);
 }
 
-static void test_parameters_are_checked(void **state) {
+SERVER_TEST(parameters_are_checked) {
         static const struct {
                 const char *parameters, *fault;
         } cases[] = {
@@ -468,7 +464,6 @@ static void test_parameters_are_checked(void **state) {
                 {"{\"name\":\"a\",\"map\":[]}", "map"},
                 {"{\"name\":\"a\",\"other\":null}", "other"},
         };
-        Fixture *f = *state;
         int fd = connect_client(f);
 
         for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
@@ -489,8 +484,7 @@ static void test_parameters_are_checked(void **state) {
         close(fd);
 }
 
-static void test_peer_is_known(void **state) {
-        Fixture *f = *state;
+SERVER_TEST(peer_is_known) {
         int fd = connect_client(f);
 
         call(f, fd, "Who", "");
@@ -502,8 +496,7 @@ static void test_peer_is_known(void **state) {
         close(fd);
 }
 
-static void test_root_only(void **state) {
-        Fixture *f = *state;
+SERVER_TEST(root_only) {
         int fd;
 
         if (geteuid() != 0)
@@ -520,8 +513,7 @@ static void test_root_only(void **state) {
 
 /* ---- order and time of answers ---- */
 
-static void test_pipelined_calls_are_answered_in_order(void **state) {
-        Fixture *f = *state;
+SERVER_TEST(pipelined_calls_are_answered_in_order) {
         int fd = connect_client(f);
 
         for (int i = 0; i < 100; i++)
@@ -532,8 +524,7 @@ static void test_pipelined_calls_are_answered_in_order(void **state) {
         close(fd);
 }
 
-static void test_deferred_reply(void **state) {
-        Fixture *f = *state;
+SERVER_TEST(deferred_reply) {
         int fd = connect_client(f), other = connect_client(f);
 
         call(f, fd, "Keep", "");
@@ -558,8 +549,7 @@ static void test_deferred_reply(void **state) {
         close(other);
 }
 
-static void test_deferred_call_holds_back_later_ones(void **state) {
-        Fixture *f = *state;
+SERVER_TEST(deferred_call_holds_back_later_ones) {
         int fd = connect_client(f);
 
         call(f, fd, "Keep", "");
@@ -581,8 +571,7 @@ static void test_deferred_call_holds_back_later_ones(void **state) {
 }
 
 /* What a client with a call in progress sends meanwhile stays with the kernel. */
-static void test_deferred_call_bounds_the_queue(void **state) {
-        Fixture *f = *state;
+SERVER_TEST(deferred_call_bounds_the_queue) {
         int fd = connect_client(f);
         size_t n = 0;
 
@@ -601,8 +590,7 @@ static void test_deferred_call_bounds_the_queue(void **state) {
         assert_connections(f, 0);
 }
 
-static void test_oneway(void **state) {
-        Fixture *f = *state;
+SERVER_TEST(oneway) {
         int fd = connect_client(f);
 
         call(f, fd, "Count", ",\"oneway\":true");
@@ -623,8 +611,7 @@ static void test_oneway(void **state) {
         assert_int_equal(f->n_counted, 3);
 }
 
-static void test_half_closed_client_is_answered(void **state) {
-        Fixture *f = *state;
+SERVER_TEST(half_closed_client_is_answered) {
         int fd = connect_client(f);
 
         call(f, fd, "Echo", "");
@@ -642,8 +629,7 @@ static void test_half_closed_client_is_answered(void **state) {
         close(fd);
 }
 
-static void test_client_vanishes_during_deferred_call(void **state) {
-        Fixture *f = *state;
+SERVER_TEST(client_vanishes_during_deferred_call) {
         int fd = connect_client(f), other = connect_client(f);
 
         call(f, fd, "Keep", "");
@@ -668,8 +654,7 @@ static void test_client_vanishes_during_deferred_call(void **state) {
 }
 
 /* The owner learns of it from the dispatch only, not while it answers. */
-static void test_answer_to_a_vanished_client(void **state) {
-        Fixture *f = *state;
+SERVER_TEST(answer_to_a_vanished_client) {
         int fd = connect_client(f), other = connect_client(f);
 
         call(f, fd, "Keep", "");
@@ -690,8 +675,7 @@ static void test_answer_to_a_vanished_client(void **state) {
         assert_int_equal(f->n_closed, 1); /* the stream; the other call had ended */
 }
 
-static void test_server_ends_during_deferred_call(void **state) {
-        Fixture *f = *state;
+SERVER_TEST(server_ends_during_deferred_call) {
         int fd = connect_client(f);
 
         call(f, fd, "Keep", "");
@@ -701,8 +685,7 @@ static void test_server_ends_during_deferred_call(void **state) {
         close(fd);
 }
 
-static void test_reply_that_cannot_be_built(void **state) {
-        Fixture *f = *state;
+SERVER_TEST(reply_that_cannot_be_built) {
         int fd = connect_client(f);
 
         call(f, fd, "Break", "");
@@ -713,8 +696,7 @@ static void test_reply_that_cannot_be_built(void **state) {
 
 /* ---- streams ---- */
 
-static void test_more(void **state) {
-        Fixture *f = *state;
+SERVER_TEST(more) {
         int fd = connect_client(f);
 
         call(f, fd, "Watch", ",\"more\":true");
@@ -742,8 +724,7 @@ static void test_more(void **state) {
 }
 
 /* One text for all; who has not asked for more gets another. One that could not be made is no answer. */
-static void test_text_for_many(void **state) {
-        Fixture *f = *state;
+SERVER_TEST(text_for_many) {
         int fd = connect_client(f), last = connect_client(f), none = connect_client(f);
         VarlinkText *more = varlink_text_new(json_pack("{s:i}", "i", 1), false),
                     *end = varlink_text_new(json_pack("{s:i}", "i", 2), true);
@@ -781,8 +762,7 @@ static json_t *state_of(Fixture *f, size_t bytes) {
 }
 
 /* A subscriber that reads nothing is cut off at the limit, and others are not concerned. */
-static void test_subscriber_that_does_not_read(void **state) {
-        Fixture *f = *state;
+SERVER_TEST(subscriber_that_does_not_read) {
         int fd = connect_client(f), other = connect_client(f);
         size_t n = 0;
 
@@ -801,8 +781,7 @@ static void test_subscriber_that_does_not_read(void **state) {
         close(other);
 }
 
-static void test_congested_subscriber_can_be_spared(void **state) {
-        Fixture *f = *state;
+SERVER_TEST(congested_subscriber_can_be_spared) {
         int fd = connect_client(f);
         size_t n_sent = 0;
 
@@ -825,7 +804,7 @@ static void test_congested_subscriber_can_be_spared(void **state) {
 
 /* ---- clients that misbehave ---- */
 
-static void test_malformed_messages(void **state) {
+SERVER_TEST(malformed_messages) {
         static const struct {
                 const char *bytes;
                 size_t size;
@@ -849,7 +828,6 @@ static void test_malformed_messages(void **state) {
                 BYTES("{\"method\":\"org.example.Test.Echo\"\0}"),
 #undef BYTES
         };
-        Fixture *f = *state;
         int good = connect_client(f);
 
         for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
@@ -881,8 +859,7 @@ static const char *request_of(Fixture *f, size_t size) {
         return text_string(&text);
 }
 
-static void test_message_limit(void **state) {
-        Fixture *f = *state;
+SERVER_TEST(message_limit) {
         int fd = connect_client(f);
 
         say(fd, request_of(f, 64 * KIB));
@@ -895,8 +872,7 @@ static void test_message_limit(void **state) {
         close(fd);
 }
 
-static void test_reply_limit(void **state) {
-        Fixture *f = *state;
+SERVER_TEST(reply_limit) {
         int fd = connect_client(f);
 
         call(f, fd, "Big", ",\"parameters\":{\"bytes\":1000000}");
@@ -906,9 +882,8 @@ static void test_reply_limit(void **state) {
         close(fd);
 }
 
-static void test_sender_of_single_bytes(void **state) {
+SERVER_TEST(sender_of_single_bytes) {
         static const char request[] = "{\"method\":\"org.example.Test.Echo\"}";
-        Fixture *f = *state;
         int fd = connect_client(f), other = connect_client(f);
 
         for (size_t i = 0; i < sizeof(request); i++) {
@@ -936,8 +911,7 @@ static size_t flood(Fixture *f, int fd) {
         return n;
 }
 
-static void test_flood_without_reading(void **state) {
-        Fixture *f = *state;
+SERVER_TEST(flood_without_reading) {
         int fd = connect_client(f), other = connect_client(f);
         size_t n_sent = 0, n;
 
@@ -960,9 +934,8 @@ static void test_flood_without_reading(void **state) {
 }
 
 /* However much others have to say, the next dispatches serve everyone. */
-static void test_flooding_clients_share(void **state) {
+SERVER_TEST(flooding_clients_share) {
         enum { FLOODERS = 40 };
-        Fixture *f = *state;
         int fds[FLOODERS], fd;
 
         for (size_t i = 0; i < FLOODERS; i++) {
@@ -1003,8 +976,7 @@ static void raise_descriptor_limit(void) {
                 skip();
 }
 
-static void test_silent_connections(void **state) {
-        Fixture *f = *state;
+SERVER_TEST(silent_connections) {
         VarlinkLimits limits = varlink_limits_default();
         int fds[CLIENTS_MAX], fd;
 
@@ -1042,8 +1014,7 @@ static void assert_served(Fixture *f, int fd) {
 }
 
 /* Root, and whoever runs the server. */
-static void test_trusted_users_are_not_limited(void **state) {
-        Fixture *f = *state;
+SERVER_TEST(trusted_users_are_not_limited) {
         int fds[30];
 
         set_limits(f, 10, 5);
@@ -1057,8 +1028,7 @@ static void test_trusted_users_are_not_limited(void **state) {
 }
 
 /* Those of a user with most make room for who has less, and for who of the same user has something to say. */
-static void test_newcomers_find_places(void **state) {
-        Fixture *f = *state;
+SERVER_TEST(newcomers_find_places) {
         int greedy[15], modest[6], roots[20], talker;
 
         if (geteuid() != 0)
@@ -1092,8 +1062,7 @@ static void test_newcomers_find_places(void **state) {
 }
 
 /* What is idle goes first, then subscriptions, then calls that wait; what is kept never goes. */
-static void test_who_loses_his_place(void **state) {
-        Fixture *f = *state;
+SERVER_TEST(who_loses_his_place) {
         int kept, waiting, subscribed, idle, new[3];
 
         if (geteuid() != 0)
@@ -1146,8 +1115,7 @@ static bool can_open(rlim_t n) {
 }
 
 /* Who has no place is left waiting, not heard; then there may be one for him, unless he was heard before. */
-static void test_lobby(void **state) {
-        Fixture *f = *state;
+SERVER_TEST(lobby) {
         VarlinkLimits limits = varlink_limits_default();
         int first[2], later[3], last;
 
@@ -1186,8 +1154,7 @@ static void test_lobby(void **state) {
 }
 
 /* Where descriptors run out, who waits without a place goes first. */
-static void test_lobby_without_descriptors(void **state) {
-        Fixture *f = *state;
+SERVER_TEST(lobby_without_descriptors) {
         VarlinkLimits limits = varlink_limits_default();
         struct rlimit before, now;
         int first, waiting, root;
@@ -1218,8 +1185,7 @@ static void test_lobby_without_descriptors(void **state) {
         assert_connections(f, 0);
 }
 
-static void test_limit_of_subscriptions(void **state) {
-        Fixture *f = *state;
+SERVER_TEST(limit_of_subscriptions) {
         int fds[5], root[5];
 
         if (geteuid() != 0)
@@ -1242,8 +1208,7 @@ static void test_limit_of_subscriptions(void **state) {
 }
 
 /* Others have less kept for them. */
-static void test_message_limit_of_others(void **state) {
-        Fixture *f = *state;
+SERVER_TEST(message_limit_of_others) {
         Text text = text_in(f->arena);
         int fd, root;
 
@@ -1265,8 +1230,7 @@ static void test_message_limit_of_others(void **state) {
 }
 
 /* Of calls that are there at once. */
-static void test_order_of_calls(void **state) {
-        Fixture *f = *state;
+SERVER_TEST(order_of_calls) {
         int greedy[4], modest, last;
 
         if (geteuid() != 0)
@@ -1301,8 +1265,7 @@ static void test_order_of_calls(void **state) {
         assert_connections(f, 0);
 }
 
-static void test_idle_connections_are_closed(void **state) {
-        Fixture *f = *state;
+SERVER_TEST(idle_connections_are_closed) {
         int silent, partial, waiting, busy;
 
         limit_idle(f, 1000); /* a busy machine may keep us waiting for most of it */
@@ -1337,8 +1300,7 @@ static void test_idle_connections_are_closed(void **state) {
         close(busy);
 }
 
-static void test_client_that_leaves_its_reply_is_closed(void **state) {
-        Fixture *f = *state;
+SERVER_TEST(client_that_leaves_its_reply_is_closed) {
         int fd;
 
         limit_idle(f, 100);
@@ -1350,8 +1312,7 @@ static void test_client_that_leaves_its_reply_is_closed(void **state) {
         close(fd);
 }
 
-static void test_no_timer_without_connections(void **state) {
-        Fixture *f = *state;
+SERVER_TEST(no_timer_without_connections) {
         int fd;
 
         limit_idle(f, 50);
@@ -1362,8 +1323,7 @@ static void test_no_timer_without_connections(void **state) {
         assert_false(server_is_ready(f, 150));
 }
 
-static void test_no_descriptors_to_accept_with(void **state) {
-        Fixture *f = *state;
+SERVER_TEST(no_descriptors_to_accept_with) {
         VarlinkLimits limits = varlink_limits_default();
         struct rlimit before, now;
         int fd = open_client(), lowest;
@@ -1401,8 +1361,7 @@ static mode_t mode_of(const char *path) {
         return status.st_mode & 07777;
 }
 
-static void test_bind(void **state) {
-        Fixture *f = *state;
+SERVER_TEST(bind) {
         const char *path = arena_printf(f->arena, "%s/bound", f->directory);
         const char *file = arena_printf(f->arena, "%s/file", f->directory);
         mode_t umask_before = umask(077);
@@ -1430,8 +1389,7 @@ static void test_bind(void **state) {
         assert_int_equal(varlink_bind_socket("/nonexistent/socket", 0666), -ENOENT);
 }
 
-static void test_listen_fd_takes_listening_sockets_only(void **state) {
-        Fixture *f = *state;
+SERVER_TEST(listen_fd_takes_listening_sockets_only) {
         int fds[2], datagram = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 
         assert_int_equal(pipe2(fds, O_CLOEXEC), 0);
@@ -1535,15 +1493,13 @@ static void check_client_calls(ClientThread *thread) {
         assert_int_equal(thread->fixture->n_closed, 1);
 }
 
-static void test_client(void **state) {
-        Fixture *f = *state;
+SERVER_TEST(client) {
         ClientThread thread = {.fixture = f, .path = f->path, .function = client_calls};
 
         check_client_calls(&thread);
 }
 
-static void test_client_with_a_long_path(void **state) {
-        Fixture *f = *state;
+SERVER_TEST(client_with_a_long_path) {
         Text text = text_in(f->arena);
         int fd;
 
@@ -1596,11 +1552,10 @@ static void client_streams(ClientThread *thread) {
         call_and_note(thread, 7, client, "org.example.Stream.Stream", NULL, CLIENT_TIMEOUT_USEC);
 }
 
-static void test_client_stream(void **state) {
+SERVER_TEST(client_stream) {
         static const VarlinkInterface *const interfaces[] = {&stream_interface};
         static const VarlinkServerInfo info = {"", "", "", ""};
         static const int expected[] = {0, -EBUSY, 1, 1, 0, -ENODATA, 0, 0};
-        Fixture *f = *state;
         const char *path = arena_printf(f->arena, "%s/stream", f->directory);
         ClientThread thread = {.fixture = f, .path = path, .function = client_streams};
 
@@ -1635,9 +1590,8 @@ static void client_sends(ClientThread *thread) {
 }
 
 /* One call, whose reply is waited for little by little; the server lives meanwhile. */
-static void test_client_sends(void **state) {
+SERVER_TEST(client_sends) {
         static const int expected[] = {0, 0, 0, 0, -ETIMEDOUT, -ETIMEDOUT, 0};
-        Fixture *f = *state;
         ClientThread thread = {.fixture = f, .path = f->path, .function = client_sends};
 
         run_client(&thread);
@@ -1671,9 +1625,8 @@ static void check_foreign_server(Fixture *f, const char *answer, size_t size, bo
         close(listener);
 }
 
-static void test_client_of_a_foreign_server(void **state) {
+SERVER_TEST(client_of_a_foreign_server) {
         static const char more[] = "{\"parameters\":{},\"continues\":true}";
-        Fixture *f = *state;
 
         check_foreign_server(f, "", 0, false, -ETIMEDOUT);
         check_foreign_server(f, "{\"parameters\":", 14, false, -ETIMEDOUT);
@@ -1684,8 +1637,7 @@ static void test_client_of_a_foreign_server(void **state) {
         check_foreign_server(f, more, sizeof(more), false, -EPROTO);
 }
 
-static void test_client_without_server(void **state) {
-        Fixture *f = *state;
+SERVER_TEST(client_without_server) {
         const char *path = arena_printf(f->arena, "%s/dead", f->directory);
         Text long_path = text_in(f->arena);
         VarlinkClient *client = NULL;
@@ -1705,8 +1657,7 @@ static void test_client_without_server(void **state) {
 }
 
 /* Somebody listens, and that is all: systemd, for one that was stopped. */
-static void test_ping_of_a_silent_server(void **state) {
-        Fixture *f = *state;
+SERVER_TEST(ping_of_a_silent_server) {
         const char *path = arena_printf(f->arena, "%s/silent", f->directory);
         int listener = varlink_bind_socket(path, 0600);
         uint64_t start = now_msec();
@@ -1717,8 +1668,7 @@ static void test_ping_of_a_silent_server(void **state) {
 }
 
 /* A server that does not accept: the backlog fills up, connecting waits, and gives up in time. */
-static void test_client_of_a_stuck_server(void **state) {
-        Fixture *f = *state;
+SERVER_TEST(client_of_a_stuck_server) {
         struct sockaddr_un address = {.sun_family = AF_UNIX};
         int listener = open_client(), waiting[2];
         VarlinkClient *client = NULL;
@@ -1736,61 +1686,4 @@ static void test_client_of_a_stuck_server(void **state) {
         assert_in_range(now_msec() - start, 90, 5000);
         close_all(waiting, ARRAY_LEN(waiting));
         close(listener);
-}
-
-#define SERVER_TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
-
-TEST_FILE(varlink_server) {
-        const struct CMUnitTest tests[] = {
-                SERVER_TEST(test_introspection),
-                SERVER_TEST(test_errors),
-                SERVER_TEST(test_parameters_are_checked),
-                SERVER_TEST(test_peer_is_known),
-                SERVER_TEST(test_root_only),
-                SERVER_TEST(test_pipelined_calls_are_answered_in_order),
-                SERVER_TEST(test_deferred_reply),
-                SERVER_TEST(test_deferred_call_holds_back_later_ones),
-                SERVER_TEST(test_deferred_call_bounds_the_queue),
-                SERVER_TEST(test_oneway),
-                SERVER_TEST(test_half_closed_client_is_answered),
-                SERVER_TEST(test_client_vanishes_during_deferred_call),
-                SERVER_TEST(test_answer_to_a_vanished_client),
-                SERVER_TEST(test_server_ends_during_deferred_call),
-                SERVER_TEST(test_reply_that_cannot_be_built),
-                SERVER_TEST(test_more),
-                SERVER_TEST(test_text_for_many),
-                SERVER_TEST(test_subscriber_that_does_not_read),
-                SERVER_TEST(test_congested_subscriber_can_be_spared),
-                SERVER_TEST(test_malformed_messages),
-                SERVER_TEST(test_message_limit),
-                SERVER_TEST(test_reply_limit),
-                SERVER_TEST(test_sender_of_single_bytes),
-                SERVER_TEST(test_flood_without_reading),
-                SERVER_TEST(test_flooding_clients_share),
-                SERVER_TEST(test_silent_connections),
-                SERVER_TEST(test_trusted_users_are_not_limited),
-                SERVER_TEST(test_newcomers_find_places),
-                SERVER_TEST(test_who_loses_his_place),
-                SERVER_TEST(test_lobby),
-                SERVER_TEST(test_lobby_without_descriptors),
-                SERVER_TEST(test_limit_of_subscriptions),
-                SERVER_TEST(test_message_limit_of_others),
-                SERVER_TEST(test_order_of_calls),
-                SERVER_TEST(test_idle_connections_are_closed),
-                SERVER_TEST(test_client_that_leaves_its_reply_is_closed),
-                SERVER_TEST(test_no_timer_without_connections),
-                SERVER_TEST(test_no_descriptors_to_accept_with),
-                SERVER_TEST(test_bind),
-                SERVER_TEST(test_listen_fd_takes_listening_sockets_only),
-                SERVER_TEST(test_client),
-                SERVER_TEST(test_client_with_a_long_path),
-                SERVER_TEST(test_client_stream),
-                SERVER_TEST(test_client_sends),
-                SERVER_TEST(test_client_of_a_foreign_server),
-                SERVER_TEST(test_client_without_server),
-                SERVER_TEST(test_ping_of_a_silent_server),
-                SERVER_TEST(test_client_of_a_stuck_server),
-        };
-
-        return RUN_TESTS(tests);
 }

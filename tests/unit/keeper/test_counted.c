@@ -11,19 +11,17 @@
 #include "state/learned_file.h"
 
 /* A unit that was let start, with 120 pages where nothing else was LEARNED of it. */
-static Play *let_start(void **state, const char *lines, const char *learned) {
-        Play *play = *state;
+static void let_start(Play *play, const char *lines, const char *learned) {
         Gate gate;
         size_t n_rounds;
 
         tree_write(play->tree, "/etc/hugeplan.d/a.conf.d/90-learned.conf",
                    arena_printf(play->tree->arena, "[Instance]\n%s", learned));
-        begin(state, arena_printf(play->tree->arena, "%s\nNodes=0\nUnit=a.service", lines), NULL);
+        begin(play, arena_printf(play->tree->arena, "%s\nNodes=0\nUnit=a.service", lines), NULL);
         gate = starting("a", "a.service", play->tree->arena);
         round_of(play);
         start_unit(play, "a.service", 0, 0);
         pass_gate(play, &gate, &n_rounds);
-        return play;
 }
 
 /* What is to be kept of a look this many seconds later: "100 exact of 120 14.5", or "-". */
@@ -56,8 +54,8 @@ static const char *counted(Play *play, unsigned seconds) {
 #define LEARNED "Pages=2M:120\nX-Version=14.5\n"
 
 /* What was granted beyond what it has mapped is given back while it runs, and not a page more. */
-static void test_counted(void **state) {
-        Play *play = let_start(state, "Engine=postgresql\nIsolate=yes", LEARNED);
+PLAY_TEST(counted) {
+        let_start(play, "Engine=postgresql\nIsolate=yes", LEARNED);
 
         assert_true(keeper_is_counting(play->keeper, true));
         assert_false(keeper_is_counting(play->keeper, false));
@@ -88,7 +86,7 @@ static void test_counted(void **state) {
 }
 
 /* What is believed of MAPPED pages that have come to rest, and what that makes of plan and hold. */
-static void test_counted_rows(void **state) {
+TEST(counted_rows) {
         static const char pg[] = "Engine=postgresql", java[] = "Engine=jvm", own[] = "Memory=auto";
         static const char fixed[] = "Pages=2M:120\nX-Version=17\nX-Settings=1\nX-Fixed=yes\n";
         static const char *const gone = NULL;
@@ -129,9 +127,10 @@ static void test_counted_rows(void **state) {
         };
 
         ARRAY_FOREACH(row, rows, ARRAY_LEN(rows)) {
-                Play *play = let_start(state, row->lines, row->learned);
+                Play *play = play_new();
                 const char *events = GROUPS "a.service/hugetlb.2MB.events";
 
+                let_start(play, row->lines, row->learned);
                 play->pools[0].total = MAX(play->pools[0].total, row->mapped);
                 use_pages(play, "a.service", row->mapped, 40 * (row->mapped > 0));
                 if (row->events)
@@ -148,17 +147,14 @@ static void test_counted_rows(void **state) {
                                             state_now + strlen(row->state)),
                             row->state);
                 use_pages(play, "a.service", 0, 0);
-                play_teardown(state);
-                play_setup(state);
+                play_free(play);
         }
 }
 
 /* Two instances on one unit cannot be told apart. */
-static void test_counted_together(void **state) {
-        Play *play = *state;
-
+PLAY_TEST(counted_together) {
         write_config(play, "b", "Engine=postgresql\nPages=50\nUnit=a.service");
-        let_start(state, "Engine=postgresql", LEARNED);
+        let_start(play, "Engine=postgresql", LEARNED);
         use_pages(play, "a.service", 100, 40);
         for (int i = 0; i < 3; i++)
                 assert_text(counted(play, 5), "-");
@@ -166,8 +162,8 @@ static void test_counted_together(void **state) {
 }
 
 /* More than it was granted is what the next start has; a file that was edited meanwhile is not this start's. */
-static void test_counted_more(void **state) {
-        Play *play = let_start(state, "Engine=mariadb", LEARNED);
+PLAY_TEST(counted_more) {
+        let_start(play, "Engine=mariadb", LEARNED);
 
         play->pools[0].total = 200;
         use_pages(play, "a.service", 130, 40);
@@ -182,15 +178,4 @@ static void test_counted_more(void **state) {
         assert_int_equal(plan_find(keeper_look(play->keeper)->plan, "a")->pages_wanted, 131);
         assert_verdict(play, "a", "ready");
         use_pages(play, "a.service", 0, 0);
-}
-
-TEST_FILE(counted) {
-        const struct CMUnitTest tests[] = {
-                PLAY_TEST(test_counted),
-                PLAY_TEST(test_counted_rows),
-                PLAY_TEST(test_counted_together),
-                PLAY_TEST(test_counted_more),
-        };
-
-        return RUN_TESTS(tests);
 }

@@ -17,8 +17,8 @@
 
 /* ---- rounds ---- */
 
-static void test_round(void **state) {
-        Play *play = begin(state, "Pages=100\nUnit=a.service", "Pages=30\nNodes=1");
+PLAY_TEST(round) {
+        begin(play, "Pages=100\nUnit=a.service", "Pages=30\nNodes=1");
 
         /* A plan is made, and nothing is written or noted. */
         assert_text(grants_text(play->tree->arena, keeper_look(play->keeper)->plan, "a"),
@@ -41,8 +41,8 @@ static void test_round(void **state) {
 
 /* What is about to be written stands on disk before it is, so that whoever comes after one that was killed
  * finds its own pages. */
-static void test_killed(void **state) {
-        Play *play = begin(state, "Pages=100\nNodes=0", NULL);
+PLAY_TEST(killed) {
+        begin(play, "Pages=100\nNodes=0", NULL);
         ApplyOperation operation;
 
         keeper_begin(play->keeper, KEEPER_FRESH, 0);
@@ -58,8 +58,8 @@ static void test_killed(void **state) {
 }
 
 /* What is short is tried again; what trying has shown goes to the next. */
-static void test_short(void **state) {
-        Play *play = begin(state, "Pages=100\nNodes=0\nPriority=60", "Pages=30\nNodes=0");
+PLAY_TEST(short) {
+        begin(play, "Pages=100\nNodes=0\nPriority=60", "Pages=30\nNodes=0");
 
         play->pools[0].most = 40;
         round_of(play);
@@ -77,8 +77,8 @@ static void test_short(void **state) {
 }
 
 /* One that is asked for while another is under way comes after it. */
-static void test_another_round(void **state) {
-        Play *play = begin(state, "Pages=100\nNodes=0", NULL);
+PLAY_TEST(another_round) {
+        begin(play, "Pages=100\nNodes=0", NULL);
         ApplyOperation operation;
 
         keeper_begin(play->keeper, KEEPER_FRESH, 0);
@@ -93,8 +93,8 @@ static void test_another_round(void **state) {
 }
 
 /* In a rescue shell nothing is done unless somebody asks. */
-static void test_held_back(void **state) {
-        Play *play = begin(state, "Pages=100\nNodes=0", NULL);
+PLAY_TEST(held_back) {
+        begin(play, "Pages=100\nNodes=0", NULL);
         bool wants_repair;
 
         keeper_hold_back(play->keeper);
@@ -107,8 +107,8 @@ static void test_held_back(void **state) {
 
 /* ---- what others change ---- */
 
-static void test_drift(void **state) {
-        Play *play = begin(state, "Pages=100\nNodes=0", NULL);
+PLAY_TEST(drift) {
+        begin(play, "Pages=100\nNodes=0", NULL);
         bool wants_repair;
 
         round_of(play);
@@ -140,8 +140,7 @@ static void test_drift(void **state) {
                          7);
 }
 
-static void test_drift_is_reported_only(void **state) {
-        Play *play = *state;
+PLAY_TEST(drift_is_reported_only) {
         bool wants_repair;
 
         tree_write(play->tree, "/etc/hugeplan.d/00.conf", "[Host]\nKeepFree=1G\nOnDrift=report\n");
@@ -156,8 +155,7 @@ static void test_drift_is_reported_only(void **state) {
 }
 
 /* Below what was found the ledger takes a pool for what it is; nobody has asked for its repair by that. */
-static void test_drift_below_what_was_found(void **state) {
-        Play *play = *state;
+PLAY_TEST(drift_below_what_was_found) {
         bool wants_repair;
 
         tree_write(play->tree, "/etc/hugeplan.d/00.conf", "[Host]\nKeepFree=1G\nOnDrift=report\n");
@@ -184,8 +182,7 @@ static void test_drift_below_what_was_found(void **state) {
 }
 
 /* What is planned may do with less meanwhile, and want more again later: nobody has asked for that either. */
-static void test_drift_stays_reported(void **state) {
-        Play *play = *state;
+PLAY_TEST(drift_stays_reported) {
         bool wants_repair;
 
         tree_write(play->tree, "/etc/hugeplan.d/00.conf", "[Host]\nKeepFree=1G\nOnDrift=report\n");
@@ -207,8 +204,7 @@ static void test_drift_stays_reported(void **state) {
 }
 
 /* With a pause before it is repaired, as there is against who keeps writing. */
-static void test_drift_below_what_was_found_waits(void **state) {
-        Play *play = *state;
+PLAY_TEST(drift_below_what_was_found_waits) {
         bool wants_repair;
 
         play->pools[0].total = 50;
@@ -229,8 +225,7 @@ static void test_drift_below_what_was_found_waits(void **state) {
 }
 
 /* Pages that others have moved to another node are given back there by who repairs only. */
-static void test_moved_pages_are_reported_only(void **state) {
-        Play *play = *state;
+PLAY_TEST(moved_pages_are_reported_only) {
         bool wants_repair;
 
         tree_write(play->tree, "/etc/hugeplan.d/00.conf", "[Host]\nKeepFree=1G\nOnDrift=report\n");
@@ -252,8 +247,8 @@ static void test_moved_pages_are_reported_only(void **state) {
 
 /* ---- gates ---- */
 
-static void test_gate_passes(void **state) {
-        Play *play = begin(state, "Pages=100\nNodes=0\nUnit=a.service", NULL);
+PLAY_TEST(gate_passes) {
+        begin(play, "Pages=100\nNodes=0\nUnit=a.service", NULL);
         Gate gate = starting("a", "a.service", play->tree->arena);
         size_t n_rounds;
 
@@ -272,8 +267,8 @@ static void test_gate_passes(void **state) {
 }
 
 /* Who asks and does not start passes as well, and nothing is noted. */
-static void test_gate_of_who_asks(void **state) {
-        Play *play = begin(state, "Pages=100\nNodes=0\nUnit=a.service", "Pages=9999");
+PLAY_TEST(gate_of_who_asks) {
+        begin(play, "Pages=100\nNodes=0\nUnit=a.service", "Pages=9999");
         Gate gate = {.instance = "a", .run = ""}, other = {.instance = "b", .run = ""},
              none = {.instance = "c", .run = ""};
         size_t n_rounds;
@@ -287,8 +282,8 @@ static void test_gate_of_who_asks(void **state) {
 }
 
 /* A round is under way, and may bring its pages. */
-static void test_gate_waits(void **state) {
-        Play *play = begin(state, "Pages=100\nNodes=0\nUnit=a.service", NULL);
+PLAY_TEST(gate_waits) {
+        begin(play, "Pages=100\nNodes=0\nUnit=a.service", NULL);
         Gate gate = starting("a", "a.service", play->tree->arena);
 
         keeper_begin(play->keeper, KEEPER_FRESH, 0);
@@ -299,8 +294,8 @@ static void test_gate_waits(void **state) {
 }
 
 /* Its pages have gone: they are restored for it, if that can be done. */
-static void test_gate_restores(void **state) {
-        Play *play = begin(state, "Pages=100\nNodes=0\nUnit=a.service", NULL);
+PLAY_TEST(gate_restores) {
+        begin(play, "Pages=100\nNodes=0\nUnit=a.service", NULL);
         Gate gate = starting("a", "a.service", play->tree->arena);
         size_t n_rounds;
 
@@ -315,8 +310,8 @@ static void test_gate_restores(void **state) {
 
 /* It is refused with the reason, as long as rounds bring it no nearer; and when its pages are there after
  * all, somebody is told to start it. */
-static void test_gate_refuses(void **state) {
-        Play *play = begin(state, "Pages=100\nNodes=0\nUnit=a.service", NULL);
+PLAY_TEST(gate_refuses) {
+        begin(play, "Pages=100\nNodes=0\nUnit=a.service", NULL);
         Gate gate = starting("a", "a.service", play->tree->arena);
         size_t n_rounds;
 
@@ -341,8 +336,8 @@ static void test_gate_refuses(void **state) {
 }
 
 /* Where no round may be run for it, the repair that is due is waited for, and after that nothing. */
-static void test_gate_may_not_try(void **state) {
-        Play *play = begin(state, "Pages=100\nNodes=0\nUnit=a.service", NULL);
+PLAY_TEST(gate_may_not_try) {
+        begin(play, "Pages=100\nNodes=0\nUnit=a.service", NULL);
         Gate gate = starting("a", "a.service", play->tree->arena);
 
         round_of(play);
@@ -357,8 +352,7 @@ static void test_gate_may_not_try(void **state) {
 
 /* What a gate is the first to see others have lowered is told, and as little repaired by the next look as
  * what a look has seen: below what was found the ledger takes the pool for what it is. */
-static void test_gate_sees_what_was_lowered(void **state) {
-        Play *play = *state;
+PLAY_TEST(gate_sees_what_was_lowered) {
         Arena *arena = play->tree->arena;
         bool wants_repair;
 
@@ -386,8 +380,8 @@ static void test_gate_sees_what_was_lowered(void **state) {
 }
 
 /* Others have brought what it lacked, and there was nothing to be written: it is let start with that. */
-static void test_gate_of_what_others_brought(void **state) {
-        Play *play = begin(state, "Pages=100\nNodes=0\nUnit=a.service", NULL);
+PLAY_TEST(gate_of_what_others_brought) {
+        begin(play, "Pages=100\nNodes=0\nUnit=a.service", NULL);
         Gate gate = starting("a", "a.service", play->tree->arena);
         bool wants_repair;
         size_t n_rounds;
@@ -404,8 +398,8 @@ static void test_gate_of_what_others_brought(void **state) {
         assert_text(state_text(play), "a 0:100; hold a.service/a 100 any counted run r1");
 }
 
-static void test_gate_degrades(void **state) {
-        Play *play = begin(state, "Pages=100\nNodes=0\nUnit=a.service\nShortage=degrade", NULL);
+PLAY_TEST(gate_degrades) {
+        begin(play, "Pages=100\nNodes=0\nUnit=a.service\nShortage=degrade", NULL);
         Gate gate = starting("a", "a.service", play->tree->arena);
         size_t n_rounds;
 
@@ -417,10 +411,10 @@ static void test_gate_degrades(void **state) {
 }
 
 /* It starts with what is not for others: the hugetlb limit keeps it from the rest. */
-static void test_gate_degrades_beside_others(void **state) {
+PLAY_TEST(gate_degrades_beside_others) {
         static const char degrading[] = "Pages=30\nNodes=0\nPlacement=pack\nUnit=b.service\n"
                                         "Shortage=degrade";
-        Play *play = begin(state, "Pages=100\nNodes=1\nPlacement=bind\nUnit=a.service", degrading);
+        begin(play, "Pages=100\nNodes=1\nPlacement=bind\nUnit=a.service", degrading);
         Gate first = starting("a", "a.service", play->tree->arena),
              gate = starting("b", "b.service", play->tree->arena);
         size_t n_rounds;
@@ -438,8 +432,8 @@ static void test_gate_degrades_beside_others(void **state) {
 }
 
 /* Told to start with nothing, it runs with nothing: pages that are in use are not its own. */
-static void test_gate_degrades_to_nothing(void **state) {
-        Play *play = begin(state, "Pages=100\nNodes=0\nUnit=a.service\nShortage=degrade", NULL);
+PLAY_TEST(gate_degrades_to_nothing) {
+        begin(play, "Pages=100\nNodes=0\nUnit=a.service\nShortage=degrade", NULL);
         Gate gate = starting("a", "a.service", play->tree->arena);
         size_t n_rounds;
 
@@ -458,8 +452,8 @@ static void test_gate_degrades_to_nothing(void **state) {
         assert_null(strstr(problems_of(play), "keeps the 0 pages"));
 }
 
-static void test_gate_of_broken_file(void **state) {
-        Play *play = begin(state, "Pages=x\nUnit=a.service", NULL);
+PLAY_TEST(gate_of_broken_file) {
+        begin(play, "Pages=x\nUnit=a.service", NULL);
         Gate gate = starting("a", "a.service", play->tree->arena);
         size_t n_rounds;
 
@@ -473,9 +467,9 @@ static void test_gate_of_broken_file(void **state) {
 
 /* Somebody who runs may take the pages to which it is bound: the pool is made larger for it, or it is
  * refused, and by name. */
-static void test_gate_beside_others(void **state) {
+PLAY_TEST(gate_beside_others) {
         static const char bound[] = "Pages=100\nNodes=1\nPlacement=bind\nUnit=a.service";
-        Play *play = begin(state, bound, "Pages=30\nNodes=0\nPlacement=pack\nUnit=b.service");
+        begin(play, bound, "Pages=30\nNodes=0\nPlacement=pack\nUnit=b.service");
         Gate first = starting("b", "b.service", play->tree->arena),
              gate = starting("a", "a.service", play->tree->arena);
         size_t n_rounds;
@@ -505,8 +499,8 @@ static void test_gate_beside_others(void **state) {
 }
 
 /* Its unit has begun another run: what the last one had is over. */
-static void test_gate_of_another_run(void **state) {
-        Play *play = begin(state, "Pages=100\nNodes=0\nUnit=a.service", NULL);
+PLAY_TEST(gate_of_another_run) {
+        begin(play, "Pages=100\nNodes=0\nUnit=a.service", NULL);
         Gate gate = starting("a", "a.service", play->tree->arena);
         size_t n_rounds;
 
@@ -529,8 +523,8 @@ static void test_gate_of_another_run(void **state) {
 }
 
 /* Who calls again and again while his unit is starting, with ever other pages mapped, gets no page more. */
-static void test_start_is_believed_once(void **state) {
-        Play *play = begin(state, "Pages=100\nNodes=0\nUnit=a.service", NULL);
+PLAY_TEST(start_is_believed_once) {
+        begin(play, "Pages=100\nNodes=0\nUnit=a.service", NULL);
         static const struct {
                 uint64_t mapped, used;
         } uses[] = {{0, 0}, {100, 0}, {100, 100}, {30, 30}, {100, 60}};
@@ -562,8 +556,8 @@ static void test_start_is_believed_once(void **state) {
 }
 
 /* One that waited while another one of the same start was let start. */
-static void test_start_is_believed_once_at_once(void **state) {
-        Play *play = begin(state, "Pages=100\nNodes=0\nUnit=a.service", NULL);
+PLAY_TEST(start_is_believed_once_at_once) {
+        begin(play, "Pages=100\nNodes=0\nUnit=a.service", NULL);
         Gate first = starting("a", "a.service", play->tree->arena), second = first;
 
         start_unit(play, "a.service", 0, 0);
@@ -580,9 +574,8 @@ static void test_start_is_believed_once_at_once(void **state) {
 }
 
 /* Two instances of one unit, in turn. */
-static void test_starts_of_one_unit_are_believed_once(void **state) {
-        Play *play = begin(state, "Pages=100\nNodes=0\nUnit=x.service",
-                           "Pages=30\nNodes=0\nUnit=x.service");
+PLAY_TEST(starts_of_one_unit_are_believed_once) {
+        begin(play, "Pages=100\nNodes=0\nUnit=x.service", "Pages=30\nNodes=0\nUnit=x.service");
         size_t n_rounds;
 
         round_of(play);
@@ -601,8 +594,8 @@ static void test_starts_of_one_unit_are_believed_once(void **state) {
 }
 
 /* A run that is not known could begin again and again. */
-static void test_start_of_unknown_run(void **state) {
-        Play *play = begin(state, "Pages=100\nNodes=0\nUnit=a.service", NULL);
+PLAY_TEST(start_of_unknown_run) {
+        begin(play, "Pages=100\nNodes=0\nUnit=a.service", NULL);
         Gate gate = starting("a", "a.service", play->tree->arena);
         size_t n_rounds;
 
@@ -615,8 +608,8 @@ static void test_start_of_unknown_run(void **state) {
 }
 
 /* Rounds are run for it at once; the same start that calls again is to wait for its turn. */
-static void test_start_that_was_refused(void **state) {
-        Play *play = begin(state, "Pages=100\nNodes=0\nUnit=a.service", NULL);
+PLAY_TEST(start_that_was_refused) {
+        begin(play, "Pages=100\nNodes=0\nUnit=a.service", NULL);
         Gate gate = starting("a", "a.service", play->tree->arena);
         size_t n_rounds;
 
@@ -637,9 +630,8 @@ static void test_start_that_was_refused(void **state) {
 }
 
 /* A unit of two instances has two gates in one run, and is counted for both. */
-static void test_gates_of_one_unit(void **state) {
-        Play *play = begin(state, "Pages=100\nNodes=0\nUnit=x.service",
-                           "Pages=30\nNodes=0\nUnit=x.service");
+PLAY_TEST(gates_of_one_unit) {
+        begin(play, "Pages=100\nNodes=0\nUnit=x.service", "Pages=30\nNodes=0\nUnit=x.service");
         Gate first = starting("a", "x.service", play->tree->arena),
              second = starting("b", "x.service", play->tree->arena);
         size_t n_rounds;
@@ -655,15 +647,14 @@ static void test_gates_of_one_unit(void **state) {
 
 /* The hugetlb limit leaves the unit what its first instance was let start with, though a more important one, which
  * does not run, has a claim to it as well. */
-static void test_gates_of_one_unit_and_hugetlb_limit(void **state) {
-        Play *play = *state;
+PLAY_TEST(gates_of_one_unit_and_hugetlb_limit) {
         Gate first = starting("a", "x.service", play->tree->arena),
              second = starting("b", "x.service", play->tree->arena);
         size_t n_rounds;
 
         tree_write(play->tree, "/etc/hugeplan.d/00.conf", "[Host]\nKeepFree=1G\nOnDrift=report\n");
         write_config(play, "c", "Pages=40\nNodes=0\nPriority=55");
-        begin(state, "Pages=100\nNodes=0\nUnit=x.service",
+        begin(play, "Pages=100\nNodes=0\nUnit=x.service",
               "Pages=30\nNodes=0\nUnit=x.service\nPriority=60");
         round_of(play);
         keeper_release(play->keeper, "b", play->now_usec);
@@ -677,15 +668,14 @@ static void test_gates_of_one_unit_and_hugetlb_limit(void **state) {
 }
 
 /* It leaves a unit nothing of what another one was let start with. */
-static void test_gates_of_two_units_and_hugetlb_limit(void **state) {
-        Play *play = *state;
+PLAY_TEST(gates_of_two_units_and_hugetlb_limit) {
         Gate first = starting("a", "x.service", play->tree->arena),
              second = starting("b", "y.service", play->tree->arena);
         size_t n_rounds;
 
         tree_write(play->tree, "/etc/hugeplan.d/00.conf", "[Host]\nKeepFree=1G\nOnDrift=report\n");
         write_config(play, "c", "Pages=40\nNodes=0\nPriority=55");
-        begin(state, "Pages=100\nNodes=0\nUnit=x.service",
+        begin(play, "Pages=100\nNodes=0\nUnit=x.service",
               "Pages=30\nNodes=0\nUnit=y.service\nPriority=60");
         round_of(play);
         keeper_release(play->keeper, "b", play->now_usec);
@@ -698,8 +688,8 @@ static void test_gates_of_two_units_and_hugetlb_limit(void **state) {
 }
 
 /* Where its control group is not known, or has no counters, nobody counts. */
-static void test_gate_not_counted(void **state) {
-        Play *play = begin(state, "Pages=100\nNodes=0\nUnit=a.service", NULL);
+PLAY_TEST(gate_not_counted) {
+        begin(play, "Pages=100\nNodes=0\nUnit=a.service", NULL);
         Gate gate = starting("a", NULL, play->tree->arena);
         size_t n_rounds;
 
@@ -714,8 +704,8 @@ static void test_gate_not_counted(void **state) {
 }
 
 /* A hugetlb limit is put up for it; where there can be none, that matters only to who insists. */
-static void test_gate_and_hugetlb_limit(void **state) {
-        Play *play = begin(state, "Pages=100\nNodes=0\nUnit=a.service", "Pages=30\nNodes=0");
+PLAY_TEST(gate_and_hugetlb_limit) {
+        begin(play, "Pages=100\nNodes=0\nUnit=a.service", "Pages=30\nNodes=0");
         Gate gate = starting("a", "a.service", play->tree->arena);
         size_t n_rounds;
 
@@ -741,13 +731,12 @@ static void test_gate_and_hugetlb_limit(void **state) {
 }
 
 /* Isolate=no: none is put up, and one of before that is too narrow now goes. */
-static void test_gate_widens_hugetlb_limit(void **state) {
+PLAY_TEST(gate_widens_hugetlb_limit) {
         static const char limit[] = GROUPS "a.service/hugetlb.2MB.rsvd.max";
-        Play *play =
-                begin(state, "Pages=100\nNodes=0\nUnit=a.service\nIsolate=no", "Pages=30\nNodes=0");
         Gate gate = starting("a", "a.service", play->tree->arena);
         size_t n_rounds;
 
+        begin(play, "Pages=100\nNodes=0\nUnit=a.service\nIsolate=no", "Pages=30\nNodes=0");
         round_of(play);
         start_unit(play, "a.service", 0, 0);
         tree_write(play->tree, limit, "209715200\n");
@@ -762,8 +751,8 @@ static void test_gate_widens_hugetlb_limit(void **state) {
 
 /* ---- units that stop ---- */
 
-static void test_unit_stops(void **state) {
-        Play *play = begin(state, "Pages=100\nNodes=0\nUnit=a.service", NULL);
+PLAY_TEST(unit_stops) {
+        begin(play, "Pages=100\nNodes=0\nUnit=a.service", NULL);
         Gate gate = starting("a", "a.service", play->tree->arena);
         bool wants_repair;
         size_t n_rounds;
@@ -788,8 +777,8 @@ static void test_unit_stops(void **state) {
 }
 
 /* What it has touched is not lowered, whatever the plan says, and what it has mapped neither. */
-static void test_pages_in_use_stay(void **state) {
-        Play *play = begin(state, "Pages=100\nNodes=0\nUnit=a.service", NULL);
+PLAY_TEST(pages_in_use_stay) {
+        begin(play, "Pages=100\nNodes=0\nUnit=a.service", NULL);
 
         round_of(play);
         /* Nobody has let it start: it was there before the gates were. */
@@ -801,8 +790,8 @@ static void test_pages_in_use_stay(void **state) {
 
 /* ---- reload ---- */
 
-static void test_reload(void **state) {
-        Play *play = begin(state, "Pages=100\nNodes=0", "Pages=30\nNodes=1");
+PLAY_TEST(reload) {
+        begin(play, "Pages=100\nNodes=0", "Pages=30\nNodes=1");
         Arena *arena = play->tree->arena;
 
         round_of(play);
@@ -828,7 +817,7 @@ static void test_reload(void **state) {
 
 /* What likely ran for an instance without a unit is others' when that is gone, or wants less: never another's. Which of
  * two it ran for goes by name only: where one of them wants less, or nothing, it may have been that one. */
-static void test_likely_stays(void **state) {
+PLAY_TEST(likely_stays) {
         static const struct {
                 const char *name;
                 const char *config; /* NULL: removed; "": released */
@@ -844,12 +833,10 @@ static void test_likely_stays(void **state) {
         };
 
         for (size_t i = 0; i < ARRAY_LEN(changes); i++) {
-                Play *play = *state;
-
                 play->pools[0] = play->pools[1] = (PlayedPool){.most = UINT64_MAX};
                 show_host(play);
                 remove(tree_path(play->tree, PATH_STATE));
-                begin(state, "Pages=200\nNodes=0", "Pages=100\nNodes=0");
+                begin(play, "Pages=200\nNodes=0", "Pages=100\nNodes=0");
                 round_of(play);
                 assert_int_equal(play->pools[0].total, 300);
                 play->pools[0].used = 140;
@@ -879,8 +866,8 @@ static void test_likely_stays(void **state) {
 }
 
 /* One mistake, and nothing changes; it is on show until it is corrected. */
-static void test_reload_rejected(void **state) {
-        Play *play = begin(state, "Pages=100\nNodes=0", NULL);
+PLAY_TEST(reload_rejected) {
+        begin(play, "Pages=100\nNodes=0", NULL);
 
         round_of(play);
         write_config(play, "a", "Pages=120\nNodes=0");
@@ -901,8 +888,8 @@ static void test_reload_rejected(void **state) {
 }
 
 /* An instance that stands would fall, and that can be seen: nothing is written. */
-static void test_reload_refused(void **state) {
-        Play *play = begin(state, "Pages=100\nNodes=0", NULL);
+PLAY_TEST(reload_refused) {
+        begin(play, "Pages=100\nNodes=0", NULL);
 
         round_of(play);
         write_config(play, "b", "Pages=950\nNodes=0\nPriority=90");
@@ -929,8 +916,8 @@ static void test_reload_refused(void **state) {
 }
 
 /* A unit that runs would not be let start another time. */
-static void test_reload_refused_for_who_runs(void **state) {
-        Play *play = begin(state, "Pages=100\nNodes=0\nUnit=a.service", NULL);
+PLAY_TEST(reload_refused_for_who_runs) {
+        begin(play, "Pages=100\nNodes=0\nUnit=a.service", NULL);
         Gate gate = starting("a", "a.service", play->tree->arena);
         size_t n_rounds;
 
@@ -951,8 +938,8 @@ static void test_reload_refused_for_who_runs(void **state) {
 /* It looked well, and memory turned out to be fragmented: what was tried is taken back, and whoever stood
  * has what he had. */
 /* Beside what a unit keeps that runs somebody would not fit: that can be seen, too. */
-static void test_reload_refused_beside_who_runs(void **state) {
-        Play *play = begin(state, "Pages=600\nNodes=0\nUnit=a.service", "Pages=300\nNodes=0");
+PLAY_TEST(reload_refused_beside_who_runs) {
+        begin(play, "Pages=600\nNodes=0\nUnit=a.service", "Pages=300\nNodes=0");
         Gate gate = starting("a", "a.service", play->tree->arena);
         size_t n_rounds;
 
@@ -980,8 +967,8 @@ static void test_reload_refused_beside_who_runs(void **state) {
         assert_verdict(play, "b", "refused");
 }
 
-static void test_reload_taken_back(void **state) {
-        Play *play = begin(state, "Pages=100\nNodes=0", "Pages=30\nNodes=1");
+PLAY_TEST(reload_taken_back) {
+        begin(play, "Pages=100\nNodes=0", "Pages=30\nNodes=1");
 
         round_of(play);
         play->pools[0].most = 150;
@@ -1006,8 +993,8 @@ static void test_reload_taken_back(void **state) {
 
 /* Others have taken pages of a unit that runs, and they cannot be had again: a reload is none the worse for
  * it, and may bring what others need. */
-static void test_reload_beside_lost(void **state) {
-        Play *play = begin(state, "Pages=100\nNodes=1\nPlacement=bind\nUnit=a.service", NULL);
+PLAY_TEST(reload_beside_lost) {
+        begin(play, "Pages=100\nNodes=1\nPlacement=bind\nUnit=a.service", NULL);
         Gate gate = starting("a", "a.service", play->tree->arena);
         size_t n_rounds;
 
@@ -1030,8 +1017,8 @@ static void test_reload_beside_lost(void **state) {
 }
 
 /* The same by force. */
-static void test_reload_forced(void **state) {
-        Play *play = begin(state, "Pages=100\nNodes=0", "Pages=30\nNodes=1");
+PLAY_TEST(reload_forced) {
+        begin(play, "Pages=100\nNodes=0", "Pages=30\nNodes=1");
 
         round_of(play);
         play->pools[0].most = 150;
@@ -1046,8 +1033,8 @@ static void test_reload_forced(void **state) {
 }
 
 /* While it is tried, what stood stays; one that is killed in between has not made it. */
-static void test_reload_killed(void **state) {
-        Play *play = begin(state, "Pages=100\nNodes=0", NULL);
+PLAY_TEST(reload_killed) {
+        begin(play, "Pages=100\nNodes=0", NULL);
         ApplyOperation operation;
 
         round_of(play);
@@ -1066,8 +1053,8 @@ static void test_reload_killed(void **state) {
 }
 
 /* First the new pages, then the old ones go, where there is room for both. */
-static void test_reload_moves(void **state) {
-        Play *play = begin(state, "Pages=100\nNodes=0", NULL);
+PLAY_TEST(reload_moves) {
+        begin(play, "Pages=100\nNodes=0", NULL);
 
         round_of(play);
         write_config(play, "a", "Pages=100\nNodes=1");
@@ -1077,8 +1064,8 @@ static void test_reload_moves(void **state) {
 }
 
 /* While it is tried, who runs has his pages once, and nothing is kept of who could not start, or has none. */
-static void test_reload_beside_who_runs(void **state) {
-        Play *play = begin(state, "Pages=100\nNodes=0\nUnit=a.service", "Pages=30\nNodes=0");
+PLAY_TEST(reload_beside_who_runs) {
+        begin(play, "Pages=100\nNodes=0\nUnit=a.service", "Pages=30\nNodes=0");
         Gate gate = starting("a", "a.service", play->tree->arena);
         size_t n_rounds;
 
@@ -1100,8 +1087,8 @@ static void test_reload_beside_who_runs(void **state) {
 
 /* ---- changes by hand ---- */
 
-static void test_release(void **state) {
-        Play *play = begin(state, "Pages=100\nNodes=0\nUnit=a.service", "Pages=30\nNodes=1");
+PLAY_TEST(release) {
+        begin(play, "Pages=100\nNodes=0\nUnit=a.service", "Pages=30\nNodes=1");
         Gate gate = starting("a", "a.service", play->tree->arena);
         size_t n_rounds;
 
@@ -1129,8 +1116,8 @@ static void test_release(void **state) {
         assert_int_equal(play->pools[0].total, 100);
 }
 
-static void test_release_until_reload(void **state) {
-        Play *play = begin(state, "Pages=100\nNodes=0", NULL);
+PLAY_TEST(release_until_reload) {
+        begin(play, "Pages=100\nNodes=0", NULL);
 
         round_of(play);
         keeper_release(play->keeper, "a", play->now_usec);
@@ -1142,8 +1129,8 @@ static void test_release_until_reload(void **state) {
 }
 
 /* What a gate has found out holds until a reload finds it in the files, and beyond. */
-static void test_grow(void **state) {
-        Play *play = begin(state, "Engine=mariadb\nNodes=0\nUnit=a.service", NULL);
+PLAY_TEST(grow) {
+        begin(play, "Engine=mariadb\nNodes=0\nUnit=a.service", NULL);
         const InstanceConfig *config = config_find(keeper_config(play->keeper), "a");
         PageCounts pages = {};
 
@@ -1163,8 +1150,8 @@ static void test_grow(void **state) {
 
 /* A figure beyond the host takes nothing from what stands for the last one: neither at once nor later, and it is taken
  * up when the figure is as before. */
-static void test_grow_beyond_the_host(void **state) {
-        Play *play = begin(state, "Engine=mariadb\nNodes=0\nUnit=a.service", NULL);
+PLAY_TEST(grow_beyond_the_host) {
+        begin(play, "Engine=mariadb\nNodes=0\nUnit=a.service", NULL);
         const InstanceConfig *config = config_find(keeper_config(play->keeper), "a");
         PageCounts pages = {};
 
@@ -1187,15 +1174,14 @@ static void test_grow_beyond_the_host(void **state) {
 }
 
 /* As many as its gate has found out: */
-static Play *run_grown(void **state, uint64_t pages) {
-        Play *play = begin(state, "Engine=mariadb\nNodes=0\nUnit=a.service", NULL);
+static void run_grown(Play *play, uint64_t pages) {
         PageCounts found = {};
 
+        begin(play, "Engine=mariadb\nNodes=0\nUnit=a.service", NULL);
         *vec_push(play->tree->arena, &found) = (PageCount){2 * MIB, pages};
         keeper_grow(play->keeper, config_find(keeper_config(play->keeper), "a"), &found,
                     play->now_usec);
         run(play);
-        return play;
 }
 
 static const char *reload(Play *play) {
@@ -1205,15 +1191,15 @@ static const char *reload(Play *play) {
 }
 
 /* Whose size is given has none that was found out, and who has gone neither: also when it is as before. */
-static void test_grow_is_forgotten(void **state) {
-        Play *play = run_grown(state, 120);
+PLAY_TEST(grow_is_forgotten) {
+        run_grown(play, 120);
 
         write_config(play, "a", "Engine=mariadb\nPages=50\nNodes=0\nUnit=a.service");
         assert_text(reload(play), "a 0:50");
         write_config(play, "a", "Engine=mariadb\nNodes=0\nUnit=a.service");
         assert_text(reload(play), "a 0:50"); /* what stood, until it is known */
         assert_int_equal(status_of(play, "a")->reason.kind, REASON_SIZE_UNKNOWN);
-        play = run_grown(state, 120);
+        run_grown(play, 120);
         assert_text(state_text(play), "a 0:120");
         remove_config(play, "a");
         assert_text(reload(play), "-");
@@ -1222,79 +1208,16 @@ static void test_grow_is_forgotten(void **state) {
 }
 
 /* What stands in the configuration was found out later, and all else is derived from it. */
-static void test_grow_is_learned(void **state) {
-        Play *play = run_grown(state, 120);
+PLAY_TEST(grow_is_learned) {
+        run_grown(play, 120);
 
         tree_write(play->tree, "/etc/hugeplan.d/a.conf.d/90-learned.conf",
                    "[Instance]\nPages=2M:80\n");
         assert_text(reload(play), "a 0:80");
-        play = run_grown(state, 120);
+        run_grown(play, 120);
         assert_text(state_text(play), "a 0:120");
         tree_write(play->tree, "/etc/hugeplan.d/a.conf.d/90-learned.conf", "");
         tree_write(play->tree, "/etc/hugeplan.d/a.conf.d/91-seen.conf",
                    "[Instance]\nX-Seen=2M:60\nX-SeenUnit=a.service\n");
         assert_text(reload(play), "a 0:60");
-}
-
-TEST_FILE(keeper) {
-        const struct CMUnitTest tests[] = {
-                PLAY_TEST(test_round),
-                PLAY_TEST(test_killed),
-                PLAY_TEST(test_short),
-                PLAY_TEST(test_another_round),
-                PLAY_TEST(test_held_back),
-                PLAY_TEST(test_drift),
-                PLAY_TEST(test_drift_is_reported_only),
-                PLAY_TEST(test_drift_below_what_was_found),
-                PLAY_TEST(test_drift_stays_reported),
-                PLAY_TEST(test_drift_below_what_was_found_waits),
-                PLAY_TEST(test_moved_pages_are_reported_only),
-                PLAY_TEST(test_gate_passes),
-                PLAY_TEST(test_gate_of_who_asks),
-                PLAY_TEST(test_gate_waits),
-                PLAY_TEST(test_gate_restores),
-                PLAY_TEST(test_gate_refuses),
-                PLAY_TEST(test_gate_may_not_try),
-                PLAY_TEST(test_gate_sees_what_was_lowered),
-                PLAY_TEST(test_gate_of_what_others_brought),
-                PLAY_TEST(test_gate_degrades),
-                PLAY_TEST(test_gate_degrades_beside_others),
-                PLAY_TEST(test_gate_degrades_to_nothing),
-                PLAY_TEST(test_gate_of_broken_file),
-                PLAY_TEST(test_gate_beside_others),
-                PLAY_TEST(test_gate_of_another_run),
-                PLAY_TEST(test_start_is_believed_once),
-                PLAY_TEST(test_start_is_believed_once_at_once),
-                PLAY_TEST(test_starts_of_one_unit_are_believed_once),
-                PLAY_TEST(test_start_of_unknown_run),
-                PLAY_TEST(test_start_that_was_refused),
-                PLAY_TEST(test_gates_of_one_unit),
-                PLAY_TEST(test_gates_of_one_unit_and_hugetlb_limit),
-                PLAY_TEST(test_gates_of_two_units_and_hugetlb_limit),
-                PLAY_TEST(test_gate_not_counted),
-                PLAY_TEST(test_gate_and_hugetlb_limit),
-                PLAY_TEST(test_gate_widens_hugetlb_limit),
-                PLAY_TEST(test_unit_stops),
-                PLAY_TEST(test_pages_in_use_stay),
-                PLAY_TEST(test_reload),
-                PLAY_TEST(test_likely_stays),
-                PLAY_TEST(test_reload_rejected),
-                PLAY_TEST(test_reload_refused),
-                PLAY_TEST(test_reload_refused_for_who_runs),
-                PLAY_TEST(test_reload_refused_beside_who_runs),
-                PLAY_TEST(test_reload_taken_back),
-                PLAY_TEST(test_reload_beside_lost),
-                PLAY_TEST(test_reload_forced),
-                PLAY_TEST(test_reload_killed),
-                PLAY_TEST(test_reload_moves),
-                PLAY_TEST(test_release),
-                PLAY_TEST(test_release_until_reload),
-                PLAY_TEST(test_grow),
-                PLAY_TEST(test_grow_beyond_the_host),
-                PLAY_TEST(test_grow_is_forgotten),
-                PLAY_TEST(test_grow_is_learned),
-                PLAY_TEST(test_reload_beside_who_runs),
-        };
-
-        return RUN_TESTS(tests);
 }

@@ -49,8 +49,8 @@ static void save_guard(const Play *play, uint64_t failed_boots) {
 }
 
 /* What was known stands; it is told once, and once that it is over. */
-static void test_host_cannot_be_read(void **state) {
-        Play *play = begin(state, "Pages=100\nNodes=0", NULL);
+PLAY_TEST(host_cannot_be_read) {
+        begin(play, "Pages=100\nNodes=0", NULL);
         bool wants_repair;
 
         round_of(play);
@@ -85,8 +85,8 @@ static void test_host_cannot_be_read(void **state) {
 }
 
 /* A reload that was begun is taken back when it cannot be seen what became of it. */
-static void test_reload_cannot_be_read(void **state) {
-        Play *play = begin(state, "Pages=100\nNodes=0", NULL);
+PLAY_TEST(reload_cannot_be_read) {
+        begin(play, "Pages=100\nNodes=0", NULL);
         ApplyOperation operation;
 
         round_of(play);
@@ -113,8 +113,8 @@ static void test_reload_cannot_be_read(void **state) {
 
 /* Each look of a reload: in mind, by the new configuration, what it would have if nothing were kept, with all that
  * can be kept, and without. Where one fails nothing has happened; where none does, it begins. */
-static void test_looks_of_reload(void **state) {
-        Play *play = begin(state, "Pages=600\nNodes=0", "Pages=300\nNodes=0");
+PLAY_TEST(looks_of_reload) {
+        begin(play, "Pages=600\nNodes=0", "Pages=300\nNodes=0");
         Arena *arena = play->tree->arena;
 
         round_of(play);
@@ -142,7 +142,7 @@ static void test_looks_of_reload(void **state) {
 }
 
 /* Another error is told, and another path, and not the same again. */
-static void test_faults_are_told_once_each(void **state) {
+PLAY_TEST(faults_are_told_once_each) {
         static const struct {
                 int error;
                 const char *path;
@@ -153,7 +153,7 @@ static void test_faults_are_told_once_each(void **state) {
                 {-EIO, "/sys/b", 2},
                 {-ENOMEM, "/sys/b", 3},
         };
-        Play *play = begin(state, "Pages=100\nNodes=0", NULL);
+        begin(play, "Pages=100\nNodes=0", NULL);
         bool wants_repair;
 
         round_of(play);
@@ -166,8 +166,8 @@ static void test_faults_are_told_once_each(void **state) {
 }
 
 /* By force nothing is kept, and two looks are all. */
-static void test_looks_of_forced_reload(void **state) {
-        Play *play = begin(state, "Pages=100\nNodes=0", NULL);
+PLAY_TEST(looks_of_forced_reload) {
+        begin(play, "Pages=100\nNodes=0", NULL);
 
         round_of(play);
         write_config(play, "a", "Pages=100\nNodes=1");
@@ -182,8 +182,8 @@ static void test_looks_of_forced_reload(void **state) {
 }
 
 /* What a write has brought could not be read: that it was nothing is not known, and the round goes on. */
-static void test_result_cannot_be_read(void **state) {
-        Play *play = begin(state, "Pages=100\nNodes=0", NULL);
+PLAY_TEST(result_cannot_be_read) {
+        begin(play, "Pages=100\nNodes=0", NULL);
         ApplyOperation operation;
 
         keeper_begin(play->keeper, KEEPER_FRESH, 0);
@@ -197,13 +197,12 @@ static void test_result_cannot_be_read(void **state) {
 }
 
 /* Nor is it known then that others have brought it, nor that what they had brought is gone. */
-static void test_result_that_is_unread_is_ours(void **state) {
-        Play *play = *state;
+PLAY_TEST(result_that_is_unread_is_ours) {
         ApplyOperation operation;
 
         play->pools[0].total = 5;
         show_host(play);
-        begin(state, "Pages=100\nNodes=0", NULL);
+        begin(play, "Pages=100\nNodes=0", NULL);
         keeper_begin(play->keeper, KEEPER_FRESH, 0);
         assert_true(keeper_next(play->keeper, 0, &operation));
         react(play, &operation);
@@ -218,14 +217,13 @@ static void test_result_that_is_unread_is_ours(void **state) {
 }
 
 /* The same of a pool that has gone, and comes again. */
-static void test_pool_goes_away(void **state) {
-        Play *play = *state;
+PLAY_TEST(pool_goes_away) {
         ApplyOperation operation;
         const char *path = arena_printf(play->tree->arena, POOL_FORMAT, 0u, "nr_hugepages");
 
         play->pools[0].total = 5;
         show_host(play);
-        begin(state, "Pages=100\nNodes=0", NULL);
+        begin(play, "Pages=100\nNodes=0", NULL);
         keeper_begin(play->keeper, KEEPER_FRESH, 0);
         assert_true(keeper_next(play->keeper, 0, &operation));
         react(play, &operation);
@@ -240,9 +238,7 @@ static void test_pool_goes_away(void **state) {
 
 /* A file of the configuration that cannot be read is waited for, but not for long: then it is a mistake of its
  * own instance, until it can be read again. */
-static void test_config_cannot_be_read(void **state) {
-        Play *play = *state;
-
+PLAY_TEST(config_cannot_be_read) {
         write_config(play, "a", "Pages=100\nNodes=0");
         write_config(play, "b", "Pages=30\nNodes=1");
         int fd = lease_file(play, "/etc/hugeplan.d/b.conf");
@@ -265,9 +261,7 @@ static void test_config_cannot_be_read(void **state) {
 }
 
 /* When it can be read and has a mistake, nothing comes of that; the others are looked after all the same. */
-static void test_config_read_with_mistake(void **state) {
-        Play *play = *state;
-
+PLAY_TEST(config_read_with_mistake) {
         write_config(play, "a", "Pages=100\nNodes=0");
         write_config(play, "b", "Pages=x");
         int fd = lease_file(play, "/etc/hugeplan.d/b.conf");
@@ -287,9 +281,7 @@ static void test_config_read_with_mistake(void **state) {
 }
 
 /* Nor is a plan made before it is known whether boots have failed. */
-static void test_guard_cannot_be_read(void **state) {
-        Play *play = *state;
-
+PLAY_TEST(guard_cannot_be_read) {
         save_guard(play, 3);
         write_config(play, "a", "Pages=100\nNodes=0");
         int fd = lease_file(play, PATH_BOOT_COUNT);
@@ -306,9 +298,7 @@ static void test_guard_cannot_be_read(void **state) {
 }
 
 /* Nor before everything was read that only a plan needs: here, the group that may have System V segments. */
-static void test_plan_cannot_be_read(void **state) {
-        Play *play = *state;
-
+PLAY_TEST(plan_cannot_be_read) {
         tree_write(play->tree, "/etc/group", "hugetlb:x:990:\n");
         write_config(play, "a", "Pages=100\nNodes=0\nEngine=oracle\nSharedMemory=sysv");
         int fd = lease_file(play, "/etc/group");
@@ -323,8 +313,7 @@ static void test_plan_cannot_be_read(void **state) {
 }
 
 /* At the start nothing is known yet: nothing is written or answered before everything was read. */
-static void test_start_cannot_read(void **state) {
-        Play *play = *state;
+PLAY_TEST(start_cannot_read) {
         Gate gate = {.instance = "a", .run = ""};
         bool wants_repair = false;
 
@@ -344,8 +333,7 @@ static void test_start_cannot_read(void **state) {
 }
 
 /* The next attempt may be any call. */
-static void test_start_by_verify(void **state) {
-        Play *play = *state;
+PLAY_TEST(start_by_verify) {
         bool wants_repair;
 
         write_config(play, "a", "Pages=100\nNodes=0");
@@ -362,8 +350,8 @@ static void test_start_by_verify(void **state) {
 
 /* Nobody gets the pages of an instance of which nothing is known, for its file cannot be read; of one that is
  * described no longer they are free. */
-static void test_undescribed(void **state) {
-        Play *play = begin(state, "Pages=100\nNodes=0", NULL);
+PLAY_TEST(undescribed) {
+        begin(play, "Pages=100\nNodes=0", NULL);
 
         round_of(play);
         remove_config(play, "a");
@@ -382,9 +370,7 @@ static void test_undescribed(void **state) {
 
 /* Which instance that is the name of the file need not say; one node's pages are enough, and who has none keeps
  * none. */
-static void test_undescribed_by_name(void **state) {
-        Play *play = *state;
-
+PLAY_TEST(undescribed_by_name) {
         write_config(play, "20-file", "Name=a\nPages=100\nNodes=0");
         write_config(play, "30-file", "Name=c\nPages=9999\nNodes=0");
         boot(play);
@@ -405,8 +391,8 @@ static void test_undescribed_by_name(void **state) {
 }
 
 /* Another one's file makes no difference to an instance that is described. */
-static void test_described_beside_unreadable(void **state) {
-        Play *play = begin(state, "Pages=600\nNodes=0", NULL);
+PLAY_TEST(described_beside_unreadable) {
+        begin(play, "Pages=600\nNodes=0", NULL);
 
         round_of(play);
         write_config(play, "a", "Pages=700\nNodes=0");
@@ -419,28 +405,4 @@ static void test_described_beside_unreadable(void **state) {
         assert_text(round_of(play), "-"); /* nothing is given back until all can be read */
         assert_verdict(play, "a", "ready");
         assert_int_equal(keeper_look(play->keeper)->ledger->holds.n, 0);
-}
-
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                PLAY_TEST(test_host_cannot_be_read),
-                PLAY_TEST(test_reload_cannot_be_read),
-                PLAY_TEST(test_looks_of_reload),
-                PLAY_TEST(test_looks_of_forced_reload),
-                PLAY_TEST(test_faults_are_told_once_each),
-                PLAY_TEST(test_result_cannot_be_read),
-                PLAY_TEST(test_result_that_is_unread_is_ours),
-                PLAY_TEST(test_pool_goes_away),
-                PLAY_TEST(test_config_cannot_be_read),
-                PLAY_TEST(test_config_read_with_mistake),
-                PLAY_TEST(test_guard_cannot_be_read),
-                PLAY_TEST(test_plan_cannot_be_read),
-                PLAY_TEST(test_start_cannot_read),
-                PLAY_TEST(test_start_by_verify),
-                PLAY_TEST(test_undescribed),
-                PLAY_TEST(test_undescribed_by_name),
-                PLAY_TEST(test_described_beside_unreadable),
-        };
-
-        return RUN_TESTS(tests);
 }

@@ -24,10 +24,9 @@ static Gate gate_beside_taker(Play *play) {
         static const char bound[] = "Pages=100\nNodes=1\nPlacement=bind\nUnit=a.service";
         Gate first = starting("b", "b.service", play->tree->arena),
              gate = starting("a", "a.service", play->tree->arena);
-        void *state = play;
         size_t n_rounds;
 
-        begin(&state, bound, "Pages=30\nNodes=0\nPlacement=pack\nUnit=b.service");
+        begin(play, bound, "Pages=30\nNodes=0\nPlacement=pack\nUnit=b.service");
         round_of(play);
         start_unit(play, "b.service", 0, 0);
         assert_text(pass_gate(play, &first, &n_rounds), "pass");
@@ -39,8 +38,7 @@ static Gate gate_beside_taker(Play *play) {
 }
 
 /* As long as each brings it nearer, but no more than eight: whoever starts is waiting. */
-static void test_rounds_are_bounded(void **state) {
-        Play *play = *state;
+PLAY_TEST(rounds_are_bounded) {
         Gate gate = gate_beside_taker(play);
         const char *answer;
         size_t n_rounds = 0;
@@ -54,8 +52,7 @@ static void test_rounds_are_bounded(void **state) {
 }
 
 /* One that brings nothing is the last. */
-static void test_rounds_that_bring_nothing(void **state) {
-        Play *play = *state;
+PLAY_TEST(rounds_that_bring_nothing) {
         Gate gate = gate_beside_taker(play);
         size_t n_rounds;
 
@@ -64,8 +61,8 @@ static void test_rounds_that_bring_nothing(void **state) {
 }
 
 /* So it is where the first one was none of its own. */
-static void test_round_before(void **state) {
-        Play *play = begin(state, hundred, NULL);
+PLAY_TEST(round_before) {
+        begin(play, hundred, NULL);
         Gate gate = starting("a", "a.service", play->tree->arena);
         size_t n_rounds;
 
@@ -77,9 +74,8 @@ static void test_round_before(void **state) {
 }
 
 /* Nearer is nearer, whether it had no pages at all before or lacked some of them, down to the last one. */
-static void test_rounds_that_bring_a_little(void **state) {
+PLAY_TEST(rounds_that_bring_a_little) {
         static const uint64_t most[] = {105, 128, 129};
-        Play *play = *state;
         Gate gate = gate_beside_taker(play);
 
         play->pools[1].total = play->pools[1].most = 60;
@@ -98,8 +94,7 @@ static void test_rounds_that_bring_a_little(void **state) {
 }
 
 /* A single page is enough to be refused for. */
-static void test_one_page_lacks(void **state) {
-        Play *play = *state;
+PLAY_TEST(one_page_lacks) {
         Gate gate = gate_beside_taker(play);
         size_t n_rounds;
 
@@ -109,8 +104,7 @@ static void test_one_page_lacks(void **state) {
 }
 
 /* Or to be degraded for. */
-static void test_one_page_lacks_degraded(void **state) {
-        Play *play = *state;
+PLAY_TEST(one_page_lacks_degraded) {
         Gate gate = gate_beside_taker(play);
         size_t n_rounds;
 
@@ -124,8 +118,7 @@ static void test_one_page_lacks_degraded(void **state) {
 }
 
 /* The policy under which it starts is that of its drop-in where nobody knows better. */
-static void test_policy_of_drop_in(void **state) {
-        Play *play = *state;
+PLAY_TEST(policy_of_drop_in) {
         Gate gate = gate_beside_taker(play);
         size_t n_rounds;
 
@@ -137,7 +130,7 @@ static void test_policy_of_drop_in(void **state) {
 
 /* What lasts for a while is waited for: memory that a retry may find, pages that are about to be put back, a node that
  * the kernel knows of. Who starts in part, or never could, hears it at once. */
-static void test_pending(void **state) {
+TEST(pending) {
         static const struct {
                 const char *config;
                 uint64_t most, total; /* of the pool of node 0, from the start; later */
@@ -160,15 +153,12 @@ static void test_pending(void **state) {
                  {"refuse: node 7 does not exist"}},
         };
 
-        (void) state;
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-                void *own = NULL;
-
-                play_setup(&own);
-                Play *play = begin(&own, rows[i].config, NULL);
+                Play *play = play_new();
                 bool has_unit = strstr(rows[i].config, "Unit=");
                 Gate gate = starting("a", has_unit ? "a.service" : NULL, play->tree->arena);
 
+                begin(play, rows[i].config, NULL);
                 play->pools[0].most = rows[i].most;
                 round_of(play);
                 play->pools[0].total = rows[i].total;
@@ -179,17 +169,16 @@ static void test_pending(void **state) {
                 gate.is_due = rows[i].is_due;
                 for (size_t n = 0; n < 2 && rows[i].answers[n]; n++)
                         assert_contains(try_gate(play, &gate, false), rows[i].answers[n]);
-                play_teardown(&own);
+                play_free(play);
         }
 }
 
 /* With OnDrift=report what others have changed is repaired for nobody. */
-static void test_report_only(void **state) {
-        Play *play = *state;
+PLAY_TEST(report_only) {
         Gate gate = starting("a", "a.service", play->tree->arena), asking = {"a", .run = ""};
 
         report_only(play);
-        begin(state, hundred, NULL);
+        begin(play, hundred, NULL);
         round_of(play);
         play->pools[0].total = 60;
         show_host(play);
@@ -199,12 +188,11 @@ static void test_report_only(void **state) {
 }
 
 /* But where memory is there again that was not, nobody has changed anything: it is tried once more. */
-static void test_report_only_without_drift(void **state) {
-        Play *play = *state;
+PLAY_TEST(report_only_without_drift) {
         Gate gate = starting("a", "a.service", play->tree->arena), asking = {"a", .run = ""};
 
         report_only(play);
-        begin(state, hundred, NULL);
+        begin(play, hundred, NULL);
         play->pools[0].most = 60;
         round_of(play);
         assert_contains(try_gate(play, &asking, false), "refuse: node 0 gave 60 of 100");
@@ -221,14 +209,13 @@ static void test_report_only_without_drift(void **state) {
 }
 
 /* What they have changed may be no pool at all. */
-static void test_report_only_host(void **state) {
-        Play *play = *state;
+PLAY_TEST(report_only_host) {
         Gate gate = starting("a", "a.service", play->tree->arena);
 
         tree_write(play->tree, PATH_THP_ENABLED, "always madvise [never]\n");
         tree_write(play->tree, "/etc/hugeplan.d/00.conf",
                    "[Host]\nKeepFree=1G\nOnDrift=report\nTransparentHugePages=never\n");
-        begin(state, hundred, NULL);
+        begin(play, hundred, NULL);
         play->pools[0].most = 60;
         round_of(play);
         tree_write(play->tree, PATH_THP_ENABLED, "[always] madvise never\n");
@@ -238,12 +225,11 @@ static void test_report_only_host(void **state) {
 }
 
 /* Nor where they have put it back; and as long as they have not, nothing else is written either. */
-static void test_report_only_put_back(void **state) {
-        Play *play = *state;
+PLAY_TEST(report_only_put_back) {
         Gate gate = starting("a", "a.service", play->tree->arena), asking = {"a", .run = ""};
 
         report_only(play);
-        begin(state, hundred, "Pages=30\nNodes=1\nUnit=b.service");
+        begin(play, hundred, "Pages=30\nNodes=1\nUnit=b.service");
         play->pools[1].most = 10;
         round_of(play);
         play->pools[0].total = 60;
@@ -268,8 +254,8 @@ static void test_report_only_put_back(void **state) {
 }
 
 /* For who only asks a round is run once; where none may be, the repair that is due is waited for. */
-static void test_rounds_for_who_asks(void **state) {
-        Play *play = begin(state, hundred, NULL);
+PLAY_TEST(rounds_for_who_asks) {
+        begin(play, hundred, NULL);
         Gate gate = {.instance = "a", .run = ""}, late = gate;
 
         round_of(play);
@@ -289,8 +275,8 @@ static void test_rounds_for_who_asks(void **state) {
 /* ---- several starts ---- */
 
 /* One that has begun is no unit that runs until it is let start, whatever becomes of others meanwhile. */
-static void test_two_starts(void **state) {
-        Play *play = begin(state, hundred, "Pages=30\nNodes=1\nUnit=b.service");
+PLAY_TEST(two_starts) {
+        begin(play, hundred, "Pages=30\nNodes=1\nUnit=b.service");
         Gate a = starting("a", "a.service", play->tree->arena),
              b = starting("b", "b.service", play->tree->arena);
 
@@ -310,8 +296,8 @@ static void test_two_starts(void **state) {
 }
 
 /* Whoever is let start first, the other one is still starting. */
-static void test_second_start_first(void **state) {
-        Play *play = begin(state, hundred, "Pages=30\nNodes=1\nUnit=b.service");
+PLAY_TEST(second_start_first) {
+        begin(play, hundred, "Pages=30\nNodes=1\nUnit=b.service");
         Gate a = starting("a", "a.service", play->tree->arena),
              b = starting("b", "b.service", play->tree->arena);
 
@@ -327,8 +313,8 @@ static void test_second_start_first(void **state) {
 }
 
 /* Its earlier run is over when it starts again: what that had is not held when this one is refused. */
-static void test_refused_after_run(void **state) {
-        Play *play = begin(state, hundred, NULL);
+PLAY_TEST(refused_after_run) {
+        begin(play, hundred, NULL);
         Gate gate = starting("a", "a.service", play->tree->arena);
         size_t n_rounds;
 
@@ -355,8 +341,8 @@ static void wait_for_end(Play *play) {
 }
 
 /* Who was refused does not run, though its group is there for a moment longer: if that stays, it runs. */
-static void test_refused_is_over(void **state) {
-        Play *play = begin(state, hundred, NULL);
+PLAY_TEST(refused_is_over) {
+        begin(play, hundred, NULL);
         Gate gate = starting("a", "a.service", play->tree->arena);
         size_t n_rounds;
 
@@ -374,9 +360,9 @@ static void test_refused_is_over(void **state) {
 }
 
 /* A refused start takes nothing of anybody, and no sentence names it. */
-static void test_refused_takes_nothing(void **state) {
-        Play *play = begin(state, "Pages=100\nNodes=1\nPlacement=bind\nUnit=a.service",
-                           "Pages=150\nNodes=0\nUnit=b.service\nPlacement=pack");
+PLAY_TEST(refused_takes_nothing) {
+        begin(play, "Pages=100\nNodes=1\nPlacement=bind\nUnit=a.service",
+              "Pages=150\nNodes=0\nUnit=b.service\nPlacement=pack");
         Gate gate = starting("b", "b.service", play->tree->arena);
         size_t n_rounds;
 
@@ -391,9 +377,9 @@ static void test_refused_takes_nothing(void **state) {
 
 /* Who maps more than was known when the plan was made is covered before anybody is said to have lost something: what
  * is judged is planned from the same counts. */
-static void test_judged_as_planned(void **state) {
-        Play *play = begin(state, "Pages=100\nNodes=1\nPlacement=bind\nUnit=a.service",
-                           "Pages=30\nNodes=0\nUnit=b.service\nPlacement=pack");
+PLAY_TEST(judged_as_planned) {
+        begin(play, "Pages=100\nNodes=1\nPlacement=bind\nUnit=a.service",
+              "Pages=30\nNodes=0\nUnit=b.service\nPlacement=pack");
         const Status *status;
 
         round_of(play);
@@ -410,9 +396,9 @@ static void test_judged_as_planned(void **state) {
 
 /* Twice others lower the pools, and twice the neighbour without a policy is restarted, through its gate and past it,
  * before the daemon looks and after: nobody is lost whom a round would serve. */
-static void test_lowered_and_restarted_twice(void **state) {
-        Play *play = begin(state, "Pages=100\nNodes=1\nPlacement=bind\nUnit=a.service",
-                           "Pages=30\nNodes=0\nUnit=b.service\nPlacement=pack");
+PLAY_TEST(lowered_and_restarted_twice) {
+        begin(play, "Pages=100\nNodes=1\nPlacement=bind\nUnit=a.service",
+              "Pages=30\nNodes=0\nUnit=b.service\nPlacement=pack");
         bool wants_repair;
         size_t n_rounds;
 
@@ -445,14 +431,13 @@ static void test_lowered_and_restarted_twice(void **state) {
 }
 
 /* Who is answered after it, by the same view, is judged beside what has become of it. */
-static void test_one_view(void **state) {
+PLAY_TEST(one_view) {
         static const struct {
                 uint64_t most;
                 GateAnswer answer;
         } cases[] = {{60, GATE_REFUSE}, {UINT64_MAX, GATE_PASS}};
 
         for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-                Play *play = *state;
                 Gate gate = starting("a", "a.service", play->tree->arena),
                      asking = {"a", .run = ""};
                 GateView view = {};
@@ -460,7 +445,7 @@ static void test_one_view(void **state) {
                 Reason reason;
 
                 play->pools[0] = (PlayedPool){.most = cases[i].most};
-                begin(state, hundred, NULL);
+                begin(play, hundred, NULL);
                 round_of(play);
                 start_unit(play, "a.service", 0, 0);
                 assert_int_equal(
@@ -501,7 +486,7 @@ static GateAnswer start_both(Play *play, uint64_t before, uint64_t between, Reas
 
 /* The second does not find what was promised to the first, and what has changed since that was tried is seen. Neither is
  * on disk before the end. */
-static void test_starts_in_one_go(void **state) {
+PLAY_TEST(starts_in_one_go) {
         static const struct {
                 uint64_t before, between;
                 const char *lack; /* NULL: it may start */
@@ -514,14 +499,13 @@ static void test_starts_in_one_go(void **state) {
         };
 
         for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-                Play *play = *state;
                 Reason reason;
 
                 play->pools[0] = (PlayedPool){.most = 200};
                 play->reserved = 0;
                 show_host(play);
                 remove(tree_path(play->tree, PATH_STATE));
-                begin(state, "Pages=100\nNodes=0\nPlacement=bind\nUnit=a.service",
+                begin(play, "Pages=100\nNodes=0\nPlacement=bind\nUnit=a.service",
                       "Pages=100\nNodes=0\nPlacement=bind\nUnit=b.service");
                 round_of(play);
                 GateAnswer answer = start_both(play, cases[i].before, cases[i].between, &reason);
@@ -536,8 +520,8 @@ static void test_starts_in_one_go(void **state) {
 }
 
 /* By what the pools are when it begins, too. */
-static void test_older_status_at_begin(void **state) {
-        Play *play = begin(state, hundred, NULL);
+PLAY_TEST(older_status_at_begin) {
+        begin(play, hundred, NULL);
         Gate gate = starting("a", "a.service", play->tree->arena);
         GateView view = {.arena = arena_new()};
         StatusInstance instance;
@@ -555,14 +539,13 @@ static void test_older_status_at_begin(void **state) {
 }
 
 /* What it lacks is counted at that moment, though the status beside it may be older: a stranger has come. */
-static void test_older_status(void **state) {
+PLAY_TEST(older_status) {
         static const struct {
                 const char *shortage;
                 GateAnswer answer;
         } cases[] = {{"refuse", GATE_REFUSE}, {"degrade", GATE_PASS}};
 
         for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-                Play *play = *state;
                 Arena *arena = play->tree->arena;
                 Gate gate = starting("a", "a.service", arena);
                 GateView view = {.arena = arena_new()};
@@ -570,7 +553,7 @@ static void test_older_status(void **state) {
                 Reason reason;
 
                 play->pools[0].total = play->reserved = 0;
-                begin(state, arena_printf(arena, "%s\nShortage=%s", hundred, cases[i].shortage),
+                begin(play, arena_printf(arena, "%s\nShortage=%s", hundred, cases[i].shortage),
                       NULL);
                 keeper_begin(play->keeper, KEEPER_FRESH, 0);
                 start_unit(play, "a.service", 0, 0);
@@ -593,8 +576,8 @@ static void test_older_status(void **state) {
 }
 
 /* A daemon that comes after the one that refused says so, too. */
-static void test_refusal_is_on_disk(void **state) {
-        Play *play = begin(state, hundred, NULL);
+PLAY_TEST(refusal_is_on_disk) {
+        begin(play, hundred, NULL);
         Gate gate = starting("a", "a.service", play->tree->arena);
         size_t n_rounds;
 
@@ -610,8 +593,8 @@ static void test_refusal_is_on_disk(void **state) {
 }
 
 /* It is for who would have to start it: not while it runs all the same, nor where it is described no longer. */
-static void test_refusal_of_who_runs_or_is_gone(void **state) {
-        Play *play = begin(state, hundred, NULL);
+PLAY_TEST(refusal_of_who_runs_or_is_gone) {
+        begin(play, hundred, NULL);
         Gate gate = starting("a", "a.service", play->tree->arena);
         size_t n_rounds;
 
@@ -634,8 +617,8 @@ static void test_refusal_of_who_runs_or_is_gone(void **state) {
 }
 
 /* Who has started is not refused any more, for the next daemon neither. */
-static void test_start_after_refusal_is_on_disk(void **state) {
-        Play *play = begin(state, hundred, NULL);
+PLAY_TEST(start_after_refusal_is_on_disk) {
+        begin(play, hundred, NULL);
         Gate gate = starting("a", "a.service", play->tree->arena);
         size_t n_rounds;
 
@@ -654,8 +637,8 @@ static void test_start_after_refusal_is_on_disk(void **state) {
 }
 
 /* A unit that runs on without being described has a hold, which is nobody else's. */
-static void test_beside_left_hold(void **state) {
-        Play *play = begin(state, hundred, "Pages=30\nNodes=1\nUnit=b.service");
+PLAY_TEST(beside_left_hold) {
+        begin(play, hundred, "Pages=30\nNodes=1\nUnit=b.service");
         Gate a = starting("a", "a.service", play->tree->arena),
              b = starting("b", "b.service", play->tree->arena);
         size_t n_rounds;
@@ -675,8 +658,8 @@ static void test_beside_left_hold(void **state) {
 /* ---- who wants nothing, and what is not known ---- */
 
 /* A single page is held like any other. */
-static void test_one_page_wanted(void **state) {
-        Play *play = begin(state, "Pages=1\nNodes=0\nUnit=a.service", NULL);
+PLAY_TEST(one_page_wanted) {
+        begin(play, "Pages=1\nNodes=0\nUnit=a.service", NULL);
         Gate gate = starting("a", "a.service", play->tree->arena);
         size_t n_rounds;
 
@@ -687,18 +670,17 @@ static void test_one_page_wanted(void **state) {
 }
 
 /* Where its control group is not known no hugetlb limit is tried, though one is asked for. */
-static void test_unknown_group(void **state) {
+PLAY_TEST(unknown_group) {
         static const char *const preferences[] = {"", "\nIsolate=yes"};
 
         for (size_t i = 0; i < ARRAY_LEN(preferences); i++) {
-                Play *play = *state;
                 const char *lines =
                         arena_printf(play->tree->arena, "%s%s", hundred, preferences[i]);
                 Gate gate = starting("a", NULL, play->tree->arena);
                 size_t n_rounds;
 
                 gate.run = i == 0 ? "r1" : "r2";
-                begin(state, lines, "Pages=30\nNodes=0");
+                begin(play, lines, "Pages=30\nNodes=0");
                 round_of(play);
                 assert_text(pass_gate(play, &gate, &n_rounds), "pass");
                 assert_text(text_string(&play->told), "");
@@ -706,8 +688,8 @@ static void test_unknown_group(void **state) {
 }
 
 /* An engine for which nothing is reserved has nothing to be noted. */
-static void test_nothing_wanted(void **state) {
-        Play *play = begin(state, "Engine=redis\nUnit=a.service", NULL);
+PLAY_TEST(nothing_wanted) {
+        begin(play, "Engine=redis\nUnit=a.service", NULL);
         Gate gate = starting("a", "a.service", play->tree->arena);
         size_t n_rounds;
 
@@ -718,8 +700,8 @@ static void test_nothing_wanted(void **state) {
 }
 
 /* What cannot be read is no reason to refuse: it is waited for. */
-static void test_host_cannot_be_read(void **state) {
-        Play *play = begin(state, hundred, NULL);
+PLAY_TEST(host_cannot_be_read) {
+        begin(play, hundred, NULL);
         Gate gate = starting("a", "a.service", play->tree->arena);
 
         round_of(play);
@@ -733,49 +715,7 @@ static void test_host_cannot_be_read(void **state) {
         assert_text(state_text(play), "a 0:100; hold a.service/a 100 any counted run r1");
 }
 
-static void test_before_start(void **state) {
-        Play *play = *state;
-
+PLAY_TEST(before_start) {
         play->keeper = keeper_new(play->tree->root, NULL, NULL);
         assert_false(keeper_was_refused(play->keeper, "a", "r1"));
-}
-
-TEST_FILE(keeper_gate) {
-        const struct CMUnitTest tests[] = {
-                PLAY_TEST(test_rounds_are_bounded),
-                PLAY_TEST(test_rounds_that_bring_nothing),
-                PLAY_TEST(test_one_page_lacks),
-                PLAY_TEST(test_rounds_that_bring_a_little),
-                PLAY_TEST(test_one_page_lacks_degraded),
-                PLAY_TEST(test_second_start_first),
-                PLAY_TEST(test_refused_after_run),
-                PLAY_TEST(test_one_page_wanted),
-                PLAY_TEST(test_unknown_group),
-                PLAY_TEST(test_older_status),
-                PLAY_TEST(test_starts_in_one_go),
-                PLAY_TEST(test_older_status_at_begin),
-                PLAY_TEST(test_round_before),
-                PLAY_TEST(test_one_view),
-                PLAY_TEST(test_policy_of_drop_in),
-                PLAY_TEST(test_pending),
-                PLAY_TEST(test_report_only),
-                PLAY_TEST(test_report_only_without_drift),
-                PLAY_TEST(test_report_only_host),
-                PLAY_TEST(test_report_only_put_back),
-                PLAY_TEST(test_rounds_for_who_asks),
-                PLAY_TEST(test_two_starts),
-                PLAY_TEST(test_refused_is_over),
-                PLAY_TEST(test_refused_takes_nothing),
-                PLAY_TEST(test_judged_as_planned),
-                PLAY_TEST(test_lowered_and_restarted_twice),
-                PLAY_TEST(test_refusal_is_on_disk),
-                PLAY_TEST(test_refusal_of_who_runs_or_is_gone),
-                PLAY_TEST(test_start_after_refusal_is_on_disk),
-                PLAY_TEST(test_beside_left_hold),
-                PLAY_TEST(test_nothing_wanted),
-                PLAY_TEST(test_host_cannot_be_read),
-                PLAY_TEST(test_before_start),
-        };
-
-        return RUN_TESTS(tests);
 }

@@ -17,11 +17,11 @@ static uint64_t limit_of(const Play *play, const char *unit) {
 }
 
 /* a was let start with a part of 1,000 pages, and has mapped some. */
-static Play *begin_part(void **state, const char *lines, uint64_t mapped) {
-        Play *play = begin(state, lines, NULL);
+static void begin_part(Play *play, const char *lines, uint64_t mapped) {
         Gate gate = starting("a", "a.service", play->tree->arena);
         size_t n_rounds;
 
+        begin(play, lines, NULL);
         round_of(play);
         start_unit(play, "a.service", 0, 0);
         assert_text(pass_gate(play, &gate, &n_rounds), "degraded");
@@ -29,11 +29,10 @@ static Play *begin_part(void **state, const char *lines, uint64_t mapped) {
                    arena_printf(play->tree->arena, "%" PRIu64 "\n", mapped * 2 * MIB));
         play->reserved = mapped;
         show_host(play);
-        return play;
 }
 
 /* Whoever is more important and short has as many of them as it misses, and no more. */
-static void test_more_important(void **state) {
+TEST(more_important) {
         static const struct {
                 const char *part;
                 uint64_t mapped;
@@ -49,13 +48,12 @@ static void test_more_important(void **state) {
         };
 
         ARRAY_FOREACH(row, rows, ARRAY_LEN(rows)) {
-                void *own = NULL;
                 size_t n_rounds;
 
-                play_setup(&own);
-                Play *play = begin_part(&own, row->part, row->mapped);
+                Play *play = play_new();
                 Gate gate = starting("b", "b.service", play->tree->arena);
 
+                begin_part(play, row->part, row->mapped);
                 write_config(play, "b",
                              arena_printf(play->tree->arena,
                                           "Pages=60\nNodes=0\nUnit=b.service\nPriority=%u\n",
@@ -73,15 +71,14 @@ static void test_more_important(void **state) {
                                  row->left ? row->left : 1000);
                 if (row->left)
                         assert_int_equal(limit_of(play, "a.service"), row->left);
-                play_teardown(&own);
+                play_free(play);
         }
-        (void) state;
 }
 
 /* Somebody has made its pool large enough for all of it, out of what KeepFree= leaves: what its unit would give up of its
  * part, its next start would have. */
-static void test_made_whole(void **state) {
-        Play *play = begin_part(state, PART, 0);
+PLAY_TEST(made_whole) {
+        begin_part(play, PART, 0);
 
         play->pools[0].total = 1500;
         play->pools[0].lost = 100;
@@ -99,7 +96,7 @@ static void test_made_whole(void **state) {
 }
 
 /* A gate that would open for a part opens last. */
-static void test_opens_last(void **state) {
+TEST(opens_last) {
         static const struct {
                 unsigned priority;
                 bool is_due, is_last;
@@ -112,28 +109,25 @@ static void test_opens_last(void **state) {
         };
 
         ARRAY_FOREACH(row, rows, ARRAY_LEN(rows)) {
-                void *own = NULL;
                 size_t n_rounds;
 
-                play_setup(&own);
-                Play *play = begin(&own, PART,
-                                   row->priority == 90
-                                           ? "Pages=2000\nNodes=0\nUnit=b.service\nPriority=90\n"
-                                           : "Pages=2000\nNodes=0\nUnit=b.service\n");
+                Play *play = play_new();
                 Gate gate = starting("a", "a.service", play->tree->arena);
 
+                begin(play, PART,
+                      row->priority == 90 ? "Pages=2000\nNodes=0\nUnit=b.service\nPriority=90\n"
+                                          : "Pages=2000\nNodes=0\nUnit=b.service\n");
                 gate.is_due = row->is_due;
                 gate.is_last = row->is_last;
                 round_of(play);
                 start_unit(play, "a.service", 0, 0);
                 assert_contains(pass_gate(play, &gate, &n_rounds), row->answer);
-                play_teardown(&own);
+                play_free(play);
         }
-        (void) state;
 }
 
 /* Others have taken memory of what KeepFree= leaves: the node has it back, as far as nobody has mapped it. */
-static void test_host_is_short(void **state) {
+TEST(host_is_short) {
         static const struct {
                 uint64_t mapped, lost, left;
                 bool runs;
@@ -143,15 +137,15 @@ static void test_host_is_short(void **state) {
         };
 
         ARRAY_FOREACH(row, rows, ARRAY_LEN(rows)) {
-                void *own = NULL;
                 bool wants_repair;
+                Play *play = play_new();
 
-                play_setup(&own);
-                Play *play = row->runs ? begin_part(&own, PART, row->mapped)
-                                       : begin(&own, PART, NULL);
-
-                if (!row->runs)
+                if (row->runs)
+                        begin_part(play, PART, row->mapped);
+                else {
+                        begin(play, PART, NULL);
                         round_of(play);
+                }
                 assert_int_equal(play->pools[0].total, 1000);
                 play->pools[0].lost = row->lost;
                 show_host(play);
@@ -161,14 +155,6 @@ static void test_host_is_short(void **state) {
                 /* Then nothing is left to do. */
                 assert_false(
                         keeper_verify(play->keeper, false, true, play->now_usec, &wants_repair));
-                play_teardown(&own);
+                play_free(play);
         }
-        (void) state;
-}
-
-TEST_FILE(keeper_part) {
-        const struct CMUnitTest tests[] = {TEST(test_more_important), TEST(test_opens_last),
-                                           PLAY_TEST(test_made_whole), TEST(test_host_is_short)};
-
-        return RUN_TESTS(tests);
 }

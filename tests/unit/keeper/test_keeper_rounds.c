@@ -33,8 +33,8 @@ static void set_pool(Play *play, unsigned node, uint64_t pages) {
 /* ---- what trying has shown ---- */
 
 /* Of a pool that stayed short, what comes later was brought by others. */
-static void test_short_claims_no_more(void **state) {
-        Play *play = begin(state, "Pages=100\nNodes=0\nShortage=degrade", NULL);
+PLAY_TEST(short_claims_no_more) {
+        begin(play, "Pages=100\nNodes=0\nShortage=degrade", NULL);
 
         play->pools[0].most = 40;
         round_of(play);
@@ -46,8 +46,8 @@ static void test_short_claims_no_more(void **state) {
 }
 
 /* A write that brings nothing at all has shown something as well. */
-static void test_nothing_brought_is_learned(void **state) {
-        Play *play = begin(state, "Pages=100\nPlacement=pack", NULL);
+PLAY_TEST(nothing_brought_is_learned) {
+        begin(play, "Pages=100\nPlacement=pack", NULL);
 
         play->pools[0].most = 0;
         assert_contains(round_of(play), "1:100");
@@ -55,8 +55,8 @@ static void test_nothing_brought_is_learned(void **state) {
 }
 
 /* Somebody is in a hurry: what is under way is finished, and the next round goes on. */
-static void test_hurry(void **state) {
-        Play *play = begin(state, "Pages=100\nPlacement=pack", NULL);
+PLAY_TEST(hurry) {
+        begin(play, "Pages=100\nPlacement=pack", NULL);
 
         play->pools[0].most = 0;
         keeper_begin(play->keeper, KEEPER_FRESH, 0);
@@ -67,8 +67,8 @@ static void test_hurry(void **state) {
 }
 
 /* What a reload would do: it would be tried again. */
-static void test_look_ahead_knows_no_limits(void **state) {
-        Play *play = begin(state, "Pages=100\nNodes=0", NULL);
+PLAY_TEST(look_ahead_knows_no_limits) {
+        begin(play, "Pages=100\nNodes=0", NULL);
         Diags falls = diags_in(play->tree->arena);
 
         play->pools[0].most = 40;
@@ -82,8 +82,8 @@ static void test_look_ahead_knows_no_limits(void **state) {
 }
 
 /* Only who had all that he wants keeps what is left of it when others have come. */
-static void test_standing_is_noted(void **state) {
-        Play *play = begin(state, "Pages=100\nNodes=0\nShortage=degrade", "Pages=30\nNodes=1");
+PLAY_TEST(standing_is_noted) {
+        begin(play, "Pages=100\nNodes=0\nShortage=degrade", "Pages=30\nNodes=1");
 
         play->pools[0].most = 40;
         round_of(play);
@@ -95,8 +95,8 @@ static void test_standing_is_noted(void **state) {
 }
 
 /* Also at the end of a round that another one follows at once, or that somebody has hurried. */
-static void test_standing_is_noted_in_a_hurry(void **state) {
-        Play *play = begin(state, "Pages=100\nNodes=0", NULL);
+PLAY_TEST(standing_is_noted_in_a_hurry) {
+        begin(play, "Pages=100\nNodes=0", NULL);
 
         keeper_begin(play->keeper, KEEPER_FRESH, 0);
         keeper_stop_early(play->keeper);
@@ -111,8 +111,8 @@ static const Attempts *attempts_of(const Play *play) {
 }
 
 /* Of the last round that did anything; of each pool what has come of them is told in one line. */
-static void test_attempts(void **state) {
-        Play *play = begin(state, "Pages=100\nNodes=0", "Pages=30\nNodes=1");
+PLAY_TEST(attempts) {
+        begin(play, "Pages=100\nNodes=0", "Pages=30\nNodes=1");
 
         round_of(play);
         assert_int_equal(attempts_of(play)->n, 2);
@@ -128,9 +128,9 @@ static void test_attempts(void **state) {
 }
 
 /* The same shortage is told once, however often it is tried; with other figures, again. */
-static void test_shortage_is_told_once(void **state) {
+PLAY_TEST(shortage_is_told_once) {
         static const char forty[] = "node 0: 40 of 100 pages of 2M could be had, ";
-        Play *play = begin(state, "Pages=100\nNodes=0", NULL);
+        begin(play, "Pages=100\nNodes=0", NULL);
 
         play->pools[0].most = 40;
         for (int i = 0; i < 3; i++)
@@ -150,8 +150,8 @@ static void test_shortage_is_told_once(void **state) {
 }
 
 /* What others had taken is there again; 180 GB are one line, not one for each slice. */
-static void test_repair_is_told(void **state) {
-        Play *play = begin(state, "Pages=100\nNodes=0", NULL);
+PLAY_TEST(repair_is_told) {
+        begin(play, "Pages=100\nNodes=0", NULL);
 
         round_of(play);
         set_pool(play, 0, 60);
@@ -162,8 +162,8 @@ static void test_repair_is_told(void **state) {
 }
 
 /* Of each node. */
-static void test_repairs_are_told(void **state) {
-        Play *play = begin(state, "Pages=100\nNodes=0", "Pages=30\nNodes=1");
+PLAY_TEST(repairs_are_told) {
+        begin(play, "Pages=100\nNodes=0", "Pages=30\nNodes=1");
 
         round_of(play);
         set_pool(play, 0, 60);
@@ -174,8 +174,8 @@ static void test_repairs_are_told(void **state) {
 }
 
 /* What was wanted is a figure of an event where it was more than there was. */
-static void test_figures_are_told(void **state) {
-        Play *play = begin(state, "Pages=100\nNodes=0", NULL);
+PLAY_TEST(figures_are_told) {
+        begin(play, "Pages=100\nNodes=0", NULL);
 
         round_of(play);
         assert_true(play->moved.pages_wanted.is_known);
@@ -188,8 +188,8 @@ static void test_figures_are_told(void **state) {
 }
 
 /* What the first writes have taught is shown beside what was done by it. */
-static void test_attempts_of_all_passes(void **state) {
-        Play *play = begin(state, "Pages=100\nPlacement=pack", NULL);
+PLAY_TEST(attempts_of_all_passes) {
+        begin(play, "Pages=100\nPlacement=pack", NULL);
 
         play->pools[0].most = 40;
         round_of(play);
@@ -201,8 +201,8 @@ static void test_attempts_of_all_passes(void **state) {
 }
 
 /* The last 200 are remembered, without a gap. */
-static void test_attempts_are_bounded(void **state) {
-        Play *play = begin(state, "Pages=1000\nShortage=degrade", NULL);
+PLAY_TEST(attempts_are_bounded) {
+        begin(play, "Pages=1000\nShortage=degrade", NULL);
         const Attempt *before = NULL;
 
         for (unsigned node = 0; node < NODES; node++)
@@ -221,26 +221,23 @@ static void test_attempts_are_bounded(void **state) {
 }
 
 /* Besides the pools: System V segments of huge pages need the kernel's limits. */
-static void test_kernel_limits_are_set(void **state) {
-        Play *play = *state;
-
+PLAY_TEST(kernel_limits_are_set) {
         tree_write(play->tree, PATH_SHMMAX, "1024\n");
         tree_write(play->tree, PATH_SHMALL, "1\n");
-        begin(state, "Pages=100\nNodes=0\nEngine=oracle\nSharedMemory=sysv", NULL);
+        begin(play, "Pages=100\nNodes=0\nEngine=oracle\nSharedMemory=sysv", NULL);
         assert_text(tree_read(play->tree, PATH_SHMMAX), "1024\n");
         round_of(play);
         assert_text(tree_read(play->tree, PATH_SHMMAX), "209715200");
 }
 
 /* So do transparent huge pages, which are told when they are set, and only then. */
-static void test_thp_is_set(void **state) {
+PLAY_TEST(thp_is_set) {
         static const char told[] = "transparent huge pages are now 'never'\n";
-        Play *play = *state;
 
         tree_write(play->tree, PATH_THP "/enabled", "[always] madvise never\n");
         tree_write(play->tree, "/etc/hugeplan.d/00.conf",
                    "[Host]\nKeepFree=1G\nTransparentHugePages=never\n");
-        begin(state, "Pages=100\nNodes=0", NULL);
+        begin(play, "Pages=100\nNodes=0", NULL);
         round_of(play);
         assert_text(tree_read(play->tree, PATH_THP "/enabled"), "never");
         assert_contains(text_string(&play->noted), told);
@@ -270,14 +267,13 @@ static void show_large_pool(const Play *play, unsigned node, unsigned pages) {
 
 /* What comes from pages that were found was found, too: it stays when nobody wants it any more. */
 /* Who sets it again at once, is told of once: a round in between that was in vain makes no news of it. */
-static void test_drift_that_stays_is_told_once(void **state) {
+PLAY_TEST(drift_that_stays_is_told_once) {
         static const char always[] = "[always] madvise never\n";
-        Play *play = *state;
 
         tree_write(play->tree, "/etc/hugeplan.d/00.conf",
                    "[Host]\nKeepFree=1G\nTransparentHugePages=never\n");
         tree_write(play->tree, PATH_THP "/enabled", "always madvise [never]\n");
-        begin(state, "Pages=100\nNodes=0", NULL);
+        begin(play, "Pages=100\nNodes=0", NULL);
         round_of(play);
         for (int i = 0; i < 3; i++) {
                 tree_write(play->tree, PATH_THP "/enabled", always);
@@ -290,15 +286,14 @@ static void test_drift_that_stays_is_told_once(void **state) {
                     "/enabled is no longer 'never'; 'hugeplanctl check' lists what may set it\n");
 }
 
-static void test_split(void **state) {
-        Play *play = *state;
+PLAY_TEST(split) {
         const char *wrong;
         ApplyOperation operation;
 
         for (unsigned node = 0; node < NODES; node++)
                 show_large_pool(play, node, 2);
         set_pool(play, 0, NODE_PAGES); /* memory has no more */
-        begin(state, "Pages=1100\nPageSize=2M\nNodes=0", NULL);
+        begin(play, "Pages=1100\nPageSize=2M\nNodes=0", NULL);
         keeper_begin(play->keeper, KEEPER_FRESH, 0);
         while (keeper_next(play->keeper, 0, &operation)) {
                 assert_int_equal(operation.move.action, ESCALATION_DEMOTE);
@@ -318,12 +313,10 @@ static void test_split(void **state) {
 
 /* ---- how long to try ---- */
 
-static void test_until_when(void **state) {
-        Play *play = *state;
-
+PLAY_TEST(until_when) {
         tree_write(play->tree, "/etc/hugeplan.d/00.conf",
                    "[Host]\nKeepFree=1G\nReserveTimeout=100s\n");
-        begin(state, "Pages=100\nNodes=0", NULL);
+        begin(play, "Pages=100\nNodes=0", NULL);
         play->pools[0].most = 40;
         keeper_begin(play->keeper, KEEPER_FRESH, 1000);
         assert_false(keeper_wants_retry(play->keeper, 1000)); /* a round is under way */
@@ -341,13 +334,12 @@ static void test_until_when(void **state) {
 
 /* Who asks while a round is under way gets one of his own: the first is cut short, and from the second on it is
  * tried for as long as he may expect. */
-static void test_until_when_of_another(void **state) {
-        Play *play = *state;
+PLAY_TEST(until_when_of_another) {
         ApplyOperation operation;
 
         tree_write(play->tree, "/etc/hugeplan.d/00.conf",
                    "[Host]\nKeepFree=1G\nReserveTimeout=100s\n");
-        begin(state, "Pages=100\nNodes=0", NULL);
+        begin(play, "Pages=100\nNodes=0", NULL);
         play->pools[0].most = 40;
         const char *alone = round_of(play);
 
@@ -363,8 +355,8 @@ static void test_until_when_of_another(void **state) {
 
 /* When memory comes it is tried again, beside whatever others have changed; not when there is nobody whom it
  * might help. */
-static void test_memory_comes(void **state) {
-        Play *play = begin(state, "Pages=100\nNodes=0", NULL);
+PLAY_TEST(memory_comes) {
+        begin(play, "Pages=100\nNodes=0", NULL);
         bool wants_repair;
 
         round_of(play);
@@ -387,8 +379,8 @@ static void test_memory_comes(void **state) {
 }
 
 /* What trying has shown before is forgotten. */
-static void test_memory_comes_to_who_is_short(void **state) {
-        Play *play = begin(state, "Pages=100\nNodes=0", NULL);
+PLAY_TEST(memory_comes_to_who_is_short) {
+        begin(play, "Pages=100\nNodes=0", NULL);
         bool wants_repair;
 
         play->pools[0].most = 40;
@@ -400,8 +392,8 @@ static void test_memory_comes_to_who_is_short(void **state) {
 }
 
 /* Or to one whose node may come with it, though nobody else is there. */
-static void test_memory_comes_to_absent_node(void **state) {
-        Play *play = begin(state, "Pages=100\nNodes=7", NULL);
+PLAY_TEST(memory_comes_to_absent_node) {
+        begin(play, "Pages=100\nNodes=7", NULL);
         bool wants_repair;
 
         round_of(play);
@@ -434,9 +426,9 @@ static uint64_t found_after(Play *play, uint64_t pages, uint64_t written_usec,
 }
 
 /* As when tuned writes what sysctl has just written. */
-static void test_aftermath(void **state) {
+PLAY_TEST(aftermath) {
         static const uint64_t written = 100 * USEC_PER_SEC;
-        Play *play = begin(state, "Pages=100\nNodes=0", NULL);
+        begin(play, "Pages=100\nNodes=0", NULL);
 
         round_of(play);
         assert_int_equal(found_after(play, 50, written, written + aftermath_usec - 1,
@@ -448,9 +440,9 @@ static void test_aftermath(void **state) {
 }
 
 /* What comes later is of others. */
-static void test_long_after(void **state) {
+PLAY_TEST(long_after) {
         static const uint64_t written = 100 * USEC_PER_SEC;
-        Play *play = begin(state, "Pages=100\nNodes=0", NULL);
+        begin(play, "Pages=100\nNodes=0", NULL);
 
         round_of(play);
         assert_int_equal(found_after(play, 50, written, written, written + aftermath_usec), 50);
@@ -458,9 +450,9 @@ static void test_long_after(void **state) {
 }
 
 /* A round between them in which nothing is put back makes it no later. */
-static void test_long_after_with_rounds(void **state) {
+PLAY_TEST(long_after_with_rounds) {
         static const uint64_t written = 100 * USEC_PER_SEC;
-        Play *play = begin(state, "Pages=100\nNodes=0", NULL);
+        begin(play, "Pages=100\nNodes=0", NULL);
 
         round_of(play);
         keeper_note_host_written(play->keeper, written);
@@ -476,9 +468,9 @@ static void test_long_after_with_rounds(void **state) {
                          50);
 }
 
-static void test_put_back_long_after(void **state) {
+PLAY_TEST(put_back_long_after) {
         static const uint64_t written = 100 * USEC_PER_SEC;
-        Play *play = begin(state, "Pages=100\nNodes=0", NULL);
+        begin(play, "Pages=100\nNodes=0", NULL);
 
         round_of(play);
         assert_int_equal(
@@ -487,8 +479,8 @@ static void test_put_back_long_after(void **state) {
 }
 
 /* One pool was lowered, and nobody has written to all: that explains nothing elsewhere. */
-static void test_no_aftermath(void **state) {
-        Play *play = begin(state, "Pages=100\nNodes=0", NULL);
+PLAY_TEST(no_aftermath) {
+        begin(play, "Pages=100\nNodes=0", NULL);
 
         round_of(play);
         assert_int_equal(found_after(play, 50, 0, 100, 200), 50);
@@ -503,12 +495,11 @@ static void save_guard(const Play *play, uint64_t failed_boots) {
 }
 
 /* Decided once for each boot, and told then; a reload plans everything again. */
-static void test_boot_guard(void **state) {
+PLAY_TEST(boot_guard) {
         static const char told[] = "3 boots in a row have failed";
-        Play *play = *state;
 
         save_guard(play, 3);
-        begin(state, "Pages=100\nNodes=0", NULL);
+        begin(play, "Pages=100\nNodes=0", NULL);
         assert_contains(text_string(&play->told), told);
         assert_text(round_of(play), "-");
         assert_int_equal(status_of(play, "a")->reason.kind, REASON_BOOT_GUARD);
@@ -526,8 +517,8 @@ static void test_boot_guard(void **state) {
 }
 
 /* After a reload that was taken back everybody is where he was, though he might as well be where he was tried. */
-static void test_taken_back_to_where_it_was(void **state) {
-        Play *play = begin(state, "Pages=100", "Pages=30\nNodes=0");
+PLAY_TEST(taken_back_to_where_it_was) {
+        begin(play, "Pages=100", "Pages=30\nNodes=0");
 
         play->pools[1].most = 0;
         round_of(play);
@@ -573,16 +564,14 @@ static void check_settings_taken_back(Play *play, const char *before) {
         assert_text(tree_read(play->tree, PATH_SHMMAX), "1024");
 }
 
-static void test_settings_taken_back(void **state) {
-        Play *play = *state;
-
+PLAY_TEST(settings_taken_back) {
         check_settings_taken_back(play, "[Host]\nKeepFree=1G\nTransparentHugePages=keep\n");
         check_settings_taken_back(play, "[Host]\nKeepFree=1G\nTransparentHugePages=madvise\n");
 }
 
 /* Where there is no memory for what is and what is to be, what is gives way. */
-static void test_reload_without_room_for_both(void **state) {
-        Play *play = begin(state, "Pages=600\nNodes=0", NULL);
+PLAY_TEST(reload_without_room_for_both) {
+        begin(play, "Pages=600\nNodes=0", NULL);
 
         round_of(play);
         write_config(play, "a", "Pages=600\nNodes=1");
@@ -596,8 +585,8 @@ static void test_reload_without_room_for_both(void **state) {
 /* ---- changes by hand ---- */
 
 /* Each gate finds out about its own instance. */
-static void test_grow_two(void **state) {
-        Play *play = begin(state, "Engine=mariadb\nNodes=0", "Engine=mariadb\nNodes=1");
+PLAY_TEST(grow_two) {
+        begin(play, "Engine=mariadb\nNodes=0", "Engine=mariadb\nNodes=1");
         PageCounts pages = {};
 
         *vec_push(play->tree->arena, &pages) = (PageCount){2 * MIB, 120};
@@ -614,58 +603,17 @@ static void test_grow_two(void **state) {
         assert_text(state_text(play), "a 0:120; b 1:30");
 }
 
-static void test_no_changes_before(void **state) {
-        Play *play = begin(state, "Pages=100\nNodes=0", NULL);
+PLAY_TEST(no_changes_before) {
+        begin(play, "Pages=100\nNodes=0", NULL);
 
         assert_int_equal(keeper_pool_changes(play->keeper, play->tree->arena).n, 0);
         round_of(play);
         assert_int_equal(keeper_pool_changes(play->keeper, play->tree->arena).n, 0);
 }
 
-static void test_rescue_mode_is_told(void **state) {
-        Play *play = begin(state, "Pages=100\nNodes=0", NULL);
+PLAY_TEST(rescue_mode_is_told) {
+        begin(play, "Pages=100\nNodes=0", NULL);
 
         keeper_hold_back(play->keeper);
         assert_contains(text_string(&play->noted), "rescue mode: nothing is reserved");
-}
-
-TEST_FILE(keeper_rounds) {
-        const struct CMUnitTest tests[] = {
-                PLAY_TEST(test_short_claims_no_more),
-                PLAY_TEST(test_nothing_brought_is_learned),
-                PLAY_TEST(test_hurry),
-                PLAY_TEST(test_look_ahead_knows_no_limits),
-                PLAY_TEST(test_shortage_is_told_once),
-                PLAY_TEST(test_repair_is_told),
-                PLAY_TEST(test_repairs_are_told),
-                PLAY_TEST(test_figures_are_told),
-                PLAY_TEST(test_standing_is_noted),
-                PLAY_TEST(test_standing_is_noted_in_a_hurry),
-                PLAY_TEST(test_attempts),
-                PLAY_TEST(test_attempts_of_all_passes),
-                PLAY_TEST(test_attempts_are_bounded),
-                PLAY_TEST(test_kernel_limits_are_set),
-                PLAY_TEST(test_thp_is_set),
-                PLAY_TEST(test_drift_that_stays_is_told_once),
-                PLAY_TEST(test_until_when),
-                PLAY_TEST(test_until_when_of_another),
-                PLAY_TEST(test_memory_comes),
-                PLAY_TEST(test_memory_comes_to_who_is_short),
-                PLAY_TEST(test_memory_comes_to_absent_node),
-                PLAY_TEST(test_aftermath),
-                PLAY_TEST(test_long_after),
-                PLAY_TEST(test_long_after_with_rounds),
-                PLAY_TEST(test_put_back_long_after),
-                PLAY_TEST(test_no_aftermath),
-                PLAY_TEST(test_boot_guard),
-                PLAY_TEST(test_split),
-                PLAY_TEST(test_taken_back_to_where_it_was),
-                PLAY_TEST(test_settings_taken_back),
-                PLAY_TEST(test_reload_without_room_for_both),
-                PLAY_TEST(test_grow_two),
-                PLAY_TEST(test_no_changes_before),
-                PLAY_TEST(test_rescue_mode_is_told),
-        };
-
-        return RUN_TESTS(tests);
 }

@@ -20,8 +20,8 @@ static const Status *judge(const Play *play, bool is_retrying) {
 
 /* ---- what it does ---- */
 
-static void test_phases(void **state) {
-        Play *play = begin(state, "Pages=100\nNodes=0", NULL);
+PLAY_TEST(phases) {
+        begin(play, "Pages=100\nNodes=0", NULL);
 
         assert_text(judge(play, false)->phase, "idle");
         assert_text(judge(play, true)->phase, "retrying");
@@ -45,8 +45,8 @@ static const Diag *last_problem(const Play *play) {
 }
 
 /* Each with what is to be done about it. */
-static void test_reload_that_failed(void **state) {
-        Play *play = begin(state, "Pages=100\nNodes=0", NULL);
+PLAY_TEST(reload_that_failed) {
+        begin(play, "Pages=100\nNodes=0", NULL);
 
         round_of(play);
         write_config(play, "b", "Pages=x");
@@ -64,13 +64,12 @@ static void test_reload_that_failed(void **state) {
         assert_contains(text_string(&play->told), "the reload is refused");
 }
 
-static void test_problems_of_host(void **state) {
-        Play *play = *state;
+PLAY_TEST(problems_of_host) {
         BootGuard guard = {.failed_boots = 3, .boot_id = "before"};
 
         tree_write(play->tree, "/etc/group", "root:x:0:\n");
         assert_int_equal(boot_count_save(play->tree->root, play->tree->arena, &guard), 0);
-        begin(state, "Pages=100\nNodes=0\nEngine=oracle\nSharedMemory=sysv", NULL);
+        begin(play, "Pages=100\nNodes=0\nEngine=oracle\nSharedMemory=sysv", NULL);
         assert_contains(problems_of(play), "3 boots in a row have failed");
         tree_write(play->tree, PATH_HUGETLB_SHM_GROUP, "0\n");
         round_of(play);
@@ -79,8 +78,8 @@ static void test_problems_of_host(void **state) {
 
 /* ---- what it writes besides ---- */
 
-static void test_guard_of_pool(void **state) {
-        Play *play = begin(state, "Pages=1\nNodes=0", NULL);
+PLAY_TEST(guard_of_pool) {
+        begin(play, "Pages=1\nNodes=0", NULL);
         struct stat before, after;
 
         assert_null(tree_read(play->tree, PATH_SYSCTL_GUARD));
@@ -112,8 +111,8 @@ static struct rlimit fill_host(void) {
 }
 
 /* What can be written is no problem, nor what need not be. */
-static void test_nothing_to_write(void **state) {
-        Play *play = begin(state, "Pages=100\nNodes=0", NULL);
+PLAY_TEST(nothing_to_write) {
+        begin(play, "Pages=100\nNodes=0", NULL);
 
         keeper_begin(play->keeper, KEEPER_FRESH, 0);
         assert_text(problems_of(play), "");
@@ -122,8 +121,7 @@ static void test_nothing_to_write(void **state) {
 }
 
 /* What cannot be written is told, and tried again with the next round. */
-static void test_cannot_write(void **state) {
-        Play *play = *state;
+PLAY_TEST(cannot_write) {
         ApplyOperation operation;
 
         tree_write(play->tree, PATH_THP "/enabled", "[always] madvise never\n");
@@ -131,7 +129,7 @@ static void test_cannot_write(void **state) {
         tree_write(play->tree, PATH_SHMALL, "1\n");
         tree_write(play->tree, "/etc/hugeplan.d/00.conf",
                    "[Host]\nKeepFree=1G\nTransparentHugePages=never\n");
-        begin(state, "Pages=100\nNodes=0\nEngine=oracle\nSharedMemory=sysv", NULL);
+        begin(play, "Pages=100\nNodes=0\nEngine=oracle\nSharedMemory=sysv", NULL);
         const struct rlimit before = fill_host();
 
         keeper_begin(play->keeper, KEEPER_FRESH, 0);
@@ -155,14 +153,4 @@ static void test_cannot_write(void **state) {
         assert_contains(text_string(&play->noted), "transparent huge pages are now 'never'");
         assert_contains(text_string(&play->noted), PATH_SHMMAX " is now 209715200");
         assert_text(state_text(play), "a 0:100");
-}
-
-TEST_FILE(keeper_status) {
-        const struct CMUnitTest tests[] = {
-                PLAY_TEST(test_phases),           PLAY_TEST(test_reload_that_failed),
-                PLAY_TEST(test_problems_of_host), PLAY_TEST(test_guard_of_pool),
-                PLAY_TEST(test_cannot_write),     PLAY_TEST(test_nothing_to_write),
-        };
-
-        return RUN_TESTS(tests);
 }

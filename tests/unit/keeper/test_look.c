@@ -26,8 +26,7 @@ static LookInput input_of(const Play *play, const char *lines) {
 }
 
 /* What a gate has found out is exact; what the files say is taken where nobody has. */
-static void test_figures(void **state) {
-        Play *play = *state;
+PLAY_TEST(figures) {
         Arena *arena = play->tree->arena;
         LookInput input = input_of(play, "Engine=mariadb\nNodes=0\nMemory=auto");
         HostSources sources = host_sources(play->tree->root, arena);
@@ -54,8 +53,7 @@ static void test_figures(void **state) {
 }
 
 /* Who starts has ended before: he has nothing, and is to get all of it. */
-static void test_starting(void **state) {
-        Play *play = *state;
+PLAY_TEST(starting) {
         Arena *arena = play->tree->arena;
         LookInput input = input_of(play, "Pages=100\nNodes=0\nUnit=a.service");
         Ledger *ledger = ledger_new(arena, "boot");
@@ -82,8 +80,7 @@ static void test_starting(void **state) {
 }
 
 /* What is wrong with the ledger's file is said; its place is taken by what is there. */
-static void test_broken_state(void **state) {
-        Play *play = *state;
+PLAY_TEST(broken_state) {
         Arena *arena = play->tree->arena;
         LookInput input = input_of(play, "Pages=100\nNodes=0");
 
@@ -98,8 +95,7 @@ static void test_broken_state(void **state) {
 }
 
 /* Pages that somebody has moved to another node are the same pages. */
-static void test_moved(void **state) {
-        Play *play = *state;
+PLAY_TEST(moved) {
         Arena *arena = play->tree->arena;
         LookInput input = input_of(play, "Pages=100\nNodes=0");
         Ledger *ledger = ledger_new(arena, "boot");
@@ -114,8 +110,7 @@ static void test_moved(void **state) {
         assert_int_equal(look_at_host(arena, &input)->moved_pages, 40);
 }
 
-static void test_fault(void **state) {
-        Play *play = *state;
+PLAY_TEST(fault) {
         LookInput input = input_of(play, "Pages=100\nNodes=0");
         const HostFiles before = break_host();
         const Look *host = look_at_host(play->tree->arena, &input);
@@ -129,9 +124,9 @@ static void test_fault(void **state) {
         assert_text(grants_text(play->tree->arena, look->plan, "a"), "0:100");
 }
 
-static void test_fault_is_told(void **state) {
-        const Diag file = look_fault_diag(*state, &(ReadFault){-EIO, "/proc/meminfo"});
-        const Diag memory = look_fault_diag(*state, &(ReadFault){-ENOMEM, NULL});
+TEST(fault_is_told) {
+        const Diag file = look_fault_diag(arena, &(ReadFault){-EIO, "/proc/meminfo"});
+        const Diag memory = look_fault_diag(arena, &(ReadFault){-ENOMEM, NULL});
 
         assert_text(file.id, problem_id(PROBLEM_HOST_UNREADABLE));
         assert_text(file.file, "/proc/meminfo");
@@ -141,13 +136,4 @@ static void test_fault_is_told(void **state) {
         assert_null(memory.file);
         assert_text(memory.text,
                     "there is no memory to look at the host; plan and pages stay as they are");
-}
-
-TEST_FILE(look) {
-        const struct CMUnitTest tests[] = {
-                PLAY_TEST(test_figures), PLAY_TEST(test_starting), PLAY_TEST(test_broken_state),
-                PLAY_TEST(test_moved),   PLAY_TEST(test_fault),    TEST(test_fault_is_told),
-        };
-
-        return RUN_TESTS(tests);
 }

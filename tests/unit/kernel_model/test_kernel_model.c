@@ -39,10 +39,10 @@ static char *pools_text(Arena *arena, const Kernel *kernel) {
                             kernel_pool(kernel, KERNEL_HOST, page).reserved_pages);
 }
 
-#define assert_pools(kernel, expected)                                  \
-        do {                                                            \
-                assert_text(pools_text(*state, (kernel)), (expected));  \
-                assert_null(kernel_check_invariants((kernel), *state)); \
+#define assert_pools(kernel, expected)                                 \
+        do {                                                           \
+                assert_text(pools_text(arena, (kernel)), (expected));  \
+                assert_null(kernel_check_invariants((kernel), arena)); \
         } while (0)
 
 static KernelProcess *spawn(Kernel *kernel, KernelPolicy policy, unsigned cpu_node) {
@@ -75,7 +75,7 @@ static const KernelPolicy no_policy;
 
 /* ---- what a write does ---- */
 
-static void test_short_write_succeeds(void **state) {
+TEST(short_write_succeeds) {
         CLEANUP(kernel_freep) Kernel *kernel = kernel_new("node 0 total=1G free=600M keep=40M\n");
 
         assert_int_equal(set_node(kernel, 0, 1000), 0);
@@ -86,10 +86,10 @@ static void test_short_write_succeeds(void **state) {
         assert_int_equal(set_node(kernel, 0, 0), 0);
         assert_int_equal(set_node(kernel, 0, UINT64_MAX), 0);
         assert_pools(kernel, "280/280/0 0/0/0 0");
-        assert_null(kernel_check_invariants(kernel, *state));
+        assert_null(kernel_check_invariants(kernel, arena));
 }
 
-static void test_reclaim_and_compact(void **state) {
+TEST(reclaim_and_compact) {
         CLEANUP(kernel_freep)
         Kernel *kernel =
                 kernel_new("node 0 total=1G free=300M scattered=200M pinned=20M cache=500M\n");
@@ -104,10 +104,10 @@ static void test_reclaim_and_compact(void **state) {
         kernel_compact(kernel, 0);
         set_node(kernel, 0, 400);
         assert_pools(kernel, "390/390/0 0/0/0 0");
-        assert_null(kernel_check_invariants(kernel, *state));
+        assert_null(kernel_check_invariants(kernel, arena));
 }
 
-static void test_drop_caches(void **state) {
+TEST(drop_caches) {
         CLEANUP(kernel_freep)
         Kernel *kernel =
                 kernel_new("node 0 total=1G free=0 cache=100M\nnode 1 total=1G free=0 cache=50M\n");
@@ -124,10 +124,10 @@ static void test_drop_caches(void **state) {
         kernel_give_memory(kernel, 0, 20 * MIB);
         set_host(kernel, 100);
         assert_pools(kernel, "45/45/0 25/25/0 0");
-        assert_null(kernel_check_invariants(kernel, *state));
+        assert_null(kernel_check_invariants(kernel, arena));
 }
 
-static void test_signal_cuts_a_write(void **state) {
+TEST(signal_cuts_a_write) {
         CLEANUP(kernel_freep) Kernel *kernel = kernel_new(TWO_NODES);
 
         kernel_interrupt_growth(kernel, 140);
@@ -135,11 +135,11 @@ static void test_signal_cuts_a_write(void **state) {
         assert_pools(kernel, "140/140/0 0/0/0 0");
         set_node(kernel, 0, 600);
         assert_pools(kernel, "600/600/0 0/0/0 0");
-        assert_null(kernel_check_invariants(kernel, *state));
+        assert_null(kernel_check_invariants(kernel, arena));
 }
 
 /* cpuset wins over the documentation, a policy does not. */
-static void test_cpuset_of_the_writer(void **state) {
+TEST(cpuset_of_the_writer) {
         CLEANUP(kernel_freep) Kernel *kernel = kernel_new(TWO_NODES);
 
         kernel_group_make(kernel, "/near");
@@ -159,11 +159,11 @@ static void test_cpuset_of_the_writer(void **state) {
         assert_pools(kernel, "10/10/0 8/8/0 0");
         kernel_set_pool_by_policy(kernel, writer, page, 10);
         assert_pools(kernel, "2/2/0 8/8/0 0");
-        assert_null(kernel_check_invariants(kernel, *state));
+        assert_null(kernel_check_invariants(kernel, arena));
 }
 
 /* A later vm.nr_hugepages destroys the plan, unless it is the sum. */
-static void test_sysctl_moves_pages(void **state) {
+TEST(sysctl_moves_pages) {
         CLEANUP(kernel_freep) Kernel *kernel = kernel_new(TWO_NODES);
 
         set_node(kernel, 0, 10);
@@ -179,11 +179,11 @@ static void test_sysctl_moves_pages(void **state) {
         assert_pools(kernel, "80/80/0 180/180/0 0");
         set_host(kernel, 100);
         assert_pools(kernel, "0/0/0 100/100/0 0");
-        assert_null(kernel_check_invariants(kernel, *state));
+        assert_null(kernel_check_invariants(kernel, arena));
 }
 
 /* The file reads the total, and sets what is persistent. */
-static void test_total_and_persistent(void **state) {
+TEST(total_and_persistent) {
         CLEANUP(kernel_freep) Kernel *kernel = kernel_new("node 0 total=4G free=3G\n");
 
         set_node(kernel, 0, 12);
@@ -193,10 +193,10 @@ static void test_total_and_persistent(void **state) {
         assert_int_equal(kernel_pool(kernel, KERNEL_HOST, page).max_pages, 5);
         set_node(kernel, 0, 12);
         assert_pools(kernel, "12/0/0 0/0/0 0");
-        assert_null(kernel_check_invariants(kernel, *state));
+        assert_null(kernel_check_invariants(kernel, arena));
 }
 
-static void test_surplus_goes_when_it_comes_free(void **state) {
+TEST(surplus_goes_when_it_comes_free) {
         CLEANUP(kernel_freep) Kernel *kernel = kernel_new("node 0 total=4G free=3G\n");
         KernelProcess *first = spawn(kernel, no_policy, 0), *second = spawn(kernel, no_policy, 0);
 
@@ -210,11 +210,11 @@ static void test_surplus_goes_when_it_comes_free(void **state) {
         kernel_exit(second);
         assert_pools(kernel, "2/2/0 0/0/0 0");
         assert_int_equal(kernel_free_bytes(kernel, 0), 3 * GIB - 2 * page);
-        assert_null(kernel_check_invariants(kernel, *state));
+        assert_null(kernel_check_invariants(kernel, arena));
 }
 
 /* Before 6.7 a write to one node added the surplus of the others. */
-static void test_surplus_elsewhere(void **state) {
+TEST(surplus_elsewhere) {
         static const struct {
                 const char *release, *expects;
         } kernels[] = {
@@ -227,7 +227,7 @@ static void test_surplus_elsewhere(void **state) {
         for (size_t i = 0; i < ARRAY_LEN(kernels); i++) {
                 CLEANUP(kernel_freep)
                 Kernel *kernel =
-                        kernel_new(arena_printf(*state, "%s" TWO_NODES, kernels[i].release));
+                        kernel_new(arena_printf(arena, "%s" TWO_NODES, kernels[i].release));
 
                 set_node(kernel, 1, 20);
                 kernel_touch_all(mapped(spawn(kernel, no_policy, 1), 20));
@@ -238,7 +238,7 @@ static void test_surplus_elsewhere(void **state) {
 }
 
 /* A node with more surplus than pages, and 6.7 or later: the next write to any node's file takes all. */
-static void test_surplus_without_pages(void **state) {
+TEST(surplus_without_pages) {
         static const struct {
                 const char *release;
                 int node;
@@ -247,8 +247,7 @@ static void test_surplus_without_pages(void **state) {
 
         for (size_t i = 0; i < ARRAY_LEN(writes); i++) {
                 CLEANUP(kernel_freep)
-                Kernel *kernel =
-                        kernel_new(arena_printf(*state, "%s" TWO_NODES, writes[i].release));
+                Kernel *kernel = kernel_new(arena_printf(arena, "%s" TWO_NODES, writes[i].release));
 
                 set_node(kernel, 0, 3);
                 mapped(spawn(kernel, no_policy, 0), 3);
@@ -256,19 +255,19 @@ static void test_surplus_without_pages(void **state) {
                 assert_pools(kernel, "3/3/3 0/0/0 3");
                 set_node(kernel, 1, 10);
                 set_host(kernel, 5);
-                assert_text(node_text(*state, kernel, 0), "0/0/3");
+                assert_text(node_text(arena, kernel, 0), "0/0/3");
                 set_node(kernel, writes[i].node, 8);
                 if (writes[i].expects > 0)
                         assert_int_equal(kernel_pool(kernel, writes[i].node, page).total_pages,
                                          writes[i].expects);
                 else
                         assert_int_equal(kernel_free_bytes(kernel, (unsigned) writes[i].node), 0);
-                assert_null(kernel_check_invariants(kernel, *state));
+                assert_null(kernel_check_invariants(kernel, arena));
         }
 }
 
 /* "with 20+20 pages and 20 reserved, 0 for node 0 frees node 0 entirely" */
-static void test_shrinking_looks_at_the_host(void **state) {
+TEST(shrinking_looks_at_the_host) {
         CLEANUP(kernel_freep) Kernel *kernel = kernel_new(TWO_NODES);
 
         set_host(kernel, 40);
@@ -279,10 +278,10 @@ static void test_shrinking_looks_at_the_host(void **state) {
         /* All that is left is promised: it stays, as surplus. */
         set_node(kernel, 1, 0);
         assert_pools(kernel, "0/0/0 20/20/20 20");
-        assert_null(kernel_check_invariants(kernel, *state));
+        assert_null(kernel_check_invariants(kernel, arena));
 }
 
-static void test_nodes(void **state) {
+TEST(nodes) {
         CLEANUP(kernel_freep)
         Kernel *kernel =
                 kernel_new("node 0 total=4G free=3G\nnode 1\nnode 3 total=1G free=1G nocpu\n");
@@ -295,12 +294,12 @@ static void test_nodes(void **state) {
         assert_int_equal(kernel_pool(kernel, 3, page).total_pages, 5);
         assert_int_equal(kernel_memory_nodes(kernel), 0x9);
         assert_int_equal(kernel_cpu_nodes(kernel), 0x3);
-        assert_null(kernel_check_invariants(kernel, *state));
+        assert_null(kernel_check_invariants(kernel, arena));
 }
 
 /* ---- 1G ---- */
 
-static void test_demote(void **state) {
+TEST(demote) {
         CLEANUP(kernel_freep)
         Kernel *kernel = kernel_new("sizes 1G 2M\nnode 0 total=8G free=6G 1G=2\n");
 
@@ -312,12 +311,12 @@ static void test_demote(void **state) {
         assert_pools(kernel, "512/512/0 0/0/0 0");
         assert_int_equal(kernel_demote(kernel, 0, page, 1), -ENOENT);
         assert_int_equal(kernel_set_overcommit(kernel, GIB, 1), -EINVAL);
-        assert_null(kernel_check_invariants(kernel, *state));
+        assert_null(kernel_check_invariants(kernel, arena));
 }
 
 /* A node's free pages are held against what is promised on the whole host, and that unsigned: where
  * they are fewer, they are enough. Since 6.12 only the first page is looked at. */
-static void test_demote_breaks_promises(void **state) {
+TEST(demote_breaks_promises) {
         static const struct {
                 const char *release;
                 uint64_t n;
@@ -327,7 +326,7 @@ static void test_demote_breaks_promises(void **state) {
         for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
                 CLEANUP(kernel_freep)
                 Kernel *kernel = kernel_new(arena_printf(
-                        *state, "%ssizes 1G 2M\nnode 0 total=8G free=6G\n", cases[i].release));
+                        arena, "%ssizes 1G 2M\nnode 0 total=8G free=6G\n", cases[i].release));
                 KernelProcess *process = spawn(kernel, no_policy, 0);
 
                 kernel_set_pool(kernel, NULL, 0, GIB, 2);
@@ -336,12 +335,12 @@ static void test_demote_breaks_promises(void **state) {
 
                 assert_int_equal(kernel_demote(kernel, 0, GIB, cases[i].n), 0);
                 assert_int_equal(kernel_broke_promise(kernel), cases[i].breaks);
-                assert_null(kernel_check_invariants(kernel, *state));
+                assert_null(kernel_check_invariants(kernel, arena));
                 assert_int_equal(kernel_touch(memory, 0), !cases[i].breaks);
         }
 }
 
-static void test_demote_on_a_node(void **state) {
+TEST(demote_on_a_node) {
         CLEANUP(kernel_freep) Kernel *kernel = kernel_new("sizes 1G 2M\n" TWO_NODES);
         KernelProcess *process = spawn(kernel, kernel_bind(0), 0);
         KernelProcess *other = spawn(kernel, kernel_bind(1), 1);
@@ -354,12 +353,12 @@ static void test_demote_on_a_node(void **state) {
         assert_int_equal(kernel_demote(kernel, 0, GIB, 1), 0);
         assert_int_equal(kernel_pool(kernel, 0, GIB).total_pages, 0);
         assert_false(kernel_touch(memory, 0));
-        assert_null(kernel_check_invariants(kernel, *state));
+        assert_null(kernel_check_invariants(kernel, arena));
 }
 
 /* ---- what is reserved ---- */
 
-static void test_reserving(void **state) {
+TEST(reserving) {
         CLEANUP(kernel_freep) Kernel *kernel = kernel_new("node 0 total=4G free=3G\n");
         KernelProcess *process = spawn(kernel, no_policy, 0);
         KernelMapping *second;
@@ -382,10 +381,10 @@ static void test_reserving(void **state) {
         assert_int_equal(map(process, 0, &second), -EINVAL);
         kernel_exit(process);
         assert_int_equal(map(process, 1, &second), -ESRCH);
-        assert_null(kernel_check_invariants(kernel, *state));
+        assert_null(kernel_check_invariants(kernel, arena));
 }
 
-static void test_noreserve(void **state) {
+TEST(noreserve) {
         CLEANUP(kernel_freep) Kernel *kernel = kernel_new("node 0 total=4G free=3G\n");
         KernelProcess *process = spawn(kernel, no_policy, 0);
 
@@ -400,11 +399,11 @@ static void test_noreserve(void **state) {
         assert_int_equal(kernel_death(process)->page, 0);
         assert_false(kernel_death(process)->was_promised);
         assert_pools(kernel, "3/3/0 0/0/0 2");
-        assert_null(kernel_check_invariants(kernel, *state));
+        assert_null(kernel_check_invariants(kernel, arena));
 }
 
 /* "Private + fork + write with no free page: the parent wins, the child is killed" */
-static void test_fork(void **state) {
+TEST(fork) {
         CLEANUP(kernel_freep) Kernel *kernel = kernel_new("node 0 total=4G free=3G\n");
         KernelProcess *parent = spawn(kernel, no_policy, 0);
 
@@ -426,10 +425,10 @@ static void test_fork(void **state) {
         assert_pools(kernel, "3/0/0 0/0/0 0");
         kernel_exit(parent);
         assert_pools(kernel, "3/3/0 0/0/0 0");
-        assert_null(kernel_check_invariants(kernel, *state));
+        assert_null(kernel_check_invariants(kernel, arena));
 }
 
-static void test_fork_shares_shared_pages(void **state) {
+TEST(fork_shares_shared_pages) {
         CLEANUP(kernel_freep) Kernel *kernel = kernel_new("node 0 total=4G free=3G\n");
         KernelProcess *parent = spawn(kernel, no_policy, 0);
 
@@ -447,12 +446,12 @@ static void test_fork_shares_shared_pages(void **state) {
         assert_pools(kernel, "3/0/0 0/0/0 0");
         kernel_exit(child);
         assert_pools(kernel, "3/3/0 0/0/0 0");
-        assert_null(kernel_check_invariants(kernel, *state));
+        assert_null(kernel_check_invariants(kernel, arena));
 }
 
 /* Since 6.9, until it was mended: the owner goes before a child that has its pages, and the host's
  * reservations are fewer than none. */
-static void test_reservations_below_zero(void **state) {
+TEST(reservations_below_zero) {
         static const struct {
                 const char *release;
                 uint64_t reserved;
@@ -461,7 +460,7 @@ static void test_reservations_below_zero(void **state) {
         for (size_t i = 0; i < ARRAY_LEN(kernels); i++) {
                 CLEANUP(kernel_freep)
                 Kernel *kernel = kernel_new(
-                        arena_printf(*state, "%snode 0 total=4G free=3G\n", kernels[i].release));
+                        arena_printf(arena, "%snode 0 total=4G free=3G\n", kernels[i].release));
                 KernelProcess *parent = spawn(kernel, no_policy, 0);
 
                 set_node(kernel, 0, 10);
@@ -472,13 +471,13 @@ static void test_reservations_below_zero(void **state) {
                 assert_int_equal(kernel_pool(kernel, KERNEL_HOST, page).reserved_pages,
                                  kernels[i].reserved);
                 assert_int_equal(kernel_broke_promise(kernel), kernels[i].reserved != 0);
-                assert_null(kernel_check_invariants(kernel, *state));
+                assert_null(kernel_check_invariants(kernel, arena));
                 kernel_exit(child);
                 assert_int_equal(kernel_pool(kernel, KERNEL_HOST, page).reserved_pages, 0);
         }
 }
 
-static void test_segments(void **state) {
+TEST(segments) {
         CLEANUP(kernel_freep) Kernel *kernel = kernel_new("node 0 total=4G free=3G\n");
         KernelProcess *process = spawn(kernel, no_policy, 0);
         KernelSegment *segment, *other;
@@ -496,12 +495,12 @@ static void test_segments(void **state) {
         assert_pools(kernel, "8/3/0 0/0/0 0");
         kernel_exit(process);
         assert_pools(kernel, "8/8/0 0/0/0 0");
-        assert_null(kernel_check_invariants(kernel, *state));
+        assert_null(kernel_check_invariants(kernel, arena));
 }
 
 /* ---- mounts ---- */
 
-static void test_earmark(void **state) {
+TEST(earmark) {
         CLEANUP(kernel_freep) Kernel *kernel = kernel_new("node 0 total=4G free=3G\n");
         KernelProcess *process = spawn(kernel, no_policy, 0);
         KernelMount *mount, *other;
@@ -528,11 +527,11 @@ static void test_earmark(void **state) {
         assert_pools(kernel, "40/30/0 0/0/0 20"); /* files stay */
         assert_int_equal(kernel_unmount(mount), 0);
         assert_pools(kernel, "40/40/0 0/0/0 0");
-        assert_null(kernel_check_invariants(kernel, *state));
+        assert_null(kernel_check_invariants(kernel, arena));
 }
 
 /* What was reserved for the mount is not looked at again: the wrong node shows at the touch. */
-static void test_earmark_and_policy(void **state) {
+TEST(earmark_and_policy) {
         CLEANUP(kernel_freep) Kernel *kernel = kernel_new(TWO_NODES);
         KernelProcess *process = spawn(kernel, kernel_bind(1), 1);
         KernelMount *mount;
@@ -545,10 +544,10 @@ static void test_earmark_and_policy(void **state) {
         assert_false(kernel_touch(memory, 0));
         assert_true(kernel_death(process)->was_promised);
         assert_int_equal(kernel_death(process)->nodes, 0x2);
-        assert_null(kernel_check_invariants(kernel, *state));
+        assert_null(kernel_check_invariants(kernel, arena));
 }
 
-static void test_earmark_and_shrinking(void **state) {
+TEST(earmark_and_shrinking) {
         CLEANUP(kernel_freep) Kernel *kernel = kernel_new("node 0 total=4G free=3G\n");
         KernelMount *mount;
 
@@ -558,12 +557,12 @@ static void test_earmark_and_shrinking(void **state) {
         assert_pools(kernel, "6/6/4 0/0/0 6");
         kernel_unmount(mount);
         assert_pools(kernel, "2/2/0 0/0/0 0");
-        assert_null(kernel_check_invariants(kernel, *state));
+        assert_null(kernel_check_invariants(kernel, arena));
 }
 
 /* ---- beyond the pool ---- */
 
-static void test_overcommit(void **state) {
+TEST(overcommit) {
         CLEANUP(kernel_freep) Kernel *kernel = kernel_new("node 0 total=4G free=3G\n");
         KernelProcess *process = spawn(kernel, no_policy, 0);
         KernelMapping *memory;
@@ -580,11 +579,11 @@ static void test_overcommit(void **state) {
         assert_pools(kernel, "9/8/2 0/0/0 8");
         kernel_exit(process);
         assert_pools(kernel, "7/7/0 0/0/0 0");
-        assert_null(kernel_check_invariants(kernel, *state));
+        assert_null(kernel_check_invariants(kernel, arena));
 }
 
 /* "Bound + overcommit still failed ENOMEM while other nodes had free pages" */
-static void test_overcommit_and_bind(void **state) {
+TEST(overcommit_and_bind) {
         CLEANUP(kernel_freep) Kernel *kernel = kernel_new(TWO_NODES);
         KernelMapping *memory;
 
@@ -592,11 +591,11 @@ static void test_overcommit_and_bind(void **state) {
         kernel_set_overcommit(kernel, page, 10);
         assert_int_equal(map(spawn(kernel, kernel_bind(1), 1), 4, &memory), -ENOMEM);
         assert_pools(kernel, "10/10/0 0/0/0 0");
-        assert_null(kernel_check_invariants(kernel, *state));
+        assert_null(kernel_check_invariants(kernel, arena));
 }
 
 /* From where it runs; since 6.12 from the first of its nodes. */
-static void test_overcommit_places(void **state) {
+TEST(overcommit_places) {
         static const struct {
                 const char *release, *expects;
         } kernels[] = {{OLD, "0/0/0 3/3/3 3"}, {NEW, "3/3/3 0/0/0 3"}};
@@ -604,7 +603,7 @@ static void test_overcommit_places(void **state) {
         for (size_t i = 0; i < ARRAY_LEN(kernels); i++) {
                 CLEANUP(kernel_freep)
                 Kernel *kernel =
-                        kernel_new(arena_printf(*state, "%s" TWO_NODES, kernels[i].release));
+                        kernel_new(arena_printf(arena, "%s" TWO_NODES, kernels[i].release));
 
                 kernel_set_overcommit(kernel, page, 3);
                 mapped(spawn(kernel, no_policy, 1), 3);
@@ -615,7 +614,7 @@ static void test_overcommit_places(void **state) {
 /* ---- promises and nodes ---- */
 
 /* The host counts what is promised, and lowering a node looks at the host: SIGBUS, not ENOMEM. */
-static void test_promise_is_taken_away(void **state) {
+TEST(promise_is_taken_away) {
         CLEANUP(kernel_freep) Kernel *kernel = kernel_new(TWO_NODES);
         KernelProcess *database = spawn(kernel, kernel_bind(1), 1);
 
@@ -636,11 +635,11 @@ static void test_promise_is_taken_away(void **state) {
         assert_true(death->was_promised);
         assert_contains(death->text, "SIGBUS at page 2 of 15, which it had been promised");
         assert_pools(kernel, "20/20/0 3/3/0 0");
-        assert_null(kernel_check_invariants(kernel, *state));
+        assert_null(kernel_check_invariants(kernel, arena));
 }
 
 /* Two that are bound to one node are both promised its pages. */
-static void test_promised_twice(void **state) {
+TEST(promised_twice) {
         CLEANUP(kernel_freep) Kernel *kernel = kernel_new(TWO_NODES);
         KernelProcess *first = spawn(kernel, kernel_bind(1), 1);
         KernelProcess *second = spawn(kernel, kernel_bind(1), 1);
@@ -651,10 +650,10 @@ static void test_promised_twice(void **state) {
         assert_pools(kernel, "8/8/0 8/8/0 16");
         assert_true(kernel_touch_all(one));
         assert_false(kernel_touch(two, 0));
-        assert_null(kernel_check_invariants(kernel, *state));
+        assert_null(kernel_check_invariants(kernel, arena));
 }
 
-static void test_bound_without_pages(void **state) {
+TEST(bound_without_pages) {
         CLEANUP(kernel_freep) Kernel *kernel = kernel_new(TWO_NODES);
         KernelProcess *process = spawn(kernel, kernel_bind(1), 1);
         KernelMapping *memory;
@@ -676,10 +675,10 @@ static void test_bound_without_pages(void **state) {
         assert_int_equal(kernel_set_policy(process, kernel_bind(1)), 0);
         assert_false(kernel_touch(memory, 1));
         assert_int_equal(kernel_set_policy(spawn(kernel, no_policy, 0), kernel_bind(7)), -EINVAL);
-        assert_null(kernel_check_invariants(kernel, *state));
+        assert_null(kernel_check_invariants(kernel, arena));
 }
 
-static void test_cpuset_of_a_process(void **state) {
+TEST(cpuset_of_a_process) {
         CLEANUP(kernel_freep) Kernel *kernel = kernel_new(TWO_NODES);
         KernelMapping *memory;
 
@@ -695,11 +694,11 @@ static void test_cpuset_of_a_process(void **state) {
         kernel_touch_all(mapped(spawn(kernel, no_policy, 0), 3));
         assert_true(kernel_touch(memory, 0));
         assert_false(kernel_touch(memory, 1));
-        assert_null(kernel_check_invariants(kernel, *state));
+        assert_null(kernel_check_invariants(kernel, arena));
 }
 
 /* Its own node first, and so the one that a bound neighbour depends on. */
-static void test_places(void **state) {
+TEST(places) {
         static const struct {
                 KernelPolicy policy;
                 unsigned cpu_node;
@@ -720,11 +719,11 @@ static void test_places(void **state) {
                 assert_true(kernel_touch_all(mapped(process, 8)));
                 assert_int_equal(kernel_process_pages(process, page, 0), cases[i].on_0);
                 assert_int_equal(kernel_process_pages(process, page, 1), cases[i].on_1);
-                assert_null(kernel_check_invariants(kernel, *state));
+                assert_null(kernel_check_invariants(kernel, arena));
         }
 }
 
-static void test_interleave_falls_back(void **state) {
+TEST(interleave_falls_back) {
         CLEANUP(kernel_freep) Kernel *kernel = kernel_new(TWO_NODES);
         KernelProcess *process = spawn(kernel, (KernelPolicy){KERNEL_POLICY_INTERLEAVE, 0x3}, 0);
 
@@ -736,11 +735,11 @@ static void test_interleave_falls_back(void **state) {
         assert_pools(kernel, "5/5/0 1/0/0 5");
         assert_true(kernel_touch_all(memory));
         assert_int_equal(kernel_process_pages(process, page, 0), 5);
-        assert_null(kernel_check_invariants(kernel, *state));
+        assert_null(kernel_check_invariants(kernel, arena));
 }
 
 /* The nearest, then those with higher numbers, in turns. */
-static void test_distances(void **state) {
+TEST(distances) {
         CLEANUP(kernel_freep)
         Kernel *kernel = kernel_new("node 0 total=1G free=1G distance=10,30,20\n"
                                     "node 1 total=1G free=1G distance=30,10,20\n"
@@ -752,7 +751,7 @@ static void test_distances(void **state) {
         assert_int_equal(kernel_process_pages(process, page, 0), 2);
         assert_int_equal(kernel_process_pages(process, page, 1), 1);
         assert_int_equal(kernel_process_pages(process, page, 2), 2);
-        assert_null(kernel_check_invariants(kernel, *state));
+        assert_null(kernel_check_invariants(kernel, arena));
 }
 
 /* ---- control groups ---- */
@@ -776,16 +775,16 @@ static KernelCharge charge_of(const Kernel *kernel, const char *path) {
         return found;
 }
 
-#define assert_charge(kernel, path, used, reserved)                     \
-        do {                                                            \
-                KernelCharge charge_ = charge_of((kernel), (path));     \
-                assert_int_equal(charge_.current_pages, (used));        \
-                assert_int_equal(charge_.reserved_pages, (reserved));   \
-                assert_null(kernel_check_invariants((kernel), *state)); \
+#define assert_charge(kernel, path, used, reserved)                    \
+        do {                                                           \
+                KernelCharge charge_ = charge_of((kernel), (path));    \
+                assert_int_equal(charge_.current_pages, (used));       \
+                assert_int_equal(charge_.reserved_pages, (reserved));  \
+                assert_null(kernel_check_invariants((kernel), arena)); \
         } while (0)
 
 /* rsvd.max: ENOMEM where it is mapped, and for what reserves nothing at the touch; max: at the touch. */
-static void test_hugetlb_limit(void **state) {
+TEST(hugetlb_limit) {
         CLEANUP(kernel_freep) Kernel *kernel = limited();
         KernelProcess *process = spawn_in(kernel, GROUP);
         KernelMapping *memory;
@@ -813,10 +812,10 @@ static void test_hugetlb_limit(void **state) {
         assert_true(kernel_touch(memory, 2));
         assert_false(kernel_touch(memory, 1));
         assert_true(kernel_death(process)->was_promised);
-        assert_null(kernel_check_invariants(kernel, *state));
+        assert_null(kernel_check_invariants(kernel, arena));
 }
 
-static void test_limits_as_written(void **state) {
+TEST(limits_as_written) {
         static const struct {
                 const char *text;
                 int error;
@@ -847,11 +846,11 @@ static void test_limits_as_written(void **state) {
         assert_int_equal(kernel_group_write(kernel, "/", "hugetlb.2MB.max", "8M"), -ENOENT);
         assert_int_equal(kernel_group_write(kernel, "/x", "hugetlb.2MB.max", "8M"), -ENOENT);
         assert_int_equal(kernel_group_write(kernel, GROUP, "hugetlb.2MB.current", "0"), -EACCES);
-        assert_null(kernel_check_invariants(kernel, *state));
+        assert_null(kernel_check_invariants(kernel, arena));
 }
 
 /* Who took it is charged, wherever the process goes, and before the controller was on, the one above. */
-static void test_charges_stay(void **state) {
+TEST(charges_stay) {
         CLEANUP(kernel_freep) Kernel *kernel = limited();
         KernelProcess *process = spawn_in(kernel, GROUP);
         KernelMapping *memory = mapped(process, 4);
@@ -879,14 +878,13 @@ static void test_charges_stay(void **state) {
         kernel_group_write(kernel, "/late", "cgroup.subtree_control", "-hugetlb");
         assert_charge(kernel, "/late", 1, 3);
         assert_false(charge_of(kernel, "/late/a.service").is_counted);
-        assert_null(kernel_check_invariants(kernel, *state));
+        assert_null(kernel_check_invariants(kernel, arena));
 }
 
-static void test_groups(void **state) {
+TEST(groups) {
         CLEANUP(kernel_freep) Kernel *kernel = limited();
         KernelProcess *process = spawn_in(kernel, GROUP);
 
-        (void) state;
         assert_int_equal(kernel_group_remove(kernel, GROUP), -EBUSY);
         assert_int_equal(kernel_group_remove(kernel, "/db.slice"), -EBUSY);
         assert_int_equal(kernel_group_remove(kernel, "/no"), -ENOENT);
@@ -904,7 +902,7 @@ static void test_groups(void **state) {
         kernel_group_make(kernel, "/b");
         assert_int_equal(
                 kernel_group_write(kernel, "/b", "cgroup.procs",
-                                   arena_printf(*state, "%" PRIu64 "\n", kernel_pid(process))),
+                                   arena_printf(arena, "%" PRIu64 "\n", kernel_pid(process))),
                 0);
         assert_int_equal(kernel_group_write(kernel, "/b", "cgroup.procs", "99999"), -ESRCH);
         assert_int_equal(kernel_group_remove(kernel, GROUP), 0);
@@ -913,19 +911,19 @@ static void test_groups(void **state) {
 
 /* ---- scripts ---- */
 
-static void test_script(void **state) {
+TEST(script) {
         static const char *const lines[] = {
                 "set node1 4", "run A cpu=1 policy=bind:1", "map A 3",
                 "map A:x 2",   "set node1 2 # taken away",  "touch A 0-2",
                 "touch A 0",
         };
         CLEANUP(kernel_freep) Kernel *kernel = kernel_new(TWO_NODES);
-        Script *script = script_new(*state, &script_model, script_model_new(*state, kernel));
-        Text out = text_in(*state);
+        Script *script = script_new(arena, &script_model, script_model_new(arena, kernel));
+        Text out = text_in(arena);
 
         script_step(script, "set node0 5", &out);
         for (size_t i = 0; i < ARRAY_LEN(lines); i++) {
-                out = text_in(*state);
+                out = text_in(arena);
                 assert_int_equal(script_step(script, lines[i], &out), 0);
         }
         assert_text(out.string, "touch A 0: ESRCH\n"
@@ -934,53 +932,7 @@ static void test_script(void **state) {
                                 "  host 2M: 7 total, 7 free, 0 surplus, 0 reserved, 0 overcommit\n"
                                 "  vm.nr_hugepages 7\n"
                                 "  A: killed\n");
-        out = text_in(*state);
+        out = text_in(arena);
         assert_int_equal(script_step(script, "touch B 0", &out), -EINVAL);
         assert_text(out.string, "touch B 0: no such name\n");
-}
-
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                TEST(test_short_write_succeeds),
-                TEST(test_reclaim_and_compact),
-                TEST(test_drop_caches),
-                TEST(test_signal_cuts_a_write),
-                TEST(test_cpuset_of_the_writer),
-                TEST(test_sysctl_moves_pages),
-                TEST(test_total_and_persistent),
-                TEST(test_surplus_goes_when_it_comes_free),
-                TEST(test_surplus_elsewhere),
-                TEST(test_surplus_without_pages),
-                TEST(test_shrinking_looks_at_the_host),
-                TEST(test_nodes),
-                TEST(test_demote),
-                TEST(test_demote_breaks_promises),
-                TEST(test_demote_on_a_node),
-                TEST(test_reserving),
-                TEST(test_noreserve),
-                TEST(test_fork),
-                TEST(test_fork_shares_shared_pages),
-                TEST(test_reservations_below_zero),
-                TEST(test_segments),
-                TEST(test_earmark),
-                TEST(test_earmark_and_policy),
-                TEST(test_earmark_and_shrinking),
-                TEST(test_overcommit),
-                TEST(test_overcommit_and_bind),
-                TEST(test_overcommit_places),
-                TEST(test_promise_is_taken_away),
-                TEST(test_promised_twice),
-                TEST(test_bound_without_pages),
-                TEST(test_cpuset_of_a_process),
-                TEST(test_places),
-                TEST(test_interleave_falls_back),
-                TEST(test_distances),
-                TEST(test_hugetlb_limit),
-                TEST(test_limits_as_written),
-                TEST(test_charges_stay),
-                TEST(test_groups),
-                TEST(test_script),
-        };
-
-        return RUN_TESTS(tests);
 }

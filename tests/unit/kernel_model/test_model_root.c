@@ -32,26 +32,22 @@ typedef struct Fixture {
         Root *root;
 } Fixture;
 
-static int setup(void **state) {
+static Fixture *fixture_new(void) {
         Arena *arena = arena_new();
         Fixture *fixture = ARENA_NEW(arena, Fixture);
 
         *fixture = (Fixture){arena, kernel_new(host), NULL};
         fixture->root = model_root_new(fixture->kernel);
-        *state = fixture;
-        return 0;
+        return fixture;
 }
 
-static int teardown(void **state) {
-        Fixture *fixture = *state;
-
+static void fixture_free(const Fixture *fixture) {
         root_free(fixture->root);
         kernel_free(fixture->kernel);
         arena_free(fixture->arena);
-        return 0;
 }
 
-#define ROOT_TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
+#define ROOT_TEST(name) TEST_WITH(name, const Fixture, fixture_new, fixture_free, fixture)
 
 static const char *content(const Fixture *fixture, const char *path) {
         char *text;
@@ -73,8 +69,7 @@ static const char *listed(const Fixture *fixture, const char *path) {
 
 /* ---- files in memory ---- */
 
-static void test_is_the_model(void **state) {
-        const Fixture *fixture = *state;
+ROOT_TEST(is_the_model) {
         Root *other = NULL;
 
         assert_false(root_is_host(fixture->root));
@@ -83,8 +78,7 @@ static void test_is_the_model(void **state) {
         assert_text(root_path(fixture->arena, fixture->root, "/etc/x"), "(model)/etc/x");
 }
 
-static void test_files(void **state) {
-        const Fixture *fixture = *state;
+ROOT_TEST(files) {
         const Root *root = fixture->root;
         char *text;
         size_t size;
@@ -119,8 +113,7 @@ static void test_files(void **state) {
         assert_text(listed(fixture, "/run/x"), "y");
 }
 
-static void test_links(void **state) {
-        const Fixture *fixture = *state;
+ROOT_TEST(links) {
         const Root *root = fixture->root;
         char *text;
 
@@ -146,8 +139,7 @@ static void test_links(void **state) {
         assert_text(content(fixture, "/../../usr/lib/a.conf"), "far\n");
 }
 
-static void test_identity(void **state) {
-        const Fixture *fixture = *state;
+ROOT_TEST(identity) {
         const Root *root = fixture->root;
         const char *first, *second, *directory;
 
@@ -166,9 +158,7 @@ static void test_identity(void **state) {
 
 /* ---- what is probed ---- */
 
-static void test_topology(void **state) {
-        const Fixture *fixture = *state;
-
+ROOT_TEST(topology) {
         kernel_set_pool(fixture->kernel, NULL, 1, 2 * MIB, 10);
         kernel_set_pool(fixture->kernel, NULL, 0, GIB, 1);
         KernelProcess *process = kernel_spawn(fixture->kernel, &(KernelSpawn){.cpu_node = 1});
@@ -206,18 +196,15 @@ static void test_topology(void **state) {
         assert_int_equal(topology->no_hugetlb_limit.kind, REASON_NONE);
 }
 
-static void test_reclaim_file(void **state) {
+ROOT_TEST(reclaim_file) {
         CLEANUP(kernel_freep)
         Kernel *kernel = kernel_new("release 6.18.0\nnode 0 total=1G free=1G\n");
         CLEANUP(root_freep) Root *root = model_root_new(kernel);
-        const Fixture *fixture = *state;
 
         assert_true(probe_topology(root, fixture->arena)->nodes[0].can_reclaim);
 }
 
-static void test_own_cpuset(void **state) {
-        const Fixture *fixture = *state;
-
+ROOT_TEST(own_cpuset) {
         kernel_group_make(fixture->kernel, "/hugeplan");
         root_write_attribute(fixture->root, PATH_CGROUP "/cgroup.subtree_control", "+cpuset");
         root_write_attribute(fixture->root, PATH_CGROUP "/hugeplan/cpuset.mems", "1");
@@ -239,7 +226,7 @@ static void test_own_cpuset(void **state) {
 #define POOL_0 PATH_NODES "/node0/hugepages/hugepages-2048kB/"
 #define POOLS  PATH_HUGEPAGES "/hugepages-2048kB/"
 
-static void test_writes(void **state) {
+ROOT_TEST(writes) {
         static const struct {
                 const char *path, *text;
                 int error;
@@ -272,7 +259,6 @@ static void test_writes(void **state) {
                 {PATH_NODES "/node0/reclaim", "1M", -ENOENT, 0, 9},
                 {PATH_CGROUP_RECLAIM, "1073741824 swappiness=0", -EAGAIN, 0, 9},
         };
-        const Fixture *fixture = *state;
 
         for (size_t i = 0; i < ARRAY_LEN(writes); i++) {
                 assert_int_equal(
@@ -290,9 +276,7 @@ static void test_writes(void **state) {
         assert_int_equal(root_remove(fixture->root, POOL_0 "nr_hugepages"), -EPERM);
 }
 
-static void test_directories(void **state) {
-        const Fixture *fixture = *state;
-
+ROOT_TEST(directories) {
         assert_text(listed(fixture, PATH_NODES),
                     "has_cpu has_memory has_normal_memory node0 node1 node2 online possible");
         assert_text(listed(fixture, PATH_NODES "/node0/hugepages"),
@@ -307,9 +291,7 @@ static void test_directories(void **state) {
         assert_text(content(fixture, PATH_NODES "/node1/distance"), "20 10 20\n");
 }
 
-static void test_thp(void **state) {
-        const Fixture *fixture = *state;
-
+ROOT_TEST(thp) {
         assert_int_equal(root_write_attribute(fixture->root, PATH_THP_ENABLED, "never\n"), 0);
         assert_text(content(fixture, PATH_THP_ENABLED), "always madvise [never]\n");
         assert_int_equal(root_write_attribute(fixture->root, PATH_THP_ENABLED, "inherit"), -EINVAL);
@@ -326,8 +308,7 @@ static KernelProcess *database(const Fixture *fixture, const char *group, Kernel
                                                             .cpu_node = 1});
 }
 
-static void test_page_users(void **state) {
-        const Fixture *fixture = *state;
+ROOT_TEST(page_users) {
         KernelProcess *process = database(fixture, UNIT, kernel_bind(1));
         KernelMapping *memory;
         KernelSegment *segment;
@@ -364,8 +345,7 @@ static void test_page_users(void **state) {
         assert_int_equal(page_users_unseen_pages(page_users, topology, 2 * MIB), 0);
 }
 
-static void test_units(void **state) {
-        const Fixture *fixture = *state;
+ROOT_TEST(units) {
         const Root *root = fixture->root;
         KernelProcess *process = database(fixture, UNIT, (KernelPolicy){});
         pid_t pid = (pid_t) kernel_pid(process);
@@ -381,10 +361,9 @@ static void test_units(void **state) {
         assert_null(unit_cgroup_running(root, fixture->arena, "pg.service"));
 }
 
-static void test_hugetlb_limit(void **state) {
+ROOT_TEST(hugetlb_limit) {
         static PageCount counts[] = {{GIB, 0}, {2 * MIB, 3}};
         const PageCounts limits = {.items = counts, .n = ARRAY_LEN(counts)};
-        const Fixture *fixture = *state;
         KernelProcess *process = database(fixture, UNIT, (KernelPolicy){});
         KernelMapping *memory;
 
@@ -408,8 +387,7 @@ static void test_hugetlb_limit(void **state) {
         counts[1].pages = 3;
 }
 
-static void test_mount_use(void **state) {
-        const Fixture *fixture = *state;
+ROOT_TEST(mount_use) {
         const Config *config = config_make(fixture->arena, "a.conf",
                                            "[Instance]\nPages=10\nUser=db\nMount=/mnt/pg\n", NULL);
         KernelProcess *process = database(fixture, UNIT, (KernelPolicy){});
@@ -461,9 +439,7 @@ static void run_all(const Fixture *fixture, Apply *apply) {
                 apply_done(apply, &operation, apply_perform(fixture->root, &operation), 1);
 }
 
-static void test_apply(void **state) {
-        const Fixture *fixture = *state;
-
+ROOT_TEST(apply) {
         run_all(fixture, begin(fixture, "NodeMemory=0:200M 1:300M"));
         assert_int_equal(kernel_pool(fixture->kernel, 0, 2 * MIB).total_pages, 100);
         assert_int_equal(kernel_pool(fixture->kernel, 1, 2 * MIB).total_pages, 150);
@@ -471,13 +447,13 @@ static void test_apply(void **state) {
 }
 
 /* Scattered memory and cache are got by compacting and reclaiming. */
-static void test_apply_tries_hard(void **state) {
+ROOT_TEST(apply_tries_hard) {
         CLEANUP(kernel_freep)
         Kernel *kernel = kernel_new("node 0 total=1G free=400M scattered=300M cache=400M\n");
         CLEANUP(root_freep) Root *root = model_root_new(kernel);
-        Fixture fixture = {((Fixture *) *state)->arena, kernel, root};
+        Fixture poor = {fixture->arena, kernel, root};
 
-        run_all(&fixture, begin(&fixture, "Pages=340"));
+        run_all(&poor, begin(&poor, "Pages=340"));
         assert_int_equal(kernel_pool(kernel, 0, 2 * MIB).total_pages, 340);
 }
 
@@ -522,8 +498,7 @@ static void reserve_pages(void *userdata, const char *path, const char *text) {
                            &(KernelMap){.n_pages = 40}, &thief->memory);
 }
 
-static void test_apply_takes_back(void **state) {
-        const Fixture *fixture = *state;
+ROOT_TEST(apply_takes_back) {
         Arena *arena = fixture->arena;
         Thief thief = {.fixture = fixture};
 
@@ -554,8 +529,7 @@ static void test_apply_takes_back(void **state) {
 }
 
 /* A foreign process comes between what was read and what is written. */
-static void test_hooks(void **state) {
-        const Fixture *fixture = *state;
+ROOT_TEST(hooks) {
         Thief thief = {.fixture = fixture, .on_write = 1};
 
         kernel_set_pool(fixture->kernel, NULL, 1, 2 * MIB, 10);
@@ -568,8 +542,7 @@ static void test_hooks(void **state) {
         assert_int_equal(thief.n_failed, 1);
 }
 
-static void test_failures(void **state) {
-        const Fixture *fixture = *state;
+ROOT_TEST(failures) {
         const Root *root = fixture->root;
 
         model_root_fail(fixture->root, 2, -EACCES);
@@ -581,8 +554,7 @@ static void test_failures(void **state) {
 }
 
 /* The daemon is gone in the middle of its work; what it has written stays, and the next one ends it. */
-static void test_death(void **state) {
-        const Fixture *fixture = *state;
+ROOT_TEST(death) {
         const Root *root = fixture->root;
         char *text;
 
@@ -599,11 +571,10 @@ static void test_death(void **state) {
 }
 
 /* A look is tried three times, and so is what it begins with: reads that fail for two of them do no harm. */
-static void test_look_tries(void **state) {
+ROOT_TEST(look_tries) {
         static const struct {
                 Look *(*look)(Arena *arena, const LookInput *input);
         } looks[] = {{look_at_host}, {look_make}};
-        const Fixture *fixture = *state;
         const LookInput input = {.root = fixture->root,
                                  .config = config_make(fixture->arena, NULL)};
 
@@ -623,8 +594,7 @@ static void test_look_tries(void **state) {
         }
 }
 
-static void test_state(void **state) {
-        const Fixture *fixture = *state;
+ROOT_TEST(state) {
         const char *text;
         Ledger *ledger = state_load(fixture->root, fixture->arena, "boot", &text);
 
@@ -633,33 +603,4 @@ static void test_state(void **state) {
         assert_true(root_exists(fixture->root, PATH_STATE));
         assert_non_null(state_load(fixture->root, fixture->arena, "boot", &text));
         assert_null(text);
-}
-
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                ROOT_TEST(test_is_the_model),
-                ROOT_TEST(test_files),
-                ROOT_TEST(test_links),
-                ROOT_TEST(test_identity),
-                ROOT_TEST(test_topology),
-                ROOT_TEST(test_reclaim_file),
-                ROOT_TEST(test_own_cpuset),
-                ROOT_TEST(test_writes),
-                ROOT_TEST(test_directories),
-                ROOT_TEST(test_thp),
-                ROOT_TEST(test_page_users),
-                ROOT_TEST(test_units),
-                ROOT_TEST(test_hugetlb_limit),
-                ROOT_TEST(test_mount_use),
-                ROOT_TEST(test_apply),
-                ROOT_TEST(test_apply_tries_hard),
-                ROOT_TEST(test_apply_takes_back),
-                ROOT_TEST(test_hooks),
-                ROOT_TEST(test_failures),
-                ROOT_TEST(test_death),
-                ROOT_TEST(test_look_tries),
-                ROOT_TEST(test_state),
-        };
-
-        return RUN_TESTS(tests);
 }

@@ -5,7 +5,7 @@
 #include "base/size.h"
 #include "support/testing.h"
 
-static void test_rescue(void **state) {
+TEST(rescue) {
         static const char *const rescues[] = {"rescue",
                                               "emergency",
                                               "single",
@@ -21,24 +21,24 @@ static void test_rescue(void **state) {
         for (size_t i = 0; i < ARRAY_LEN(rescues); i++) {
                 assert_true(kernel_command_line_is_rescue(rescues[i]));
                 assert_true(kernel_command_line_is_rescue(
-                        arena_printf(*state, "root=/dev/vda1 %s quiet", rescues[i])));
+                        arena_printf(arena, "root=/dev/vda1 %s quiet", rescues[i])));
         }
         for (size_t i = 0; i < ARRAY_LEN(others); i++)
                 assert_false(kernel_command_line_is_rescue(others[i]));
 }
 
-static void test_format_nodes(void **state) {
+TEST(format_nodes) {
         IdSet nodes = {};
 
         id_set_add(&nodes, 1);
-        assert_text(topology_format_nodes(*state, &nodes), "node 1");
+        assert_text(topology_format_nodes(arena, &nodes), "node 1");
         id_set_add(&nodes, 0);
         id_set_add(&nodes, 2);
-        assert_text(topology_format_nodes(*state, &nodes), "nodes 0-2");
+        assert_text(topology_format_nodes(arena, &nodes), "nodes 0-2");
 }
 
 /* Older is what has the lower version; of what says none, nothing is believed to be missing. */
-static void test_older_kernels(void **state) {
+TEST(older_kernels) {
         static const struct {
                 const char *release;
                 bool is_older;
@@ -62,7 +62,6 @@ static void test_older_kernels(void **state) {
                 {NULL, false},
         };
 
-        (void) state;
         for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
                 const Topology topology = {.kernel_release = cases[i].release};
 
@@ -71,7 +70,7 @@ static void test_older_kernels(void **state) {
 }
 
 /* A distribution may have it in an older kernel, from one of its builds on. */
-static void test_kernel_skills(void **state) {
+TEST(kernel_skills) {
         static const struct {
                 const char *release;
                 bool lacks;
@@ -89,7 +88,6 @@ static void test_kernel_skills(void **state) {
         };
         static const KernelSkill skills[] = {KERNEL_HUGEPAGES_BY_NODE, KERNEL_SHM_BY_GROUP};
 
-        (void) state;
         for (size_t k = 0; k < ARRAY_LEN(skills); k++) {
                 for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
                         const Topology topology = {.kernel_release = cases[i].release};
@@ -107,8 +105,8 @@ static const char two_sizes[] = "sizes 1G 2M\n"
                                 "node 5\n";
 
 /* Nodes by their numbers, sizes by their bytes; what is not there is nowhere. */
-static void test_finding(void **state) {
-        const Topology *topology = host_make(*state, two_sizes);
+TEST(finding) {
+        const Topology *topology = host_make(arena, two_sizes);
         const IdSet with_memory = topology_memory_nodes(topology);
 
         assert_int_equal(topology_node_index(topology, 0), 0);
@@ -124,15 +122,15 @@ static void test_finding(void **state) {
         assert_null(topology_pool(topology, 2, GIB));
         assert_null(topology_pool(topology, 1, 2 * MIB));
         assert_null(topology_pool(topology, 0, 64 * KIB));
-        assert_text(id_set_format(*state, &with_memory), "0,2");
-        assert_text(topology_page_size_names(*state, topology), "2M, 1G");
-        assert_int_equal(topology_free_pages(*state, topology, 0)[0], 2);
-        assert_int_equal(topology_free_pages(*state, topology, 1)[0], 4);
-        assert_int_equal(topology_free_pages(*state, topology, 1)[1], 7);
+        assert_text(id_set_format(arena, &with_memory), "0,2");
+        assert_text(topology_page_size_names(arena, topology), "2M, 1G");
+        assert_int_equal(topology_free_pages(arena, topology, 0)[0], 2);
+        assert_int_equal(topology_free_pages(arena, topology, 1)[0], 4);
+        assert_int_equal(topology_free_pages(arena, topology, 1)[1], 7);
 }
 
 /* What kernels with each base page have shown for 64M and 288M that were touched. */
-static void test_page_tables(void **state) {
+TEST(page_tables) {
         static const struct {
                 uint64_t bytes, base_page_bytes, tables_bytes;
         } cases[] = {
@@ -150,7 +148,6 @@ static void test_page_tables(void **state) {
                 {UINT64_MAX, 4 * KIB, UINT64_MAX / 512 / 4096 * 4096 + 4096},
         };
 
-        (void) state;
         for (size_t i = 0; i < ARRAY_LEN(cases); i++)
                 assert_int_equal(page_tables_bytes(cases[i].bytes, cases[i].base_page_bytes),
                                  cases[i].tables_bytes);
@@ -163,10 +160,9 @@ static void test_page_tables(void **state) {
 }
 
 /* What is reckoned with where the kernel has no huge pages follows from its base page, as its PMD does. */
-static void test_usual_page_size(void **state) {
+TEST(usual_page_size) {
         uint64_t bytes = 7;
 
-        (void) state;
         assert_int_equal(topology_usual_page_size(&(Topology){.base_page_bytes = 64 * KIB}),
                          512 * MIB);
         assert_int_equal(topology_usual_page_size(&(Topology){}), 0);
@@ -178,13 +174,4 @@ static void test_usual_page_size(void **state) {
         assert_int_equal(bytes, 7);
         assert_int_equal(page_size_parse("64K", &bytes), 0);
         assert_int_equal(bytes, 64 * KIB);
-}
-
-TEST_FILE(topology) {
-        const struct CMUnitTest tests[] = {TEST(test_rescue),         TEST(test_older_kernels),
-                                           TEST(test_kernel_skills),  TEST(test_finding),
-                                           TEST(test_format_nodes),   TEST(test_page_tables),
-                                           TEST(test_usual_page_size)};
-
-        return RUN_TESTS(tests);
 }

@@ -24,57 +24,57 @@ static const Plan *plan_of(Arena *arena, const BootGuard *guard, const Config *c
                                problems);
 }
 
-static void test_counting(void **state) {
-        BootGuard *guard = guard_of(*state, 0, "");
-        Ledger *ledger = ledger_new(*state, "d");
+TEST(counting) {
+        BootGuard *guard = guard_of(arena, 0, "");
+        Ledger *ledger = ledger_new(arena, "d");
 
-        boot_guard_begin(*state, guard, "a");
-        boot_guard_begin(*state, guard, "a"); /* the daemon was started again */
-        boot_guard_begin(*state, guard, "b");
+        boot_guard_begin(arena, guard, "a");
+        boot_guard_begin(arena, guard, "a"); /* the daemon was started again */
+        boot_guard_begin(arena, guard, "b");
         assert_int_equal(guard->failed_boots, 2);
-        boot_guard_begin(*state, guard, "c");
+        boot_guard_begin(arena, guard, "c");
         assert_true(boot_guard_is_closed(guard, ledger)); /* three have failed before this one */
-        boot_guard_begin(*state, guard, "d");
+        boot_guard_begin(arena, guard, "d");
         assert_true(boot_guard_is_closed(guard, ledger)); /* this one counts for the next */
         ledger->guard = LEDGER_GUARD_OPEN;                /* a reload */
-        assert_true(boot_guard_succeed(*state, guard, ledger));
+        assert_true(boot_guard_succeed(arena, guard, ledger));
         assert_int_equal(guard->failed_boots, 0);
         assert_int_equal(guard->proven.n, 0);
         assert_false(boot_guard_is_closed(guard, ledger));
 }
 
 /* The daemon failed, and is to be started again: the boot went on without it. */
-static void test_no_plan(void **state) {
-        BootGuard *guard = guard_of(*state, 2, "a");
-        Ledger *ledger = ledger_new(*state, "b");
+TEST(no_plan) {
+        BootGuard *guard = guard_of(arena, 2, "a");
+        Ledger *ledger = ledger_new(arena, "b");
 
-        boot_guard_begin(*state, guard, "b");
+        boot_guard_begin(arena, guard, "b");
         assert_int_equal(guard->failed_boots, 3);
-        assert_false(boot_guard_succeed(*state, guard, ledger));
+        assert_false(boot_guard_succeed(arena, guard, ledger));
         assert_int_equal(guard->failed_boots, 2);
         assert_int_equal(guard->proven.n, 1);
         assert_false(boot_guard_is_closed(guard, ledger)); /* when it starts at last */
-        assert_false(boot_guard_succeed(*state, guard, ledger));
+        assert_false(boot_guard_succeed(arena, guard, ledger));
         assert_int_equal(guard->failed_boots, 2); /* it was not counted any more */
-        boot_guard_begin(*state, guard, "c");
-        assert_true(boot_guard_is_closed(guard, ledger_new(*state, "d")));
+        boot_guard_begin(arena, guard, "c");
+        assert_true(boot_guard_is_closed(guard, ledger_new(arena, "d")));
 }
 
 /* A good boot proves what was granted in it, and to whom. */
-static void test_proven(void **state) {
+TEST(proven) {
         static const uint64_t pages[] = {1, 0, 50};
-        BootGuard *guard = guard_of(*state, 2, "a");
-        Ledger *ledger = ledger_new(*state, "b");
+        BootGuard *guard = guard_of(arena, 2, "a");
+        Ledger *ledger = ledger_new(arena, "b");
 
         for (size_t i = 0; i < ARRAY_LEN(pages); i++) {
-                LedgerInstance *instance = vec_push((Arena *) *state, &ledger->instances);
+                LedgerInstance *instance = vec_push((Arena *) arena, &ledger->instances);
 
-                *instance = (LedgerInstance){.name = arena_printf(*state, "%zu", i),
+                *instance = (LedgerInstance){.name = arena_printf(arena, "%zu", i),
                                              .page_size_bytes = 2 * MIB};
-                *vec_push((Arena *) *state, &instance->grants) = (NodePages){0, pages[i]};
+                *vec_push((Arena *) arena, &instance->grants) = (NodePages){0, pages[i]};
         }
         ledger->guard = LEDGER_GUARD_OPEN;
-        assert_true(boot_guard_succeed(*state, guard, ledger));
+        assert_true(boot_guard_succeed(arena, guard, ledger));
         assert_int_equal(guard->failed_boots, 0);
         assert_text(guard->boot_id, "b");
         assert_int_equal(guard->proven.n, 2);
@@ -85,44 +85,44 @@ static void test_proven(void **state) {
         assert_true(guard->proven.items[1].page_size_bytes == 2 * MIB);
 }
 
-static void test_too_few(void **state) {
-        Ledger *ledger = ledger_new(*state, "c");
+TEST(too_few) {
+        Ledger *ledger = ledger_new(arena, "c");
 
-        assert_false(boot_guard_is_closed(guard_of(*state, 0, "c"), ledger));
-        assert_false(boot_guard_is_closed(guard_of(*state, 2, "b"), ledger));
-        assert_false(boot_guard_is_closed(guard_of(*state, 3, "c"), ledger));
-        assert_true(boot_guard_is_closed(guard_of(*state, 3, "b"), ledger));
+        assert_false(boot_guard_is_closed(guard_of(arena, 0, "c"), ledger));
+        assert_false(boot_guard_is_closed(guard_of(arena, 2, "b"), ledger));
+        assert_false(boot_guard_is_closed(guard_of(arena, 3, "c"), ledger));
+        assert_true(boot_guard_is_closed(guard_of(arena, 3, "b"), ledger));
 }
 
 /* Once decided in a boot, neither the count nor a restart changes it; a reload does. */
-static void test_decided(void **state) {
-        Ledger *ledger = ledger_new(*state, "now");
+TEST(decided) {
+        Ledger *ledger = ledger_new(arena, "now");
 
         ledger->guard = LEDGER_GUARD_CLOSED;
-        assert_true(boot_guard_is_closed(guard_of(*state, 0, "now"), ledger));
+        assert_true(boot_guard_is_closed(guard_of(arena, 0, "now"), ledger));
         ledger_reload(ledger);
-        assert_false(boot_guard_is_closed(guard_of(*state, 9, "b"), ledger));
+        assert_false(boot_guard_is_closed(guard_of(arena, 9, "b"), ledger));
 }
 
 /* A boot that gets through with what is proven proves nothing about the rest: the guard stays closed,
  * boot after boot, until somebody opens it. */
-static void test_stays_closed(void **state) {
-        BootGuard *guard = guard_of(*state, 5, "a");
+TEST(stays_closed) {
+        BootGuard *guard = guard_of(arena, 5, "a");
 
         for (int i = 0; i < 5; i++) {
-                Ledger *ledger = ledger_new(*state, arena_printf(*state, "boot %d", i));
+                Ledger *ledger = ledger_new(arena, arena_printf(arena, "boot %d", i));
 
                 assert_true(boot_guard_is_closed(guard, ledger));
                 ledger->guard = LEDGER_GUARD_CLOSED;
-                boot_guard_begin(*state, guard, ledger->boot_id);
-                assert_true(boot_guard_succeed(*state, guard, ledger));
+                boot_guard_begin(arena, guard, ledger->boot_id);
+                assert_true(boot_guard_succeed(arena, guard, ledger));
                 assert_text(guard->boot_id, ledger->boot_id);
                 assert_int_equal(guard->proven.n, 1); /* what was, not what this boot had */
         }
         assert_true(boot_guard_open(guard));
         assert_int_equal(guard->failed_boots, 0);
         assert_false(boot_guard_open(guard));
-        assert_false(boot_guard_is_closed(guard, ledger_new(*state, "next")));
+        assert_false(boot_guard_is_closed(guard, ledger_new(arena, "next")));
 }
 
 /* As the file has them: the older record stays. */
@@ -138,42 +138,42 @@ static BootGuard read_count(Arena *arena, const char *bytes, size_t size) {
         return guard;
 }
 
-static void test_count_read_back(void **state) {
+TEST(count_read_back) {
         const BootGuard older = {.failed_boots = 1, .boot_id = "", .n_records = 6};
         const BootGuard newer = {.failed_boots = UINT64_MAX, .boot_id = "b", .n_records = 7};
-        const char *file = count_file(*state, &older, &newer);
-        BootGuard read = read_count(*state, file, strlen(file));
+        const char *file = count_file(arena, &older, &newer);
+        BootGuard read = read_count(arena, file, strlen(file));
 
         assert_int_equal(strlen(file), 2 * BOOT_COUNT_BYTES);
         assert_true(read.failed_boots == UINT64_MAX);
         assert_text(read.boot_id, "b");
         assert_int_equal(read.n_records, 7);
-        boot_guard_begin(*state, &read, "c");
+        boot_guard_begin(arena, &read, "c");
         assert_true(read.failed_boots == UINT64_MAX); /* a file that was tampered with */
-        read = read_count(*state, count_file(*state, &newer, &older), strlen(file));
+        read = read_count(arena, count_file(arena, &newer, &older), strlen(file));
         assert_int_equal(read.n_records, 7);
-        read = read_count(*state, NULL, 0);
+        read = read_count(arena, NULL, 0);
         assert_int_equal(read.failed_boots + read.n_records, 0);
         assert_text(read.boot_id, "");
 }
 
 /* The power fails while a record is written, at any byte of it: the count is that of before and one more, for that boot
  * has not come far, or the new one. Never less than what was counted. */
-static void test_torn(void **state UNUSED) {
+TEST(torn) {
         static const struct {
                 uint64_t before, now;
         } rows[] = {{0, 1}, {1, 2}, {2, 3}, {2, 0}, {9, 10}, {99, 0}};
 
         ARRAY_FOREACH(row, rows, ARRAY_LEN(rows))
                 for (size_t cut = 0; cut <= BOOT_COUNT_BYTES; cut++) {
-                        CLEANUP(arena_freep) Arena *arena = arena_new();
+                        CLEANUP(arena_freep) Arena *own = arena_new();
                         const BootGuard oldest = {.boot_id = "before-that", .n_records = 5};
                         const BootGuard older = {row->before, "before", 6};
                         const BootGuard newer = {row->now, "now", 7};
-                        char *file = count_file(arena, &older, &oldest);
+                        char *file = count_file(own, &older, &oldest);
 
-                        memcpy(file + BOOT_COUNT_BYTES, boot_count_format(arena, &newer), cut);
-                        const BootGuard read = read_count(arena, file, 2 * BOOT_COUNT_BYTES);
+                        memcpy(file + BOOT_COUNT_BYTES, boot_count_format(own, &newer), cut);
+                        const BootGuard read = read_count(own, file, 2 * BOOT_COUNT_BYTES);
 
                         /* The records differ from the ninth byte to the last but one. */
                         if (cut >= BOOT_COUNT_BYTES - 1)
@@ -184,17 +184,17 @@ static void test_torn(void **state UNUSED) {
 }
 
 /* Where nothing can be read, as many have failed as close the guard: who has written that is not known. */
-static void test_garbled(void **state) {
+TEST(garbled) {
         const BootGuard good = {.failed_boots = 1, .boot_id = "a", .n_records = 1};
-        char *file = count_file(*state, &good, &good), *zeros = arena_alloc(*state, 9000);
+        char *file = count_file(arena, &good, &good), *zeros = arena_alloc(arena, 9000);
 
         memset(zeros, 0, 9000);
-        assert_int_equal(read_count(*state, zeros, 8192).failed_boots, BOOT_GUARD_FAILURES);
-        assert_int_equal(read_count(*state, "x", 1).failed_boots, BOOT_GUARD_FAILURES);
-        assert_int_equal(read_count(*state, file, 4095).failed_boots, BOOT_GUARD_FAILURES);
-        assert_int_equal(read_count(*state, file, 4096).failed_boots, 2);
+        assert_int_equal(read_count(arena, zeros, 8192).failed_boots, BOOT_GUARD_FAILURES);
+        assert_int_equal(read_count(arena, "x", 1).failed_boots, BOOT_GUARD_FAILURES);
+        assert_int_equal(read_count(arena, file, 4095).failed_boots, BOOT_GUARD_FAILURES);
+        assert_int_equal(read_count(arena, file, 4096).failed_boots, 2);
         file[0] = 'B';
-        assert_int_equal(read_count(*state, file, 8192).failed_boots, 2);
+        assert_int_equal(read_count(arena, file, 8192).failed_boots, 2);
 }
 
 static json_t *proven_json(Arena *arena) {
@@ -202,70 +202,69 @@ static json_t *proven_json(Arena *arena) {
 }
 
 /* A page of a byte is the least; anything else than what is written is none, and changes nothing. */
-static void test_proven_read_back(void **state) {
+TEST(proven_read_back) {
         static const struct {
                 const char *key;
                 int number; /* -1: no number */
         } bad[] = {{"version", 3}, {"version", -1}, {"proven", -1}, {"other", 1}};
         BootGuard read = {};
-        json_t *json = proven_json(*state);
+        json_t *json = proven_json(arena);
         json_t *proven = json_array_get(json_object_get(json, "proven"), 0);
 
         json_object_set_new(proven, "pages", json_integer(1));
         json_object_set_new(proven, "pageSizeBytes", json_integer(1));
-        assert_int_equal(boot_proven_from_json(*state, json, &read), 0);
+        assert_int_equal(boot_proven_from_json(arena, json, &read), 0);
         assert_text(read.proven.items[0].name, "pg");
         assert_int_equal(read.proven.items[0].pages, 1);
         assert_int_equal(read.proven.items[0].page_size_bytes, 1);
         json_object_set_new(proven, "pages", json_integer(0));
-        assert_int_equal(boot_proven_from_json(*state, json, &read), -EINVAL);
+        assert_int_equal(boot_proven_from_json(arena, json, &read), -EINVAL);
         json_object_set_new(proven, "pages", json_integer(1));
         json_object_set_new(proven, "pageSizeBytes", json_integer(0));
-        assert_int_equal(boot_proven_from_json(*state, json, &read), -EINVAL);
+        assert_int_equal(boot_proven_from_json(arena, json, &read), -EINVAL);
         json_decref(json);
         ARRAY_FOREACH(row, bad, ARRAY_LEN(bad)) {
-                json = proven_json(*state);
+                json = proven_json(arena);
                 json_object_set_new(json, row->key,
                                     row->number < 0 ? json_object() : json_integer(row->number));
-                assert_int_equal(boot_proven_from_json(*state, json, &read), -EINVAL);
+                assert_int_equal(boot_proven_from_json(arena, json, &read), -EINVAL);
                 json_decref(json);
         }
         assert_int_equal(read.proven.n, 1);
 }
 
-static void test_plan_open(void **state) {
-        const Config *config = config_make(*state, "pg.conf", "[Instance]\nPages=200\n", NULL);
-        Ledger *ledger = ledger_new(*state, "now");
-        Diags problems = diags_in(*state);
-        const BootGuard *guard = guard_of(*state, 0, "");
+TEST(plan_open) {
+        const Config *config = config_make(arena, "pg.conf", "[Instance]\nPages=200\n", NULL);
+        Ledger *ledger = ledger_new(arena, "now");
+        Diags problems = diags_in(arena);
+        const BootGuard *guard = guard_of(arena, 0, "");
 
         for (int is_reload = 0; is_reload <= 1; is_reload++)
-                assert_text(
-                        grants_text(*state,
-                                    plan_of(*state, guard, config, ledger, is_reload, &problems),
-                                    "pg"),
-                        "0:200");
+                assert_text(grants_text(arena,
+                                        plan_of(arena, guard, config, ledger, is_reload, &problems),
+                                        "pg"),
+                            "0:200");
         assert_int_equal(problems.list.n, 0);
 }
 
-static void test_plan_closed(void **state) {
-        const Config *config = config_make(*state, "10-new.conf", "[Instance]\nPages=50\n",
+TEST(plan_closed) {
+        const Config *config = config_make(arena, "10-new.conf", "[Instance]\nPages=50\n",
                                            "20-pg.conf", "[Instance]\nPages=100\n", "30-part.conf",
                                            "[Instance]\nPages=10\nShortage=degrade\n",
                                            "40-gone.conf", "[Instance]\nPages=7\n", "50-thp.conf",
                                            "[Instance]\nEngine=redis\n", NULL);
-        Ledger *ledger = ledger_new(*state, "now");
-        Diags problems = diags_in(*state);
+        Ledger *ledger = ledger_new(arena, "now");
+        Diags problems = diags_in(arena);
 
-        ledger_release(*state, ledger, "gone");
+        ledger_release(arena, ledger, "gone");
         /* Three have failed, and this one is counted already. */
-        const BootGuard *guard = guard_of(*state, 4, "now");
-        const Plan *plan = plan_of(*state, guard, config, ledger, false, &problems);
+        const BootGuard *guard = guard_of(arena, 4, "now");
+        const Plan *plan = plan_of(arena, guard, config, ledger, false, &problems);
         const PlanInstance *refused = plan_find(plan, "new");
 
-        assert_text(grants_text(*state, plan, "pg"), "0:100");
-        assert_text(grants_text(*state, plan, "new"), "-");
-        assert_text(grants_text(*state, plan, "part"), "-"); /* not even what is left */
+        assert_text(grants_text(arena, plan, "pg"), "0:100");
+        assert_text(grants_text(arena, plan, "new"), "-");
+        assert_text(grants_text(arena, plan, "part"), "-"); /* not even what is left */
         assert_int_equal(refused->reason.kind, REASON_BOOT_GUARD);
         /* Who reserves nothing has nothing to be proven. */
         assert_int_equal(plan_find(plan, "thp")->reason.kind, REASON_NONE);
@@ -276,10 +275,10 @@ static void test_plan_closed(void **state) {
         assert_int_equal(problems.list.n, 1);
         assert_text(problems.list.items[0].id, "boot-guard");
         /* A reload makes another, and what it changes is said besides. */
-        plan = plan_of(*state, guard, config, ledger, true, &problems);
+        plan = plan_of(arena, guard, config, ledger, true, &problems);
         assert_int_equal(plan_find(plan, "new")->demand->reason.kind, REASON_NONE);
-        assert_text(steps_text(*state, plan), "0:2M:0->167");
-        assert_text(grants_text(*state, plan, "gone"), "0:7");
+        assert_text(steps_text(arena, plan), "0:2M:0->167");
+        assert_text(grants_text(arena, plan, "gone"), "0:7");
         assert_int_equal(problems.list.n, 3);
         assert_text(problems.list.items[1].id, "boot-guard");
         assert_text(problems.list.items[2].id, "released");
@@ -288,37 +287,23 @@ static void test_plan_closed(void **state) {
         assert_true(ledger_instance(ledger, "gone")->is_released); /* asking changes nothing */
 }
 
-static void test_plan_grown(void **state) {
-        const Config *config = config_make(*state, "pg.conf", "[Instance]\nPages=101\n", NULL);
-        Diags problems = diags_in(*state);
-        const Plan *plan = plan_of(*state, guard_of(*state, 3, "b"), config,
-                                   ledger_new(*state, "now"), false, &problems);
+TEST(plan_grown) {
+        const Config *config = config_make(arena, "pg.conf", "[Instance]\nPages=101\n", NULL);
+        Diags problems = diags_in(arena);
+        const Plan *plan = plan_of(arena, guard_of(arena, 3, "b"), config, ledger_new(arena, "now"),
+                                   false, &problems);
 
-        assert_text(grants_text(*state, plan, "pg"), "-");
+        assert_text(grants_text(arena, plan, "pg"), "-");
         assert_contains(plan_find(plan, "pg")->reason.text, "only 100 pages of 2M");
 }
 
 /* A page size that the last good boot did not have is as new as an instance. */
-static void test_plan_other_size(void **state) {
+TEST(plan_other_size) {
         const Config *config =
-                config_make(*state, "pg.conf", "[Instance]\nPages=1\nPageSize=1G\n", NULL);
-        Diags problems = diags_in(*state);
-        const Plan *plan = plan_of(*state, guard_of(*state, 3, "b"), config,
-                                   ledger_new(*state, "now"), false, &problems);
+                config_make(arena, "pg.conf", "[Instance]\nPages=1\nPageSize=1G\n", NULL);
+        Diags problems = diags_in(arena);
+        const Plan *plan = plan_of(arena, guard_of(arena, 3, "b"), config, ledger_new(arena, "now"),
+                                   false, &problems);
 
-        assert_text(grants_text(*state, plan, "pg"), "-");
-}
-
-TEST_FILE(boot_guard) {
-        const struct CMUnitTest tests[] = {
-                TEST(test_counting),        TEST(test_no_plan),
-                TEST(test_too_few),         TEST(test_proven),
-                TEST(test_decided),         TEST(test_stays_closed),
-                TEST(test_count_read_back), TEST(test_torn),
-                TEST(test_garbled),         TEST(test_proven_read_back),
-                TEST(test_plan_open),       TEST(test_plan_closed),
-                TEST(test_plan_grown),      TEST(test_plan_other_size),
-        };
-
-        return RUN_TESTS(tests);
+        assert_text(grants_text(arena, plan, "pg"), "-");
 }

@@ -53,7 +53,7 @@ static char *changes_text(Arena *arena, const char *before, const char *after) {
         return arena_strdup(arena, text_string(&text));
 }
 
-static void test_kinds(void **state) {
+TEST(kinds) {
         static const struct {
                 const char *before, *after, *text;
         } cases[] = {
@@ -77,11 +77,11 @@ static void test_kinds(void **state) {
         };
 
         for (size_t i = 0; i < ARRAY_LEN(cases); i++)
-                assert_text(changes_text(*state, cases[i].before, cases[i].after), cases[i].text);
+                assert_text(changes_text(arena, cases[i].before, cases[i].after), cases[i].text);
 }
 
 /* What a unit runs with is said where it is not what the instance has now. */
-static void test_kept(void **state) {
+TEST(kept) {
         static const struct {
                 const char *before, *after, *text;
         } cases[] = {
@@ -103,25 +103,25 @@ static void test_kept(void **state) {
         };
 
         for (size_t i = 0; i < ARRAY_LEN(cases); i++)
-                assert_text(changes_text(*state, cases[i].before, cases[i].after), cases[i].text);
+                assert_text(changes_text(arena, cases[i].before, cases[i].after), cases[i].text);
 }
 
 /* Only persistent pages, and only pools that differ. */
-static void test_pools(void **state) {
-        const Topology *before = host_make(*state, "sizes 1G 2M\n"
-                                                   "node 0 total=16G 2M=45 1G=2\n"
-                                                   "node 1 total=16G 2M=30/0/10 1G=-\n");
-        const Topology *after = host_make(*state, "sizes 1G 2M\n"
-                                                  "node 0 total=16G 2M=0 1G=3\n"
-                                                  "node 1 total=16G 2M=1520/0/0 1G=-\n"
-                                                  "node 2 total=16G 2M=7\n");
-        const PoolChanges changes = pool_changes_between(*state, before, after);
+TEST(pools) {
+        const Topology *before = host_make(arena, "sizes 1G 2M\n"
+                                                  "node 0 total=16G 2M=45 1G=2\n"
+                                                  "node 1 total=16G 2M=30/0/10 1G=-\n");
+        const Topology *after = host_make(arena, "sizes 1G 2M\n"
+                                                 "node 0 total=16G 2M=0 1G=3\n"
+                                                 "node 1 total=16G 2M=1520/0/0 1G=-\n"
+                                                 "node 2 total=16G 2M=7\n");
+        const PoolChanges changes = pool_changes_between(arena, before, after);
         json_t *json = pool_changes_to_json(&changes), *item;
-        Text text = text_in(*state);
+        Text text = text_in(arena);
         size_t i;
 
         VEC_FOREACH(change, &changes)
-                text_printf(&text, "%s\n", pool_change_format(*state, change));
+                text_printf(&text, "%s\n", pool_change_format(arena, change));
         assert_text(text_string(&text), "node 0: 2 -> 3 pages of 1G\n"
                                         "node 0: 45 -> 0 pages of 2M\n"
                                         "node 1: 20 -> 1,520 pages of 2M\n"
@@ -131,13 +131,13 @@ static void test_pools(void **state) {
                 PoolChange read;
 
                 assert_int_equal(pool_change_from_json(item, &read), 0);
-                assert_text(pool_change_format(*state, &read),
-                            pool_change_format(*state, &changes.items[i]));
+                assert_text(pool_change_format(arena, &read),
+                            pool_change_format(arena, &changes.items[i]));
         }
         json_decref(json);
 }
 
-static void test_not_a_change(void **state) {
+TEST(not_a_change) {
         static const char *const texts[] = {
                 "{}",
                 "7",
@@ -152,31 +152,22 @@ static void test_not_a_change(void **state) {
                 Change change;
 
                 assert_non_null(json);
-                assert_int_equal(change_from_json(*state, json, &change), -EPROTO);
+                assert_int_equal(change_from_json(arena, json, &change), -EPROTO);
                 assert_int_equal(pool_change_from_json(json, &pool), -EPROTO);
                 json_decref(json);
         }
 }
 
 /* Fit for a terminal, whoever says it in the daemon's place. */
-static void test_odd_texts(void **state) {
+TEST(odd_texts) {
         json_t *json = json_loads("{\"instance\":\"a\\u001b[31m\",\"change\":\"grown\","
                                   "\"pageSizeBytes\":1,\"pagesBefore\":1,\"pagesAfter\":2,"
                                   "\"keptBy\":\"b\\n\",\"pagesKept\":1}",
                                   0, NULL);
         Change change;
 
-        assert_int_equal(change_from_json(*state, json, &change), 0);
+        assert_int_equal(change_from_json(arena, json, &change), 0);
         assert_text(change.instance, "a?[31m");
         assert_text(change.kept_by, "b?");
         json_decref(json);
-}
-
-TEST_FILE(changes) {
-        const struct CMUnitTest tests[] = {
-                TEST(test_kinds),        TEST(test_kept),      TEST(test_pools),
-                TEST(test_not_a_change), TEST(test_odd_texts),
-        };
-
-        return RUN_TESTS(tests);
 }

@@ -29,7 +29,7 @@ static char *drifts_text(Arena *arena, const char *now, const char *instance,
 
 #define ON_NODE_0 "[Instance]\nNodeMemory=0:200M\nPageSize=2M\n"
 
-static void test_pools(void **state) {
+TEST(pools) {
         static const struct {
                 const char *now, *text;
         } cases[] = {
@@ -53,41 +53,31 @@ static void test_pools(void **state) {
         };
 
         for (size_t i = 0; i < ARRAY_LEN(cases); i++)
-                assert_text(drifts_text(*state, cases[i].now, ON_NODE_0, &(HostPlan){}),
+                assert_text(drifts_text(arena, cases[i].now, ON_NODE_0, &(HostPlan){}),
                             cases[i].text);
 }
 
 /* A single page counts like many. */
-static void test_one_page(void **state) {
+TEST(one_page) {
         static const char one[] = "[Instance]\nNodeMemory=1:2M\nPageSize=2M\n";
 
-        assert_text(drifts_text(*state, "sizes 1G 2M\nnode 0 total=4G free=3G 2M=100\n", one,
+        assert_text(drifts_text(arena, "sizes 1G 2M\nnode 0 total=4G free=3G 2M=100\n", one,
                                 &(HostPlan){}),
                     "2 repair: node 1 has gone, and with it 7 pages of 2M");
         assert_text(
                 drifts_text(
-                        *state,
+                        arena,
                         "sizes 1G 2M\nnode 0 total=4G free=3G 2M=100\nnode 1 total=4G free=3G 2M=0\n",
                         one, &(HostPlan){}),
                 "0 repair: node 1 has 0 pages of 2M instead of 7");
 }
 
-static void test_host(void **state) {
+TEST(host) {
         HostPlan host = {};
 
-        *vec_push(*state, &host.writes) = (HostWrite){.path = "/sys/thp", .value = "never"};
-        *vec_push(*state, &host.writes) = (HostWrite){.path = "/proc/shm", .value = "7"};
-        assert_text(drifts_text(*state, as_planned, ON_NODE_0, &host),
+        *vec_push(arena, &host.writes) = (HostWrite){.path = "/sys/thp", .value = "never"};
+        *vec_push(arena, &host.writes) = (HostWrite){.path = "/proc/shm", .value = "7"};
+        assert_text(drifts_text(arena, as_planned, ON_NODE_0, &host),
                     "3 repair: /sys/thp is no longer 'never'\n"
                     "3 repair: /proc/shm is no longer '7'");
-}
-
-TEST_FILE(drift) {
-        const struct CMUnitTest tests[] = {
-                TEST(test_pools),
-                TEST(test_one_page),
-                TEST(test_host),
-        };
-
-        return RUN_TESTS(tests);
 }

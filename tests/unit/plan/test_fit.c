@@ -33,46 +33,45 @@ static void assert_largest(Arena *arena, const Engine *engine, const Settings *s
         assert_true(sizing.pages > pages);
 }
 
-static void test_largest(void **state) {
+TEST(largest) {
         static const uint64_t pages[] = {300, 1081, 66913, 1000000};
 
         for (size_t i = 0; i < n_engines; i++)
                 for (size_t k = 0; engines[i]->memory_setting && k < ARRAY_LEN(pages); k++) {
                         Settings settings = {};
 
-                        assert_largest(*state, engines[i], &settings, 2 * MIB, pages[k]);
+                        assert_largest(arena, engines[i], &settings, 2 * MIB, pages[k]);
                 }
 }
 
 /* Other settings take their part first. */
-static void test_other_settings(void **state) {
+TEST(other_settings) {
         const Engine *engine = engine_find("postgresql");
-        Settings few = settings_of(*state, "max_connections", "100");
-        Settings many = settings_of(*state, "max_connections", "5000");
+        Settings few = settings_of(arena, "max_connections", "100");
+        Settings many = settings_of(arena, "max_connections", "5000");
         Fit with_few, with_many;
 
-        assert_null(fit_setting(*state, engine, engine_formula(engine), &few, 2 * MIB, 2000,
-                                &with_few));
-        assert_null(fit_setting(*state, engine, engine_formula(engine), &many, 2 * MIB, 2000,
+        assert_null(
+                fit_setting(arena, engine, engine_formula(engine), &few, 2 * MIB, 2000, &with_few));
+        assert_null(fit_setting(arena, engine, engine_formula(engine), &many, 2 * MIB, 2000,
                                 &with_many));
         assert_true(with_many.value_bytes + 300 * MIB < with_few.value_bytes);
         assert_text(with_few.setting, "shared_buffers");
         assert_text(with_few.value,
-                    arena_printf(*state, "%" PRIu64 "MB", with_few.value_bytes / MIB));
+                    arena_printf(arena, "%" PRIu64 "MB", with_few.value_bytes / MIB));
 }
 
-static void test_nothing_fits(void **state) {
+TEST(nothing_fits) {
         const Engine *engine = engine_find("postgresql");
-        Settings settings = {}, wrong = settings_of(*state, "max_connections", "many");
+        Settings settings = {}, wrong = settings_of(arena, "max_connections", "many");
         Fit fit = {.value = "untouched"};
 
-        assert_text(
-                fit_setting(*state, engine, engine_formula(engine), &settings, 2 * MIB, 3, &fit),
-                "PostgreSQL does not fit into 3 pages of 2M at any size");
+        assert_text(fit_setting(arena, engine, engine_formula(engine), &settings, 2 * MIB, 3, &fit),
+                    "PostgreSQL does not fit into 3 pages of 2M at any size");
         assert_contains(
-                fit_setting(*state, engine, engine_formula(engine), &wrong, 2 * MIB, 3000, &fit),
+                fit_setting(arena, engine, engine_formula(engine), &wrong, 2 * MIB, 3000, &fit),
                 "max_connections (postgresql.conf:1)");
-        assert_contains(fit_setting(*state, engine_find("generic"),
+        assert_contains(fit_setting(arena, engine_find("generic"),
                                     engine_formula(engine_find("generic")), &settings, 2 * MIB, 3,
                                     &fit),
                         "has no setting");
@@ -112,30 +111,30 @@ static const Engine exact = {.title = "Exact", .memory_setting = "pool", .mebiby
 static const EngineFormula sizes_exactly = {add_exactly, &any};
 
 /* From a single mebibyte to all that the pages hold. */
-static void test_edges(void **state) {
+TEST(edges) {
         const Settings settings = {};
         Fit fit = {};
 
-        assert_null(fit_setting(*state, &exact, &sizes_exactly, &settings, 2 * MIB, 10, &fit));
+        assert_null(fit_setting(arena, &exact, &sizes_exactly, &settings, 2 * MIB, 10, &fit));
         assert_text(fit.value, "20M");
         assert_int_equal(fit.value_bytes, 20 * MIB);
         assert_int_equal(fit.sizing.pages, 10);
-        assert_null(fit_setting(*state, &exact, &sizes_exactly, &settings, MIB, 1, &fit));
+        assert_null(fit_setting(arena, &exact, &sizes_exactly, &settings, MIB, 1, &fit));
         assert_text(fit.value, "1M");
-        assert_text(fit_setting(*state, &exact, &sizes_exactly, &settings, 2 * MIB, 0, &fit),
+        assert_text(fit_setting(arena, &exact, &sizes_exactly, &settings, 2 * MIB, 0, &fit),
                     "Exact does not fit into 0 pages of 2M at any size");
-        assert_null(fit_setting(*state, &plain, &sizes_plainly, &settings, MIB, 5, &fit));
+        assert_null(fit_setting(arena, &plain, &sizes_plainly, &settings, MIB, 5, &fit));
         assert_text(fit.value, "2M");
 }
 
 /* That a value is too small for the engine is not what is wrong: it is that a large one does not fit. */
-static void test_too_small_for_engine(void **state) {
+TEST(too_small_for_engine) {
         const Settings settings = {};
         Fit fit = {};
 
-        assert_text(fit_setting(*state, &plain, &sizes_plainly, &settings, MIB, 4, &fit),
+        assert_text(fit_setting(arena, &plain, &sizes_plainly, &settings, MIB, 4, &fit),
                     "Plain does not fit into 4 pages of 1M at any size");
-        assert_text(fit_setting(*state, &plain, &sizes_plainly, &settings, MIB, 0, &fit),
+        assert_text(fit_setting(arena, &plain, &sizes_plainly, &settings, MIB, 0, &fit),
                     "Plain does not fit into 0 pages of 1M at any size");
 }
 
@@ -150,76 +149,60 @@ static PlanInput input_of(Arena *arena, const Config *config, const Topology *ho
 }
 
 /* What the plan gives whole, and not a page more; nobody else may lose by it. */
-static void test_pages(void **state) {
+TEST(pages) {
         const Topology *host =
-                host_make(*state, "sizes 2M\nnode 0 total=10G free=8G\nnode 1 total=10G free=8G\n");
-        const Config *alone = config_make(*state, "20-a.conf", "[Instance]\nPages=10\n", NULL);
-        const Config *two = config_make(*state, "20-a.conf", "[Instance]\nPages=10\nPriority=90\n",
+                host_make(arena, "sizes 2M\nnode 0 total=10G free=8G\nnode 1 total=10G free=8G\n");
+        const Config *alone = config_make(arena, "20-a.conf", "[Instance]\nPages=10\n", NULL);
+        const Config *two = config_make(arena, "20-a.conf", "[Instance]\nPages=10\nPriority=90\n",
                                         "30-b.conf", "[Instance]\nPages=1000\n", NULL);
-        const Config *bound = config_make(*state, "20-a.conf",
+        const Config *bound = config_make(arena, "20-a.conf",
                                           "[Instance]\nPages=10\nPlacement=bind\nNodes=1\n", NULL);
-        PlanInput input = input_of(*state, alone, host);
-        uint64_t pages = fit_pages(*state, &input, "a", 2 * MIB);
+        PlanInput input = input_of(arena, alone, host);
+        uint64_t pages = fit_pages(arena, &input, "a", 2 * MIB);
 
         /* 10 % of 10G are kept free on each. */
         assert_int_equal(pages, 2 * (uint64_t) (7 * GIB / (2 * MIB)));
-        input = input_of(*state, two, host);
-        assert_int_equal(fit_pages(*state, &input, "a", 2 * MIB), pages - 1000);
-        input = input_of(*state, bound, host);
-        assert_int_equal(fit_pages(*state, &input, "a", 2 * MIB), pages / 2);
-        assert_int_equal(fit_pages(*state, &input, "nobody", 2 * MIB), 0);
+        input = input_of(arena, two, host);
+        assert_int_equal(fit_pages(arena, &input, "a", 2 * MIB), pages - 1000);
+        input = input_of(arena, bound, host);
+        assert_int_equal(fit_pages(arena, &input, "a", 2 * MIB), pages / 2);
+        assert_int_equal(fit_pages(arena, &input, "nobody", 2 * MIB), 0);
 }
 
 /* It is asked in mind only. */
-static void test_demand_is_not_changed(void **state) {
-        const Topology *host = host_make(*state, "sizes 2M\nnode 0 total=10G free=8G\n");
-        const Config *config = config_make(*state, "a.conf", "[Instance]\nPages=10\n", NULL);
-        const PlanInput input = input_of(*state, config, host);
+TEST(demand_is_not_changed) {
+        const Topology *host = host_make(arena, "sizes 2M\nnode 0 total=10G free=8G\n");
+        const Config *config = config_make(arena, "a.conf", "[Instance]\nPages=10\n", NULL);
+        const PlanInput input = input_of(arena, config, host);
 
-        assert_int_equal(fit_pages(*state, &input, "a", 2 * MIB), 7 * GIB / (2 * MIB));
+        assert_int_equal(fit_pages(arena, &input, "a", 2 * MIB), 7 * GIB / (2 * MIB));
         assert_int_equal(input.demand->instances[0].n_options, 1);
         assert_int_equal(input.demand->instances[0].options[0].pages, 10);
 }
 
 /* Of the size that was asked for, whatever the instance can be served by today: by another size, or by none. */
-static void test_pages_of_another_size(void **state) {
-        const Topology *host = host_make(*state, "sizes 1G 2M\nnode 0 total=10G free=8G\n");
+TEST(pages_of_another_size) {
+        const Topology *host = host_make(arena, "sizes 1G 2M\nnode 0 total=10G free=8G\n");
         static const char *const lines[] = {"Memory=1G\nPageSize=1G,2M", "Memory=1G\nPageSize=64K"};
 
         for (size_t i = 0; i < ARRAY_LEN(lines); i++) {
                 const Config *config = config_make(
-                        *state, "a.conf", arena_printf(*state, "[Instance]\n%s\n", lines[i]), NULL);
-                const PlanInput input = input_of(*state, config, host);
+                        arena, "a.conf", arena_printf(arena, "[Instance]\n%s\n", lines[i]), NULL);
+                const PlanInput input = input_of(arena, config, host);
 
-                assert_int_equal(fit_pages(*state, &input, "a", 2 * MIB), 7 * GIB / (2 * MIB));
-                assert_int_equal(fit_pages(*state, &input, "a", GIB), 7);
+                assert_int_equal(fit_pages(arena, &input, "a", 2 * MIB), 7 * GIB / (2 * MIB));
+                assert_int_equal(fit_pages(arena, &input, "a", GIB), 7);
         }
 }
 
 /* From not a single page to all memory, where all is in the pool already. */
-static void test_pages_of_full_hosts(void **state) {
-        const Config *config = config_make(*state, "a.conf", "[Instance]\nPages=1\n", NULL);
-        PlanInput input = input_of(*state, config,
-                                   host_make(*state, "sizes 2M\nnode 0 total=10G free=10M\n"));
+TEST(pages_of_full_hosts) {
+        const Config *config = config_make(arena, "a.conf", "[Instance]\nPages=1\n", NULL);
+        PlanInput input =
+                input_of(arena, config, host_make(arena, "sizes 2M\nnode 0 total=10G free=10M\n"));
 
-        assert_int_equal(fit_pages(*state, &input, "a", 2 * MIB), 0);
-        input = input_of(*state, config,
-                         host_make(*state, "sizes 2M\nnode 0 total=20M free=0 2M=10\n"));
-        assert_int_equal(fit_pages(*state, &input, "a", 2 * MIB), 10);
-}
-
-TEST_FILE(fit) {
-        const struct CMUnitTest tests[] = {
-                TEST(test_largest),
-                TEST(test_other_settings),
-                TEST(test_nothing_fits),
-                TEST(test_edges),
-                TEST(test_too_small_for_engine),
-                TEST(test_pages),
-                TEST(test_demand_is_not_changed),
-                TEST(test_pages_of_another_size),
-                TEST(test_pages_of_full_hosts),
-        };
-
-        return RUN_TESTS(tests);
+        assert_int_equal(fit_pages(arena, &input, "a", 2 * MIB), 0);
+        input = input_of(arena, config,
+                         host_make(arena, "sizes 2M\nnode 0 total=20M free=0 2M=10\n"));
+        assert_int_equal(fit_pages(arena, &input, "a", 2 * MIB), 10);
 }

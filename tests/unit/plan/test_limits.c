@@ -35,41 +35,41 @@ static const char oracle_20[] = "[Instance]\nEngine=oracle\nPages=10240\n";
 static const char postgresql[] = "[Instance]\nEngine=postgresql\nPages=20000\n";
 
 /* Who maps memory needs none of it, however large. */
-static void test_mmap_needs_nothing(void **state) {
+TEST(mmap_needs_nothing) {
         const KernelLimits low = {32 * MIB, 8192, 0};
 
-        assert_text(plan_text(*state, config_make(*state, "pg.conf", postgresql, NULL), &low,
-                              group_text),
-                    "|");
+        assert_text(
+                plan_text(arena, config_make(arena, "pg.conf", postgresql, NULL), &low, group_text),
+                "|");
 }
 
 /* shmmax in bytes, for the largest; shmall in base pages, for all and an eighth. */
-static void test_limits_are_raised(void **state) {
-        const Config *config = config_make(*state, "a.conf", oracle_10, "b.conf", oracle_20,
+TEST(limits_are_raised) {
+        const Config *config = config_make(arena, "a.conf", oracle_10, "b.conf", oracle_20,
                                            "pg.conf", postgresql, NULL);
         const KernelLimits low = {10 * GIB, 1000, 990};
         const KernelLimits shmall_low = {20 * GIB, 30 * GIB / 4096, 990};
         const KernelLimits enough = {20 * GIB, 34 * GIB / 4096, 990};
 
-        assert_text(plan_text(*state, config, &low, group_text),
-                    arena_printf(*state, "shmmax=%" PRIu64 " shmall=%" PRIu64 "|", 20 * GIB,
+        assert_text(plan_text(arena, config, &low, group_text),
+                    arena_printf(arena, "shmmax=%" PRIu64 " shmall=%" PRIu64 "|", 20 * GIB,
                                  (30 * GIB + 30 * GIB / 8) / 4096));
-        assert_text(plan_text(*state, config, &shmall_low, group_text),
-                    arena_printf(*state, "shmall=%" PRIu64 "|", (30 * GIB + 30 * GIB / 8) / 4096));
-        assert_text(plan_text(*state, config, &enough, group_text), "|");
+        assert_text(plan_text(arena, config, &shmall_low, group_text),
+                    arena_printf(arena, "shmall=%" PRIu64 "|", (30 * GIB + 30 * GIB / 8) / 4096));
+        assert_text(plan_text(arena, config, &enough, group_text), "|");
 }
 
-static void test_limits_are_kept(void **state) {
-        const Config *config = config_make(*state, "00-host.conf",
+TEST(limits_are_kept) {
+        const Config *config = config_make(arena, "00-host.conf",
                                            "[Host]\nSharedMemoryLimits=keep\n", "a.conf", oracle_10,
                                            NULL);
         const KernelLimits low = {1, 1, 990};
 
-        assert_text(plan_text(*state, config, &low, group_text), "|");
+        assert_text(plan_text(arena, config, &low, group_text), "|");
 }
 
 /* Base pages are the host's, where it says how large they are; a limit that just suffices stays. */
-static void test_limits_in_base_pages(void **state) {
+TEST(limits_in_base_pages) {
         static const struct {
                 uint64_t base_page_bytes, shmall_pages;
                 const char *written;
@@ -81,17 +81,17 @@ static void test_limits_in_base_pages(void **state) {
         };
 
         for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-                const Config *config = config_make(*state, "o.conf", oracle_10, NULL);
-                Topology *host = host_make(*state, host_text);
-                Diags problems = diags_in(*state);
+                const Config *config = config_make(arena, "o.conf", oracle_10, NULL);
+                Topology *host = host_make(arena, host_text);
+                Diags problems = diags_in(arena);
                 Accounts accounts =
-                        accounts_read(*state, TEST_SOURCES(*state, {"/etc/group", group_text}));
-                const HostPlanInput input = {config, plan_simple(*state, config, host), host,
+                        accounts_read(arena, TEST_SOURCES(arena, {"/etc/group", group_text}));
+                const HostPlanInput input = {config, plan_simple(arena, config, host), host,
                                              &accounts};
 
                 host->base_page_bytes = cases[i].base_page_bytes;
                 host->limits = (KernelLimits){UINT64_MAX, cases[i].shmall_pages, 990};
-                const HostWrites writes = limits_plan_make(*state, &input, &problems);
+                const HostWrites writes = limits_plan_make(arena, &input, &problems);
 
                 assert_int_equal(writes.n, cases[i].written != NULL);
                 if (cases[i].written)
@@ -102,25 +102,25 @@ static void test_limits_in_base_pages(void **state) {
         }
 }
 
-static void test_group(void **state) {
-        const Config *config = config_make(*state, "a.conf", oracle_10, NULL);
+TEST(group) {
+        const Config *config = config_make(arena, "a.conf", oracle_10, NULL);
         KernelLimits kernel = unlimited;
 
-        assert_text(plan_text(*state, config, &kernel, group_text), "hugetlb_shm_group=990|");
+        assert_text(plan_text(arena, config, &kernel, group_text), "hugetlb_shm_group=990|");
         kernel.shm_group = 990;
-        assert_text(plan_text(*state, config, &kernel, group_text), "|");
+        assert_text(plan_text(arena, config, &kernel, group_text), "|");
         kernel.shm_group = 54321;
-        const char *text = plan_text(*state, config, &kernel, group_text);
+        const char *text = plan_text(arena, config, &kernel, group_text);
 
         assert_contains(text, "hugetlb_shm_group=990|");
         assert_contains(text, "vm.hugetlb_shm_group is group dba (54321)");
         kernel.shm_group = 0;
-        text = plan_text(*state, config, &kernel, "root:x:0:\n");
+        text = plan_text(arena, config, &kernel, "root:x:0:\n");
         assert_contains(text, "|");
         assert_contains(text, "the group 'hugetlb' does not exist");
         assert_null(strstr(text, "hugetlb_shm_group="));
         kernel.shm_group = UINT64_MAX; /* a kernel without huge pages */
-        assert_text(plan_text(*state, config, &kernel, group_text), "|");
+        assert_text(plan_text(arena, config, &kernel, group_text), "|");
 }
 
 static const InstanceConfig *instance_of(Arena *arena, const char *keys) {
@@ -131,7 +131,7 @@ static const InstanceConfig *instance_of(Arena *arena, const char *keys) {
         return &config->instances[0];
 }
 
-static void test_memory_lock(void **state) {
+TEST(memory_lock) {
         static const struct {
                 const char *keys, *expected;
         } cases[] = {
@@ -148,10 +148,10 @@ static void test_memory_lock(void **state) {
         for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
                 const char *keys = cases[i].keys;
                 const InstanceConfig *instance =
-                        strstr(keys, "mongodb") ? &config_make(*state, "a.conf",
+                        strstr(keys, "mongodb") ? &config_make(arena, "a.conf",
                                                                "[Instance]\nEngine=mongodb\n", NULL)
                                                            ->instances[0]
-                                                : instance_of(*state, keys);
+                                                : instance_of(arena, keys);
 
                 assert_text(instance_memory_lock(instance), cases[i].expected);
         }
@@ -165,31 +165,31 @@ static char *pam_lines(Arena *arena, const Config *config) {
 }
 
 /* In kB, where a unit counts bytes; instances of one user add up. */
-static void test_logins(void **state) {
-        assert_null(pam_lines(*state, config_make(*state, "pg.conf", postgresql, NULL)));
-        assert_text(pam_lines(*state, config_make(*state, "a.conf", oracle_10, "b.conf", oracle_20,
-                                                  "pg.conf", postgresql, NULL)),
+TEST(logins) {
+        assert_null(pam_lines(arena, config_make(arena, "pg.conf", postgresql, NULL)));
+        assert_text(pam_lines(arena, config_make(arena, "a.conf", oracle_10, "b.conf", oracle_20,
+                                                 "pg.conf", postgresql, NULL)),
                     "oracle soft memlock 31457280\noracle hard memlock 31457280\n");
-        assert_text(pam_lines(*state, config_make(*state, "a.conf",
-                                                  "[Instance]\nEngine=oracle\nPages=1\n"
-                                                  "User=ora19\nMemoryLock=infinity\n",
-                                                  NULL)),
+        assert_text(pam_lines(arena, config_make(arena, "a.conf",
+                                                 "[Instance]\nEngine=oracle\nPages=1\n"
+                                                 "User=ora19\nMemoryLock=infinity\n",
+                                                 NULL)),
                     "ora19 soft memlock unlimited\nora19 hard memlock unlimited\n");
-        assert_text(pam_lines(*state, config_make(*state, "a.conf",
-                                                  "[Instance]\nEngine=generic\nPages=1\n"
-                                                  "User=ifx\nMemoryLock=64M\n",
-                                                  NULL)),
+        assert_text(pam_lines(arena, config_make(arena, "a.conf",
+                                                 "[Instance]\nEngine=generic\nPages=1\n"
+                                                 "User=ifx\nMemoryLock=64M\n",
+                                                 NULL)),
                     "ifx soft memlock 65536\nifx hard memlock 65536\n");
-        assert_text(pam_lines(*state, config_make(*state, "a.conf",
-                                                  "[Instance]\nEngine=generic\nPages=1\n"
-                                                  "User=54321\nMemoryLock=64M\n",
-                                                  NULL)),
+        assert_text(pam_lines(arena, config_make(arena, "a.conf",
+                                                 "[Instance]\nEngine=generic\nPages=1\n"
+                                                 "User=54321\nMemoryLock=64M\n",
+                                                 NULL)),
                     ":54321 soft memlock 65536\n:54321 hard memlock 65536\n");
 }
 
-static void test_accounts(void **state) {
+TEST(accounts) {
         const Sources *sources = TEST_SOURCES(
-                *state,
+                arena,
                 {"/etc/passwd", "root:x:0:0:root:/root:/bin/bash\n\nbroken\n+nis::::::\n"
                                 "postgres:x:112:118::/var/lib/postgresql:/bin/bash\n"
                                 "short:x:7:8\n"},
@@ -198,53 +198,53 @@ static void test_accounts(void **state) {
                 {"/usr/lib/group", "vendors:x:2:\n"},
                 {"/etc/nsswitch.conf",
                  "# x\npasswd: files systemd\ngroup:\tfiles [!UNAVAIL=return] sss\n"});
-        Accounts accounts = accounts_read(*state, sources);
+        Accounts accounts = accounts_read(arena, sources);
 
-        assert_int_equal(account_find_user(*state, &accounts, "postgres")->id, 112);
-        assert_int_equal(account_find_user(*state, &accounts, "postgres")->group_id, 118);
-        assert_int_equal(account_find_group(*state, &accounts, "postgres")->id, 118);
-        assert_int_equal(account_find_user(*state, &accounts, "vendor")->id, 2);
-        assert_int_equal(account_find_group(*state, &accounts, "vendors")->id, 2);
-        assert_null(account_find_group(*state, &accounts, "empty"));
-        assert_null(account_find_user(*state, &accounts, "broken"));
-        assert_null(account_find_user(*state, &accounts, "+nis"));
-        assert_int_equal(account_find_user(*state, &accounts, "4711")->id, 4711);
-        assert_int_equal(account_find_user(*state, &accounts, "4711")->group_id, UINT64_MAX);
-        assert_text(account_find_user(*state, &accounts, "112")->name, "postgres");
-        assert_text(account_find_user(*state, &accounts, "postgres")->home, "/var/lib/postgresql");
-        assert_null(account_find_user(*state, &accounts, "short")->home);
-        const Account *dba = account_find_group(*state, &accounts, "dba");
+        assert_int_equal(account_find_user(arena, &accounts, "postgres")->id, 112);
+        assert_int_equal(account_find_user(arena, &accounts, "postgres")->group_id, 118);
+        assert_int_equal(account_find_group(arena, &accounts, "postgres")->id, 118);
+        assert_int_equal(account_find_user(arena, &accounts, "vendor")->id, 2);
+        assert_int_equal(account_find_group(arena, &accounts, "vendors")->id, 2);
+        assert_null(account_find_group(arena, &accounts, "empty"));
+        assert_null(account_find_user(arena, &accounts, "broken"));
+        assert_null(account_find_user(arena, &accounts, "+nis"));
+        assert_int_equal(account_find_user(arena, &accounts, "4711")->id, 4711);
+        assert_int_equal(account_find_user(arena, &accounts, "4711")->group_id, UINT64_MAX);
+        assert_text(account_find_user(arena, &accounts, "112")->name, "postgres");
+        assert_text(account_find_user(arena, &accounts, "postgres")->home, "/var/lib/postgresql");
+        assert_null(account_find_user(arena, &accounts, "short")->home);
+        const Account *dba = account_find_group(arena, &accounts, "dba");
 
-        assert_true(account_has_member(*state, dba, "postgres"));
-        assert_false(account_has_member(*state, dba, "post"));
+        assert_true(account_has_member(arena, dba, "postgres"));
+        assert_false(account_has_member(arena, dba, "post"));
         assert_false(accounts.users_elsewhere);
         assert_true(accounts.groups_elsewhere);
 }
 
 /* The first instance's as well as the last one's. */
-static void test_accounts_of_first_instance(void **state) {
-        Config *config = config_make(*state, "a.conf", "[Instance]\nPages=1\nUser=ghost\n",
-                                     "b.conf", "[Instance]\nPages=1\n", NULL);
+TEST(accounts_of_first_instance) {
+        Config *config = config_make(arena, "a.conf", "[Instance]\nPages=1\nUser=ghost\n", "b.conf",
+                                     "[Instance]\nPages=1\n", NULL);
         Accounts accounts = accounts_read(
-                *state, TEST_SOURCES(*state, {"/etc/passwd", "nobody:x:65534:65534::/:\n"}));
+                arena, TEST_SOURCES(arena, {"/etc/passwd", "nobody:x:65534:65534::/:\n"}));
 
-        config_check_accounts(*state, config, &accounts);
+        config_check_accounts(arena, config, &accounts);
         assert_contains(config->instances[0].refusal->text, "there is no user 'ghost'");
         assert_null(config->instances[1].refusal);
 }
 
 /* One that does not exist makes that instance invalid, by file and line, and no other. */
-static void test_accounts_of_instances(void **state) {
-        Config *config = config_make(*state, "a.conf", "[Instance]\nPages=1\nUser=nobody\n",
+TEST(accounts_of_instances) {
+        Config *config = config_make(arena, "a.conf", "[Instance]\nPages=1\nUser=nobody\n",
                                      "b.conf", "[Instance]\nPages=1\nUser=ghost\n", "c.conf",
                                      "[Instance]\nPages=1\nGroup=ghosts\n", "d.conf",
                                      "[Instance]\nPages=1\nUser=4711\n", NULL);
         Accounts accounts = accounts_read(
-                *state, TEST_SOURCES(*state, {"/etc/passwd", "nobody:x:65534:65534::/:\n"}));
+                arena, TEST_SOURCES(arena, {"/etc/passwd", "nobody:x:65534:65534::/:\n"}));
 
-        config_check_accounts(*state, config, &accounts);
+        config_check_accounts(arena, config, &accounts);
         assert_null(config->instances[0].refusal);
-        assert_text(diag_format(*state, config->instances[1].refusal),
+        assert_text(diag_format(arena, config->instances[1].refusal),
                     "/etc/hugeplan.d/b.conf:3: User: there is no user 'ghost' on this host; create "
                     "the user, or name one that exists");
         assert_contains(config->instances[2].refusal->text, "there is no group 'ghosts'");
@@ -253,24 +253,7 @@ static void test_accounts_of_instances(void **state) {
 
         /* Somebody else may know it. */
         accounts.users_elsewhere = true;
-        config = config_make(*state, "b.conf", "[Instance]\nPages=1\nUser=ghost\n", NULL);
-        config_check_accounts(*state, config, &accounts);
+        config = config_make(arena, "b.conf", "[Instance]\nPages=1\nUser=ghost\n", NULL);
+        config_check_accounts(arena, config, &accounts);
         assert_null(config->instances[0].refusal);
-}
-
-TEST_FILE(limits) {
-        const struct CMUnitTest tests[] = {
-                TEST(test_mmap_needs_nothing),
-                TEST(test_limits_are_raised),
-                TEST(test_limits_are_kept),
-                TEST(test_limits_in_base_pages),
-                TEST(test_accounts_of_first_instance),
-                TEST(test_group),
-                TEST(test_memory_lock),
-                TEST(test_logins),
-                TEST(test_accounts),
-                TEST(test_accounts_of_instances),
-        };
-
-        return RUN_TESTS(tests);
 }

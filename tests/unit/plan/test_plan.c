@@ -30,234 +30,231 @@ static void assert_short(const Plan *plan, const char *name, ReasonKind kind, co
 
 /* ---- placements ---- */
 
-static void test_spread(void **state) {
-        const Plan *plan = plan_one(*state, even, "Pages=100");
+TEST(spread) {
+        const Plan *plan = plan_one(arena, even, "Pages=100");
 
-        assert_text(grants_text(*state, plan, "a"), "0:50 1:50");
-        assert_text(steps_text(*state, plan), "0:2M:0->50 1:2M:0->50");
+        assert_text(grants_text(arena, plan, "a"), "0:50 1:50");
+        assert_text(steps_text(arena, plan), "0:2M:0->50 1:2M:0->50");
         assert_int_equal(plan_count_changed(plan), 2);
         assert_int_equal(reason_of(plan, "a")->kind, REASON_NONE);
         /* The odd page goes to the lowest number. */
-        assert_text(grants_text(*state, plan_one(*state, even, "Pages=101"), "a"), "0:51 1:50");
-        assert_text(grants_text(*state, plan_one(*state, even, "Pages=1"), "a"), "0:1");
+        assert_text(grants_text(arena, plan_one(arena, even, "Pages=101"), "a"), "0:51 1:50");
+        assert_text(grants_text(arena, plan_one(arena, even, "Pages=1"), "a"), "0:1");
 }
 
 /* What a node cannot take goes to the others in equal parts. */
-static void test_spread_uneven(void **state) {
+TEST(spread_uneven) {
         static const char host[] = "sizes 2M\n"
                                    "node 0 total=1G free=164M\n" /* 50 pages beyond 10% */
                                    "node 1 total=20G free=4048M\n"
                                    "node 2 total=20G free=4048M\n";
 
-        assert_text(grants_text(*state, plan_one(*state, host, "Pages=150"), "a"),
-                    "0:30 1:60 2:60");
-        assert_text(grants_text(*state, plan_one(*state, host, "Pages=30"), "a"), "0:10 1:10 2:10");
+        assert_text(grants_text(arena, plan_one(arena, host, "Pages=150"), "a"), "0:30 1:60 2:60");
+        assert_text(grants_text(arena, plan_one(arena, host, "Pages=30"), "a"), "0:10 1:10 2:10");
 }
 
-static void test_spread_named_nodes(void **state) {
-        assert_text(grants_text(*state, plan_one(*state, even, "Pages=100\nNodes=1"), "a"),
-                    "1:100");
+TEST(spread_named_nodes) {
+        assert_text(grants_text(arena, plan_one(arena, even, "Pages=100\nNodes=1"), "a"), "1:100");
 }
 
-static void test_pack(void **state) {
+TEST(pack) {
         static const char host[] = "sizes 2M\n"
                                    "node 0 total=20G free=4048M\n"  /* 1000 */
                                    "node 1 total=20G free=2448M\n"  /* 200 */
                                    "node 2 total=20G free=3048M\n"; /* 500 */
 
         /* The smallest node that takes all of it. */
-        assert_text(grants_text(*state, plan_one(*state, host, "Pages=100\nPlacement=pack"), "a"),
+        assert_text(grants_text(arena, plan_one(arena, host, "Pages=100\nPlacement=pack"), "a"),
                     "1:100");
-        assert_text(grants_text(*state, plan_one(*state, host, "Pages=200\nPlacement=pack"), "a"),
+        assert_text(grants_text(arena, plan_one(arena, host, "Pages=200\nPlacement=pack"), "a"),
                     "1:200");
-        assert_text(grants_text(*state, plan_one(*state, host, "Pages=201\nPlacement=pack"), "a"),
+        assert_text(grants_text(arena, plan_one(arena, host, "Pages=201\nPlacement=pack"), "a"),
                     "2:201");
-        assert_text(grants_text(*state, plan_one(*state, host, "Pages=501\nPlacement=pack"), "a"),
+        assert_text(grants_text(arena, plan_one(arena, host, "Pages=501\nPlacement=pack"), "a"),
                     "0:501");
         /* None does: the largest first, then the smallest that takes the rest. */
-        assert_text(grants_text(*state, plan_one(*state, host, "Pages=1150\nPlacement=pack"), "a"),
+        assert_text(grants_text(arena, plan_one(arena, host, "Pages=1150\nPlacement=pack"), "a"),
                     "0:1000 1:150");
-        assert_text(grants_text(*state, plan_one(*state, host, "Pages=1600\nPlacement=pack"), "a"),
+        assert_text(grants_text(arena, plan_one(arena, host, "Pages=1600\nPlacement=pack"), "a"),
                     "0:1000 1:100 2:500");
         /* Ties go to the lowest number. */
-        assert_text(grants_text(*state, plan_one(*state, even, "Pages=10\nPlacement=pack"), "a"),
+        assert_text(grants_text(arena, plan_one(arena, even, "Pages=10\nPlacement=pack"), "a"),
                     "0:10");
 }
 
-static void test_bind(void **state) {
-        assert_text(grants_text(*state, plan_one(*state, even, "Pages=10\nPlacement=bind\nNodes=1"),
-                                "a"),
-                    "1:10");
-        const Plan *plan = plan_one(*state, even, "Pages=1001\nPlacement=bind\nNodes=1");
+TEST(bind) {
+        assert_text(
+                grants_text(arena, plan_one(arena, even, "Pages=10\nPlacement=bind\nNodes=1"), "a"),
+                "1:10");
+        const Plan *plan = plan_one(arena, even, "Pages=1001\nPlacement=bind\nNodes=1");
 
-        assert_text(grants_text(*state, plan, "a"), "-");
+        assert_text(grants_text(arena, plan, "a"), "-");
         assert_short(plan, "a", REASON_NOT_ENOUGH_MEMORY, "node 1 can give 1,000 (2G)");
 }
 
-static void test_split(void **state) {
-        assert_text(grants_text(*state, plan_one(*state, even, "NodeMemory=0:400M 1:20M"), "a"),
+TEST(split) {
+        assert_text(grants_text(arena, plan_one(arena, even, "NodeMemory=0:400M 1:20M"), "a"),
                     "0:200 1:10");
-        const Plan *plan = plan_one(*state, even, "NodeMemory=0:20M 1:2002M");
+        const Plan *plan = plan_one(arena, even, "NodeMemory=0:20M 1:2002M");
 
-        assert_text(grants_text(*state, plan, "a"), "-");
+        assert_text(grants_text(arena, plan, "a"), "-");
         assert_short(plan, "a", REASON_NOT_ENOUGH_MEMORY,
                      "on node 1 do not fit: it can give 1,000 beyond KeepFree=10%");
-        assert_text(steps_text(*state, plan), "-");
+        assert_text(steps_text(arena, plan), "-");
 }
 
 /* ---- capacity ---- */
 
-static void test_limit_is_exact(void **state) {
-        assert_text(grants_text(*state, plan_one(*state, even, "Pages=2000"), "a"),
-                    "0:1000 1:1000");
-        const Plan *plan = plan_one(*state, even, "Pages=2001");
+TEST(limit_is_exact) {
+        assert_text(grants_text(arena, plan_one(arena, even, "Pages=2000"), "a"), "0:1000 1:1000");
+        const Plan *plan = plan_one(arena, even, "Pages=2001");
 
-        assert_text(grants_text(*state, plan, "a"), "-");
-        assert_text(steps_text(*state, plan), "-");
+        assert_text(grants_text(arena, plan, "a"), "-");
+        assert_text(steps_text(arena, plan), "-");
         assert_short(plan, "a", REASON_NOT_ENOUGH_MEMORY, "can give 2,000 (3.9G)");
 }
 
-static void test_keep_free(void **state) {
-        const Config *config = config_make(*state, "00.conf", "[Host]\nKeepFree=4028M\n", "a.conf",
+TEST(keep_free) {
+        const Config *config = config_make(arena, "00.conf", "[Host]\nKeepFree=4028M\n", "a.conf",
                                            "[Instance]\nPages=20\n", "b.conf",
                                            "[Instance]\nPages=1\n", NULL);
-        const Plan *plan = plan_simple(*state, config, host_make(*state, even));
+        const Plan *plan = plan_simple(arena, config, host_make(arena, even));
 
-        assert_text(grants_text(*state, plan, "a"), "0:10 1:10");
-        assert_text(grants_text(*state, plan, "b"), "-");
+        assert_text(grants_text(arena, plan, "a"), "0:10 1:10");
+        assert_text(grants_text(arena, plan, "b"), "-");
         assert_true(plan->keep_free_bytes == 2 * 4028 * MIB);
 }
 
 /* However small the share is on a small node, 64M stay. */
-static void test_floor(void **state) {
+TEST(floor) {
         static const char host[] = "sizes 2M\nnode 0 total=128M free=100M\n";
 
-        assert_text(grants_text(*state, plan_one(*state, host, "Pages=18"), "a"), "0:18");
-        assert_text(grants_text(*state, plan_one(*state, host, "Pages=19"), "a"), "-");
+        assert_text(grants_text(arena, plan_one(arena, host, "Pages=18"), "a"), "0:18");
+        assert_text(grants_text(arena, plan_one(arena, host, "Pages=19"), "a"), "-");
 }
 
-static void test_page_cache(void **state) {
+TEST(page_cache) {
         static const char host[] = "sizes 2M\nnode 0 total=10G free=1034M cache=100M\n";
-        const Config *without = config_make(*state, "00.conf", "[Host]\nReclaim=no\n", "a.conf",
+        const Config *without = config_make(arena, "00.conf", "[Host]\nReclaim=no\n", "a.conf",
                                             "[Instance]\nPages=6\n", NULL);
 
         /* 10 M are free beyond KeepFree=, 100 M can be had from the page cache. */
-        assert_text(grants_text(*state, plan_one(*state, host, "Pages=55"), "a"), "0:55");
-        assert_text(grants_text(*state, plan_one(*state, host, "Pages=56"), "a"), "-");
-        assert_text(grants_text(*state, plan_simple(*state, without, host_make(*state, host)), "a"),
+        assert_text(grants_text(arena, plan_one(arena, host, "Pages=55"), "a"), "0:55");
+        assert_text(grants_text(arena, plan_one(arena, host, "Pages=56"), "a"), "-");
+        assert_text(grants_text(arena, plan_simple(arena, without, host_make(arena, host)), "a"),
                     "-");
 }
 
-static void test_memoryless_node(void **state) {
+TEST(memoryless_node) {
         static const char host[] = "sizes 2M\nnode 0 total=20G free=4048M\nnode 1\n";
 
-        assert_text(grants_text(*state, plan_one(*state, host, "Pages=10"), "a"), "0:10");
+        assert_text(grants_text(arena, plan_one(arena, host, "Pages=10"), "a"), "0:10");
 }
 
-static void test_node_without_pool_directory(void **state) {
+TEST(node_without_pool_directory) {
         static const char host[] = "sizes 1G 2M\nnode 0 total=20G free=4048M\n"
                                    "node 1 total=20G free=4048M 2M=-\n";
 
-        assert_text(grants_text(*state, plan_one(*state, host, "Pages=10"), "a"), "0:10");
+        assert_text(grants_text(arena, plan_one(arena, host, "Pages=10"), "a"), "0:10");
 }
 
 /* Two page sizes share one node's memory. */
-static void test_sizes_share_memory(void **state) {
+TEST(sizes_share_memory) {
         const Config *config = config_make(
-                *state, "a.conf", "[Instance]\nPages=2\nPageSize=1G\nNodes=0\n", "b.conf",
+                arena, "a.conf", "[Instance]\nPages=2\nPageSize=1G\nNodes=0\n", "b.conf",
                 "[Instance]\nPages=1\nNodes=0\n", "c.conf", "[Instance]\nPages=1\nNodes=1\n", NULL);
-        const Plan *plan = plan_simple(*state, config,
-                                       host_make(*state, "sizes 1G 2M\n"
-                                                         "node 0 total=20G free=4096M\n"
-                                                         "node 1 total=20G free=4096M\n"));
+        const Plan *plan = plan_simple(arena, config,
+                                       host_make(arena, "sizes 1G 2M\n"
+                                                        "node 0 total=20G free=4096M\n"
+                                                        "node 1 total=20G free=4096M\n"));
 
-        assert_text(grants_text(*state, plan, "a"), "0:2");
-        assert_text(grants_text(*state, plan, "b"), "-");
-        assert_text(grants_text(*state, plan, "c"), "1:1");
-        assert_text(steps_text(*state, plan), "0:1G:0->2 1:2M:0->1"); /* largest pages first */
+        assert_text(grants_text(arena, plan, "a"), "0:2");
+        assert_text(grants_text(arena, plan, "b"), "-");
+        assert_text(grants_text(arena, plan, "c"), "1:1");
+        assert_text(steps_text(arena, plan), "0:1G:0->2 1:2M:0->1"); /* largest pages first */
 }
 
-static void test_page_size_preference(void **state) {
+TEST(page_size_preference) {
         /* 2048M beyond KeepFree=: two pages of 1G, or 1024 of 2M. */
         static const char host[] = "sizes 1G 2M\nnode 0 total=20G free=4096M\n";
 
-        const Plan *plan = plan_one(*state, host, "Memory=2G\nPageSize=1G,2M");
+        const Plan *plan = plan_one(arena, host, "Memory=2G\nPageSize=1G,2M");
 
         assert_true(plan_find(plan, "a")->page_size_bytes == GIB);
-        assert_text(grants_text(*state, plan, "a"), "0:2");
-        plan = plan_one(*state, "sizes 1G 2M\nnode 0 total=20G free=4095M\n",
+        assert_text(grants_text(arena, plan, "a"), "0:2");
+        plan = plan_one(arena, "sizes 1G 2M\nnode 0 total=20G free=4095M\n",
                         "Memory=1030M\nPageSize=1G,2M");
         assert_true(plan_find(plan, "a")->page_size_bytes == 2 * MIB);
-        assert_text(grants_text(*state, plan, "a"), "0:515");
+        assert_text(grants_text(arena, plan, "a"), "0:515");
         /* Neither fits: the first choice is what it is told about. */
-        plan = plan_one(*state, host, "Memory=4G\nPageSize=1G,2M");
+        plan = plan_one(arena, host, "Memory=4G\nPageSize=1G,2M");
         assert_short(plan, "a", REASON_NOT_ENOUGH_MEMORY, "4 pages of 1G");
 }
 
 /* ---- who is served ---- */
 
-static void test_priority(void **state) {
-        const Config *config = config_make(*state, "a.conf", "[Instance]\nPages=1500\n", "b.conf",
+TEST(priority) {
+        const Config *config = config_make(arena, "a.conf", "[Instance]\nPages=1500\n", "b.conf",
                                            "[Instance]\nPages=1500\nPriority=60\n", "c.conf",
                                            "[Instance]\nPages=500\nPriority=0\n", NULL);
-        const Plan *plan = plan_simple(*state, config, host_make(*state, even));
+        const Plan *plan = plan_simple(arena, config, host_make(arena, even));
 
-        assert_text(grants_text(*state, plan, "b"), "0:750 1:750");
-        assert_text(grants_text(*state, plan, "a"), "-"); /* what it cannot use whole ... */
-        assert_text(grants_text(*state, plan, "c"), "0:250 1:250"); /* ... goes to the next */
+        assert_text(grants_text(arena, plan, "b"), "0:750 1:750");
+        assert_text(grants_text(arena, plan, "a"), "-"); /* what it cannot use whole ... */
+        assert_text(grants_text(arena, plan, "c"), "0:250 1:250"); /* ... goes to the next */
         assert_short(plan, "a", REASON_NOT_ENOUGH_MEMORY, "1,500 pages of 2M");
 }
 
-static void test_priority_ties(void **state) {
-        const Config *config = config_make(*state, "z.conf", "[Instance]\nPages=1500\nName=a\n",
+TEST(priority_ties) {
+        const Config *config = config_make(arena, "z.conf", "[Instance]\nPages=1500\nName=a\n",
                                            "b.conf", "[Instance]\nPages=1500\n", NULL);
-        const Plan *plan = plan_simple(*state, config, host_make(*state, even));
+        const Plan *plan = plan_simple(arena, config, host_make(arena, even));
 
-        assert_text(grants_text(*state, plan, "a"), "0:750 1:750"); /* by name, not by file */
-        assert_text(grants_text(*state, plan, "b"), "-");
+        assert_text(grants_text(arena, plan, "a"), "0:750 1:750"); /* by name, not by file */
+        assert_text(grants_text(arena, plan, "b"), "-");
 }
 
-static void test_degrade(void **state) {
+TEST(degrade) {
         const Config *config = config_make(
-                *state, "a.conf", "[Instance]\nPages=2500\nShortage=degrade\nPriority=90\n",
+                arena, "a.conf", "[Instance]\nPages=2500\nShortage=degrade\nPriority=90\n",
                 "b.conf", "[Instance]\nPages=1500\n", NULL);
-        const Plan *plan = plan_simple(*state, config, host_make(*state, even));
+        const Plan *plan = plan_simple(arena, config, host_make(arena, even));
 
         /* A part, and only what nobody else could use whole. */
-        assert_text(grants_text(*state, plan, "b"), "0:750 1:750");
-        assert_text(grants_text(*state, plan, "a"), "0:250 1:250");
+        assert_text(grants_text(arena, plan, "b"), "0:750 1:750");
+        assert_text(grants_text(arena, plan, "a"), "0:250 1:250");
         assert_true(plan_find(plan, "a")->pages_wanted == 2500);
         assert_true(plan_find(plan, "a")->pages_granted == 500);
         assert_int_equal(reason_of(plan, "a")->kind, REASON_NOT_ENOUGH_MEMORY);
 }
 
-static void test_degrade_split(void **state) {
-        const Plan *plan = plan_one(*state, even, "NodeMemory=0:4G 1:20M\nShortage=degrade\n");
+TEST(degrade_split) {
+        const Plan *plan = plan_one(arena, even, "NodeMemory=0:4G 1:20M\nShortage=degrade\n");
 
-        assert_text(grants_text(*state, plan, "a"), "0:1000 1:10");
+        assert_text(grants_text(arena, plan, "a"), "0:1000 1:10");
         assert_int_equal(reason_of(plan, "a")->kind, REASON_NOT_ENOUGH_MEMORY);
 }
 
-static void test_degrade_pack(void **state) {
+TEST(degrade_pack) {
         static const char host[] = "sizes 2M\n"
                                    "node 0 total=20G free=2068M\n"  /* 10 */
                                    "node 1 total=20G free=2448M\n"  /* 200 */
                                    "node 2 total=20G free=2248M\n"; /* 100 */
-        const Plan *plan = plan_one(*state, host, "Pages=5000\nShortage=degrade\nPlacement=pack\n");
+        const Plan *plan = plan_one(arena, host, "Pages=5000\nShortage=degrade\nPlacement=pack\n");
 
-        assert_text(grants_text(*state, plan, "a"), "0:10 1:200 2:100");
+        assert_text(grants_text(arena, plan, "a"), "0:10 1:200 2:100");
 }
 
 /* An instance that makes no sense here takes nothing, and nobody else's. */
-static void test_reason_of_demand(void **state) {
-        const Config *config = config_make(*state, "a.conf",
+TEST(reason_of_demand) {
+        const Config *config = config_make(arena, "a.conf",
                                            "[Instance]\nPages=10\nNodes=9\nPriority=99\n", "b.conf",
                                            "[Instance]\nPages=10\n", NULL);
-        const Plan *plan = plan_simple(*state, config, host_make(*state, even));
+        const Plan *plan = plan_simple(arena, config, host_make(arena, even));
 
         assert_short(plan, "a", REASON_NODE_ABSENT, "node 9 does not exist");
-        assert_text(grants_text(*state, plan, "a"), "-");
-        assert_text(grants_text(*state, plan, "b"), "0:5 1:5");
+        assert_text(grants_text(arena, plan, "a"), "-");
+        assert_text(grants_text(arena, plan, "b"), "0:5 1:5");
 }
 
 /* ---- pools that are not empty ---- */
@@ -266,28 +263,28 @@ static const char found_pages[] = "sizes 2M\n"
                                   "node 0 total=20G free=4048M 2M=100\n"
                                   "node 1 total=20G free=4048M 2M=0\n";
 
-static void test_existing_pages_count(void **state) {
-        const Plan *plan = plan_one(*state, found_pages, "Pages=80\nNodes=0");
+TEST(existing_pages_count) {
+        const Plan *plan = plan_one(arena, found_pages, "Pages=80\nNodes=0");
 
-        assert_text(steps_text(*state, plan), "-");
-        assert_text(grants_text(*state, plan, "a"), "0:80");
+        assert_text(steps_text(arena, plan), "-");
+        assert_text(grants_text(arena, plan, "a"), "0:80");
         assert_true(plan_pool(plan, 0, 2 * MIB)->found_pages == 100);
-        plan = plan_one(*state, found_pages, "Pages=150\nNodes=0");
-        assert_text(steps_text(*state, plan), "0:2M:100->150");
+        plan = plan_one(arena, found_pages, "Pages=150\nNodes=0");
+        assert_text(steps_text(arena, plan), "0:2M:100->150");
         /* The room counts on top of the pages that are there. */
-        assert_text(steps_text(*state, plan_one(*state, found_pages, "Pages=1100\nNodes=0")),
+        assert_text(steps_text(arena, plan_one(arena, found_pages, "Pages=1100\nNodes=0")),
                     "0:2M:100->1100");
-        assert_text(grants_text(*state, plan_one(*state, found_pages, "Pages=1101\nNodes=0"), "a"),
+        assert_text(grants_text(arena, plan_one(arena, found_pages, "Pages=1101\nNodes=0"), "a"),
                     "-");
 }
 
-static void test_existing_pages_kept(void **state) {
-        const Config *config = config_make(*state, "00.conf", "[Host]\nExistingPages=keep\n",
+TEST(existing_pages_kept) {
+        const Config *config = config_make(arena, "00.conf", "[Host]\nExistingPages=keep\n",
                                            "a.conf", "[Instance]\nPages=80\nNodes=0\n", NULL);
-        const Plan *plan = plan_simple(*state, config, host_make(*state, found_pages));
+        const Plan *plan = plan_simple(arena, config, host_make(arena, found_pages));
 
-        assert_text(steps_text(*state, plan), "0:2M:100->180");
-        assert_text(grants_text(*state, plan, "a"), "0:80");
+        assert_text(steps_text(arena, plan), "0:2M:100->180");
+        assert_text(grants_text(arena, plan, "a"), "0:80");
 }
 
 static Ledger *ledger_with_pool(Arena *arena, unsigned node, uint64_t found, uint64_t set) {
@@ -308,63 +305,63 @@ static void add_ledger_instance(Arena *arena, Ledger *ledger, const char *name, 
 }
 
 /* Pages beyond those found are ours to give back, but none that are in use or promised. */
-static void test_shrink(void **state) {
-        const Config *config = config_make(*state, NULL);
+TEST(shrink) {
+        const Config *config = config_make(arena, NULL);
 
-        assert_text(steps_text(*state, plan_with(*state, config,
-                                                 host_make(*state, "sizes 2M\n"
-                                                                   "node 0 total=20G free=4G "
-                                                                   "2M=100\n"),
-                                                 ledger_with_pool(*state, 0, 20, 100), NULL)),
+        assert_text(steps_text(arena, plan_with(arena, config,
+                                                host_make(arena, "sizes 2M\n"
+                                                                 "node 0 total=20G free=4G "
+                                                                 "2M=100\n"),
+                                                ledger_with_pool(arena, 0, 20, 100), NULL)),
                     "0:2M:100->20");
         /* 40 in use. */
-        assert_text(steps_text(*state, plan_with(*state, config,
-                                                 host_make(*state, "sizes 2M\n"
-                                                                   "node 0 total=20G free=4G "
-                                                                   "2M=100/60\n"),
-                                                 ledger_with_pool(*state, 0, 20, 100), NULL)),
+        assert_text(steps_text(arena, plan_with(arena, config,
+                                                host_make(arena, "sizes 2M\n"
+                                                                 "node 0 total=20G free=4G "
+                                                                 "2M=100/60\n"),
+                                                ledger_with_pool(arena, 0, 20, 100), NULL)),
                     "0:2M:100->40");
         /* 40 in use and 10 promised. */
-        assert_text(steps_text(*state, plan_with(*state, config,
-                                                 host_make(*state, "sizes 2M\n"
-                                                                   "node 0 total=20G free=4G "
-                                                                   "2M=100/60\n"
-                                                                   "reserved 2M=10\n"),
-                                                 ledger_with_pool(*state, 0, 20, 100), NULL)),
+        assert_text(steps_text(arena, plan_with(arena, config,
+                                                host_make(arena, "sizes 2M\n"
+                                                                 "node 0 total=20G free=4G "
+                                                                 "2M=100/60\n"
+                                                                 "reserved 2M=10\n"),
+                                                ledger_with_pool(arena, 0, 20, 100), NULL)),
                     "0:2M:100->50");
         /* More in use than is persistent: nothing is to be done, and nothing is raised. */
-        assert_text(steps_text(*state, plan_with(*state, config,
-                                                 host_make(*state, "sizes 2M\n"
-                                                                   "node 0 total=20G free=4G "
-                                                                   "2M=100/0/10\n"),
-                                                 ledger_with_pool(*state, 0, 20, 90), NULL)),
+        assert_text(steps_text(arena, plan_with(arena, config,
+                                                host_make(arena, "sizes 2M\n"
+                                                                 "node 0 total=20G free=4G "
+                                                                 "2M=100/0/10\n"),
+                                                ledger_with_pool(arena, 0, 20, 90), NULL)),
                     "-");
 }
 
 /* While not all is known that is wanted, nothing is given back. */
-static void test_nothing_given_back_by_half(void **state) {
+TEST(nothing_given_back_by_half) {
         static const struct {
                 bool is_incomplete;
                 const char *steps;
         } cases[] = {{false, "0:2M:100->0"}, {true, "-"}};
-        const Config *config = config_make(*state, NULL);
-        const Topology *host = host_make(*state, "sizes 2M\nnode 0 total=20G free=4G 2M=100\n");
+        const Config *config = config_make(arena, NULL);
+        const Topology *host = host_make(arena, "sizes 2M\nnode 0 total=20G free=4G 2M=100\n");
 
         for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
                 const PlanInput input = {
                         .host = &config->host,
-                        .demand = demand_compute(*state, config, host, NULL),
+                        .demand = demand_compute(arena, config, host, NULL),
                         .topology = host,
-                        .ledger = ledger_with_pool(*state, 0, 0, 100),
+                        .ledger = ledger_with_pool(arena, 0, 0, 100),
                         .is_incomplete = cases[i].is_incomplete,
                 };
 
-                assert_text(steps_text(*state, plan_make(*state, &input)), cases[i].steps);
+                assert_text(steps_text(arena, plan_make(arena, &input)), cases[i].steps);
         }
 }
 
 /* A promise of nobody who is known may depend on any one node: it counts in full against each. */
-static void test_shrink_beside_unknown_promises(void **state) {
+TEST(shrink_beside_unknown_promises) {
         static const struct {
                 unsigned reserved;
                 const char *steps;
@@ -376,92 +373,91 @@ static void test_shrink_beside_unknown_promises(void **state) {
         };
 
         for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-                Ledger *ledger = ledger_with_pool(*state, 0, 0, 50);
+                Ledger *ledger = ledger_with_pool(arena, 0, 0, 50);
 
-                *vec_push((Arena *) *state, &ledger->pools) = (LedgerPool){1, 2 * MIB, 0, 50};
+                *vec_push((Arena *) arena, &ledger->pools) = (LedgerPool){1, 2 * MIB, 0, 50};
                 const Plan *plan =
-                        plan_with(*state, config_make(*state, NULL),
-                                  host_make(*state, arena_printf(*state,
-                                                                 "sizes 2M\n"
-                                                                 "node 0 total=20G free=4G 2M=50\n"
-                                                                 "node 1 total=20G free=4G 2M=50\n"
-                                                                 "reserved 2M=%u\n",
-                                                                 cases[i].reserved)),
+                        plan_with(arena, config_make(arena, NULL),
+                                  host_make(arena, arena_printf(arena,
+                                                                "sizes 2M\n"
+                                                                "node 0 total=20G free=4G 2M=50\n"
+                                                                "node 1 total=20G free=4G 2M=50\n"
+                                                                "reserved 2M=%u\n",
+                                                                cases[i].reserved)),
                                   ledger, NULL);
 
-                assert_text(steps_text(*state, plan), cases[i].steps);
+                assert_text(steps_text(arena, plan), cases[i].steps);
         }
 }
 
 /* Never what was read: surplus pages are no persistent ones. */
-static void test_surplus_is_not_persistent(void **state) {
+TEST(surplus_is_not_persistent) {
         const Plan *plan =
-                plan_one(*state, "sizes 2M\nnode 0 total=20G free=4048M 2M=30/0/20\n", "Pages=30");
+                plan_one(arena, "sizes 2M\nnode 0 total=20G free=4048M 2M=30/0/20\n", "Pages=30");
 
         assert_true(plan_pool(plan, 0, 2 * MIB)->from_pages == 10);
         /* They are others'; ten are free for the instance only when they are made. */
         assert_true(plan_pool(plan, 0, 2 * MIB)->others_pages == 30);
-        assert_text(steps_text(*state, plan), "0:2M:10->60");
+        assert_text(steps_text(arena, plan), "0:2M:10->60");
 }
 
 /* What raises a pool makes its surplus pages persistent first, and that takes no memory. */
-static void test_surplus_costs_nothing(void **state) {
+TEST(surplus_costs_nothing) {
         static const char host[] = "sizes 2M\nnode 0 total=20G free=2068M 2M=30/10/10\n"; /* 10 */
 
-        assert_text(grants_text(*state, plan_one(*state, host, "Pages=20"), "a"), "0:20");
-        assert_text(steps_text(*state, plan_one(*state, host, "Pages=20")), "0:2M:20->40");
-        assert_text(grants_text(*state, plan_one(*state, host, "Pages=21"), "a"), "-");
+        assert_text(grants_text(arena, plan_one(arena, host, "Pages=20"), "a"), "0:20");
+        assert_text(steps_text(arena, plan_one(arena, host, "Pages=20")), "0:2M:20->40");
+        assert_text(grants_text(arena, plan_one(arena, host, "Pages=21"), "a"), "-");
 }
 
 /* What nobody who is known uses is others'; instances get theirs on top. */
-static void test_others_pages(void **state) {
+TEST(others_pages) {
         const Plan *plan =
-                plan_one(*state, "sizes 2M\nnode 0 total=20G free=4048M 2M=100/50\n", "Pages=80");
+                plan_one(arena, "sizes 2M\nnode 0 total=20G free=4048M 2M=100/50\n", "Pages=80");
 
-        assert_text(steps_text(*state, plan), "0:2M:100->130");
-        assert_text(grants_text(*state, plan, "a"), "0:80");
+        assert_text(steps_text(arena, plan), "0:2M:100->130");
+        assert_text(grants_text(arena, plan, "a"), "0:80");
         assert_true(plan_pool(plan, 0, 2 * MIB)->others_pages == 50);
 }
 
 /* Looked at each time: who leaves has nothing. What is promised to nobody who is known is others',
  * too. */
-static void test_others_leave(void **state) {
+TEST(others_leave) {
         static const struct {
                 const char *counts, *reserved;
                 uint64_t others;
         } steps[] = {{"60/30", "0", 30}, {"60/40", "0", 20},    {"60/40", "7", 27},
                      {"60", "0", 0},     {"30/12/15", "0", 18}, {"60/40", "50", 60}};
-        Ledger *ledger = ledger_with_pool(*state, 0, 0, 60);
-        const Config *config = config_make(*state, NULL);
+        Ledger *ledger = ledger_with_pool(arena, 0, 0, 60);
+        const Config *config = config_make(arena, NULL);
 
         for (size_t i = 0; i < ARRAY_LEN(steps); i++) {
                 const Topology *host =
-                        host_make(*state, arena_printf(*state,
-                                                       "sizes 2M\nnode 0 total=20G free=4G 2M=%s\n"
-                                                       "reserved 2M=%s\n",
-                                                       steps[i].counts, steps[i].reserved));
-                const Plan *plan = plan_with(*state, config, host, ledger, NULL);
+                        host_make(arena, arena_printf(arena,
+                                                      "sizes 2M\nnode 0 total=20G free=4G 2M=%s\n"
+                                                      "reserved 2M=%s\n",
+                                                      steps[i].counts, steps[i].reserved));
+                const Plan *plan = plan_with(arena, config, host, ledger, NULL);
 
                 assert_int_equal(plan_pool(plan, 0, 2 * MIB)->others_pages, steps[i].others);
         }
 }
 
 /* They are made up for where an instance needs the pool, and nowhere else. */
-static void test_others_pages_alone(void **state) {
-        const Config *config =
-                config_make(*state, "a.conf", "[Instance]\nPages=8\nNodes=1\n", NULL);
-        const Plan *plan = plan_with(*state, config,
-                                     host_make(*state, "sizes 2M\n"
-                                                       "node 0 total=20G free=4G 2M=20/0/15\n"
-                                                       "node 1 total=20G free=4G\n"),
-                                     ledger_with_pool(*state, 0, 5, 5), NULL);
+TEST(others_pages_alone) {
+        const Config *config = config_make(arena, "a.conf", "[Instance]\nPages=8\nNodes=1\n", NULL);
+        const Plan *plan = plan_with(arena, config,
+                                     host_make(arena, "sizes 2M\n"
+                                                      "node 0 total=20G free=4G 2M=20/0/15\n"
+                                                      "node 1 total=20G free=4G\n"),
+                                     ledger_with_pool(arena, 0, 5, 5), NULL);
 
-        assert_text(steps_text(*state, plan), "1:2M:0->8");
+        assert_text(steps_text(arena, plan), "1:2M:0->8");
 }
 
 /* Nobody knows whether an instance without a unit runs. What has come into use where its pages are is likely
  * its own; it keeps that even if there is no more for it. */
-static void test_without_unit(void **state) {
+TEST(without_unit) {
         static const struct {
                 const char *counts;
                 unsigned before, reserved, pages;
@@ -478,26 +474,26 @@ static void test_without_unit(void **state) {
 
         for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
                 const Topology *host =
-                        host_make(*state, arena_printf(*state,
-                                                       "sizes 2M\nnode 0 total=20G free=4G 2M=%s\n"
-                                                       "reserved 2M=%u\n",
-                                                       cases[i].counts, cases[i].reserved));
+                        host_make(arena, arena_printf(arena,
+                                                      "sizes 2M\nnode 0 total=20G free=4G 2M=%s\n"
+                                                      "reserved 2M=%u\n",
+                                                      cases[i].counts, cases[i].reserved));
                 const Config *config = config_make(
-                        *state, "a.conf",
-                        arena_printf(*state, "[Instance]\nPages=%u\n", cases[i].pages), NULL);
-                Ledger *ledger = ledger_with_pool(*state, 0, 0, 100);
+                        arena, "a.conf",
+                        arena_printf(arena, "[Instance]\nPages=%u\n", cases[i].pages), NULL);
+                Ledger *ledger = ledger_with_pool(arena, 0, 0, 100);
 
                 ledger->pools.items[0].others_pages = cases[i].before;
-                add_ledger_instance(*state, ledger, "a", 100, 0, 100);
-                const Plan *plan = plan_with(*state, config, host, ledger, NULL);
+                add_ledger_instance(arena, ledger, "a", 100, 0, 100);
+                const Plan *plan = plan_with(arena, config, host, ledger, NULL);
 
-                assert_text(grants_text(*state, plan, "a"), cases[i].grants);
-                assert_text(steps_text(*state, plan), cases[i].steps);
+                assert_text(grants_text(arena, plan, "a"), cases[i].grants);
+                assert_text(steps_text(arena, plan), cases[i].steps);
         }
 }
 
 /* What a mount has, earmarked or in files, is its instance's: running, about to, or stopped. */
-static void test_mount_is_its_own(void **state) {
+TEST(mount_is_its_own) {
         static const struct {
                 const char *counts, *running;
                 unsigned reserved;
@@ -514,59 +510,58 @@ static void test_mount_is_its_own(void **state) {
                  "unit a.service 2M=0\n",
                  0},
         };
-        const Config *config = config_make(*state, "a.conf",
+        const Config *config = config_make(arena, "a.conf",
                                            "[Instance]\nPages=100\nUnit=a.service\n", "b.conf",
                                            "[Instance]\nPages=40\nUnit=b.service\n", NULL);
 
         for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
                 const Topology *host =
-                        host_make(*state, arena_printf(*state,
-                                                       "sizes 2M\nnode 0 total=20G free=4G 2M=%s\n"
-                                                       "reserved 2M=%u\n",
-                                                       cases[i].counts, cases[i].reserved));
-                const Running running = running_make(*state, cases[i].running);
-                Ledger *ledger = ledger_with_pool(*state, 0, 0, 140);
+                        host_make(arena, arena_printf(arena,
+                                                      "sizes 2M\nnode 0 total=20G free=4G 2M=%s\n"
+                                                      "reserved 2M=%u\n",
+                                                      cases[i].counts, cases[i].reserved));
+                const Running running = running_make(arena, cases[i].running);
+                Ledger *ledger = ledger_with_pool(arena, 0, 0, 140);
 
-                add_ledger_instance(*state, ledger, "a", 100, 0, 100);
-                add_ledger_instance(*state, ledger, "b", 40, 0, 40);
-                const Plan *plan = plan_beside(*state, config, host, ledger, &running);
+                add_ledger_instance(arena, ledger, "a", 100, 0, 100);
+                add_ledger_instance(arena, ledger, "b", 40, 0, 40);
+                const Plan *plan = plan_beside(arena, config, host, ledger, &running);
 
-                assert_text(steps_text(*state, plan), "-");
-                assert_text(grants_text(*state, plan, "a"), "0:100");
-                assert_text(grants_text(*state, plan, "b"), "0:40");
+                assert_text(steps_text(arena, plan), "-");
+                assert_text(grants_text(arena, plan, "a"), "0:100");
+                assert_text(grants_text(arena, plan, "b"), "0:40");
         }
 }
 
 /* A mount's files are on other nodes than was planned: then others' pages are in turn. */
-static void test_mount_elsewhere(void **state) {
+TEST(mount_elsewhere) {
         static const char *const running[] = {
                 "mount a 2M=100/100\n",
                 "mount a 2M=100/100\nhold a.service a 2M=0:50/1:50 counted\nunit a.service 2M=0\n",
         };
-        const Config *config = config_make(*state, "a.conf",
+        const Config *config = config_make(arena, "a.conf",
                                            "[Instance]\nPages=100\nUnit=a.service\n", "b.conf",
                                            "[Instance]\nPages=40\nUnit=b.service\n", NULL);
-        const Topology *host = host_make(*state, "sizes 2M\nnode 0 total=20G free=4G 2M=70/0\n"
-                                                 "node 1 total=20G free=4G 2M=70/40\n");
+        const Topology *host = host_make(arena, "sizes 2M\nnode 0 total=20G free=4G 2M=70/0\n"
+                                                "node 1 total=20G free=4G 2M=70/40\n");
 
         for (size_t i = 0; i < ARRAY_LEN(running); i++) {
-                const Running who = running_make(*state, running[i]);
-                Ledger *ledger = ledger_with_pool(*state, 0, 0, 70);
+                const Running who = running_make(arena, running[i]);
+                Ledger *ledger = ledger_with_pool(arena, 0, 0, 70);
 
-                *vec_push((Arena *) *state, &ledger->pools) =
+                *vec_push((Arena *) arena, &ledger->pools) =
                         (LedgerPool){.node = 1, .page_size_bytes = 2 * MIB, .set_pages = 70};
-                add_ledger_instance(*state, ledger, "a", 100, 0, 50);
-                add_ledger_instance(*state, ledger, "b", 40, 0, 20);
+                add_ledger_instance(arena, ledger, "a", 100, 0, 50);
+                add_ledger_instance(arena, ledger, "b", 40, 0, 20);
                 VEC_FOREACH(instance, &ledger->instances)
-                        *vec_push((Arena *) *state, &instance->grants) =
+                        *vec_push((Arena *) arena, &instance->grants) =
                                 (NodePages){1, instance->grants.items[0].pages};
-                assert_text(steps_text(*state, plan_beside(*state, config, host, ledger, &who)),
-                            "-");
+                assert_text(steps_text(arena, plan_beside(arena, config, host, ledger, &who)), "-");
         }
 }
 
 /* What stood is not given back when others have come: the instance waits for them to go. */
-static void test_what_stood_stays(void **state) {
+TEST(what_stood_stays) {
         static const char host[] = "sizes 2M\nnode 0 total=20G free=2G 2M=100/70\n"; /* no more */
         static const struct {
                 bool has_stood, is_released;
@@ -583,19 +578,19 @@ static void test_what_stood_stays(void **state) {
 
         for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
                 const Config *config =
-                        config_make(*state, "a.conf",
-                                    arena_printf(*state, "[Instance]\nPages=%u\nUnit=a.service\n",
+                        config_make(arena, "a.conf",
+                                    arena_printf(arena, "[Instance]\nPages=%u\nUnit=a.service\n",
                                                  cases[i].pages),
                                     NULL);
-                Ledger *ledger = ledger_with_pool(*state, 0, 0, 100);
+                Ledger *ledger = ledger_with_pool(arena, 0, 0, 100);
 
-                add_ledger_instance(*state, ledger, "a", 100, 0, 100);
+                add_ledger_instance(arena, ledger, "a", 100, 0, 100);
                 ledger->instances.items[0].has_stood = cases[i].has_stood;
                 ledger->instances.items[0].is_released = cases[i].is_released;
-                const Plan *plan = plan_with(*state, config, host_make(*state, host), ledger, NULL);
+                const Plan *plan = plan_with(arena, config, host_make(arena, host), ledger, NULL);
 
-                assert_text(grants_text(*state, plan, "a"), cases[i].grants);
-                assert_text(steps_text(*state, plan), cases[i].steps);
+                assert_text(grants_text(arena, plan, "a"), cases[i].grants);
+                assert_text(steps_text(arena, plan), cases[i].steps);
                 /* What it wants is known, whether or not it gets that. */
                 assert_int_equal(plan->instances[0].page_size_bytes, 2 * MIB);
                 assert_int_equal(plan->instances[0].pages_wanted, cases[i].pages);
@@ -603,7 +598,7 @@ static void test_what_stood_stays(void **state) {
 }
 
 /* Who has all that it wants stands, once it is there; and is ready where nobody may take any of it. */
-static void test_who_stands(void **state) {
+TEST(who_stands) {
         static const struct {
                 const char *lines, *host;
                 bool stands, is_ready;
@@ -620,20 +615,19 @@ static void test_who_stands(void **state) {
 
         for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
                 const Config *config =
-                        config_make(*state, "a.conf",
-                                    arena_printf(*state, "[Instance]\n%s\n", cases[i].lines), NULL);
-                Running running =
-                        running_make(*state, cases[i].stands && !cases[i].is_ready
-                                                     ? "hold c.service c 2M=1:40 counted\n"
-                                                       "unit c.service 2M=40\n"
-                                                     : "");
-                Ledger *ledger = ledger_new(*state, "boot");
+                        config_make(arena, "a.conf",
+                                    arena_printf(arena, "[Instance]\n%s\n", cases[i].lines), NULL);
+                Running running = running_make(arena, cases[i].stands && !cases[i].is_ready
+                                                              ? "hold c.service c 2M=1:40 counted\n"
+                                                                "unit c.service 2M=40\n"
+                                                              : "");
+                Ledger *ledger = ledger_new(arena, "boot");
                 const Plan *plan = plan_beside(
-                        *state, config,
-                        host_make(*state, arena_printf(*state, "sizes 2M\n%s", cases[i].host)),
+                        arena, config,
+                        host_make(arena, arena_printf(arena, "sizes 2M\n%s", cases[i].host)),
                         ledger, &running);
 
-                plan_record(*state, plan, ledger);
+                plan_record(arena, plan, ledger);
                 plan_note_ready(plan, ledger);
                 assert_int_equal(ledger_instance(ledger, "a") &&
                                          ledger_instance(ledger, "a")->has_stood,
@@ -645,67 +639,67 @@ static void test_who_stands(void **state) {
 }
 
 /* But not on a node that it may no longer use. */
-static void test_what_stood_elsewhere(void **state) {
+TEST(what_stood_elsewhere) {
         const Config *config = config_make(
-                *state, "a.conf", "[Instance]\nPages=100\nNodes=0\nUnit=a.service\n", NULL);
-        Ledger *ledger = ledger_with_pool(*state, 0, 0, 50);
+                arena, "a.conf", "[Instance]\nPages=100\nNodes=0\nUnit=a.service\n", NULL);
+        Ledger *ledger = ledger_with_pool(arena, 0, 0, 50);
 
-        *vec_push((Arena *) *state, &ledger->pools) = (LedgerPool){1, 2 * MIB, .set_pages = 50};
-        add_ledger_instance(*state, ledger, "a", 100, 0, 50);
-        *vec_push((Arena *) *state, &ledger->instances.items[0].grants) = (NodePages){1, 50};
+        *vec_push((Arena *) arena, &ledger->pools) = (LedgerPool){1, 2 * MIB, .set_pages = 50};
+        add_ledger_instance(arena, ledger, "a", 100, 0, 50);
+        *vec_push((Arena *) arena, &ledger->instances.items[0].grants) = (NodePages){1, 50};
         ledger->instances.items[0].has_stood = true;
-        const Plan *plan = plan_with(*state, config,
-                                     host_make(*state, "sizes 2M\n"
-                                                       "node 0 total=20G free=2G 2M=50\n"
-                                                       "node 1 total=20G free=2G 2M=50\n"),
+        const Plan *plan = plan_with(arena, config,
+                                     host_make(arena, "sizes 2M\n"
+                                                      "node 0 total=20G free=2G 2M=50\n"
+                                                      "node 1 total=20G free=2G 2M=50\n"),
                                      ledger, NULL);
 
-        assert_text(grants_text(*state, plan, "a"), "0:50");
-        assert_text(steps_text(*state, plan), "1:2M:50->0");
+        assert_text(grants_text(arena, plan, "a"), "0:50");
+        assert_text(steps_text(arena, plan), "1:2M:50->0");
 }
 
 /* Nor beside a part: that is what is left of them. */
-static void test_what_stood_as_part(void **state) {
+TEST(what_stood_as_part) {
         const Config *config = config_make(
-                *state, "a.conf", "[Instance]\nNodeMemory=0:200M 1:200M\nShortage=degrade\n", NULL);
-        Ledger *ledger = ledger_with_pool(*state, 0, 250, 250);
+                arena, "a.conf", "[Instance]\nNodeMemory=0:200M 1:200M\nShortage=degrade\n", NULL);
+        Ledger *ledger = ledger_with_pool(arena, 0, 250, 250);
 
-        add_ledger_instance(*state, ledger, "a", 200, 0, 100);
-        *vec_push((Arena *) *state, &ledger->instances.items[0].grants) = (NodePages){1, 100};
+        add_ledger_instance(arena, ledger, "a", 200, 0, 100);
+        *vec_push((Arena *) arena, &ledger->instances.items[0].grants) = (NodePages){1, 100};
         ledger->instances.items[0].has_stood = true;
-        const Plan *plan = plan_with(*state, config,
-                                     host_make(*state, "sizes 2M\n"
-                                                       "node 0 total=20G free=2G 2M=250\n"
-                                                       "node 1 total=20G free=2G 2M=20\n"),
+        const Plan *plan = plan_with(arena, config,
+                                     host_make(arena, "sizes 2M\n"
+                                                      "node 0 total=20G free=2G 2M=250\n"
+                                                      "node 1 total=20G free=2G 2M=20\n"),
                                      ledger, NULL);
 
-        assert_text(grants_text(*state, plan, "a"), "0:100 1:20");
+        assert_text(grants_text(arena, plan, "a"), "0:100 1:20");
 }
 
 /* Where no node takes all, the largest one goes first, and of equal ones the first. */
-static void test_pack_ties(void **state) {
+TEST(pack_ties) {
         const Config *config =
-                config_make(*state, "a.conf", "[Instance]\nPages=150\nPlacement=pack\n", NULL);
+                config_make(arena, "a.conf", "[Instance]\nPages=150\nPlacement=pack\n", NULL);
 
-        assert_text(grants_text(*state,
-                                plan_simple(*state, config,
-                                            host_make(*state, "sizes 2M\n"
-                                                              "node 0 total=4G free=0 2M=100\n"
-                                                              "node 1 total=4G free=0 2M=100\n")),
+        assert_text(grants_text(arena,
+                                plan_simple(arena, config,
+                                            host_make(arena, "sizes 2M\n"
+                                                             "node 0 total=4G free=0 2M=100\n"
+                                                             "node 1 total=4G free=0 2M=100\n")),
                                 "a"),
                     "0:100 1:50");
-        assert_text(grants_text(*state,
-                                plan_simple(*state, config,
-                                            host_make(*state, "sizes 2M\n"
-                                                              "node 0 total=4G free=0 2M=99\n"
-                                                              "node 1 total=4G free=0 2M=100\n")),
+        assert_text(grants_text(arena,
+                                plan_simple(arena, config,
+                                            host_make(arena, "sizes 2M\n"
+                                                             "node 0 total=4G free=0 2M=99\n"
+                                                             "node 1 total=4G free=0 2M=100\n")),
                                 "a"),
                     "0:50 1:100");
 }
 
 /* Promises of others are laid where nobody of ours depends on the pages: first to those that we
  * have not reserved, then to nodes to which nobody is bound. */
-static void test_promises_of_others(void **state) {
+TEST(promises_of_others) {
         static const struct {
                 const char *pools[2];
                 unsigned reserved;
@@ -730,114 +724,113 @@ static void test_promises_of_others(void **state) {
 
         for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
                 const Topology *host =
-                        host_make(*state, arena_printf(*state,
-                                                       "sizes 2M\n"
-                                                       "node 0 total=20G free=4048M 2M=%s\n"
-                                                       "node 1 total=20G free=4048M 2M=%s\n"
-                                                       "reserved 2M=%u\n",
-                                                       cases[i].pools[0], cases[i].pools[1],
-                                                       cases[i].reserved));
+                        host_make(arena, arena_printf(arena,
+                                                      "sizes 2M\n"
+                                                      "node 0 total=20G free=4048M 2M=%s\n"
+                                                      "node 1 total=20G free=4048M 2M=%s\n"
+                                                      "reserved 2M=%u\n",
+                                                      cases[i].pools[0], cases[i].pools[1],
+                                                      cases[i].reserved));
                 const Config *config =
-                        config_make(*state, "a.conf",
-                                    arena_printf(*state, "[Instance]\n%s\n", cases[i].lines), NULL);
-                Ledger *ledger = ledger_new(*state, "boot");
+                        config_make(arena, "a.conf",
+                                    arena_printf(arena, "[Instance]\n%s\n", cases[i].lines), NULL);
+                Ledger *ledger = ledger_new(arena, "boot");
 
-                add_ledger_instance(*state, ledger, "a", 60, cases[i].grants[0] - '0', 60);
-                const Plan *plan = plan_with(*state, config, host, ledger, NULL);
+                add_ledger_instance(arena, ledger, "a", 60, cases[i].grants[0] - '0', 60);
+                const Plan *plan = plan_with(arena, config, host, ledger, NULL);
 
-                assert_text(grants_text(*state, plan, "a"), cases[i].grants);
-                assert_text(steps_text(*state, plan), cases[i].steps);
+                assert_text(grants_text(arena, plan, "a"), cases[i].grants);
+                assert_text(steps_text(arena, plan), cases[i].steps);
         }
 }
 
 /* Short by what others hold: that is the reason, not the host's memory. */
-static void test_taken(void **state) {
-        const Config *config = config_make(*state, "a.conf", "[Instance]\nPages=300\n", NULL);
-        const Plan *plan =
-                plan_with(*state, config,
-                          host_make(*state, "sizes 2M\nnode 0 total=2G free=300M 2M=300/100\n"),
-                          ledger_with_pool(*state, 0, 0, 300), NULL);
+TEST(taken) {
+        const Config *config = config_make(arena, "a.conf", "[Instance]\nPages=300\n", NULL);
+        const Plan *plan = plan_with(
+                arena, config, host_make(arena, "sizes 2M\nnode 0 total=2G free=300M 2M=300/100\n"),
+                ledger_with_pool(arena, 0, 0, 300), NULL);
 
         assert_int_equal(plan_find(plan, "a")->reason.kind, REASON_TAKEN);
         assert_non_null(strstr(plan_find(plan, "a")->reason.text, "others hold 200 pages of 2M"));
 }
 
 /* A pool that others have lowered below what was found is not raised for its own sake. */
-static void test_lowered_by_others(void **state) {
-        const Config *config = config_make(*state, "a.conf", "[Instance]\nPages=10\n", NULL);
-        const Plan *plan = plan_with(
-                *state, config, host_make(*state, "sizes 2M\nnode 0 total=20G free=4G 2M=30\n"),
-                ledger_with_pool(*state, 0, 100, 100), NULL);
+TEST(lowered_by_others) {
+        const Config *config = config_make(arena, "a.conf", "[Instance]\nPages=10\n", NULL);
+        const Plan *plan = plan_with(arena, config,
+                                     host_make(arena, "sizes 2M\nnode 0 total=20G free=4G 2M=30\n"),
+                                     ledger_with_pool(arena, 0, 100, 100), NULL);
 
-        assert_text(steps_text(*state, plan), "-");
-        assert_text(grants_text(*state, plan, "a"), "0:10");
+        assert_text(steps_text(arena, plan), "-");
+        assert_text(grants_text(arena, plan, "a"), "0:10");
 }
 
 /* ---- the ledger ---- */
 
 /* An unchanged instance never moves, though it would be spread today. */
-static void test_stays_where_it_is(void **state) {
-        const Config *config = config_make(*state, "a.conf", "[Instance]\nPages=100\n", NULL);
-        Ledger *ledger = ledger_with_pool(*state, 0, 0, 100);
+TEST(stays_where_it_is) {
+        const Config *config = config_make(arena, "a.conf", "[Instance]\nPages=100\n", NULL);
+        Ledger *ledger = ledger_with_pool(arena, 0, 0, 100);
 
-        add_ledger_instance(*state, ledger, "a", 100, 0, 100);
-        const Plan *plan = plan_with(*state, config,
-                                     host_make(*state, "sizes 2M\n"
-                                                       "node 0 total=20G free=4G 2M=100\n"
-                                                       "node 1 total=20G free=4G\n"),
+        add_ledger_instance(arena, ledger, "a", 100, 0, 100);
+        const Plan *plan = plan_with(arena, config,
+                                     host_make(arena, "sizes 2M\n"
+                                                      "node 0 total=20G free=4G 2M=100\n"
+                                                      "node 1 total=20G free=4G\n"),
                                      ledger, NULL);
 
-        assert_text(grants_text(*state, plan, "a"), "0:100");
-        assert_text(steps_text(*state, plan), "-");
+        assert_text(grants_text(arena, plan, "a"), "0:100");
+        assert_text(steps_text(arena, plan), "-");
 }
 
 /* Also on a node that has just as many pages, and no memory for more. */
-static void test_stays_where_it_just_fits(void **state) {
+TEST(stays_where_it_just_fits) {
         static const char host[] = "sizes 2M\n"
                                    "node 0 total=20G free=1G 2M=100\n"
                                    "node 1 total=20G free=4G\n";
-        const Config *config = config_make(*state, "a.conf", "[Instance]\nPages=100\n", NULL);
-        Ledger *ledger = ledger_with_pool(*state, 0, 0, 100);
+        const Config *config = config_make(arena, "a.conf", "[Instance]\nPages=100\n", NULL);
+        Ledger *ledger = ledger_with_pool(arena, 0, 0, 100);
 
-        add_ledger_instance(*state, ledger, "a", 100, 0, 100);
-        assert_text(grants_text(*state,
-                                plan_with(*state, config, host_make(*state, host), ledger, NULL),
+        add_ledger_instance(arena, ledger, "a", 100, 0, 100);
+        assert_text(grants_text(arena,
+                                plan_with(arena, config, host_make(arena, host), ledger, NULL),
                                 "a"),
                     "0:100");
 }
 
 /* As many pages of another size are another preference. */
-static void test_moves_with_another_size(void **state) {
-        const Config *config = config_make(*state, "a.conf", "[Instance]\nPages=3\n", NULL);
-        Ledger *ledger = ledger_new(*state, "boot");
+TEST(moves_with_another_size) {
+        const Config *config = config_make(arena, "a.conf", "[Instance]\nPages=3\n", NULL);
+        Ledger *ledger = ledger_new(arena, "boot");
 
-        add_ledger_instance(*state, ledger, "a", 3, 1, 3);
+        add_ledger_instance(arena, ledger, "a", 3, 1, 3);
         ledger->instances.items[0].page_size_bytes = GIB;
-        assert_text(grants_text(*state,
-                                plan_with(*state, config, host_make(*state, even), ledger, NULL),
+        assert_text(grants_text(arena,
+                                plan_with(arena, config, host_make(arena, even), ledger, NULL),
                                 "a"),
                     "0:2 1:1");
 }
 
 /* Where its unit runs with less than it has been granted since, it is where it is granted. */
-static void test_stays_beside_hold(void **state) {
+TEST(stays_beside_hold) {
         const Config *config =
-                config_make(*state, "a.conf", "[Instance]\nPages=1500\nUnit=a.service\n", NULL);
-        const Running running = running_make(*state, "hold a.service a 2M=0:600 wanted=1500\n"
-                                                     "unit a.service\n");
-        Ledger *ledger = ledger_new(*state, "boot");
+                config_make(arena, "a.conf", "[Instance]\nPages=1500\nUnit=a.service\n", NULL);
+        const Running running = running_make(arena, "hold a.service a 2M=0:600 wanted=1500\n"
+                                                    "unit a.service\n");
+        Ledger *ledger = ledger_new(arena, "boot");
 
-        add_ledger_instance(*state, ledger, "a", 1500, 0, 900);
-        *vec_push((Arena *) *state, &ledger->instances.items[0].grants) = (NodePages){1, 600};
+        add_ledger_instance(arena, ledger, "a", 1500, 0, 900);
+        *vec_push((Arena *) arena, &ledger->instances.items[0].grants) = (NodePages){1, 600};
         assert_text(
-                grants_text(*state,
-                            plan_beside(*state, config, host_make(*state, even), ledger, &running),
+                grants_text(arena,
+                            plan_beside(arena, config, host_make(arena, even), ledger, &running),
                             "a"),
                 "0:900 1:600");
 }
 
 /* Another demand, another placement or other nodes: it is placed anew. */
-static void test_moves_when_changed(void **state) {
+TEST(moves_when_changed) {
         static const char host[] = "sizes 2M\n"
                                    "node 0 total=20G free=4G 2M=100\n"
                                    "node 1 total=20G free=4G\n";
@@ -850,36 +843,36 @@ static void test_moves_when_changed(void **state) {
         };
 
         for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-                Ledger *ledger = ledger_with_pool(*state, 0, 0, 100);
+                Ledger *ledger = ledger_with_pool(arena, 0, 0, 100);
                 const Config *config =
-                        config_make(*state, "a.conf",
-                                    arena_printf(*state, "[Instance]\n%s\n", cases[i].lines), NULL);
+                        config_make(arena, "a.conf",
+                                    arena_printf(arena, "[Instance]\n%s\n", cases[i].lines), NULL);
 
-                add_ledger_instance(*state, ledger, "a", 100, 0, 100);
-                const Plan *plan = plan_with(*state, config, host_make(*state, host), ledger, NULL);
+                add_ledger_instance(arena, ledger, "a", 100, 0, 100);
+                const Plan *plan = plan_with(arena, config, host_make(arena, host), ledger, NULL);
 
-                assert_text(grants_text(*state, plan, "a"), cases[i].grants);
-                assert_text(steps_text(*state, plan), cases[i].steps);
+                assert_text(grants_text(arena, plan, "a"), cases[i].grants);
+                assert_text(steps_text(arena, plan), cases[i].steps);
         }
 }
 
 /* Who holds its pages keeps them, whatever priority comes later. */
-static void test_held_first(void **state) {
-        const Config *config = config_make(*state, "a.conf",
+TEST(held_first) {
+        const Config *config = config_make(arena, "a.conf",
                                            "[Instance]\nPages=1500\nPriority=1\nUnit=a.service\n",
                                            "b.conf", "[Instance]\nPages=1500\nPriority=99\n", NULL);
-        const Running running = running_make(*state, "hold a.service a 2M=0:750/1:750\n"
-                                                     "unit a.service\n");
-        const Plan *plan = plan_beside(*state, config, host_make(*state, even), NULL, &running);
+        const Running running = running_make(arena, "hold a.service a 2M=0:750/1:750\n"
+                                                    "unit a.service\n");
+        const Plan *plan = plan_beside(arena, config, host_make(arena, even), NULL, &running);
 
-        assert_text(grants_text(*state, plan, "b"), "-");
-        assert_text(grants_text(*state, plan, "a"), "0:750 1:750");
+        assert_text(grants_text(arena, plan, "b"), "-");
+        assert_text(grants_text(arena, plan, "a"), "0:750 1:750");
         assert_non_null(plan_find(plan, "a")->hold);
         /* The unit has stopped. */
         const Running stopped = {.holds = running.holds};
 
-        plan = plan_beside(*state, config, host_make(*state, even), NULL, &stopped);
-        assert_text(grants_text(*state, plan, "a"), "-");
+        plan = plan_beside(arena, config, host_make(arena, even), NULL, &stopped);
+        assert_text(grants_text(arena, plan, "a"), "-");
         assert_true(plan_find(plan, "b")->pages_granted == 1500);
         assert_null(plan_find(plan, "a")->hold);
 }
@@ -901,7 +894,7 @@ static const Plan *plan_beside_part(Arena *arena, bool is_running, const char *l
 }
 
 /* What could be reserved stays reserved: newcomers that are no more important do not get it. */
-static void test_part_stays(void **state) {
+TEST(part_stays) {
         static const char *const newcomers[] = {
                 "Pages=500\nNodes=0\nPriority=50", /* "new" comes first by name */
                 "Pages=500\nNodes=0\nPriority=1",
@@ -909,7 +902,7 @@ static void test_part_stays(void **state) {
         };
 
         for (size_t i = 0; i < ARRAY_LEN(newcomers); i++) {
-                const Plan *plan = plan_beside_part(*state, false, newcomers[i]);
+                const Plan *plan = plan_beside_part(arena, false, newcomers[i]);
                 const PlanInstance *part = plan_find(plan, "part");
 
                 assert_true(part->n_grants > 0 && part->grants[0].node == 0);
@@ -920,7 +913,7 @@ static void test_part_stays(void **state) {
 }
 
 /* A part may be a single page; what was whole takes its turn again, and what was released is nobody's. */
-static void test_what_is_a_part(void **state) {
+TEST(what_is_a_part) {
         static const struct {
                 uint64_t pages;
                 bool is_released;
@@ -933,70 +926,70 @@ static void test_what_is_a_part(void **state) {
 
         for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
                 const Config *config = config_make(
-                        *state, "new.conf", "[Instance]\nPages=1000\nNodes=0\n", "part.conf",
+                        arena, "new.conf", "[Instance]\nPages=1000\nNodes=0\n", "part.conf",
                         "[Instance]\nPages=900\nNodes=0\nShortage=degrade\n", NULL);
-                Ledger *ledger = ledger_new(*state, "boot");
+                Ledger *ledger = ledger_new(arena, "boot");
 
-                add_ledger_instance(*state, ledger, "part", 900, 0, cases[i].pages);
+                add_ledger_instance(arena, ledger, "part", 900, 0, cases[i].pages);
                 ledger->instances.items[0].is_released = cases[i].is_released;
-                const Plan *plan = plan_with(*state, config, host_make(*state, even), ledger, NULL);
+                const Plan *plan = plan_with(arena, config, host_make(arena, even), ledger, NULL);
 
-                assert_text(grants_text(*state, plan, "new"), cases[i].newcomer);
-                assert_text(grants_text(*state, plan, "part"), cases[i].part);
+                assert_text(grants_text(arena, plan, "new"), cases[i].newcomer);
+                assert_text(grants_text(arena, plan, "part"), cases[i].part);
         }
 }
 
 /* What is left beside the part is the newcomer's, if it can use it whole. */
-static void test_beside_part(void **state) {
-        const Plan *plan = plan_beside_part(*state, false, "Pages=400\nNodes=0\nPriority=1");
+TEST(beside_part) {
+        const Plan *plan = plan_beside_part(arena, false, "Pages=400\nNodes=0\nPriority=1");
 
-        assert_text(grants_text(*state, plan, "new"), "0:400");
-        assert_text(grants_text(*state, plan, "part"), "0:600 1:1000");
+        assert_text(grants_text(arena, plan, "new"), "0:400");
+        assert_text(grants_text(arena, plan, "part"), "0:600 1:1000");
 }
 
 /* The more important one takes what nobody uses yet, but not what may be in use. */
-static void test_part_and_priority(void **state) {
-        const Plan *plan = plan_beside_part(*state, false, "Pages=500\nNodes=0\nPriority=51");
+TEST(part_and_priority) {
+        const Plan *plan = plan_beside_part(arena, false, "Pages=500\nNodes=0\nPriority=51");
 
-        assert_text(grants_text(*state, plan, "new"), "0:500");
-        assert_text(grants_text(*state, plan, "part"), "0:500 1:1000");
-        plan = plan_beside_part(*state, true, "Pages=500\nNodes=0\nPriority=51");
-        assert_text(grants_text(*state, plan, "new"), "-");
-        assert_text(grants_text(*state, plan, "part"), "0:1000 1:1000");
+        assert_text(grants_text(arena, plan, "new"), "0:500");
+        assert_text(grants_text(arena, plan, "part"), "0:500 1:1000");
+        plan = plan_beside_part(arena, true, "Pages=500\nNodes=0\nPriority=51");
+        assert_text(grants_text(arena, plan, "new"), "-");
+        assert_text(grants_text(arena, plan, "part"), "0:1000 1:1000");
 }
 
 /* Whole as soon as it can be, and then without a reason. */
-static void test_part_becomes_whole(void **state) {
+TEST(part_becomes_whole) {
         const Config *config =
-                config_make(*state, "part.conf",
+                config_make(arena, "part.conf",
                             "[Instance]\nPages=1500\nShortage=degrade\nUnit=part.service\n", NULL);
-        const Running running = running_make(*state, "hold part.service part 2M=0:600 wanted=1500\n"
-                                                     "unit part.service\n");
-        Ledger *ledger = ledger_new(*state, "boot");
+        const Running running = running_make(arena, "hold part.service part 2M=0:600 wanted=1500\n"
+                                                    "unit part.service\n");
+        Ledger *ledger = ledger_new(arena, "boot");
 
-        add_ledger_instance(*state, ledger, "part", 1500, 0, 600);
-        const Plan *plan = plan_beside(*state, config, host_make(*state, even), ledger, &running);
+        add_ledger_instance(arena, ledger, "part", 1500, 0, 600);
+        const Plan *plan = plan_beside(arena, config, host_make(arena, even), ledger, &running);
 
         assert_int_equal(reason_of(plan, "part")->kind, REASON_NONE);
         assert_true(plan_find(plan, "part")->pages_granted == 1500);
 }
 
 /* What of it is on a node that it may no longer use is given up. */
-static void test_part_elsewhere(void **state) {
+TEST(part_elsewhere) {
         const Config *config = config_make(
-                *state, "part.conf", "[Instance]\nPages=3000\nNodes=0\nShortage=degrade\n", NULL);
-        Ledger *ledger = ledger_new(*state, "boot");
+                arena, "part.conf", "[Instance]\nPages=3000\nNodes=0\nShortage=degrade\n", NULL);
+        Ledger *ledger = ledger_new(arena, "boot");
 
-        add_ledger_instance(*state, ledger, "part", 3000, 0, 600);
-        *vec_push((Arena *) *state, &ledger->instances.items[0].grants) = (NodePages){1, 100};
-        assert_text(grants_text(*state,
-                                plan_with(*state, config, host_make(*state, even), ledger, NULL),
+        add_ledger_instance(arena, ledger, "part", 3000, 0, 600);
+        *vec_push((Arena *) arena, &ledger->instances.items[0].grants) = (NodePages){1, 100};
+        assert_text(grants_text(arena,
+                                plan_with(arena, config, host_make(arena, even), ledger, NULL),
                                 "part"),
                     "0:1000");
 }
 
 /* Its unit runs with a part, and the rest is just enough: it comes at its turn, as anybody's. */
-static void test_rest_in_turn(void **state) {
+TEST(rest_in_turn) {
         static const struct {
                 unsigned priority;
                 const char *part, *new;
@@ -1004,40 +997,40 @@ static void test_rest_in_turn(void **state) {
 
         ARRAY_FOREACH(row, rows, ARRAY_LEN(rows)) {
                 const char *new =
-                        arena_printf(*state, "[Instance]\nPages=1\nPriority=%u\n", row->priority);
+                        arena_printf(arena, "[Instance]\nPages=1\nPriority=%u\n", row->priority);
                 const Config *config = config_make(
-                        *state, "new.conf", new, "part.conf",
+                        arena, "new.conf", new, "part.conf",
                         "[Instance]\nPages=2000\nShortage=degrade\nUnit=part.service\n", NULL);
-                const Running running = running_make(*state,
+                const Running running = running_make(arena,
                                                      "hold part.service part 2M=0:600 wanted=2000\n"
                                                      "unit part.service\n");
-                Ledger *ledger = ledger_new(*state, "boot");
+                Ledger *ledger = ledger_new(arena, "boot");
 
-                add_ledger_instance(*state, ledger, "part", 2000, 0, 600);
+                add_ledger_instance(arena, ledger, "part", 2000, 0, 600);
                 const Plan *plan =
-                        plan_beside(*state, config, host_make(*state, even), ledger, &running);
+                        plan_beside(arena, config, host_make(arena, even), ledger, &running);
 
-                assert_text(grants_text(*state, plan, "part"), row->part);
-                assert_text(grants_text(*state, plan, "new"), row->new);
+                assert_text(grants_text(arena, plan, "part"), row->part);
+                assert_text(grants_text(arena, plan, "new"), row->new);
         }
 }
 
 /* What is missing of it is placed as its whole would be: packed on the node that takes it. */
-static void test_rest_of_packed_part(void **state) {
-        const Config *config = config_make(*state, "part.conf",
+TEST(rest_of_packed_part) {
+        const Config *config = config_make(arena, "part.conf",
                                            "[Instance]\nPages=1500\nPlacement=pack\n"
                                            "Shortage=degrade\nUnit=part.service\n",
                                            NULL);
-        Ledger *ledger = ledger_new(*state, "boot");
+        Ledger *ledger = ledger_new(arena, "boot");
 
-        add_ledger_instance(*state, ledger, "part", 1500, 0, 600);
-        const Plan *plan = plan_with(*state, config, host_make(*state, even), ledger, NULL);
+        add_ledger_instance(arena, ledger, "part", 1500, 0, 600);
+        const Plan *plan = plan_with(arena, config, host_make(arena, even), ledger, NULL);
 
-        assert_text(grants_text(*state, plan, "part"), "0:600 1:900");
+        assert_text(grants_text(arena, plan, "part"), "0:600 1:900");
 }
 
 /* Who runs with a part stays with its page size while a single page of it is left; without any it begins anew. */
-static void test_part_of_another_size(void **state) {
+TEST(part_of_another_size) {
         static const struct {
                 const char *pool, *grants;
                 uint64_t page_size_bytes;
@@ -1045,64 +1038,64 @@ static void test_part_of_another_size(void **state) {
 
         for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
                 const Config *config =
-                        config_make(*state, "part.conf",
+                        config_make(arena, "part.conf",
                                     "[Instance]\nMemory=4G\nPageSize=1G,2M\nShortage=degrade\n"
                                     "Unit=part.service\n",
                                     NULL);
-                const Running running = running_make(*state,
+                const Running running = running_make(arena,
                                                      "hold part.service part 2M=0:600 wanted=2048\n"
                                                      "unit part.service\n");
-                Ledger *ledger = ledger_new(*state, "boot");
+                Ledger *ledger = ledger_new(arena, "boot");
 
-                add_ledger_instance(*state, ledger, "part", 2048, 0, 600);
+                add_ledger_instance(arena, ledger, "part", 2048, 0, 600);
                 const Plan *plan = plan_beside(
-                        *state, config,
-                        host_make(*state, arena_printf(*state,
-                                                       "sizes 1G 2M\n"
-                                                       "node 0 total=20G free=100M 1G=2 %s\n",
-                                                       cases[i].pool)),
+                        arena, config,
+                        host_make(arena, arena_printf(arena,
+                                                      "sizes 1G 2M\n"
+                                                      "node 0 total=20G free=100M 1G=2 %s\n",
+                                                      cases[i].pool)),
                         ledger, &running);
 
-                assert_text(grants_text(*state, plan, "part"), cases[i].grants);
+                assert_text(grants_text(arena, plan, "part"), cases[i].grants);
                 assert_int_equal(plan_find(plan, "part")->page_size_bytes,
                                  cases[i].page_size_bytes);
         }
 }
 
 /* With another demand it is an instance like any other; if its unit runs, that keeps what it has. */
-static void test_part_of_another_demand(void **state) {
+TEST(part_of_another_demand) {
         const Config *config =
-                config_make(*state, "new.conf", "[Instance]\nPages=1000\nNodes=0\n", "part.conf",
+                config_make(arena, "new.conf", "[Instance]\nPages=1000\nNodes=0\n", "part.conf",
                             "[Instance]\nPages=3001\nShortage=degrade\nUnit=part.service\n", NULL);
-        const Running running = running_make(*state, "hold part.service part 2M=0:600 wanted=3000\n"
-                                                     "unit part.service\n");
-        Ledger *ledger = ledger_new(*state, "boot");
+        const Running running = running_make(arena, "hold part.service part 2M=0:600 wanted=3000\n"
+                                                    "unit part.service\n");
+        Ledger *ledger = ledger_new(arena, "boot");
 
-        add_ledger_instance(*state, ledger, "part", 3000, 0, 600);
-        const Plan *plan = plan_with(*state, config, host_make(*state, even), ledger, NULL);
+        add_ledger_instance(arena, ledger, "part", 3000, 0, 600);
+        const Plan *plan = plan_with(arena, config, host_make(arena, even), ledger, NULL);
 
-        assert_text(grants_text(*state, plan, "new"), "0:1000");
-        plan = plan_beside(*state, config, host_make(*state, even), ledger, &running);
-        assert_text(grants_text(*state, plan, "new"), "-");
-        assert_text(grants_text(*state, plan, "part"), "0:1000 1:1000");
+        assert_text(grants_text(arena, plan, "new"), "0:1000");
+        plan = plan_beside(arena, config, host_make(arena, even), ledger, &running);
+        assert_text(grants_text(arena, plan, "new"), "-");
+        assert_text(grants_text(arena, plan, "part"), "0:1000 1:1000");
 }
 
 /* NodeMemory=: each node's part stays, and grows by itself. */
-static void test_part_of_split(void **state) {
+TEST(part_of_split) {
         const Config *config =
-                config_make(*state, "new.conf", "[Instance]\nPages=900\nNodes=1\n", "part.conf",
+                config_make(arena, "new.conf", "[Instance]\nPages=900\nNodes=1\n", "part.conf",
                             "[Instance]\nNodeMemory=0:4000M 1:400M\nShortage=degrade\n", NULL);
-        Ledger *ledger = ledger_new(*state, "boot");
+        Ledger *ledger = ledger_new(arena, "boot");
 
-        add_ledger_instance(*state, ledger, "part", 2200, 1, 200);
-        const Plan *plan = plan_with(*state, config, host_make(*state, even), ledger, NULL);
+        add_ledger_instance(arena, ledger, "part", 2200, 1, 200);
+        const Plan *plan = plan_with(arena, config, host_make(arena, even), ledger, NULL);
 
-        assert_text(grants_text(*state, plan, "new"), "-");
-        assert_text(grants_text(*state, plan, "part"), "0:1000 1:200");
+        assert_text(grants_text(arena, plan, "new"), "-");
+        assert_text(grants_text(arena, plan, "part"), "0:1000 1:200");
 }
 
 /* It is whole when not a page is missing on any node. */
-static void test_part_of_split_becomes_whole(void **state) {
+TEST(part_of_split_becomes_whole) {
         static const struct {
                 const char *on_node_0;
                 ReasonKind reason;
@@ -1110,23 +1103,22 @@ static void test_part_of_split_becomes_whole(void **state) {
 
         for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
                 const Config *config = config_make(
-                        *state, "part.conf",
-                        arena_printf(*state,
-                                     "[Instance]\nNodeMemory=0:%s 1:20M\nShortage=degrade\n",
+                        arena, "part.conf",
+                        arena_printf(arena, "[Instance]\nNodeMemory=0:%s 1:20M\nShortage=degrade\n",
                                      cases[i].on_node_0),
                         NULL);
-                Ledger *ledger = ledger_new(*state, "boot");
+                Ledger *ledger = ledger_new(arena, "boot");
 
-                add_ledger_instance(*state, ledger, "part", 1010 + i, 0, 500);
-                const Plan *plan = plan_with(*state, config, host_make(*state, even), ledger, NULL);
+                add_ledger_instance(arena, ledger, "part", 1010 + i, 0, 500);
+                const Plan *plan = plan_with(arena, config, host_make(arena, even), ledger, NULL);
 
-                assert_text(grants_text(*state, plan, "part"), "0:1000 1:10");
+                assert_text(grants_text(arena, plan, "part"), "0:1000 1:10");
                 assert_int_equal(reason_of(plan, "part")->kind, cases[i].reason);
         }
 }
 
 /* But no more of it than is wanted there now: newcomers get the rest. */
-static void test_part_of_another_split(void **state) {
+TEST(part_of_another_split) {
         static const struct {
                 const char *pages, *grants;
         } on_node_1[] = {{"800", "1:800"}, {"801", "-"}},
@@ -1134,67 +1126,67 @@ static void test_part_of_another_split(void **state) {
 
         for (size_t i = 0; i < ARRAY_LEN(on_node_1); i++) {
                 const Config *config = config_make(
-                        *state, "x.conf",
-                        arena_printf(*state, "[Instance]\nNodes=0\nPages=%s\n", on_node_0[i].pages),
+                        arena, "x.conf",
+                        arena_printf(arena, "[Instance]\nNodes=0\nPages=%s\n", on_node_0[i].pages),
                         "y.conf",
-                        arena_printf(*state, "[Instance]\nNodes=1\nPages=%s\n", on_node_1[i].pages),
+                        arena_printf(arena, "[Instance]\nNodes=1\nPages=%s\n", on_node_1[i].pages),
                         "part.conf", "[Instance]\nNodeMemory=0:4000M 1:400M\nShortage=degrade\n",
                         NULL);
-                Ledger *ledger = ledger_new(*state, "boot");
+                Ledger *ledger = ledger_new(arena, "boot");
 
-                add_ledger_instance(*state, ledger, "part", 2200, 0, 300);
-                *vec_push((Arena *) *state, &ledger->instances.items[0].grants) =
+                add_ledger_instance(arena, ledger, "part", 2200, 0, 300);
+                *vec_push((Arena *) arena, &ledger->instances.items[0].grants) =
                         (NodePages){1, 500};
-                const Plan *plan = plan_with(*state, config, host_make(*state, even), ledger, NULL);
+                const Plan *plan = plan_with(arena, config, host_make(arena, even), ledger, NULL);
 
-                assert_text(grants_text(*state, plan, "x"), on_node_0[i].grants);
-                assert_text(grants_text(*state, plan, "y"), on_node_1[i].grants);
+                assert_text(grants_text(arena, plan, "x"), on_node_0[i].grants);
+                assert_text(grants_text(arena, plan, "y"), on_node_1[i].grants);
         }
 }
 
 /* A file that was broken since: its pages stay until it is mended, and go to nobody else. */
-static void test_broken_file_keeps_pages(void **state) {
-        const Config *config = config_make(*state, "a.conf", "[Instance]\nMemory=x\n", "b.conf",
+TEST(broken_file_keeps_pages) {
+        const Config *config = config_make(arena, "a.conf", "[Instance]\nMemory=x\n", "b.conf",
                                            "[Instance]\nPages=1000\nNodes=0\nPriority=99\n", NULL);
-        Ledger *ledger = ledger_with_pool(*state, 0, 0, 100);
+        Ledger *ledger = ledger_with_pool(arena, 0, 0, 100);
 
-        add_ledger_instance(*state, ledger, "a", 100, 0, 100);
-        const Plan *plan = plan_with(*state, config,
-                                     host_make(*state, "sizes 2M\n"
-                                                       "node 0 total=20G free=3848M 2M=100\n"),
+        add_ledger_instance(arena, ledger, "a", 100, 0, 100);
+        const Plan *plan = plan_with(arena, config,
+                                     host_make(arena, "sizes 2M\n"
+                                                      "node 0 total=20G free=3848M 2M=100\n"),
                                      ledger, NULL);
 
-        assert_text(grants_text(*state, plan, "a"), "0:100");
+        assert_text(grants_text(arena, plan, "a"), "0:100");
         assert_int_equal(plan_find(plan, "a")->pages_wanted, 100);
         assert_int_equal(plan_find(plan, "a")->page_size_bytes, 2 * MIB);
         assert_int_equal(reason_of(plan, "a")->kind, REASON_CONFIG);
-        assert_text(grants_text(*state, plan, "b"), "-"); /* 100 + 900, and 100 are a's */
-        assert_text(steps_text(*state, plan), "-");
+        assert_text(grants_text(arena, plan, "b"), "-"); /* 100 + 900, and 100 are a's */
+        assert_text(steps_text(arena, plan), "-");
         /* Also where there is no memory beside them. */
-        plan = plan_with(*state, config,
-                         host_make(*state, "sizes 2M\nnode 0 total=20G free=1G 2M=100\n"), ledger,
+        plan = plan_with(arena, config,
+                         host_make(arena, "sizes 2M\nnode 0 total=20G free=1G 2M=100\n"), ledger,
                          NULL);
-        assert_text(grants_text(*state, plan, "a"), "0:100");
+        assert_text(grants_text(arena, plan, "a"), "0:100");
         /* Removed altogether, it gives them back. */
-        config = config_make(*state, NULL);
-        plan = plan_with(*state, config,
-                         host_make(*state, "sizes 2M\nnode 0 total=20G free=3848M 2M=100\n"),
-                         ledger, NULL);
-        assert_text(steps_text(*state, plan), "0:2M:100->0");
+        config = config_make(arena, NULL);
+        plan = plan_with(arena, config,
+                         host_make(arena, "sizes 2M\nnode 0 total=20G free=3848M 2M=100\n"), ledger,
+                         NULL);
+        assert_text(steps_text(arena, plan), "0:2M:100->0");
 }
 
-static void test_record(void **state) {
-        const Config *config = config_make(*state, "a.conf",
+TEST(record) {
+        const Config *config = config_make(arena, "a.conf",
                                            "[Instance]\nPages=100\nPlacement=pack\n", "b.conf",
                                            "[Instance]\nPages=999999\n", NULL);
-        Ledger *ledger = ledger_new(*state, "boot");
-        const Plan *plan = plan_with(*state, config, host_make(*state, even), ledger, NULL);
+        Ledger *ledger = ledger_new(arena, "boot");
+        const Plan *plan = plan_with(arena, config, host_make(arena, even), ledger, NULL);
 
-        add_ledger_instance(*state, ledger, "gone", 5, 0, 5);
-        add_ledger_instance(*state, ledger, "a", 99, 0, 99);
-        ledger_note_refusal(*state, ledger, "gone", "", "refused");
-        ledger_note_refusal(*state, ledger, "b", "", "refused");
-        plan_record(*state, plan, ledger);
+        add_ledger_instance(arena, ledger, "gone", 5, 0, 5);
+        add_ledger_instance(arena, ledger, "a", 99, 0, 99);
+        ledger_note_refusal(arena, ledger, "gone", "", "refused");
+        ledger_note_refusal(arena, ledger, "b", "", "refused");
+        plan_record(arena, plan, ledger);
         assert_int_equal(ledger->instances.n, 1); /* nothing is recorded of who has nothing */
         const LedgerInstance *a = ledger_instance(ledger, "a");
 
@@ -1205,15 +1197,15 @@ static void test_record(void **state) {
 }
 
 /* What was let start is another record: it stays as it was. */
-static void test_record_keeps_holds(void **state) {
+TEST(record_keeps_holds) {
         const Config *config =
-                config_make(*state, "a.conf", "[Instance]\nPages=101\nUnit=a.service\n", NULL);
+                config_make(arena, "a.conf", "[Instance]\nPages=101\nUnit=a.service\n", NULL);
         const Running running =
-                running_make(*state, "hold a.service a 2M=0:40/1:60\nunit a.service\n");
-        Ledger *ledger = ledger_new(*state, "boot");
-        const Plan *plan = plan_beside(*state, config, host_make(*state, even), ledger, &running);
+                running_make(arena, "hold a.service a 2M=0:40/1:60\nunit a.service\n");
+        Ledger *ledger = ledger_new(arena, "boot");
+        const Plan *plan = plan_beside(arena, config, host_make(arena, even), ledger, &running);
 
-        plan_record(*state, plan, ledger);
+        plan_record(arena, plan, ledger);
         assert_true(ledger_granted_pages(ledger_instance(ledger, "a")) == 101);
         assert_int_equal(ledger->holds.n, 1);
         assert_true(ledger_granted_pages(&ledger->holds.items[0].granted) == 100);
@@ -1242,7 +1234,7 @@ static Plan *plan_running(Arena *arena, const char *host, const char *lines, con
 }
 
 /* What is wanted now is planned beside what it runs with: of each pool the larger of both counts. */
-static void test_changed_beside_hold(void **state) {
+TEST(changed_beside_hold) {
         static const struct {
                 const char *lines, *grants, *steps;
                 uint64_t granted[2]; /* of 2M, by node */
@@ -1260,12 +1252,12 @@ static void test_changed_beside_hold(void **state) {
         };
 
         for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-                const Plan *plan = plan_running(*state, hundred, cases[i].lines,
+                const Plan *plan = plan_running(arena, hundred, cases[i].lines,
                                                 "hold a.service a 2M=0:100\nunit a.service\n");
                 const PlanInstance *a = plan_find(plan, "a");
 
-                assert_text(grants_text(*state, plan, "a"), cases[i].grants);
-                assert_text(steps_text(*state, plan), cases[i].steps);
+                assert_text(grants_text(arena, plan, "a"), cases[i].grants);
+                assert_text(steps_text(arena, plan), cases[i].steps);
                 assert_non_null(a->hold);
                 assert_int_equal(plan_waits_for_restart(a, a->hold), cases[i].is_waiting);
                 assert_int_equal(plan->left_holds.n, 0);
@@ -1276,7 +1268,7 @@ static void test_changed_beside_hold(void **state) {
 }
 
 /* Whoever is described no longer, or by another unit, keeps his pages until he stops. */
-static void test_left_holds(void **state) {
+TEST(left_holds) {
         static const struct {
                 const char *lines, *running, *steps;
                 size_t n_left;
@@ -1296,20 +1288,20 @@ static void test_left_holds(void **state) {
         };
 
         for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-                const Plan *plan = plan_running(*state, hundred, cases[i].lines, cases[i].running);
+                const Plan *plan = plan_running(arena, hundred, cases[i].lines, cases[i].running);
 
-                assert_text(steps_text(*state, plan), cases[i].steps);
+                assert_text(steps_text(arena, plan), cases[i].steps);
                 assert_int_equal(plan->left_holds.n, cases[i].n_left);
         }
 }
 
 /* Of two instances of a unit each has its own hold; who was not there yet has none. */
-static void test_holds_of_one_unit(void **state) {
+TEST(holds_of_one_unit) {
         const Config *config =
-                config_make(*state, "a.conf", "[Instance]\nPages=60\nNodes=0\nUnit=x.service\n",
+                config_make(arena, "a.conf", "[Instance]\nPages=60\nNodes=0\nUnit=x.service\n",
                             "b.conf", "[Instance]\nPages=40\nNodes=0\nUnit=x.service\n", NULL);
-        const Running running = running_make(*state, "hold x.service a 2M=0:60\nunit x.service\n");
-        const Plan *plan = plan_beside(*state, config, host_make(*state, hundred), NULL, &running);
+        const Running running = running_make(arena, "hold x.service a 2M=0:60\nunit x.service\n");
+        const Plan *plan = plan_beside(arena, config, host_make(arena, hundred), NULL, &running);
 
         assert_non_null(plan_find(plan, "a")->hold);
         assert_null(plan_find(plan, "b")->hold);
@@ -1317,28 +1309,28 @@ static void test_holds_of_one_unit(void **state) {
 }
 
 /* As if all of them were stopped. */
-static void test_restarted(void **state) {
+TEST(restarted) {
         const Config *config =
-                config_make(*state, "a.conf", "[Instance]\nPages=20\nUnit=a.service\n", NULL);
-        const Running running = running_make(*state, "hold a.service a 2M=0:100\nunit a.service\n"
-                                                     "hold old.service old 1G=0:1\n"
-                                                     "unit old.service\n");
-        const Topology *host = host_make(*state, hundred);
-        Ledger *ledger = ledger_with_pool(*state, 0, 0, 100);
+                config_make(arena, "a.conf", "[Instance]\nPages=20\nUnit=a.service\n", NULL);
+        const Running running = running_make(arena, "hold a.service a 2M=0:100\nunit a.service\n"
+                                                    "hold old.service old 1G=0:1\n"
+                                                    "unit old.service\n");
+        const Topology *host = host_make(arena, hundred);
+        Ledger *ledger = ledger_with_pool(arena, 0, 0, 100);
 
         ledger->holds = running.holds;
-        ledger_observe(*state, ledger, host, &running.use);
+        ledger_observe(arena, ledger, host, &running.use);
         const PlanInput input = {
                 .host = &config->host,
-                .demand = demand_compute(*state, config, host, NULL),
+                .demand = demand_compute(arena, config, host, NULL),
                 .topology = host,
                 .ledger = ledger,
                 .use = &running.use,
                 .is_restarted = true,
         };
-        const Plan *plan = plan_make(*state, &input);
+        const Plan *plan = plan_make(arena, &input);
 
-        assert_text(grants_text(*state, plan, "a"), "0:10 1:10");
+        assert_text(grants_text(arena, plan, "a"), "0:10 1:10");
         assert_null(plan_find(plan, "a")->hold);
         assert_int_equal(plan->left_holds.n, 0);
         assert_int_equal(plan_pool(plan, 0, 2 * MIB)->granted_pages, 10);
@@ -1347,31 +1339,31 @@ static void test_restarted(void **state) {
 
 /* What others have taken from the pool meanwhile is put back as far as there is memory, and no
  * further. */
-static void test_hold_beyond_memory(void **state) {
+TEST(hold_beyond_memory) {
         static const char host[] = "sizes 2M\n"
                                    "node 0 total=20G free=2068M 2M=50\n" /* room for 10 */
                                    "node 1 total=20G free=2048M\n";
-        const Plan *plan = plan_running(*state, host, "Pages=100\nNodes=0",
+        const Plan *plan = plan_running(arena, host, "Pages=100\nNodes=0",
                                         "hold a.service a 2M=0:100\nunit a.service\n");
 
-        assert_text(steps_text(*state, plan), "0:2M:50->60");
-        assert_text(grants_text(*state, plan, "a"), "-");
+        assert_text(steps_text(arena, plan), "0:2M:50->60");
+        assert_text(grants_text(arena, plan, "a"), "-");
         assert_short(plan, "a", REASON_NOT_ENOUGH_MEMORY, "node 0 can give 60");
-        plan = plan_running(*state, host, "Pages=60\nNodes=0",
+        plan = plan_running(arena, host, "Pages=60\nNodes=0",
                             "hold a.service a 2M=0:60\nunit a.service\n");
-        assert_text(steps_text(*state, plan), "0:2M:50->60");
-        assert_text(grants_text(*state, plan, "a"), "0:60");
+        assert_text(steps_text(arena, plan), "0:2M:50->60");
+        assert_text(grants_text(arena, plan, "a"), "0:60");
         /* Surplus pages in use are there already. */
-        plan = plan_running(*state, "sizes 2M\nnode 0 total=20G free=2048M 2M=100/0/60\n",
+        plan = plan_running(arena, "sizes 2M\nnode 0 total=20G free=2048M 2M=100/0/60\n",
                             "Pages=100\nNodes=0",
                             "hold a.service a 2M=0:100 counted\nunit a.service 2M=100/0:100\n");
-        assert_text(steps_text(*state, plan), "0:2M:40->100");
-        assert_text(grants_text(*state, plan, "a"), "0:100");
+        assert_text(steps_text(arena, plan), "0:2M:40->100");
+        assert_text(grants_text(arena, plan, "a"), "0:100");
 }
 
 /* Nobody let it start: hugeplan is new here, or its ledger was lost. Pages in use are its own, as
  * many as its instance wants, wherever they are: it may have been started without its drop-in. */
-static void test_assumed_running(void **state) {
+TEST(assumed_running) {
         static const char host[] = "sizes 2M\n"
                                    "node 0 total=20G free=4048M 2M=100/40\n"
                                    "node 1 total=20G free=4048M\n";
@@ -1389,28 +1381,28 @@ static void test_assumed_running(void **state) {
         };
 
         for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-                const Plan *plan = plan_running(*state, host, cases[i].lines, cases[i].running);
-                const Running running = running_make(*state, cases[i].running);
-                const Ledger *ledger = ledger_new(*state, "boot");
+                const Plan *plan = plan_running(arena, host, cases[i].lines, cases[i].running);
+                const Running running = running_make(arena, cases[i].running);
+                const Ledger *ledger = ledger_new(arena, "boot");
                 const PlanInput input = {.ledger = ledger, .use = &running.use};
 
                 assert_int_equal(plan_pool(plan, 0, 2 * MIB)->others_pages, cases[i].others);
                 assert_null(plan_find(plan, "a")->hold);
-                assert_int_equal(is_running(*state, &input, plan, "a"), cases[i].is_running);
+                assert_int_equal(is_running(arena, &input, plan, "a"), cases[i].is_running);
         }
 }
 
 /* It has its pages for as long as a reload may be taken back; no unit runs. */
-static void test_tentative_hold(void **state) {
-        const Plan *plan = plan_running(*state, hundred, "Pages=100\nNodes=1",
+TEST(tentative_hold) {
+        const Plan *plan = plan_running(arena, hundred, "Pages=100\nNodes=1",
                                         "hold kept a 2M=0:100 tentative\n");
         const PlanInstance *a = plan_find(plan, "a");
-        const PlanInput input = {.ledger = ledger_new(*state, "boot")};
+        const PlanInput input = {.ledger = ledger_new(arena, "boot")};
 
-        assert_text(grants_text(*state, plan, "a"), "1:100");
-        assert_text(steps_text(*state, plan), "1:2M:0->100");
+        assert_text(grants_text(arena, plan, "a"), "1:100");
+        assert_text(steps_text(arena, plan), "1:2M:0->100");
         assert_true(a->hold && a->hold->is_tentative);
-        assert_false(is_running(*state, &input, plan, "a"));
+        assert_false(is_running(arena, &input, plan, "a"));
 }
 
 /* ---- cover ---- */
@@ -1438,16 +1430,16 @@ static const char both_run[] = "hold b.service b 2M=1:30 bind=1 counted\n"
                                "unit c.service 2M=40\n";
 
 /* Where somebody may take pages that another one is bound to, there are as many more. */
-static void test_cover_unit(void **state) {
-        const Plan *plan = plan_cover(*state, "4G", "70", both_run);
+TEST(cover_unit) {
+        const Plan *plan = plan_cover(arena, "4G", "70", both_run);
 
-        assert_text(steps_text(*state, plan), "1:2M:30->70");
+        assert_text(steps_text(arena, plan), "1:2M:30->70");
         assert_int_equal(plan_pool(plan, 1, 2 * MIB)->cover_pages, 40);
         assert_int_equal(plan_pool(plan, 1, 2 * MIB)->granted_pages, 30);
         assert_int_equal(plan->exposures.n, 0);
         /* As far as there is memory: 25 pages. */
-        plan = plan_cover(*state, "2098M", "70", both_run);
-        assert_text(steps_text(*state, plan), "1:2M:30->55");
+        plan = plan_cover(arena, "2098M", "70", both_run);
+        assert_text(steps_text(arena, plan), "1:2M:30->55");
         assert_int_equal(plan->exposures.n, 1);
         const Exposure *exposure = &plan->exposures.items[0];
 
@@ -1455,98 +1447,98 @@ static void test_cover_unit(void **state) {
         assert_text(exposure->taker, "c.service");
         assert_int_equal(exposure->pages, 15);
         assert_int_equal(exposure->taker_pages, 40);
-        assert_text(id_set_format(*state, &exposure->nodes), "1");
+        assert_text(id_set_format(arena, &exposure->nodes), "1");
 }
 
 /* Page cache is worth less than a database. */
-static void test_cover_reclaims(void **state) {
-        const Plan *plan = plan_cover(*state, "2048M cache=2G", "70", both_run);
+TEST(cover_reclaims) {
+        const Plan *plan = plan_cover(arena, "2048M cache=2G", "70", both_run);
 
-        assert_text(steps_text(*state, plan), "1:2M:30->70");
+        assert_text(steps_text(arena, plan), "1:2M:30->70");
         assert_int_equal(plan->exposures.n, 0);
 }
 
 /* What the instances take of the free memory is not there for it. */
-static void test_cover_comes_last(void **state) {
+TEST(cover_comes_last) {
         const Config *config = config_make(
-                *state, "b.conf", "[Instance]\nPages=30\nNodes=1\nPlacement=bind\nUnit=b.service\n",
+                arena, "b.conf", "[Instance]\nPages=30\nNodes=1\nPlacement=bind\nUnit=b.service\n",
                 "d.conf", "[Instance]\nPages=20\nNodes=1\n", NULL);
-        const Topology *host = host_make(*state, "sizes 2M\n"
-                                                 "node 0 total=20G free=4G 2M=40\n"
-                                                 "node 1 total=20G free=2098M 2M=30\n"
-                                                 "reserved 2M=70\n");
-        const Running running = running_make(*state, both_run);
-        const Plan *plan = plan_beside(*state, config, host, NULL, &running);
+        const Topology *host = host_make(arena, "sizes 2M\n"
+                                                "node 0 total=20G free=4G 2M=40\n"
+                                                "node 1 total=20G free=2098M 2M=30\n"
+                                                "reserved 2M=70\n");
+        const Running running = running_make(arena, both_run);
+        const Plan *plan = plan_beside(arena, config, host, NULL, &running);
 
         /* 25 pages are free: 20 for d, 5 for whatever c.service may take. */
-        assert_text(steps_text(*state, plan), "1:2M:30->55");
+        assert_text(steps_text(arena, plan), "1:2M:30->55");
         assert_int_equal(plan_pool(plan, 1, 2 * MIB)->cover_pages, 5);
 }
 
 /* Pages that are there, and would be given back, cover first; they take no memory. */
-static void test_cover_keeps_what_is_there(void **state) {
+TEST(cover_keeps_what_is_there) {
         const Config *config = config_make(
-                *state, "b.conf", "[Instance]\nPages=30\nNodes=1\nPlacement=bind\nUnit=b.service\n",
+                arena, "b.conf", "[Instance]\nPages=30\nNodes=1\nPlacement=bind\nUnit=b.service\n",
                 NULL);
-        const Topology *host = host_make(*state, "sizes 2M\n"
-                                                 "node 0 total=20G free=2G 2M=40\n"
-                                                 "node 1 total=20G free=2G 2M=100\n"
-                                                 "reserved 2M=40\n");
+        const Topology *host = host_make(arena, "sizes 2M\n"
+                                                "node 0 total=20G free=2G 2M=40\n"
+                                                "node 1 total=20G free=2G 2M=100\n"
+                                                "reserved 2M=40\n");
         const Running running =
-                running_make(*state, "hold c.service c 2M=0:40 counted\nunit c.service 2M=40\n");
-        Ledger *ledger = ledger_with_pool(*state, 1, 0, 100);
-        const Plan *plan = plan_beside(*state, config, host, ledger, &running);
+                running_make(arena, "hold c.service c 2M=0:40 counted\nunit c.service 2M=40\n");
+        Ledger *ledger = ledger_with_pool(arena, 1, 0, 100);
+        const Plan *plan = plan_beside(arena, config, host, ledger, &running);
 
-        assert_text(steps_text(*state, plan), "1:2M:100->70");
+        assert_text(steps_text(arena, plan), "1:2M:100->70");
         assert_int_equal(plan_pool(plan, 1, 2 * MIB)->cover_pages, 40);
         assert_int_equal(plan_find(plan, "b")->exposed.kind, REASON_NONE);
 }
 
 /* Of whichever node it is: somebody uses 64 pages that nobody granted it. */
-static void test_cover_keeps_what_is_elsewhere(void **state) {
+TEST(cover_keeps_what_is_elsewhere) {
         const Config *config = config_make(
-                *state, "a.conf", "[Instance]\nPages=100\nNodes=0\nUnit=a.service\n", NULL);
-        const Topology *host = host_make(*state, "sizes 2M\n"
-                                                 "node 0 total=20G free=4G 2M=100/36\n"
-                                                 "node 1 total=20G free=4G 2M=70\n");
-        const Running running = running_make(*state, "hold x.service x 2M= counted\n"
-                                                     "unit x.service 2M=64/0:64\n");
-        Ledger *ledger = ledger_with_pool(*state, 1, 0, 70);
-        const Plan *plan = plan_beside(*state, config, host, ledger, &running);
+                arena, "a.conf", "[Instance]\nPages=100\nNodes=0\nUnit=a.service\n", NULL);
+        const Topology *host = host_make(arena, "sizes 2M\n"
+                                                "node 0 total=20G free=4G 2M=100/36\n"
+                                                "node 1 total=20G free=4G 2M=70\n");
+        const Running running = running_make(arena, "hold x.service x 2M= counted\n"
+                                                    "unit x.service 2M=64/0:64\n");
+        Ledger *ledger = ledger_with_pool(arena, 1, 0, 70);
+        const Plan *plan = plan_beside(arena, config, host, ledger, &running);
 
-        assert_text(grants_text(*state, plan, "a"), "0:100");
-        assert_text(steps_text(*state, plan), "1:2M:70->64");
+        assert_text(grants_text(arena, plan, "a"), "0:100");
+        assert_text(steps_text(arena, plan), "1:2M:70->64");
         assert_int_equal(plan_find(plan, "a")->exposed.kind, REASON_NONE);
 }
 
 /* A pool with surplus pages has to become that much larger before anything is free. */
-static void test_cover_beyond_surplus(void **state) {
+TEST(cover_beyond_surplus) {
         const Config *config = config_make(
-                *state, "b.conf", "[Instance]\nPages=20\nNodes=1\nPlacement=bind\nUnit=b.service\n",
+                arena, "b.conf", "[Instance]\nPages=20\nNodes=1\nPlacement=bind\nUnit=b.service\n",
                 NULL);
-        const Topology *host = host_make(*state, "sizes 2M\n"
-                                                 "node 0 total=20G free=4G 2M=40\n"
-                                                 "node 1 total=20G free=2128M 2M=30/20/10\n"
-                                                 "reserved 2M=60\n");
-        const Running running = running_make(*state, "hold b.service b 2M=1:20 bind=1 counted\n"
-                                                     "unit b.service 2M=30/1:10\n"
-                                                     "hold c.service c 2M=0:40 counted\n"
-                                                     "unit c.service 2M=40\n");
-        const Plan *plan = plan_beside(*state, config, host, NULL, &running);
+        const Topology *host = host_make(arena, "sizes 2M\n"
+                                                "node 0 total=20G free=4G 2M=40\n"
+                                                "node 1 total=20G free=2128M 2M=30/20/10\n"
+                                                "reserved 2M=60\n");
+        const Running running = running_make(arena, "hold b.service b 2M=1:20 bind=1 counted\n"
+                                                    "unit b.service 2M=30/1:10\n"
+                                                    "hold c.service c 2M=0:40 counted\n"
+                                                    "unit c.service 2M=40\n");
+        const Plan *plan = plan_beside(arena, config, host, NULL, &running);
 
         /* The 40 pages for which there is room are as many as are needed. */
-        assert_text(steps_text(*state, plan), "1:2M:20->70");
+        assert_text(steps_text(arena, plan), "1:2M:20->70");
         assert_int_equal(plan->exposures.n, 0);
 }
 
 /* Whom nobody knows no memory is spent on; it is said. */
-static void test_no_cover_for_unknown(void **state) {
-        const Plan *plan = plan_cover(*state, "4G", "50",
+TEST(no_cover_for_unknown) {
+        const Plan *plan = plan_cover(arena, "4G", "50",
                                       "hold b.service b 2M=1:30 bind=1 counted\n"
                                       "unit b.service 2M=30\n");
 
         /* 20 of node 0 are theirs, and c gets its own on top. */
-        assert_text(steps_text(*state, plan), "0:2M:40->60");
+        assert_text(steps_text(arena, plan), "0:2M:40->60");
         assert_int_equal(plan->exposures.n, 1);
         assert_null(plan->exposures.items[0].taker);
         assert_int_equal(plan->exposures.items[0].pages, 20);
@@ -1554,17 +1546,17 @@ static void test_no_cover_for_unknown(void **state) {
 }
 
 /* Who does not run yet is to find its pages as well, or it is said that it will not start. */
-static void test_cover_starter(void **state) {
+TEST(cover_starter) {
         static const char running[] = "hold c.service c 2M=0:40 counted\nunit c.service 2M=40\n";
-        const Plan *plan = plan_cover(*state, "4G", "40", running);
+        const Plan *plan = plan_cover(arena, "4G", "40", running);
 
-        assert_text(steps_text(*state, plan), "1:2M:30->70");
+        assert_text(steps_text(arena, plan), "1:2M:30->70");
         assert_int_equal(plan_reason(plan_find(plan, "b"))->kind, REASON_NONE);
-        plan = plan_cover(*state, "2098M", "40", running);
+        plan = plan_cover(arena, "2098M", "40", running);
         const PlanInstance *b = plan_find(plan, "b");
 
-        assert_text(steps_text(*state, plan), "1:2M:30->55");
-        assert_text(grants_text(*state, plan, "b"), "1:30");
+        assert_text(steps_text(arena, plan), "1:2M:30->55");
+        assert_text(grants_text(arena, plan, "b"), "1:30");
         assert_int_equal(b->reason.kind, REASON_NONE);
         assert_ptr_equal(plan_reason(b), &b->exposed);
         assert_int_equal(b->exposed.kind, REASON_TAKEN);
@@ -1577,54 +1569,54 @@ static void test_cover_starter(void **state) {
 }
 
 /* A start that is under way is judged by its policy, not by the plan. */
-static void test_starting(void **state) {
+TEST(starting) {
         const Config *config = config_make(
-                *state, "b.conf", "[Instance]\nPages=30\nNodes=1\nPlacement=bind\nUnit=b.service\n",
+                arena, "b.conf", "[Instance]\nPages=30\nNodes=1\nPlacement=bind\nUnit=b.service\n",
                 "c.conf", "[Instance]\nPages=40\nNodes=0\nUnit=c.service\n", NULL);
-        const Topology *host = host_make(*state, "sizes 2M\n"
-                                                 "node 0 total=20G free=4G 2M=40\n"
-                                                 "node 1 total=20G free=4G 2M=30\n"
-                                                 "reserved 2M=30\n");
-        const Running running = running_make(*state, "hold b.service b 2M=1:30 bind=1 counted\n"
-                                                     "unit b.service 2M=30\nunit c.service\n");
+        const Topology *host = host_make(arena, "sizes 2M\n"
+                                                "node 0 total=20G free=4G 2M=40\n"
+                                                "node 1 total=20G free=4G 2M=30\n"
+                                                "reserved 2M=30\n");
+        const Running running = running_make(arena, "hold b.service b 2M=1:30 bind=1 counted\n"
+                                                    "unit b.service 2M=30\nunit c.service\n");
         PlanStartings starting = {};
-        Ledger *ledger = ledger_new(*state, "boot");
+        Ledger *ledger = ledger_new(arena, "boot");
 
-        *vec_push((Arena *) *state, &starting) =
+        *vec_push((Arena *) arena, &starting) =
                 (PlanStarting){"c", "c.service", "", {.kind = MEMORY_POLICY_ANY}};
         ledger->holds = running.holds;
-        ledger_observe(*state, ledger, host, &running.use);
+        ledger_observe(arena, ledger, host, &running.use);
         PlanInput input = {
                 .host = &config->host,
-                .demand = demand_compute(*state, config, host, NULL),
+                .demand = demand_compute(arena, config, host, NULL),
                 .topology = host,
                 .ledger = ledger,
                 .use = &running.use,
                 .starting = &starting,
         };
-        const Plan *plan = plan_make(*state, &input);
+        const Plan *plan = plan_make(arena, &input);
         const Starter starter =
-                plan_starter(&input, plan_promises(*state, &input), plan_find(plan, "c"));
+                plan_starter(&input, plan_promises(arena, &input), plan_find(plan, "c"));
 
         assert_true(starter.is_now);
         assert_int_equal(starter.pages, 40);
-        assert_false(is_running(*state, &input, plan, "c"));
+        assert_false(is_running(arena, &input, plan, "c"));
         assert_false(
-                plan_starter(&input, plan_promises(*state, &input), plan_find(plan, "b")).is_now);
+                plan_starter(&input, plan_promises(arena, &input), plan_find(plan, "b")).is_now);
         /* It may take them from node 1 as well: there are as many more. */
-        assert_text(steps_text(*state, plan), "1:2M:30->70");
+        assert_text(steps_text(arena, plan), "1:2M:30->70");
         /* Bound to node 0 it does not. */
         starting.items[0].policy.kind = MEMORY_POLICY_BIND;
         id_set_add(&starting.items[0].policy.nodes, 0);
-        assert_text(steps_text(*state, plan_make(*state, &input)), "-");
+        assert_text(steps_text(arena, plan_make(arena, &input)), "-");
 }
 
 /* What its mount keeps in files is its own already. */
-static void test_starter_with_mount(void **state) {
+TEST(starter_with_mount) {
         const Config *config =
-                config_make(*state, "a.conf", "[Instance]\nPages=40\nUnit=a.service\n", NULL);
-        const Topology *host = host_make(*state, "sizes 2M\nnode 0 total=20G free=4G 2M=40/25\n"
-                                                 "reserved 2M=10\n");
+                config_make(arena, "a.conf", "[Instance]\nPages=40\nUnit=a.service\n", NULL);
+        const Topology *host = host_make(arena, "sizes 2M\nnode 0 total=20G free=4G 2M=40/25\n"
+                                                "reserved 2M=10\n");
         static const struct {
                 const char *mount;
                 uint64_t pages;
@@ -1643,17 +1635,17 @@ static void test_starter_with_mount(void **state) {
         };
 
         for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-                const Running running = running_make(*state, cases[i].mount);
+                const Running running = running_make(arena, cases[i].mount);
                 const PlanInput input = {
                         .host = &config->host,
-                        .demand = demand_compute(*state, config, host, NULL),
+                        .demand = demand_compute(arena, config, host, NULL),
                         .topology = host,
-                        .ledger = ledger_of_idle(*state, host),
+                        .ledger = ledger_of_idle(arena, host),
                         .use = &running.use,
                 };
-                const Plan *plan = plan_simple(*state, config, host);
+                const Plan *plan = plan_simple(arena, config, host);
                 const Starter starter =
-                        plan_starter(&input, plan_promises(*state, &input), plan_find(plan, "a"));
+                        plan_starter(&input, plan_promises(arena, &input), plan_find(plan, "a"));
 
                 assert_int_equal(starter.pages, cases[i].pages);
                 assert_int_equal(starter.has_mount, cases[i].has_mount);
@@ -1662,35 +1654,35 @@ static void test_starter_with_mount(void **state) {
 
 /* ---- what trying has shown ---- */
 
-static void test_limits(void **state) {
-        const Config *config = config_make(*state, "a.conf", "[Instance]\nPages=600\nNodes=0\n",
+TEST(limits) {
+        const Config *config = config_make(arena, "a.conf", "[Instance]\nPages=600\nNodes=0\n",
                                            "b.conf",
                                            "[Instance]\nPages=300\nNodes=0\nPriority=10\n", NULL);
         PoolLimits limits = {};
 
-        *vec_push((Arena *) *state, &limits) =
+        *vec_push((Arena *) arena, &limits) =
                 (PoolLimit){.node = 0,
                             .page_size_bytes = 2 * MIB,
                             .persistent_pages = 400,
                             .reason = {REASON_FRAGMENTED, "in small pieces", "reboot"}};
-        const Plan *plan = plan_with(*state, config, host_make(*state, even), NULL, &limits);
+        const Plan *plan = plan_with(arena, config, host_make(arena, even), NULL, &limits);
 
-        assert_text(grants_text(*state, plan, "a"), "-");
+        assert_text(grants_text(arena, plan, "a"), "-");
         assert_short(plan, "a", REASON_FRAGMENTED, "in small pieces");
-        assert_text(grants_text(*state, plan, "b"), "0:300"); /* what a cannot use whole */
+        assert_text(grants_text(arena, plan, "b"), "0:300"); /* what a cannot use whole */
         /* A limit of another page size or node is none. */
         limits.items[0].page_size_bytes = GIB;
-        plan = plan_with(*state, config, host_make(*state, even), NULL, &limits);
-        assert_text(grants_text(*state, plan, "a"), "0:600");
+        plan = plan_with(arena, config, host_make(arena, even), NULL, &limits);
+        assert_text(grants_text(arena, plan, "a"), "0:600");
         limits.items[0].page_size_bytes = 2 * MIB;
         limits.items[0].node = 1;
-        plan = plan_with(*state, config, host_make(*state, even), NULL, &limits);
-        assert_text(grants_text(*state, plan, "a"), "0:600");
+        plan = plan_with(arena, config, host_make(arena, even), NULL, &limits);
+        assert_text(grants_text(arena, plan, "a"), "0:600");
 }
 
 /* What trying has shown is how far memory goes: surplus pages become persistent beyond that, however many
  * instances share them. */
-static void test_limit_and_surplus(void **state) {
+TEST(limit_and_surplus) {
         static const char host[] = "sizes 2M\nnode 0 total=20G free=4G 2M=70/30/20\n";
         static const struct {
                 unsigned first, second;
@@ -1704,68 +1696,68 @@ static void test_limit_and_surplus(void **state) {
         PoolLimits limits = {};
 
         /* 40 are in use by others, 10 persistent ones are free; 10 more could be had. */
-        *vec_push((Arena *) *state, &limits) = (PoolLimit){.page_size_bytes = 2 * MIB,
-                                                           .persistent_pages = 60,
-                                                           .reason = {REASON_FRAGMENTED, "x", "y"}};
+        *vec_push((Arena *) arena, &limits) = (PoolLimit){.page_size_bytes = 2 * MIB,
+                                                          .persistent_pages = 60,
+                                                          .reason = {REASON_FRAGMENTED, "x", "y"}};
         for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
                 const Config *config = config_make(
-                        *state, "a.conf",
-                        arena_printf(*state, "[Instance]\nPages=%u\n", cases[i].first),
+                        arena, "a.conf",
+                        arena_printf(arena, "[Instance]\nPages=%u\n", cases[i].first),
                         cases[i].second > 0 ? "b.conf" : NULL,
-                        arena_printf(*state, "[Instance]\nPages=%u\n", cases[i].second), NULL);
+                        arena_printf(arena, "[Instance]\nPages=%u\n", cases[i].second), NULL);
 
-                assert_text(steps_text(*state, plan_with(*state, config, host_make(*state, host),
-                                                         NULL, &limits)),
+                assert_text(steps_text(arena, plan_with(arena, config, host_make(arena, host), NULL,
+                                                        &limits)),
                             cases[i].steps);
         }
 }
 
 /* Spread goes round a node that gave less than it promised. */
-static void test_spread_around_limit(void **state) {
-        const Config *config = config_make(*state, "a.conf", "[Instance]\nPages=600\n", NULL);
+TEST(spread_around_limit) {
+        const Config *config = config_make(arena, "a.conf", "[Instance]\nPages=600\n", NULL);
         PoolLimits limits = {};
 
-        *vec_push((Arena *) *state, &limits) = (PoolLimit){.node = 0,
-                                                           .page_size_bytes = 2 * MIB,
-                                                           .persistent_pages = 100,
-                                                           .reason = {REASON_FRAGMENTED, "x", "y"}};
-        const Plan *plan = plan_with(*state, config, host_make(*state, even), NULL, &limits);
+        *vec_push((Arena *) arena, &limits) = (PoolLimit){.node = 0,
+                                                          .page_size_bytes = 2 * MIB,
+                                                          .persistent_pages = 100,
+                                                          .reason = {REASON_FRAGMENTED, "x", "y"}};
+        const Plan *plan = plan_with(arena, config, host_make(arena, even), NULL, &limits);
 
-        assert_text(grants_text(*state, plan, "a"), "0:100 1:500");
+        assert_text(grants_text(arena, plan, "a"), "0:100 1:500");
         assert_int_equal(reason_of(plan, "a")->kind, REASON_NONE);
 }
 
 /* ---- the rest ---- */
 
-static void test_nothing_asked(void **state) {
-        const Plan *plan = plan_simple(*state, config_make(*state, NULL), host_make(*state, even));
+TEST(nothing_asked) {
+        const Plan *plan = plan_simple(arena, config_make(arena, NULL), host_make(arena, even));
 
         assert_int_equal(plan->n_instances, 0);
-        assert_text(steps_text(*state, plan), "-");
+        assert_text(steps_text(arena, plan), "-");
         assert_null(plan_find(plan, "a"));
-        plan = plan_one(*state, even, "Engine=redis");
-        assert_text(grants_text(*state, plan, "a"), "-");
+        plan = plan_one(arena, even, "Engine=redis");
+        assert_text(grants_text(arena, plan, "a"), "-");
         assert_int_equal(reason_of(plan, "a")->kind, REASON_NONE);
 }
 
-static void test_absurd_demand(void **state) {
-        const Plan *plan = plan_one(*state, even, "Pages=18446744073709551615");
+TEST(absurd_demand) {
+        const Plan *plan = plan_one(arena, even, "Pages=18446744073709551615");
 
-        assert_text(grants_text(*state, plan, "a"), "-");
-        assert_text(steps_text(*state, plan), "-");
+        assert_text(grants_text(arena, plan, "a"), "-");
+        assert_text(steps_text(arena, plan), "-");
         assert_int_equal(reason_of(plan, "a")->kind, REASON_NOT_ENOUGH_MEMORY);
-        plan = plan_one(*state, even, "NodeMemory=0:15E 1:15E\nShortage=degrade");
-        assert_text(grants_text(*state, plan, "a"), "0:1000 1:1000");
+        plan = plan_one(arena, even, "NodeMemory=0:15E 1:15E\nShortage=degrade");
+        assert_text(grants_text(arena, plan, "a"), "0:1000 1:1000");
 }
 
 /* The remedy names only what can help, the reason who goes before. */
-static void test_shortage_names_earlier_claims(void **state) {
+TEST(shortage_names_earlier_claims) {
         const Config *config = config_make(
-                *state, "10-a.conf", "[Instance]\nPages=2000\nPriority=60\n", "20-b.conf",
+                arena, "10-a.conf", "[Instance]\nPages=2000\nPriority=60\n", "20-b.conf",
                 "[Instance]\nPages=9999\n", "30-c.conf", "[Instance]\nPages=9999\nNodes=1\n", NULL);
-        const Plan *plan = plan_simple(*state, config,
-                                       host_make(*state, "sizes 2M\nnode 0 total=8G free=8G\n"
-                                                         "node 1 total=8G free=8G\n"));
+        const Plan *plan = plan_simple(arena, config,
+                                       host_make(arena, "sizes 2M\nnode 0 total=8G free=8G\n"
+                                                        "node 1 total=8G free=8G\n"));
         const Reason *b = &plan_find(plan, "b")->reason, *c = &plan_find(plan, "c")->reason;
 
         assert_contains(b->text, "3.9G for a (/etc/hugeplan.d/10-a.conf)");
@@ -1775,10 +1767,10 @@ static void test_shortage_names_earlier_claims(void **state) {
         assert_contains(c->remedy, "allow more nodes, raise its Priority=, or add memory");
 }
 
-static void test_room(void **state) {
+TEST(room) {
         const Topology *topology =
-                host_make(*state, "sizes 2M\nnode 0 total=10G free=2G cache=1G\nnode 1\n");
-        const Config *config = config_make(*state, NULL);
+                host_make(arena, "sizes 2M\nnode 0 total=10G free=2G cache=1G\nnode 1\n");
+        const Config *config = config_make(arena, NULL);
         HostConfig host = config->host;
 
         assert_true(plan_node_room_bytes(&host, &topology->nodes[0]) == 2 * GIB);
@@ -1787,98 +1779,4 @@ static void test_room(void **state) {
         host.keep_free = (Amount){.bytes = 3 * GIB};
         assert_true(plan_node_room_bytes(&host, &topology->nodes[0]) == 0);
         assert_true(plan_node_room_bytes(&host, &topology->nodes[1]) == 0);
-}
-
-TEST_FILE(plan) {
-        const struct CMUnitTest tests[] = {
-                TEST(test_spread),
-                TEST(test_spread_uneven),
-                TEST(test_spread_named_nodes),
-                TEST(test_pack),
-                TEST(test_bind),
-                TEST(test_split),
-                TEST(test_limit_is_exact),
-                TEST(test_keep_free),
-                TEST(test_floor),
-                TEST(test_page_cache),
-                TEST(test_memoryless_node),
-                TEST(test_node_without_pool_directory),
-                TEST(test_sizes_share_memory),
-                TEST(test_page_size_preference),
-                TEST(test_priority),
-                TEST(test_priority_ties),
-                TEST(test_degrade),
-                TEST(test_degrade_split),
-                TEST(test_degrade_pack),
-                TEST(test_reason_of_demand),
-                TEST(test_existing_pages_count),
-                TEST(test_existing_pages_kept),
-                TEST(test_shrink),
-                TEST(test_nothing_given_back_by_half),
-                TEST(test_shrink_beside_unknown_promises),
-                TEST(test_surplus_is_not_persistent),
-                TEST(test_surplus_costs_nothing),
-                TEST(test_others_pages),
-                TEST(test_others_leave),
-                TEST(test_others_pages_alone),
-                TEST(test_without_unit),
-                TEST(test_mount_is_its_own),
-                TEST(test_mount_elsewhere),
-                TEST(test_what_stood_stays),
-                TEST(test_what_stood_elsewhere),
-                TEST(test_what_stood_as_part),
-                TEST(test_who_stands),
-                TEST(test_pack_ties),
-                TEST(test_promises_of_others),
-                TEST(test_taken),
-                TEST(test_lowered_by_others),
-                TEST(test_stays_where_it_is),
-                TEST(test_stays_where_it_just_fits),
-                TEST(test_moves_with_another_size),
-                TEST(test_stays_beside_hold),
-                TEST(test_moves_when_changed),
-                TEST(test_held_first),
-                TEST(test_part_stays),
-                TEST(test_what_is_a_part),
-                TEST(test_beside_part),
-                TEST(test_part_and_priority),
-                TEST(test_part_becomes_whole),
-                TEST(test_rest_in_turn),
-                TEST(test_part_elsewhere),
-                TEST(test_part_of_another_size),
-                TEST(test_rest_of_packed_part),
-                TEST(test_part_of_another_demand),
-                TEST(test_part_of_split),
-                TEST(test_part_of_split_becomes_whole),
-                TEST(test_part_of_another_split),
-                TEST(test_broken_file_keeps_pages),
-                TEST(test_record),
-                TEST(test_record_keeps_holds),
-                TEST(test_changed_beside_hold),
-                TEST(test_left_holds),
-                TEST(test_holds_of_one_unit),
-                TEST(test_restarted),
-                TEST(test_hold_beyond_memory),
-                TEST(test_assumed_running),
-                TEST(test_tentative_hold),
-                TEST(test_cover_unit),
-                TEST(test_cover_reclaims),
-                TEST(test_cover_comes_last),
-                TEST(test_cover_keeps_what_is_there),
-                TEST(test_cover_keeps_what_is_elsewhere),
-                TEST(test_cover_beyond_surplus),
-                TEST(test_no_cover_for_unknown),
-                TEST(test_cover_starter),
-                TEST(test_starting),
-                TEST(test_starter_with_mount),
-                TEST(test_limits),
-                TEST(test_limit_and_surplus),
-                TEST(test_spread_around_limit),
-                TEST(test_nothing_asked),
-                TEST(test_absurd_demand),
-                TEST(test_shortage_names_earlier_claims),
-                TEST(test_room),
-        };
-
-        return RUN_TESTS(tests);
 }

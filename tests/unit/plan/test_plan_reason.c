@@ -34,7 +34,7 @@ static void assert_cases(Arena *arena, ReasonKind kind, const Case *cases, size_
         }
 }
 
-static void test_not_enough(void **state) {
+TEST(not_enough) {
         static const Case cases[] = {
                 {even, "Pages=2001",
                  "2,001 pages of 2M (3.9G) do not fit: nodes 0-1 can give 2,000 (3.9G) beyond "
@@ -51,11 +51,11 @@ static void test_not_enough(void **state) {
                  "add memory"},
         };
 
-        assert_cases(*state, REASON_NOT_ENOUGH_MEMORY, cases, ARRAY_LEN(cases));
+        assert_cases(arena, REASON_NOT_ENOUGH_MEMORY, cases, ARRAY_LEN(cases));
 }
 
 /* What is advised for a node fits there when it is written so. */
-static void test_part_not_enough(void **state) {
+TEST(part_not_enough) {
         static const Case cases[] = {
                 {even, "NodeMemory=0:20M 1:2002M",
                  "1,001 pages of 2M (2G) on node 1 do not fit: it can give 1,000 beyond KeepFree=10%",
@@ -70,7 +70,7 @@ static void test_part_not_enough(void **state) {
                  "take node 1 out of NodeMemory=, or add memory to it"},
         };
 
-        assert_cases(*state, REASON_NOT_ENOUGH_MEMORY, cases, ARRAY_LEN(cases));
+        assert_cases(arena, REASON_NOT_ENOUGH_MEMORY, cases, ARRAY_LEN(cases));
 }
 
 /* ---- who goes before ---- */
@@ -86,8 +86,8 @@ static Config *config_of_claims(Arena *arena) {
 }
 
 /* By what each has on these nodes, and three of them by name. */
-static void test_claims(void **state) {
-        const Plan *plan = plan_simple(*state, config_of_claims(*state), host_make(*state, even));
+TEST(claims) {
+        const Plan *plan = plan_simple(arena, config_of_claims(arena), host_make(arena, even));
 
         assert_reason(&plan_find(plan, "y")->reason, REASON_NOT_ENOUGH_MEMORY,
                       "1,001 pages of 2M (2G) do not fit: node 1 can give 940 (1.8G) beyond "
@@ -103,11 +103,11 @@ static void test_claims(void **state) {
 }
 
 /* Exactly as many as are named. */
-static void test_claims_of_three(void **state) {
+TEST(claims_of_three) {
         const Config *config = config_make(
-                *state, "a.conf", "[Instance]\nPages=1\n", "b.conf", "[Instance]\nPages=1\n",
+                arena, "a.conf", "[Instance]\nPages=1\n", "b.conf", "[Instance]\nPages=1\n",
                 "c.conf", "[Instance]\nPages=1\n", "z.conf", "[Instance]\nPages=2001\n", NULL);
-        const Plan *plan = plan_simple(*state, config, host_make(*state, even));
+        const Plan *plan = plan_simple(arena, config, host_make(arena, even));
 
         assert_text(plan_find(plan, "z")->reason.text,
                     "2,001 pages of 2M (3.9G) do not fit: nodes 0-1 can give 1,997 (3.9G) beyond "
@@ -116,12 +116,12 @@ static void test_claims_of_three(void **state) {
 }
 
 /* Of a part those count who are on its own node. */
-static void test_claims_of_part(void **state) {
+TEST(claims_of_part) {
         const Config *config =
-                config_make(*state, "a.conf", "[Instance]\nPages=200\nNodes=0\nPriority=90\n",
+                config_make(arena, "a.conf", "[Instance]\nPages=200\nNodes=0\nPriority=90\n",
                             "b.conf", "[Instance]\nPages=100\nNodes=1\nPriority=80\n", "z.conf",
                             "[Instance]\nNodeMemory=0:2M 1:2G\n", NULL);
-        const Plan *plan = plan_simple(*state, config, host_make(*state, even));
+        const Plan *plan = plan_simple(arena, config, host_make(arena, even));
 
         assert_reason(&plan_find(plan, "z")->reason, REASON_NOT_ENOUGH_MEMORY,
                       "1,024 pages of 2M (2G) on node 1 do not fit: it can give 900 beyond "
@@ -130,19 +130,19 @@ static void test_claims_of_part(void **state) {
 }
 
 /* Who runs with a part keeps to its page size: that is what it lacks, though another one would suffice. */
-static void test_part_held(void **state) {
-        const Config *config = config_make(*state, "a.conf",
+TEST(part_held) {
+        const Config *config = config_make(arena, "a.conf",
                                            "[Instance]\nMemory=2G\nPageSize=1G,2M\n"
                                            "Shortage=degrade\nUnit=a.service\n",
                                            NULL);
-        const Topology *host = host_make(*state, "sizes 1G 2M\n"
-                                                 "node 0 total=20G free=2448M 1G=2 2M=500\n");
-        const Running running = running_make(*state,
+        const Topology *host = host_make(arena, "sizes 1G 2M\n"
+                                                "node 0 total=20G free=2448M 1G=2 2M=500\n");
+        const Running running = running_make(arena,
                                              "hold a.service a 2M=0:500 wanted=1024 counted\n"
                                              "unit a.service 2M=0\n");
-        const Plan *plan = plan_beside(*state, config, host, ledger_new(*state, "boot"), &running);
+        const Plan *plan = plan_beside(arena, config, host, ledger_new(arena, "boot"), &running);
 
-        assert_text(grants_text(*state, plan, "a"), "0:700");
+        assert_text(grants_text(arena, plan, "a"), "0:700");
         assert_reason(&plan_find(plan, "a")->reason, REASON_NOT_ENOUGH_MEMORY,
                       "1,024 pages of 2M (2G) do not fit: node 0 can give 700 (1.4G) beyond "
                       "KeepFree=10%",
@@ -160,7 +160,7 @@ static const char taken[] = "sizes 2M\n"
                             "node 0 total=20G free=1G 2M=100/50\n"
                             "node 1 total=20G free=1G 2M=100/80\n";
 
-static void test_taken(void **state) {
+TEST(taken) {
         static const Case cases[] = {
                 {taken, "Pages=200",
                  "others hold 70 pages of 2M (140M) of nodes 0-1, and only 130 of the 200 that it "
@@ -183,11 +183,11 @@ static void test_taken(void **state) {
                  taken_remedy},
         };
 
-        assert_cases(*state, REASON_TAKEN, cases, ARRAY_LEN(cases));
+        assert_cases(arena, REASON_TAKEN, cases, ARRAY_LEN(cases));
 }
 
 /* Without them it would not fit either: that is a matter of memory. */
-static void test_not_only_taken(void **state) {
+TEST(not_only_taken) {
         static const Case cases[] = {
                 {taken, "Pages=201",
                  "201 pages of 2M (402M) do not fit: nodes 0-1 can give 130 (260M) beyond "
@@ -207,7 +207,7 @@ static void test_not_only_taken(void **state) {
                  "give node 0 at most 100M in NodeMemory="},
         };
 
-        assert_cases(*state, REASON_NOT_ENOUGH_MEMORY, cases, ARRAY_LEN(cases));
+        assert_cases(arena, REASON_NOT_ENOUGH_MEMORY, cases, ARRAY_LEN(cases));
 }
 
 /* ---- what trying has shown ---- */
@@ -224,7 +224,7 @@ static Reason reason_with_limit(Arena *arena, unsigned node, const char *lines) 
 }
 
 /* It is the reason on whichever node it is, but not of a part that lies on another one. */
-static void test_limits(void **state) {
+TEST(limits) {
         static const struct {
                 unsigned node;
                 const char *lines;
@@ -240,7 +240,7 @@ static void test_limits(void **state) {
         };
 
         for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-                const Reason reason = reason_with_limit(*state, cases[i].node, cases[i].lines);
+                const Reason reason = reason_with_limit(arena, cases[i].node, cases[i].lines);
 
                 assert_text(reason_id(reason.kind), reason_id(cases[i].kind));
         }
@@ -248,7 +248,7 @@ static void test_limits(void **state) {
 
 /* ---- what others may take who run ---- */
 
-static void test_lack(void **state) {
+TEST(lack) {
         static const char restart[] = "restart c.service, which then keeps to its own nodes; or "
                                       "free memory there and run 'hugeplanctl reload'";
         static const struct {
@@ -304,20 +304,8 @@ static void test_lack(void **state) {
                 Lack lack = cases[i].lack;
 
                 assert_int_equal(id_set_parse(cases[i].nodes, &lack.nodes), 0);
-                const Reason reason = plan_explain_lack(*state, &instance, &lack);
+                const Reason reason = plan_explain_lack(arena, &instance, &lack);
 
                 assert_reason(&reason, REASON_TAKEN, cases[i].text, cases[i].remedy);
         }
-}
-
-TEST_FILE(plan_reason) {
-        const struct CMUnitTest tests[] = {
-                TEST(test_not_enough),     TEST(test_part_not_enough),
-                TEST(test_claims),         TEST(test_claims_of_three),
-                TEST(test_claims_of_part), TEST(test_taken),
-                TEST(test_part_held),      TEST(test_not_only_taken),
-                TEST(test_limits),         TEST(test_lack),
-        };
-
-        return RUN_TESTS(tests);
 }

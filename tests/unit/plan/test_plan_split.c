@@ -24,81 +24,75 @@ static Plan *plan_one(Arena *arena, const Topology *topology, const char *lines)
                 topology);
 }
 
-static void test_memory_comes_first(void **state) {
-        const Plan *plan =
-                plan_one(*state, splitting_host(*state, roomy), "Pages=150\nPageSize=2M");
+TEST(memory_comes_first) {
+        const Plan *plan = plan_one(arena, splitting_host(arena, roomy), "Pages=150\nPageSize=2M");
 
-        assert_text(steps_text(*state, plan), "0:2M:0->150");
+        assert_text(steps_text(arena, plan), "0:2M:0->150");
         assert_true(plan_pool(plan, 0, GIB)->demoted_pages == 0);
 }
 
 /* One page too many for memory: one page of 1G gives 512, which are all it takes. */
-static void test_splits_what_is_missing(void **state) {
-        const Plan *plan =
-                plan_one(*state, splitting_host(*state, roomy), "Pages=151\nPageSize=2M");
+TEST(splits_what_is_missing) {
+        const Plan *plan = plan_one(arena, splitting_host(arena, roomy), "Pages=151\nPageSize=2M");
 
-        assert_text(grants_text(*state, plan, "a"), "0:151");
-        assert_text(steps_text(*state, plan), "0:1G:3=>2 0:2M:0->512");
+        assert_text(grants_text(arena, plan, "a"), "0:151");
+        assert_text(steps_text(arena, plan), "0:1G:3=>2 0:2M:0->512");
         assert_true(plan_pool(plan, 0, GIB)->demoted_pages == 1);
         assert_true(plan_pool(plan, 0, 2 * MIB)->gained_pages == 512);
 }
 
 /* 150 by memory and 1536 by splitting all three: not one more. */
-static void test_never_beyond(void **state) {
-        const Topology *host = splitting_host(*state, roomy);
+TEST(never_beyond) {
+        const Topology *host = splitting_host(arena, roomy);
 
-        assert_text(steps_text(*state, plan_one(*state, host, "Pages=1686\nPageSize=2M")),
+        assert_text(steps_text(arena, plan_one(arena, host, "Pages=1686\nPageSize=2M")),
                     "0:1G:3=>0 0:2M:0->1686");
-        assert_text(grants_text(*state, plan_one(*state, host, "Pages=1687\nPageSize=2M"), "a"),
-                    "-");
+        assert_text(grants_text(arena, plan_one(arena, host, "Pages=1687\nPageSize=2M"), "a"), "-");
 }
 
-static void test_only_where_the_kernel_can(void **state) {
-        assert_text(
-                grants_text(*state,
-                            plan_one(*state, host_make(*state, roomy), "Pages=151\nPageSize=2M"),
-                            "a"),
-                "-");
-}
-
-static void test_leaves_used_and_promised_pages(void **state) {
-        const Topology *used = splitting_host(*state, "sizes 1G 2M\n"
-                                                      "node 0 total=20G free=2348M 1G=3/1/0\n");
-        const Topology *promised = splitting_host(*state, "sizes 1G 2M\n"
-                                                          "node 0 total=20G free=2348M 1G=3/3/0\n"
-                                                          "reserved 1G=2\n");
-
-        assert_text(grants_text(*state, plan_one(*state, used, "Pages=662\nPageSize=2M"), "a"),
-                    "0:662");
-        assert_text(grants_text(*state, plan_one(*state, used, "Pages=663\nPageSize=2M"), "a"),
-                    "-");
-        assert_text(grants_text(*state, plan_one(*state, promised, "Pages=663\nPageSize=2M"), "a"),
-                    "-");
-}
-
-/* Who asked for the larger pages keeps them. */
-static void test_leaves_granted_pages(void **state) {
-        const Config *config =
-                config_make(*state, "big.conf", "[Instance]\nPages=2\nPageSize=1G\nPriority=90\n",
-                            "small.conf", "[Instance]\nPages=663\nPageSize=2M\n", NULL);
-        const Plan *plan = plan_simple(*state, config, splitting_host(*state, roomy));
-
-        assert_text(grants_text(*state, plan, "big"), "0:2");
-        assert_text(grants_text(*state, plan, "small"), "-");
-}
-
-static void test_leaves_what_is_kept_for_others(void **state) {
-        const Config *config = config_make(*state, "00.conf", "[Host]\nExistingPages=keep\n",
-                                           "a.conf", "[Instance]\nPages=151\nPageSize=2M\n", NULL);
-
-        assert_text(grants_text(*state, plan_simple(*state, config, splitting_host(*state, roomy)),
+TEST(only_where_the_kernel_can) {
+        assert_text(grants_text(arena,
+                                plan_one(arena, host_make(arena, roomy), "Pages=151\nPageSize=2M"),
                                 "a"),
                     "-");
 }
 
+TEST(leaves_used_and_promised_pages) {
+        const Topology *used = splitting_host(arena, "sizes 1G 2M\n"
+                                                     "node 0 total=20G free=2348M 1G=3/1/0\n");
+        const Topology *promised = splitting_host(arena, "sizes 1G 2M\n"
+                                                         "node 0 total=20G free=2348M 1G=3/3/0\n"
+                                                         "reserved 1G=2\n");
+
+        assert_text(grants_text(arena, plan_one(arena, used, "Pages=662\nPageSize=2M"), "a"),
+                    "0:662");
+        assert_text(grants_text(arena, plan_one(arena, used, "Pages=663\nPageSize=2M"), "a"), "-");
+        assert_text(grants_text(arena, plan_one(arena, promised, "Pages=663\nPageSize=2M"), "a"),
+                    "-");
+}
+
+/* Who asked for the larger pages keeps them. */
+TEST(leaves_granted_pages) {
+        const Config *config =
+                config_make(arena, "big.conf", "[Instance]\nPages=2\nPageSize=1G\nPriority=90\n",
+                            "small.conf", "[Instance]\nPages=663\nPageSize=2M\n", NULL);
+        const Plan *plan = plan_simple(arena, config, splitting_host(arena, roomy));
+
+        assert_text(grants_text(arena, plan, "big"), "0:2");
+        assert_text(grants_text(arena, plan, "small"), "-");
+}
+
+TEST(leaves_what_is_kept_for_others) {
+        const Config *config = config_make(arena, "00.conf", "[Host]\nExistingPages=keep\n",
+                                           "a.conf", "[Instance]\nPages=151\nPageSize=2M\n", NULL);
+
+        assert_text(
+                grants_text(arena, plan_simple(arena, config, splitting_host(arena, roomy)), "a"),
+                "-");
+}
+
 /* Applied once, the plan is met: what was split was found. */
-static void test_settles(void **state) {
-        Arena *arena = *state;
+TEST(settles) {
         Topology *host = splitting_host(arena, roomy);
         const Config *config =
                 config_make(arena, "a.conf", "[Instance]\nPages=151\nPageSize=2M\n", NULL);
@@ -126,8 +120,7 @@ static const Config *small_and_big(Arena *arena) {
 
 /* A found page is split, and another one is made for who wants large ones: as many as before, and
  * two things to do. */
-static void test_splits_and_grows(void **state) {
-        Arena *arena = *state;
+TEST(splits_and_grows) {
         Topology *host = splitting_host(arena, "sizes 1G 2M\nnode 0 total=20G free=8G 1G=3/3/0\n");
         const Config *config = small_and_big(arena);
         Ledger *ledger = ledger_new(arena, "boot");
@@ -143,8 +136,7 @@ static void test_splits_and_grows(void **state) {
 }
 
 /* What the kernel would not split is not counted on again. */
-static void test_unsplittable(void **state) {
-        Arena *arena = *state;
+TEST(unsplittable) {
         const Topology *host =
                 splitting_host(arena, "sizes 1G 2M\nnode 0 total=20G free=8G 1G=3/3/0\n");
         PoolLimits limits = *fragmented(arena);
@@ -160,13 +152,12 @@ static void test_unsplittable(void **state) {
 }
 
 /* That holds for that very pool: not for another node's, nor for pages of another size. */
-static void test_unsplittable_elsewhere(void **state) {
+TEST(unsplittable_elsewhere) {
         static const PoolLimit others[] = {
                 {.node = 1, .page_size_bytes = GIB, .cannot_demote = true},
                 {.node = 0, .page_size_bytes = 16 * GIB, .cannot_demote = true},
                 {.node = 0, .page_size_bytes = GIB, .persistent_pages = 3},
         };
-        Arena *arena = *state;
 
         for (size_t i = 0; i < ARRAY_LEN(others); i++) {
                 const Topology *host =
@@ -193,42 +184,22 @@ static Topology *host_of_three_sizes(Arena *arena, const char *pools) {
 }
 
 /* As few as will do: none of a second size for what the first has given. */
-static void test_splits_one_size(void **state) {
-        const Topology *host = host_of_three_sizes(*state, "1G=1/1/0 32M=5/5/0");
+TEST(splits_one_size) {
+        const Topology *host = host_of_three_sizes(arena, "1G=1/1/0 32M=5/5/0");
 
-        assert_text(steps_text(*state, plan_one(*state, host, "Pages=200\nPageSize=2M")),
+        assert_text(steps_text(arena, plan_one(arena, host, "Pages=200\nPageSize=2M")),
                     "0:1G:1=>0 0:2M:0->512");
-        assert_text(steps_text(*state, plan_one(*state, host, "Pages=620\nPageSize=2M")),
+        assert_text(steps_text(arena, plan_one(arena, host, "Pages=620\nPageSize=2M")),
                     "0:1G:1=>0 0:32M:5=>4 0:2M:0->620");
 }
 
 /* What memory gives to one is not split for the next: of 120 pages 100 can be had by memory. */
-static void test_splits_for_second(void **state) {
-        const Config *config = config_make(*state, "a.conf", "[Instance]\nPages=60\nPageSize=2M\n",
+TEST(splits_for_second) {
+        const Config *config = config_make(arena, "a.conf", "[Instance]\nPages=60\nPageSize=2M\n",
                                            "b.conf", "[Instance]\nPages=60\nPageSize=2M\n", NULL);
         const Plan *plan =
-                plan_simple(*state, config, host_of_three_sizes(*state, "1G=0 32M=20/20/0"));
+                plan_simple(arena, config, host_of_three_sizes(arena, "1G=0 32M=20/20/0"));
 
-        assert_text(grants_text(*state, plan, "b"), "0:60");
-        assert_text(steps_text(*state, plan), "0:32M:20=>18 0:2M:0->120");
-}
-
-TEST_FILE(plan_split) {
-        const struct CMUnitTest tests[] = {
-                TEST(test_memory_comes_first),
-                TEST(test_splits_what_is_missing),
-                TEST(test_never_beyond),
-                TEST(test_only_where_the_kernel_can),
-                TEST(test_leaves_used_and_promised_pages),
-                TEST(test_leaves_granted_pages),
-                TEST(test_leaves_what_is_kept_for_others),
-                TEST(test_settles),
-                TEST(test_splits_and_grows),
-                TEST(test_unsplittable),
-                TEST(test_unsplittable_elsewhere),
-                TEST(test_splits_one_size),
-                TEST(test_splits_for_second),
-        };
-
-        return RUN_TESTS(tests);
+        assert_text(grants_text(arena, plan, "b"), "0:60");
+        assert_text(steps_text(arena, plan), "0:32M:20=>18 0:2M:0->120");
 }

@@ -112,7 +112,7 @@ static void assert_cases(Arena *arena, const Case *cases, size_t n) {
 /* ---- one starter ---- */
 
 /* Any node's pages will do for it, but those that others were promised. */
-static void test_unbound(void **state) {
+TEST(unbound) {
         static const Case cases[] = {
                 {"60/40", 0, "", "a 100 now", "-"},
                 {"60/40", 0, "", "a 101 now", "1 on 0-1: 100 free, 0 taken by ?"},
@@ -128,11 +128,11 @@ static void test_unbound(void **state) {
                 {"200/40", 30, BOUND_30, "a 100 now", "90 on 1: 40 free, 30 taken by b.service"},
         };
 
-        assert_cases(*state, cases, ARRAY_LEN(cases));
+        assert_cases(arena, cases, ARRAY_LEN(cases));
 }
 
 /* Its nodes' pages will do, whoever else may take them. */
-static void test_bound(void **state) {
+TEST(bound) {
         static const Case cases[] = {
                 {"60/40", 0, "", "a 40 bind=1 now", "-"},
                 {"60/40", 0, "", "a 41 bind=1 now", "1 on 1: 40 free, 0 taken by ?"},
@@ -157,11 +157,11 @@ static void test_bound(void **state) {
                  "60 on 0-1: 110 free, 110 taken by c.service"},
         };
 
-        assert_cases(*state, cases, ARRAY_LEN(cases));
+        assert_cases(arena, cases, ARRAY_LEN(cases));
 }
 
 /* It takes them in turn, if none of its nodes runs out; else anywhere. */
-static void test_interleaved(void **state) {
+TEST(interleaved) {
         static const Case cases[] = {
                 {"60/60", 30, BOUND_30, "a 40 interleave=0-1 now", "-"},
                 {"60/60", 30, BOUND_30, "a 44 interleave=0-1 now", "-"},
@@ -177,11 +177,11 @@ static void test_interleaved(void **state) {
                 {"21/60", 0, "", "a 82 interleave=0-1 now", "1 on 0-1: 81 free, 0 taken by ?"},
         };
 
-        assert_cases(*state, cases, ARRAY_LEN(cases));
+        assert_cases(arena, cases, ARRAY_LEN(cases));
 }
 
 /* Beside one that interleaves: its turns are reckoned with, as long as none of its nodes can run out. */
-static void test_beside_interleaved(void **state) {
+TEST(beside_interleaved) {
         static const char running[] =
                 "hold i.service i 2M=0:40/1:40 interleave=0-1 counted\nunit i.service 2M=80\n";
         static const Case cases[] = {
@@ -192,11 +192,11 @@ static void test_beside_interleaved(void **state) {
                 {"39/90", 80, running, "a 11 bind=1 now", "1 on 1: 90 free, 80 taken by i.service"},
         };
 
-        assert_cases(*state, cases, ARRAY_LEN(cases));
+        assert_cases(arena, cases, ARRAY_LEN(cases));
 }
 
 /* It takes no page of node 2; but where it takes all of node 0, whose turn it was there goes on to node 2. */
-static void test_pushing_others(void **state) {
+TEST(pushing_others) {
         static const char running[] =
                 "hold i.service i 2M=0:20/1:20 interleave=0-1 counted\nunit i.service 2M=40\n"
                 "hold b.service b 2M=2:10 bind=2 counted\nunit b.service 2M=10\n";
@@ -211,11 +211,11 @@ static void test_pushing_others(void **state) {
                 {"40/40/18", 50, running, "a 40 bind=0-1 plan=0:20/1:20", "-"},
         };
 
-        assert_cases(*state, cases, ARRAY_LEN(cases));
+        assert_cases(arena, cases, ARRAY_LEN(cases));
 }
 
 /* Who is not there yet will be asked when it comes: till then it has what was planned for it. */
-static void test_planned(void **state) {
+TEST(planned) {
         static const Case cases[] = {
                 {"60/40", 30, BOUND_30, "a 70 plan=0:60/1:10", "-"},
                 {"60/40", 30, BOUND_30, "a 70 plan=0:59/1:11",
@@ -227,11 +227,11 @@ static void test_planned(void **state) {
                  "10 on 1: 40 free, 40 taken by c.service"},
         };
 
-        assert_cases(*state, cases, ARRAY_LEN(cases));
+        assert_cases(arena, cases, ARRAY_LEN(cases));
 }
 
 /* Where nobody is bound who has still something to touch, it is nobody's harm where pages are taken. */
-static void test_nobody_to_harm(void **state) {
+TEST(nobody_to_harm) {
         static const Case cases[] = {
                 {"60/40", 0, "hold b.service b 2M=1:30 bind=1 counted\nunit b.service 2M=30/1:30\n",
                  "a 100 now", "-"},
@@ -243,13 +243,13 @@ static void test_nobody_to_harm(void **state) {
                 {"60/40", 0, "", "b 1 bind=1 now\na 99 now", "-\n60 on 1: 40 free, 1 taken by ?"},
         };
 
-        assert_cases(*state, cases, ARRAY_LEN(cases));
+        assert_cases(arena, cases, ARRAY_LEN(cases));
 }
 
 /* ---- several ---- */
 
 /* Each after those before it. */
-static void test_in_order(void **state) {
+TEST(in_order) {
         static const Case cases[] = {
                 {"60/40", 0, "", "a 60 now\nb 50 now", "-\n10 on 0-1: 100 free, 60 taken by ?"},
                 {"60/40", 0, "", "b 50 now\na 60 now", "-\n10 on 0-1: 100 free, 50 taken by ?"},
@@ -262,14 +262,14 @@ static void test_in_order(void **state) {
                  "1 on 0-1: 100 free, 100 taken by ?"},
         };
 
-        assert_cases(*state, cases, ARRAY_LEN(cases));
+        assert_cases(arena, cases, ARRAY_LEN(cases));
 }
 
 /* ---- promises of nobody who is known ---- */
 
 /* They are held against somebody who is bound only as far as other nodes cannot serve them; the rest is an
  * exposure. */
-static void test_unknown(void **state) {
+TEST(unknown) {
         static const Case cases[] = {
                 {"60/40", 60, "", "a 40 bind=1 now", "-"},
                 {"60/40", 61, "", "a 40 bind=1 now", "1 on 0-1: 100 free, 61 taken by ?"},
@@ -277,12 +277,12 @@ static void test_unknown(void **state) {
                 {"0/40", 20, "", "a 30 bind=1 now", "10 on 0-1: 40 free, 20 taken by ?"},
         };
 
-        assert_cases(*state, cases, ARRAY_LEN(cases));
+        assert_cases(arena, cases, ARRAY_LEN(cases));
 }
 
 /* Where nobody counts for a unit that runs, its pages are likely among them: they count once, and as
  * its own. */
-static void test_likely(void **state) {
+TEST(likely) {
         static const Case cases[] = {
                 {"60/40", 40, "hold b.service b 2M=1:30 bind=1\nunit b.service\n", "a 60 now",
                  "50 on 1: 40 free, 30 taken by b.service"},
@@ -292,13 +292,13 @@ static void test_likely(void **state) {
                  "1 on 0-1: 100 free, 40 taken by b.service"},
         };
 
-        assert_cases(*state, cases, ARRAY_LEN(cases));
+        assert_cases(arena, cases, ARRAY_LEN(cases));
 }
 
 /* ---- mounts ---- */
 
 /* What is earmarked is for whom the mount is, and nobody else. */
-static void test_mount_of_ones_own(void **state) {
+TEST(mount_of_ones_own) {
         static const Case cases[] = {
                 {"60/40", 50, "mount a 2M=50/0\n", "a 100 now mount", "-"},
                 {"60/40", 50, "mount a 2M=50/0\n", "a 100 now",
@@ -313,7 +313,7 @@ static void test_mount_of_ones_own(void **state) {
                  "10 on 1: 40 free, 0 taken by ?"},
         };
 
-        assert_cases(*state, cases, ARRAY_LEN(cases));
+        assert_cases(arena, cases, ARRAY_LEN(cases));
 }
 
 /* ---- exposures and losses ---- */
@@ -332,7 +332,7 @@ static char *exposures_text(const Scene *scene) {
         return arena_strdup(scene->arena, text.length > 0 ? text_string(&text) : "-");
 }
 
-static void test_exposures(void **state) {
+TEST(exposures) {
         static const struct {
                 const char *free;
                 unsigned reserved;
@@ -371,13 +371,13 @@ static void test_exposures(void **state) {
         };
 
         for (size_t i = 0; i < ARRAY_LEN(cases); i++)
-                assert_text(exposures_text(scene_new(*state, cases[i].free, cases[i].reserved,
+                assert_text(exposures_text(scene_new(arena, cases[i].free, cases[i].reserved,
                                                      cases[i].running)),
                             cases[i].exposures);
 }
 
 /* Pages that were promised, and that nothing can serve any more. */
-static void test_lost(void **state) {
+TEST(lost) {
         static const char nested[] =
                 "hold a.service a 2M=0:30 bind=0-1 counted\nunit a.service 2M=30\n"
                 "hold b.service b 2M=1:30 bind=1 counted\nunit b.service 2M=30\n";
@@ -398,30 +398,10 @@ static void test_lost(void **state) {
         };
 
         for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-                const Scene *scene = scene_new(*state, cases[i].free, 100, cases[i].running);
+                const Scene *scene = scene_new(arena, cases[i].free, 100, cases[i].running);
 
                 assert_int_equal(
                         promises_lost_pages(&scene->promises, cases[i].unit, scene->free_pages),
                         cases[i].lost);
         }
-}
-
-TEST_FILE(admission) {
-        const struct CMUnitTest tests[] = {
-                TEST(test_unbound),
-                TEST(test_bound),
-                TEST(test_interleaved),
-                TEST(test_beside_interleaved),
-                TEST(test_pushing_others),
-                TEST(test_planned),
-                TEST(test_in_order),
-                TEST(test_nobody_to_harm),
-                TEST(test_unknown),
-                TEST(test_likely),
-                TEST(test_mount_of_ones_own),
-                TEST(test_exposures),
-                TEST(test_lost),
-        };
-
-        return RUN_TESTS(tests);
 }

@@ -45,10 +45,10 @@ static char *counts_text(Arena *arena, const Scene *scene,
         return arena_strdup(arena, text_string(&text));
 }
 
-#define assert_spare(state, scene, text) \
-        assert_text(counts_text(*(state), (scene), balance_spare_pages), (text))
-#define assert_missing(state, scene, text) \
-        assert_text(counts_text(*(state), (scene), balance_missing_pages), (text))
+#define assert_spare(scene, text) \
+        assert_text(counts_text((arena), (scene), balance_spare_pages), (text))
+#define assert_missing(scene, text) \
+        assert_text(counts_text((arena), (scene), balance_missing_pages), (text))
 
 typedef struct Case {
         const char *free;
@@ -56,27 +56,27 @@ typedef struct Case {
         const char *running, *spare, *missing;
 } Case;
 
-static void assert_cases(void **state, const Case *cases, size_t n) {
+static void assert_cases(Arena *arena, const Case *cases, size_t n) {
         for (size_t i = 0; i < n; i++) {
                 const Scene *scene =
-                        scene_new(*state, cases[i].free, cases[i].reserved, cases[i].running);
+                        scene_new(arena, cases[i].free, cases[i].reserved, cases[i].running);
 
-                assert_spare(state, scene, cases[i].spare);
-                assert_missing(state, scene, cases[i].missing);
+                assert_spare(scene, cases[i].spare);
+                assert_missing(scene, cases[i].missing);
         }
 }
 
-static void test_nobody(void **state) {
+TEST(nobody) {
         static const Case cases[] = {
                 {"100/50", 0, "", "100/50", "0/0"},
                 {"0/0", 0, "", "0/0", "0/0"},
         };
 
-        assert_cases(state, cases, ARRAY_LEN(cases));
+        assert_cases(arena, cases, ARRAY_LEN(cases));
 }
 
 /* It may depend on any one node, so it counts in full against each; the host has to serve it once. */
-static void test_unknown(void **state) {
+TEST(unknown) {
         static const Case cases[] = {
                 {"100/50", 30, "", "70/20", "0/0"},
                 {"100/20", 30, "", "70/0", "0/10"},
@@ -90,11 +90,11 @@ static void test_unknown(void **state) {
                 {"100/50", 30, "hold a.service a 2M=0:50 unknown\nunit a.service\n", "50/0", "0/0"},
         };
 
-        assert_cases(state, cases, ARRAY_LEN(cases));
+        assert_cases(arena, cases, ARRAY_LEN(cases));
 }
 
 /* Any node will do for it, but all of them together must. */
-static void test_any(void **state) {
+TEST(any) {
         static const char running[] = "hold a.service a 2M=0:30 counted\nunit a.service 2M=30\n";
         static const Case cases[] = {
                 {"100/50", 30, running, "100/50", "0/0"},
@@ -110,11 +110,11 @@ static void test_any(void **state) {
                  "20/20", "0/0"},
         };
 
-        assert_cases(state, cases, ARRAY_LEN(cases));
+        assert_cases(arena, cases, ARRAY_LEN(cases));
 }
 
 /* Only its nodes will do, whoever else may take pages there. */
-static void test_bound(void **state) {
+TEST(bound) {
         static const char bound[] =
                 "hold b.service b 2M=1:30 bind=1 counted\nunit b.service 2M=30\n";
         static const char and_any[] =
@@ -145,12 +145,12 @@ static void test_bound(void **state) {
                 {"100/60", 60, and_any, "70/0", "0/0"},
         };
 
-        assert_cases(state, cases, ARRAY_LEN(cases));
+        assert_cases(arena, cases, ARRAY_LEN(cases));
 }
 
 /* It takes its nodes' pages in turn, so half of them of each, but for an odd page of each mapping; none of
  * the nodes must run out for it. */
-static void test_interleaved(void **state) {
+TEST(interleaved) {
         static const char both[] =
                 "hold b.service b 2M=1:30 bind=1 counted\nunit b.service 2M=30\n"
                 "hold i.service i 2M=0:50/1:50 interleave=0-1 counted\nunit i.service 2M=100\n";
@@ -184,11 +184,11 @@ static void test_interleaved(void **state) {
                  "30/30", "0/0"},
         };
 
-        assert_cases(state, cases, ARRAY_LEN(cases));
+        assert_cases(arena, cases, ARRAY_LEN(cases));
 }
 
 /* Who has touched all that he has takes no turns any more, and who has a single page left does. */
-static void test_last_turn(void **state) {
+TEST(last_turn) {
         static const Case cases[] = {
                 {"100/60", 50,
                  "hold b.service b 2M=1:30 bind=1 counted\nunit b.service 2M=30\n"
@@ -204,12 +204,12 @@ static void test_last_turn(void **state) {
                  "80/9", "0/0"},
         };
 
-        assert_cases(state, cases, ARRAY_LEN(cases));
+        assert_cases(arena, cases, ARRAY_LEN(cases));
 }
 
 /* Who may leave his turns already is not driven further from them: of node 0 he takes 70 in turn, though
  * node 1 has less than it should. */
-static void test_not_further_from_turns(void **state) {
+TEST(not_further_from_turns) {
         static const Case cases[] = {
                 {"100/150/300", 234,
                  "hold b.service b 2M=1:94 bind=1 counted\nunit b.service 2M=94\n"
@@ -218,40 +218,40 @@ static void test_not_further_from_turns(void **state) {
                  "30/0/300", "0/84/0"},
         };
 
-        assert_cases(state, cases, ARRAY_LEN(cases));
+        assert_cases(arena, cases, ARRAY_LEN(cases));
 }
 
 /* What goes is gone for all, and what comes is there for all. */
-static void test_remove_and_add(void **state) {
+TEST(remove_and_add) {
         const Scene *scene =
-                scene_new(*state, "100/60/0", 50,
+                scene_new(arena, "100/60/0", 50,
                           "hold b.service b 2M=1:30 bind=1 counted\nunit b.service 2M=30\n"
                           "hold a.service a 2M=0:20 counted\nunit a.service 2M=20\n");
 
-        assert_spare(state, scene, "100/10/0");
+        assert_spare(scene, "100/10/0");
         balance_change(scene->balance, 1, 10, 0);
-        assert_spare(state, scene, "100/0/0");
+        assert_spare(scene, "100/0/0");
         balance_change(scene->balance, 0, 100, 0);
-        assert_spare(state, scene, "0/0/0");
-        assert_missing(state, scene, "0/0/0");
+        assert_spare(scene, "0/0/0");
+        assert_missing(scene, "0/0/0");
         balance_change(scene->balance, 1, 4, 0);
-        assert_missing(state, scene, "4/4/4");
+        assert_missing(scene, "4/4/4");
         balance_change(scene->balance, 2, 0, 4);
-        assert_missing(state, scene, "0/4/0");
+        assert_missing(scene, "0/4/0");
         balance_change(scene->balance, 1, 0, 4);
-        assert_missing(state, scene, "0/0/0");
-        assert_spare(state, scene, "0/0/4");
+        assert_missing(scene, "0/0/0");
+        assert_spare(scene, "0/0/4");
 }
 
 /* What is lowered beyond what is reserved would become surplus, and vanish later. */
-static void test_surplus(void **state) {
-        const Topology *topology = host_make(*state, "sizes 2M\nreserved 2M=40\n"
-                                                     "node 0 total=20G 2M=60/60/0\n"
-                                                     "node 1 total=20G 2M=30/10/20\n");
-        const Promises promises = promises_make(*state, topology, 0, &(LedgerHolds){}, NULL,
-                                                ledger_of_idle(*state, topology));
+TEST(surplus) {
+        const Topology *topology = host_make(arena, "sizes 2M\nreserved 2M=40\n"
+                                                    "node 0 total=20G 2M=60/60/0\n"
+                                                    "node 1 total=20G 2M=30/10/20\n");
+        const Promises promises = promises_make(arena, topology, 0, &(LedgerHolds){}, NULL,
+                                                ledger_of_idle(arena, topology));
         const uint64_t free_pages[] = {60, 10};
-        Balance *balance = balance_new(*state, &promises, free_pages);
+        Balance *balance = balance_new(arena, &promises, free_pages);
 
         assert_int_equal(balance_spare_pages(balance, 0), 10);
         balance_change(balance, 0, 10, 0);
@@ -262,7 +262,7 @@ static void test_surplus(void **state) {
 
 /* Somebody who takes his pages in turn may take an odd one more, and all of a node when the others have run
  * out: who may be bound to that node, for all that is known, needs it. */
-static void test_unknown_beside_turns(void **state) {
+TEST(unknown_beside_turns) {
         static const char turns[] =
                 "hold a.service a 2M=0:20/1:20 interleave=0-1 counted\nunit a.service 2M=40\n";
         const Case cases[] = {
@@ -270,16 +270,5 @@ static void test_unknown_beside_turns(void **state) {
                 {"100/40", 70, turns, "30/0", "0/30"},
         };
 
-        assert_cases(state, cases, ARRAY_LEN(cases));
-}
-
-TEST_FILE(balance) {
-        const struct CMUnitTest tests[] = {
-                TEST(test_nobody),         TEST(test_unknown),   TEST(test_unknown_beside_turns),
-                TEST(test_surplus),        TEST(test_any),       TEST(test_bound),
-                TEST(test_interleaved),    TEST(test_last_turn), TEST(test_not_further_from_turns),
-                TEST(test_remove_and_add),
-        };
-
-        return RUN_TESTS(tests);
+        assert_cases(arena, cases, ARRAY_LEN(cases));
 }

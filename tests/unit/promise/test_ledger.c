@@ -48,41 +48,41 @@ static void assert_pool(const Ledger *ledger, uint64_t found, uint64_t set) {
         assert_int_equal(pool->set_pages, set);
 }
 
-static void test_observe_new(void **state) {
-        Ledger *ledger = ledger_new(*state, boot);
+TEST(observe_new) {
+        Ledger *ledger = ledger_new(arena, boot);
 
-        ledger_observe(*state, ledger, host_with_pool(*state, "30/10/5"), NULL);
+        ledger_observe(arena, ledger, host_with_pool(arena, "30/10/5"), NULL);
         assert_pool(ledger, 25, 25); /* surplus pages are not persistent */
         assert_int_equal(ledger->pools.n, 1);
-        ledger_observe(*state, ledger, host_with_pool(*state, "30/10/5"), NULL);
+        ledger_observe(arena, ledger, host_with_pool(arena, "30/10/5"), NULL);
         assert_pool(ledger, 25, 25);
         assert_int_equal(ledger->pools.n, 1);
 }
 
 /* What others add was found, too; of what they take away nothing is left to be found. */
-static void test_observe_others(void **state) {
-        Ledger *ledger = ledger_new(*state, boot);
+TEST(observe_others) {
+        Ledger *ledger = ledger_new(arena, boot);
 
-        ledger_observe(*state, ledger, host_with_pool(*state, "10"), NULL);
-        ledger_observe(*state, ledger, host_with_pool(*state, "14"), NULL);
+        ledger_observe(arena, ledger, host_with_pool(arena, "10"), NULL);
+        ledger_observe(arena, ledger, host_with_pool(arena, "14"), NULL);
         assert_pool(ledger, 14, 14);
-        ledger_observe(*state, ledger, host_with_pool(*state, "3"), NULL);
+        ledger_observe(arena, ledger, host_with_pool(arena, "3"), NULL);
         assert_pool(ledger, 3, 3);
-        ledger_observe(*state, ledger, host_with_pool(*state, "14"), NULL);
+        ledger_observe(arena, ledger, host_with_pool(arena, "14"), NULL);
         assert_pool(ledger, 14, 14);
-        ledger_observe(*state, ledger, host_with_pool(*state, "15"), NULL);
+        ledger_observe(arena, ledger, host_with_pool(arena, "15"), NULL);
         assert_pool(ledger, 15, 15);
 }
 
 /* A pool with pages of ours, lowered by others: what was found stays so while it is there. */
-static void test_observe_lowered(void **state) {
-        Ledger *ledger = ledger_new(*state, boot);
+TEST(observe_lowered) {
+        Ledger *ledger = ledger_new(arena, boot);
 
-        ledger_observe(*state, ledger, host_with_pool(*state, "10"), NULL);
+        ledger_observe(arena, ledger, host_with_pool(arena, "10"), NULL);
         ledger_pool(ledger, 0, 2 * MIB)->set_pages = 50;
-        ledger_observe(*state, ledger, host_with_pool(*state, "20/0"), NULL);
+        ledger_observe(arena, ledger, host_with_pool(arena, "20/0"), NULL);
         assert_pool(ledger, 10, 50);
-        ledger_observe(*state, ledger, host_with_pool(*state, "5/0"), NULL);
+        ledger_observe(arena, ledger, host_with_pool(arena, "5/0"), NULL);
         assert_pool(ledger, 5, 5);
 }
 
@@ -94,20 +94,20 @@ static Topology *host_with_pools(Arena *arena, unsigned first, unsigned second) 
 }
 
 /* Pages that somebody has moved between nodes are ours still; what there is beyond them was added. */
-static void test_observe_moved(void **state) {
+TEST(observe_moved) {
         static const struct {
                 unsigned first, second, found;
         } hosts[] = {{0, 12, 0}, {23, 27, 0}, {50, 0, 0}, {23, 36, 9}, {60, 0, 10}, {7, 50, 7}};
 
         for (size_t i = 0; i < ARRAY_LEN(hosts); i++) {
-                Ledger *ledger = ledger_new(*state, boot);
+                Ledger *ledger = ledger_new(arena, boot);
 
-                ledger_observe(*state, ledger, host_with_pools(*state, 0, 0), NULL);
+                ledger_observe(arena, ledger, host_with_pools(arena, 0, 0), NULL);
                 ledger_pool(ledger, 1, 2 * MIB)->set_pages = 50;
                 /* However often one looks. */
                 for (size_t k = 0; k < 3; k++)
-                        ledger_observe(*state, ledger,
-                                       host_with_pools(*state, hosts[i].first, hosts[i].second),
+                        ledger_observe(arena, ledger,
+                                       host_with_pools(arena, hosts[i].first, hosts[i].second),
                                        NULL);
                 const LedgerPool *first = ledger_pool(ledger, 0, 2 * MIB);
 
@@ -118,12 +118,12 @@ static void test_observe_moved(void **state) {
 }
 
 /* Of one instance, and of no other. */
-static void test_forget_refusal(void **state) {
+TEST(forget_refusal) {
         static const char *const names[] = {"a", "b", "c", "b"};
-        Ledger *ledger = ledger_new(*state, boot);
+        Ledger *ledger = ledger_new(arena, boot);
 
         for (size_t i = 0; i < ARRAY_LEN(names); i++)
-                vec_push(*state, &ledger->refusals)->instance = names[i];
+                vec_push(arena, &ledger->refusals)->instance = names[i];
         ledger_forget_refusal(ledger, "b");
         assert_int_equal(ledger->refusals.n, 2);
         assert_text(ledger->refusals.items[0].instance, "a");
@@ -133,20 +133,20 @@ static void test_forget_refusal(void **state) {
 }
 
 /* A single page, too; none is no entry. */
-static void test_restored_pages(void **state) {
-        Ledger *ledger = ledger_new(*state, boot);
+TEST(restored_pages) {
+        Ledger *ledger = ledger_new(arena, boot);
 
-        ledger_restore(*state, ledger, 2 * MIB, 0);
+        ledger_restore(arena, ledger, 2 * MIB, 0);
         assert_int_equal(ledger->restored.n, 0);
-        ledger_restore(*state, ledger, 2 * MIB, 1);
-        ledger_restore(*state, ledger, GIB, 2);
+        ledger_restore(arena, ledger, 2 * MIB, 1);
+        ledger_restore(arena, ledger, GIB, 2);
         assert_int_equal(ledger->restored.n, 2);
         assert_int_equal(ledger->restored.items[0].pages, 1);
         assert_int_equal(ledger->restored.items[1].pages, 2);
 }
 
 /* Who takes pages from one node may add them to another once they are back. */
-static void test_observe_restored(void **state) {
+TEST(observe_restored) {
         static const struct {
                 unsigned first;
                 bool is_long_ago;
@@ -154,22 +154,22 @@ static void test_observe_restored(void **state) {
         } hosts[] = {{30, false, 30, 0}, {55, false, 40, 15}, {30, true, 0, 30}};
 
         for (size_t i = 0; i < ARRAY_LEN(hosts); i++) {
-                Ledger *ledger = ledger_new(*state, boot);
+                Ledger *ledger = ledger_new(arena, boot);
 
-                ledger_observe(*state, ledger, host_with_pools(*state, 0, 0), NULL);
+                ledger_observe(arena, ledger, host_with_pools(arena, 0, 0), NULL);
                 ledger_pool(ledger, 1, 2 * MIB)->set_pages = 50;
-                ledger_restore(*state, ledger, 2 * MIB, 30);
-                ledger_restore(*state, ledger, 2 * MIB, 10);
-                ledger = ledger_copy(*state, ledger);
+                ledger_restore(arena, ledger, 2 * MIB, 30);
+                ledger_restore(arena, ledger, 2 * MIB, 10);
+                ledger = ledger_copy(arena, ledger);
                 if (hosts[i].is_long_ago)
                         ledger_forget_restored(ledger);
-                uint64_t moved = ledger_observe(*state, ledger,
-                                                host_with_pools(*state, hosts[i].first, 50), NULL);
+                uint64_t moved = ledger_observe(arena, ledger,
+                                                host_with_pools(arena, hosts[i].first, 50), NULL);
 
                 assert_int_equal(moved, hosts[i].moved);
                 assert_int_equal(ledger_pool(ledger, 0, 2 * MIB)->found_pages, hosts[i].found);
                 /* Each page once. */
-                ledger_observe(*state, ledger, host_with_pools(*state, hosts[i].first + 40, 50),
+                ledger_observe(arena, ledger, host_with_pools(arena, hosts[i].first + 40, 50),
                                NULL);
                 assert_int_equal(ledger_pool(ledger, 0, 2 * MIB)->found_pages,
                                  hosts[i].first + 40 - 40 * !hosts[i].is_long_ago);
@@ -177,26 +177,26 @@ static void test_observe_restored(void **state) {
 }
 
 /* Pages that we have put there are not found. */
-static void test_observe_ours(void **state) {
-        Ledger *ledger = ledger_new(*state, boot);
+TEST(observe_ours) {
+        Ledger *ledger = ledger_new(arena, boot);
 
-        ledger_observe(*state, ledger, host_with_pool(*state, "10"), NULL);
+        ledger_observe(arena, ledger, host_with_pool(arena, "10"), NULL);
         ledger_pool(ledger, 0, 2 * MIB)->set_pages = 50;
-        ledger_observe(*state, ledger, host_with_pool(*state, "50"), NULL);
+        ledger_observe(arena, ledger, host_with_pool(arena, "50"), NULL);
         assert_pool(ledger, 10, 50);
-        ledger_observe(*state, ledger, host_with_pool(*state, "53"), NULL);
+        ledger_observe(arena, ledger, host_with_pool(arena, "53"), NULL);
         assert_pool(ledger, 13, 53);
 }
 
-static void test_observe_missing_directory(void **state) {
-        Ledger *ledger = ledger_new(*state, boot);
+TEST(observe_missing_directory) {
+        Ledger *ledger = ledger_new(arena, boot);
 
-        ledger_observe(*state, ledger, host_with_pool(*state, "-"), NULL);
+        ledger_observe(arena, ledger, host_with_pool(arena, "-"), NULL);
         assert_int_equal(ledger->pools.n, 0);
 }
 
-static void test_look_up(void **state) {
-        const Ledger *ledger = full_ledger(*state);
+TEST(look_up) {
+        const Ledger *ledger = full_ledger(arena);
 
         assert_null(ledger_pool(ledger, 1, 2 * MIB));
         assert_null(ledger_pool(ledger, 0, GIB));
@@ -219,7 +219,7 @@ static char *holds_text(Arena *arena, const Ledger *ledger) {
 
 /* A hold ends with the control group of its unit: not while nothing is known of it, and not while
  * something is. */
-static void test_observe_stopped(void **state) {
+TEST(observe_stopped) {
         static const char holds[] = "hold a.service a 2M=0:3\n"
                                     "hold b.service b 2M=0:4\n"
                                     "hold b.service b2 2M=0:5\n"
@@ -235,26 +235,26 @@ static void test_observe_stopped(void **state) {
         };
 
         for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-                Ledger *ledger = ledger_new(*state, boot);
-                const Running running = running_make(*state, cases[i].running);
+                Ledger *ledger = ledger_new(arena, boot);
+                const Running running = running_make(arena, cases[i].running);
 
-                ledger->holds = running_make(*state, holds).holds;
-                ledger_observe(*state, ledger, host_with_pool(*state, "10"), NULL);
+                ledger->holds = running_make(arena, holds).holds;
+                ledger_observe(arena, ledger, host_with_pool(arena, "10"), NULL);
                 assert_int_equal(ledger->holds.n, 4);
-                ledger_observe(*state, ledger, host_with_pool(*state, "10"), &running.use);
-                assert_text(holds_text(*state, ledger), cases[i].left);
+                ledger_observe(arena, ledger, host_with_pool(arena, "10"), &running.use);
+                assert_text(holds_text(arena, ledger), cases[i].left);
         }
 }
 
 /* There is a row for the unit, and it says that it does not run. */
-static void test_observe_known_to_be_stopped(void **state) {
-        Ledger *ledger = ledger_new(*state, boot);
-        Running running = running_make(*state, "unit a.service\n");
+TEST(observe_known_to_be_stopped) {
+        Ledger *ledger = ledger_new(arena, boot);
+        Running running = running_make(arena, "unit a.service\n");
 
         running.use.units.items[0].is_running = false;
-        ledger->holds = running_make(*state, "hold a.service a 2M=0:3\n").holds;
-        ledger_observe(*state, ledger, host_with_pool(*state, "10"), &running.use);
-        assert_text(holds_text(*state, ledger), "-");
+        ledger->holds = running_make(arena, "hold a.service a 2M=0:3\n").holds;
+        ledger_observe(arena, ledger, host_with_pool(arena, "10"), &running.use);
+        assert_text(holds_text(arena, ledger), "-");
 }
 
 static void start(Arena *arena, Ledger *ledger, const char *unit, const char *instance,
@@ -269,11 +269,11 @@ static void start(Arena *arena, Ledger *ledger, const char *unit, const char *in
 }
 
 /* It holds what the ledger grants it at that moment, whatever becomes of that. */
-static void test_start(void **state) {
-        Ledger *ledger = full_ledger(*state);
+TEST(start) {
+        Ledger *ledger = full_ledger(arena);
 
         ledger->holds.n = 0;
-        start(*state, ledger, "pg.service", "pg-main", "a1");
+        start(arena, ledger, "pg.service", "pg-main", "a1");
         LedgerInstance *granted = ledger_instance(ledger, "pg-main");
         const LedgerHold *hold = ledger_hold(ledger, "pg.service", "pg-main");
 
@@ -283,21 +283,21 @@ static void test_start(void **state) {
         assert_int_equal(hold->granted.pages_wanted, 20);
         assert_int_equal(hold->granted.placement, PLACEMENT_PACK);
         granted->grants.items[0].pages = 1;
-        assert_text(holds_text(*state, ledger), "pg.service/pg-main:20");
+        assert_text(holds_text(arena, ledger), "pg.service/pg-main:20");
         /* Another start takes the place of the one before. */
-        start(*state, ledger, "pg.service", "pg-main", "a2");
-        assert_text(holds_text(*state, ledger), "pg.service/pg-main:6");
+        start(arena, ledger, "pg.service", "pg-main", "a2");
+        assert_text(holds_text(arena, ledger), "pg.service/pg-main:6");
         assert_text(ledger_hold(ledger, "pg.service", NULL)->run, "a2");
         /* Who is granted nothing runs with nothing; what that is of, the caller knows. */
-        start(*state, ledger, "x.service", "empty", "a1");
-        start(*state, ledger, "y.service", "absent", "a1");
-        assert_text(holds_text(*state, ledger),
+        start(arena, ledger, "x.service", "empty", "a1");
+        start(arena, ledger, "y.service", "absent", "a1");
+        assert_text(holds_text(arena, ledger),
                     "pg.service/pg-main:6 x.service/empty:0 y.service/absent:0");
         assert_int_equal(ledger_hold(ledger, "y.service", "absent")->granted.pages_wanted, 7);
 }
 
 /* Whatever was planned, its policy says where its pages are. */
-static void test_start_elsewhere(void **state) {
+TEST(start_elsewhere) {
         static const struct {
                 MemoryPolicyKind kind;
                 const char *nodes, *kept;
@@ -316,17 +316,17 @@ static void test_start_elsewhere(void **state) {
         };
 
         for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-                Ledger *ledger = ledger_new(*state, boot);
-                LedgerInstance *granted = vec_push((Arena *) *state, &ledger->instances);
+                Ledger *ledger = ledger_new(arena, boot);
+                LedgerInstance *granted = vec_push((Arena *) arena, &ledger->instances);
                 LedgerHold hold = {.unit = "a.service", .run = "", .policy = {cases[i].kind}};
-                Text kept = text_in(*state);
+                Text kept = text_in(arena);
 
                 *granted = (LedgerInstance){
                         .name = "a", .page_size_bytes = 2 * MIB, .pages_wanted = 20};
-                *vec_push((Arena *) *state, &granted->grants) = (NodePages){0, 15};
-                *vec_push((Arena *) *state, &granted->grants) = (NodePages){2, 5};
+                *vec_push((Arena *) arena, &granted->grants) = (NodePages){0, 15};
+                *vec_push((Arena *) arena, &granted->grants) = (NodePages){2, 5};
                 assert_int_equal(id_set_parse(cases[i].nodes, &hold.policy.nodes), 0);
-                ledger_start(*state, ledger, "a", &hold);
+                ledger_start(arena, ledger, "a", &hold);
                 VEC_FOREACH(grant, &ledger->holds.items[0].granted.grants)
                         text_printf(&kept, "%s%u:%" PRIu64, kept.length > 0 ? " " : "", grant->node,
                                     grant->pages);
@@ -335,8 +335,8 @@ static void test_start_elsewhere(void **state) {
         }
 }
 
-static void test_look_up_hold(void **state) {
-        const Ledger *ledger = full_ledger(*state);
+TEST(look_up_hold) {
+        const Ledger *ledger = full_ledger(arena);
 
         assert_text(ledger_hold(ledger, "pg.service", "pg-old")->granted.name, "pg-old");
         assert_text(ledger_hold(ledger, "pg.service", NULL)->granted.name, "pg-main");
@@ -347,7 +347,7 @@ static void test_look_up_hold(void **state) {
 
 /* A start of the unit ends what any earlier one had. Of two instances of a unit the gates come one
  * after the other, in the same run. */
-static void test_end(void **state) {
+TEST(end) {
         static const struct {
                 const char *unit, *run, *instance, *left;
         } cases[] = {
@@ -361,24 +361,24 @@ static void test_end(void **state) {
         };
 
         for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-                Ledger *ledger = ledger_new(*state, boot);
+                Ledger *ledger = ledger_new(arena, boot);
 
-                ledger->holds = running_make(*state, "hold a.service x 2M=0:1 run=r1\n"
-                                                     "hold a.service y 2M=0:2 run=r1\n"
-                                                     "hold b.service z 2M=0:3\n")
+                ledger->holds = running_make(arena, "hold a.service x 2M=0:1 run=r1\n"
+                                                    "hold a.service y 2M=0:2 run=r1\n"
+                                                    "hold b.service z 2M=0:3\n")
                                         .holds;
                 ledger_end(ledger, cases[i].unit, cases[i].run, cases[i].instance);
-                assert_text(holds_text(*state, ledger), cases[i].left);
+                assert_text(holds_text(arena, ledger), cases[i].left);
         }
 }
 
 /* What is given back by hand is wanted again by a start or a reload; a unit that runs keeps its
  * own. */
-static void test_release(void **state) {
-        Ledger *ledger = full_ledger(*state);
+TEST(release) {
+        Ledger *ledger = full_ledger(arena);
 
-        ledger_release(*state, ledger, "pg-main");
-        ledger_release(*state, ledger, "new");
+        ledger_release(arena, ledger, "pg-main");
+        ledger_release(arena, ledger, "new");
         assert_true(ledger_instance(ledger, "pg-main")->is_released);
         assert_int_equal(ledger_granted_pages(ledger_instance(ledger, "pg-main")), 0);
         assert_true(ledger_instance(ledger, "new")->is_released);
@@ -430,22 +430,22 @@ static char *instances_and_holds(Arena *arena, const Ledger *ledger) {
 }
 
 /* What was decided about the boot is read as it was written. */
-static void test_round_trip_of_guard(void **state) {
+TEST(round_trip_of_guard) {
         for (int guard = LEDGER_GUARD_UNDECIDED; guard <= LEDGER_GUARD_OPEN; guard++) {
-                Ledger *ledger = full_ledger(*state);
+                Ledger *ledger = full_ledger(arena);
 
                 ledger->guard = (LedgerGuard) guard;
                 json_t *json = ledger_to_json(ledger);
 
-                assert_int_equal(read_ledger(*state, json)->guard, guard);
+                assert_int_equal(read_ledger(arena, json)->guard, guard);
                 json_decref(json);
         }
 }
 
-static void test_round_trip(void **state) {
-        const Ledger *ledger = full_ledger(*state);
+TEST(round_trip) {
+        const Ledger *ledger = full_ledger(arena);
         json_t *json = ledger_to_json(ledger);
-        const Ledger *read = read_ledger(*state, json);
+        const Ledger *read = read_ledger(arena, json);
 
         assert_non_null(read);
         assert_same(ledger, read);
@@ -460,7 +460,7 @@ static void test_round_trip(void **state) {
         const LedgerHold *hold = ledger_hold(read, "pg.service", "pg-main");
 
         assert_int_equal(hold->policy.kind, MEMORY_POLICY_BIND);
-        assert_text(id_set_format(*state, &hold->policy.nodes), "0,2");
+        assert_text(id_set_format(arena, &hold->policy.nodes), "0,2");
         assert_true(hold->is_counted);
         assert_false(hold->is_assumed || hold->is_tentative);
         assert_text(hold->run, "a1");
@@ -474,24 +474,24 @@ static void test_round_trip(void **state) {
 }
 
 /* What a unit was started with is told by the name of its instance where that has the same still. */
-static void test_what_goes_without_saying(void **state) {
-        Ledger *ledger = ledger_new(*state, boot);
-        LedgerInstance *instance = vec_push(*state, &ledger->instances);
+TEST(what_goes_without_saying) {
+        Ledger *ledger = ledger_new(arena, boot);
+        LedgerInstance *instance = vec_push(arena, &ledger->instances);
 
         *instance = (LedgerInstance){.name = "pg", .page_size_bytes = 2 * MIB, .pages_wanted = 20};
-        *vec_push(*state, &instance->grants) = (NodePages){0, 20};
+        *vec_push(arena, &instance->grants) = (NodePages){0, 20};
         ledger_start(
-                *state, ledger, "pg",
+                arena, ledger, "pg",
                 &(LedgerHold){.unit = "pg.service", .run = "a1", .policy.kind = MEMORY_POLICY_ANY});
         instance->has_stood = instance->was_ready = true;
-        assert_text(instances_and_holds(*state, ledger),
+        assert_text(instances_and_holds(arena, ledger),
                     "[{\"name\":\"pg\",\"pageSizeBytes\":2097152,\"pagesWanted\":20,\"stood\":true,"
                     "\"nodes\":{\"0\":20}}]"
                     "[{\"unit\":\"pg.service\",\"run\":\"a1\",\"granted\":\"pg\"}]");
         instance->pages_wanted = instance->grants.items[0].pages = 30;
         instance->was_ready = false;
         assert_text(
-                instances_and_holds(*state, ledger),
+                instances_and_holds(arena, ledger),
                 "[{\"name\":\"pg\",\"pageSizeBytes\":2097152,\"pagesWanted\":30,\"stood\":true,\"unready\":true,"
                 "\"nodes\":{\"0\":30}}]"
                 "[{\"unit\":\"pg.service\",\"run\":\"a1\",\"granted\":{\"name\":\"pg\","
@@ -499,64 +499,63 @@ static void test_what_goes_without_saying(void **state) {
 }
 
 /* A reload under way may yet be taken back, and a daemon that is killed meanwhile has not made it. */
-static void test_tentative_is_not_written(void **state) {
-        Ledger *ledger = full_ledger(*state);
+TEST(tentative_is_not_written) {
+        Ledger *ledger = full_ledger(arena);
         size_t n = ledger->holds.n;
 
-        *vec_push(*state, &ledger->holds) =
-                running_make(*state, "hold x x 2M=0:9 tentative\n").holds.items[0];
+        *vec_push(arena, &ledger->holds) =
+                running_make(arena, "hold x x 2M=0:9 tentative\n").holds.items[0];
         json_t *json = ledger_to_json(ledger);
 
-        assert_int_equal(ledger_copy(*state, ledger)->holds.n, n + 1);
-        assert_int_equal(read_ledger(*state, json)->holds.n, n);
+        assert_int_equal(ledger_copy(arena, ledger)->holds.n, n + 1);
+        assert_int_equal(read_ledger(arena, json)->holds.n, n);
         json_decref(json);
 }
 
 /* Who never had a page may be released all the same; but there are no pages of no size. */
-static void test_released_round_trip(void **state) {
-        Ledger *ledger = ledger_new(*state, boot);
+TEST(released_round_trip) {
+        Ledger *ledger = ledger_new(arena, boot);
 
-        ledger_release(*state, ledger, "a");
+        ledger_release(arena, ledger, "a");
         json_t *json = ledger_to_json(ledger);
-        const Ledger *read = read_ledger(*state, json);
+        const Ledger *read = read_ledger(arena, json);
 
         assert_non_null(read);
         assert_true(ledger_instance(read, "a")->is_released);
         json_decref(json);
-        *vec_push(*state, &ledger->instances.items[0].grants) = (NodePages){0, 1};
+        *vec_push(arena, &ledger->instances.items[0].grants) = (NodePages){0, 1};
         json = ledger_to_json(ledger);
-        assert_null(read_ledger(*state, json));
+        assert_null(read_ledger(arena, json));
         json_decref(json);
 }
 
-static void test_empty_round_trip(void **state) {
-        json_t *json = ledger_to_json(ledger_new(*state, boot));
+TEST(empty_round_trip) {
+        json_t *json = ledger_to_json(ledger_new(arena, boot));
         const char *lost;
 
         /* An earlier version knew of no guard. */
         assert_null(json_object_get(json, "bootGuard"));
-        assert_int_equal(read_ledger(*state, json)->guard, LEDGER_GUARD_UNDECIDED);
-        assert_null(ledger_from_json(*state, json, "another boot", &lost));
+        assert_int_equal(read_ledger(arena, json)->guard, LEDGER_GUARD_UNDECIDED);
+        assert_null(ledger_from_json(arena, json, "another boot", &lost));
         assert_text(lost, "is of another boot; a new one is begun");
-        assert_null(ledger_from_json(*state, json, "", &lost));
+        assert_null(ledger_from_json(arena, json, "", &lost));
         json_decref(json);
 }
 
 /* Whatever observing and planning make of a ledger can be read back. */
-static void test_lowered_pool_round_trip(void **state) {
-        Ledger *ledger = ledger_new(*state, boot);
+TEST(lowered_pool_round_trip) {
+        Ledger *ledger = ledger_new(arena, boot);
 
-        ledger_observe(*state, ledger, host_with_pool(*state, "100"), NULL);
-        ledger_observe(*state, ledger, host_with_pool(*state, "50"), NULL);
+        ledger_observe(arena, ledger, host_with_pool(arena, "100"), NULL);
+        ledger_observe(arena, ledger, host_with_pool(arena, "50"), NULL);
         json_t *json = ledger_to_json(ledger);
 
-        assert_non_null(read_ledger(*state, json));
+        assert_non_null(read_ledger(arena, json));
         json_decref(json);
 }
 
-static void test_copy(void **state) {
-        const Ledger *ledger = full_ledger(*state);
-        Arena *arena = arena_new();
+TEST(copy) {
+        const Ledger *ledger = full_ledger(arena);
         Ledger *copy = ledger_copy(arena, ledger);
 
         assert_same(ledger, copy);
@@ -569,17 +568,16 @@ static void test_copy(void **state) {
         assert_int_equal(ledger->pools.items[0].found_pages, 10);
         copy->holds.items[0].granted.grants.items[0].pages = 99;
         assert_int_equal(ledger->holds.items[0].granted.grants.items[0].pages, 12);
-        arena_free(arena);
 }
 
 /* Any detail that is another makes another ledger, whether it is kept on disk or not. */
-static void test_equals(void **state) {
-        const Ledger *ledger = full_ledger(*state);
+TEST(equals) {
+        const Ledger *ledger = full_ledger(arena);
         Ledger *others[18];
 
         for (size_t i = 0; i < ARRAY_LEN(others); i++) {
-                others[i] = ledger_copy(*state, ledger);
-                ledger_note_refusal(*state, others[i], "pg-main", "a1", "no room");
+                others[i] = ledger_copy(arena, ledger);
+                ledger_note_refusal(arena, others[i], "pg-main", "a1", "no room");
         }
         assert_true(ledger_equals(others[0], others[1]));
         assert_false(ledger_equals(ledger, others[0]));
@@ -598,7 +596,7 @@ static void test_equals(void **state) {
         others[13]->holds.items[0].granted.pages_wanted++;
         id_set_add(&others[14]->holds.items[0].policy.nodes, 5);
         others[15]->refusals.items[0].text = "none";
-        ledger_restore(*state, others[16], 2 * MIB, 1);
+        ledger_restore(arena, others[16], 2 * MIB, 1);
         others[17]->instances.items[0].was_ready = true;
         for (size_t i = 1; i < ARRAY_LEN(others); i++)
                 if (ledger_equals(others[0], others[i]))
@@ -628,7 +626,7 @@ static json_t *changed_ledger(Arena *arena, const char *path, const char *value_
 }
 
 /* What a later hugeplan adds is ignored, wherever it stands; what an earlier one wrote is understood. */
-static void test_other_versions(void **state) {
+TEST(other_versions) {
         static const struct {
                 const char *path, *value;
         } cases[] = {
@@ -646,8 +644,8 @@ static void test_other_versions(void **state) {
         };
 
         for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-                json_t *json = changed_ledger(*state, cases[i].path, cases[i].value);
-                const Ledger *read = read_ledger(*state, json);
+                json_t *json = changed_ledger(arena, cases[i].path, cases[i].value);
+                const Ledger *read = read_ledger(arena, json);
 
                 if (!read)
                         fail_msg("not taken with %s = %s", cases[i].path, cases[i].value);
@@ -657,10 +655,10 @@ static void test_other_versions(void **state) {
 }
 
 /* By the first version that can read it, which the file says; of another, the pools are known. */
-static void test_later_version(void **state) {
-        json_t *json = changed_ledger(*state, "version", "9");
+TEST(later_version) {
+        json_t *json = changed_ledger(arena, "version", "9");
         const char *lost;
-        const Ledger *read = ledger_from_json(*state, json, boot, &lost);
+        const Ledger *read = ledger_from_json(arena, json, boot, &lost);
 
         assert_text(
                 lost,
@@ -670,9 +668,9 @@ static void test_later_version(void **state) {
         assert_int_equal(ledger_pool(read, 0, 2 * MIB)->found_pages, 10);
         assert_int_equal(read->instances.n + read->holds.n + read->refusals.n, 0);
         json_object_set_new(json, "readableBy", json_integer(4));
-        assert_int_equal(ledger_from_json(*state, json, boot, &lost)->holds.n, 0);
+        assert_int_equal(ledger_from_json(arena, json, boot, &lost)->holds.n, 0);
         json_object_set_new(json, "readableBy", json_integer(3));
-        assert_same(read_ledger(*state, json), full_ledger(*state));
+        assert_same(read_ledger(arena, json), full_ledger(arena));
         json_decref(json);
 }
 
@@ -684,7 +682,7 @@ static void assert_rejected(Arena *arena, const char *path, const char *value_te
         json_decref(json);
 }
 
-static void test_broken(void **state) {
+TEST(broken) {
         static const struct {
                 const char *path, *value;
         } cases[] = {
@@ -773,53 +771,16 @@ static void test_broken(void **state) {
         };
 
         for (size_t i = 0; i < ARRAY_LEN(cases); i++)
-                assert_rejected(*state, cases[i].path, cases[i].value);
+                assert_rejected(arena, cases[i].path, cases[i].value);
 }
 
-static void test_not_an_object(void **state) {
+TEST(not_an_object) {
         static const char *const texts[] = {"null", "7", "[]", "{}", "\"x\"", "true"};
 
         for (size_t i = 0; i < ARRAY_LEN(texts); i++) {
                 json_t *json = json_loads(texts[i], JSON_DECODE_ANY, NULL);
 
-                assert_null(read_ledger(*state, json));
+                assert_null(read_ledger(arena, json));
                 json_decref(json);
         }
-}
-
-TEST_FILE(ledger) {
-        const struct CMUnitTest tests[] = {
-                TEST(test_observe_new),
-                TEST(test_observe_others),
-                TEST(test_observe_lowered),
-                TEST(test_observe_moved),
-                TEST(test_forget_refusal),
-                TEST(test_restored_pages),
-                TEST(test_observe_restored),
-                TEST(test_observe_ours),
-                TEST(test_observe_missing_directory),
-                TEST(test_look_up),
-                TEST(test_observe_stopped),
-                TEST(test_observe_known_to_be_stopped),
-                TEST(test_start),
-                TEST(test_start_elsewhere),
-                TEST(test_look_up_hold),
-                TEST(test_end),
-                TEST(test_release),
-                TEST(test_round_trip),
-                TEST(test_what_goes_without_saying),
-                TEST(test_other_versions),
-                TEST(test_later_version),
-                TEST(test_round_trip_of_guard),
-                TEST(test_tentative_is_not_written),
-                TEST(test_released_round_trip),
-                TEST(test_empty_round_trip),
-                TEST(test_lowered_pool_round_trip),
-                TEST(test_copy),
-                TEST(test_equals),
-                TEST(test_broken),
-                TEST(test_not_an_object),
-        };
-
-        return RUN_TESTS(tests);
 }

@@ -71,77 +71,70 @@ static char *promises_text(Arena *arena, const Promises *promises) {
         return arena_strdup(arena, text_string(&text));
 }
 
-#define assert_promises(state, running, expected) \
-        assert_promises_on((state), host, (running), (expected))
+#define assert_promises(running, expected) assert_promises_on(host, (running), (expected))
 
-#define assert_promises_on(state, host_text, running, expected)                \
-        do {                                                                   \
-                const Promises made_ = make(*(state), (host_text), (running)); \
-                                                                               \
-                assert_text(promises_text(*(state), &made_), (expected));      \
+#define assert_promises_on(host_text, running, expected)                      \
+        do {                                                                  \
+                const Promises made_ = make((arena), (host_text), (running)); \
+                                                                              \
+                assert_text(promises_text((arena), &made_), (expected));      \
         } while (0)
 
-static void test_nobody(void **state) {
-        assert_promises(state, "", "others: used 0:60 1:30, unknown 50, theirs 50");
+TEST(nobody) {
+        assert_promises("", "others: used 0:60 1:30, unknown 50, theirs 50");
 }
 
 /* Nothing is known of them. */
-static void test_without_use(void **state) {
-        const Topology *topology = host_make(*state, host);
-        const Running running = running_make(*state, "hold a.service a 2M=0:20 counted\n");
-        const Promises promises = promises_make(*state, topology, 1, &running.holds, NULL,
-                                                ledger_of_idle(*state, topology));
+TEST(without_use) {
+        const Topology *topology = host_make(arena, host);
+        const Running running = running_make(arena, "hold a.service a 2M=0:20 counted\n");
+        const Promises promises = promises_make(arena, topology, 1, &running.holds, NULL,
+                                                ledger_of_idle(arena, topology));
 
-        assert_text(promises_text(*state, &promises),
+        assert_text(promises_text(arena, &promises),
                     "a.service any, used 0:20, promised 0, likely 0, owed 0\n"
                     "others: used 0:40 1:30, unknown 50, theirs 50");
 }
 
 /* ---- counted ---- */
 
-static void test_counted(void **state) {
+TEST(counted) {
         /* Mapped 40, touched 25 of them wherever it liked; 10 more are granted. */
-        assert_promises(state,
-                        "hold a.service a 2M=0:30/1:20 counted\n"
+        assert_promises("hold a.service a 2M=0:30/1:20 counted\n"
                         "unit a.service 2M=40/0:5/1:20\n",
                         "a.service any, used 0:5 1:20, promised 15, likely 0, owed 10\n"
                         "others: used 0:55 1:10, unknown 35, theirs 35");
         /* More than it was granted; it is counted all the same. */
-        assert_promises(state,
-                        "hold a.service a 2M=0:1 counted\n"
+        assert_promises("hold a.service a 2M=0:1 counted\n"
                         "unit a.service 2M=40/0:25\n",
                         "a.service any, used 0:25, promised 15, likely 0, owed 0\n"
                         "others: used 0:35 1:30, unknown 35, theirs 35");
         /* The two counts are read one after the other. */
-        assert_promises(state,
-                        "hold a.service a 2M=0:30 counted\n"
+        assert_promises("hold a.service a 2M=0:30 counted\n"
                         "unit a.service 2M=20/0:25\n",
                         "a.service any, used 0:25, promised 0, likely 0, owed 5\n"
                         "others: used 0:35 1:30, unknown 50, theirs 50");
 }
 
 /* Nobody has less than nothing, however the counts contradict each other. */
-static void test_contradictions(void **state) {
-        assert_promises(state,
-                        "hold a.service a 2M=0:1 counted\n"
+TEST(contradictions) {
+        assert_promises("hold a.service a 2M=0:1 counted\n"
                         "unit a.service 2M=900/0:70/1:31/7:5\n",
                         "a.service any, used 0:70 1:31, promised 799, likely 0, owed 0\n"
                         "others: used -, unknown 0, theirs 0");
 }
 
 /* Of this page size only. */
-static void test_other_size(void **state) {
-        assert_promises(state,
-                        "hold a.service a 1G=0:3 counted\n"
+TEST(other_size) {
+        assert_promises("hold a.service a 1G=0:3 counted\n"
                         "unit a.service 1G=3/0:1 2M=0\n",
                         "a.service any, used -, promised 0, likely 0, owed 0\n"
                         "others: used 0:60 1:30, unknown 50, theirs 50");
 }
 
 /* All instances of a unit share its control group: one row, with what all were granted. */
-static void test_shared_unit(void **state) {
-        assert_promises(state,
-                        "hold a.service x 2M=0:10 bind=0 counted\n"
+TEST(shared_unit) {
+        assert_promises("hold a.service x 2M=0:10 bind=0 counted\n"
                         "hold b.service y 2M=0:10 bind=1 counted\n"
                         "hold a.service z 2M=1:20 bind=0 counted\n"
                         "hold a.service g 1G=1:20 bind=0 counted\n"
@@ -153,9 +146,8 @@ static void test_shared_unit(void **state) {
 }
 
 /* The controller was turned on when it ran already: what it had mapped by then nobody counts. */
-static void test_counted_too_late(void **state) {
-        assert_promises(state,
-                        "hold a.service a 2M=0:30\n"
+TEST(counted_too_late) {
+        assert_promises("hold a.service a 2M=0:30\n"
                         "unit a.service 2M=1/1:1\n",
                         "a.service any, used 0:30, promised 0, likely 0, owed 0\n"
                         "others: used 0:30 1:30, unknown 50, theirs 50");
@@ -165,7 +157,7 @@ static void test_counted_too_late(void **state) {
 
 /* Pages in use are its own as far as it was granted some, first where they were granted; of what is
  * reserved it likely has the rest. */
-static void test_estimates(void **state) {
+TEST(estimates) {
         static const struct {
                 const char *hold, *expected;
         } cases[] = {
@@ -190,33 +182,29 @@ static void test_estimates(void **state) {
         };
 
         for (size_t i = 0; i < ARRAY_LEN(cases); i++)
-                assert_promises(state,
-                                arena_printf(*state, "hold a.service a %s\nunit a.service\n",
-                                             cases[i].hold),
-                                cases[i].expected);
+                assert_promises(
+                        arena_printf(arena, "hold a.service a %s\nunit a.service\n", cases[i].hold),
+                        cases[i].expected);
 }
 
 /* Nobody's estimate takes what is more likely another's: all who were granted pages of a node come before
  * those who may have strayed there. */
-static void test_estimates_of_several(void **state) {
-        assert_promises(state,
-                        "hold a.service a 2M=1:50\n"
+TEST(estimates_of_several) {
+        assert_promises("hold a.service a 2M=1:50\n"
                         "hold b.service b 2M=0:50\n"
                         "unit a.service\nunit b.service\n",
                         "a.service any, used 0:10 1:30, promised 0, likely 10, owed 0\n"
                         "b.service any, used 0:50, promised 0, likely 0, owed 0\n"
                         "others: used -, unknown 50, theirs 40");
         /* The pages of node 0 may be b's, and a's still to come. */
-        assert_promises(state,
-                        "hold a.service a 2M=0:60 bind=0\n"
+        assert_promises("hold a.service a 2M=0:60 bind=0\n"
                         "hold b.service b 2M=1:90\n"
                         "unit a.service\nunit b.service\n",
                         "a.service bind=0, used 0:60, promised 0, likely 0, owed 0 to 10\n"
                         "b.service any, used 1:30, promised 0, likely 50, owed 10\n"
                         "others: used -, unknown 50, theirs 0");
         /* What is counted is not estimated again, whoever comes first. */
-        assert_promises(state,
-                        "hold a.service a 2M=0:50\n"
+        assert_promises("hold a.service a 2M=0:50\n"
                         "hold b.service b 2M=1:50 counted\n"
                         "unit a.service\nunit b.service 2M=55/0:45\n",
                         "a.service any, used 0:15 1:30, promised 0, likely 5, owed 0\n"
@@ -225,8 +213,8 @@ static void test_estimates_of_several(void **state) {
 }
 
 /* What is reserved goes to them in order, and is said of nobody twice. */
-static void test_likely_promises(void **state) {
-        assert_promises_on(state, "sizes 2M\nnode 0 total=20G 2M=100\nreserved 2M=50\n",
+TEST(likely_promises) {
+        assert_promises_on("sizes 2M\nnode 0 total=20G 2M=100\nreserved 2M=50\n",
                            "hold a.service a 2M=0:30\n"
                            "hold b.service b 2M=0:15 counted\n"
                            "hold c.service c 2M=0:30\n"
@@ -239,16 +227,16 @@ static void test_likely_promises(void **state) {
 
 /* It runs, and nobody knows what it was let start with: as much as its instance wants may be its own,
  * wherever it is. */
-static void test_assumed(void **state) {
-        Running running = running_make(*state, "hold a.service a 2M= wanted=70 unknown\n"
-                                               "unit a.service 2M=5/0:5\n");
-        const Topology *topology = host_make(*state, host);
+TEST(assumed) {
+        Running running = running_make(arena, "hold a.service a 2M= wanted=70 unknown\n"
+                                              "unit a.service 2M=5/0:5\n");
+        const Topology *topology = host_make(arena, host);
 
         running.holds.items[0].is_assumed = true;
-        const Promises promises = promises_make(*state, topology, 1, &running.holds, &running.use,
-                                                ledger_of_idle(*state, topology));
+        const Promises promises = promises_make(arena, topology, 1, &running.holds, &running.use,
+                                                ledger_of_idle(arena, topology));
 
-        assert_text(promises_text(*state, &promises),
+        assert_text(promises_text(arena, &promises),
                     "a.service unknown, used 0:60 1:10, promised 0, likely 0, owed 0\n"
                     "others: used 1:20, unknown 50, theirs 50");
 }
@@ -256,7 +244,7 @@ static void test_assumed(void **state) {
 /* ---- mounts ---- */
 
 /* What a mount earmarks is reserved until files use it, and nobody else's; nor is what they use. */
-static void test_mounts(void **state) {
+TEST(mounts) {
         static const struct {
                 const char *mount, *expected;
         } cases[] = {
@@ -301,11 +289,11 @@ static void test_mounts(void **state) {
         };
 
         for (size_t i = 0; i < ARRAY_LEN(cases); i++)
-                assert_promises(state, cases[i].mount, cases[i].expected);
+                assert_promises(cases[i].mount, cases[i].expected);
 }
 
 /* Of an instance without a unit pages are estimated: by what its own mount has, where it has one. */
-static void test_loose(void **state) {
+TEST(loose) {
         static const struct {
                 const char *mounts;
                 size_t n_rows;
@@ -317,22 +305,21 @@ static void test_loose(void **state) {
                 {"mount m 2M=5/0\n", 1, 15, "0:15"}, /* the others it has earmarked */
                 {"mount a 2M=30/10\nmount m 2M=5/0\n", 2, 15, "0:15"},
         };
-        const Topology *topology = host_make(*state, host);
+        const Topology *topology = host_make(arena, host);
 
         for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
                 Running who = running_make(
-                        *state,
-                        arena_printf(*state, "hold x m 2M=0:20 bind=0\n%s", cases[i].mounts));
+                        arena, arena_printf(arena, "hold x m 2M=0:20 bind=0\n%s", cases[i].mounts));
 
                 who.holds.items[0].unit = NULL;
-                const Promises promises = promises_make(*state, topology, 1, &who.holds, &who.use,
-                                                        ledger_of_idle(*state, topology));
+                const Promises promises = promises_make(arena, topology, 1, &who.holds, &who.use,
+                                                        ledger_of_idle(arena, topology));
                 const Promise *last = &promises.list.items[promises.list.n - 1];
 
                 assert_int_equal(promises.list.n, cases[i].n_rows);
                 assert_text(last->loose, "m");
-                assert_text(policy_text(*state, &last->policy), "bind=0");
-                assert_text(pages_text(*state, &promises, last->used), cases[i].used);
+                assert_text(policy_text(arena, &last->policy), "bind=0");
+                assert_text(pages_text(arena, &promises, last->used), cases[i].used);
                 for (size_t k = 0; k + 1 < promises.list.n; k++)
                         assert_null(promises.list.items[k].loose);
                 assert_int_equal(promises_loose_pages(&promises, "m"), cases[i].pages);
@@ -343,7 +330,7 @@ static void test_loose(void **state) {
 /* ---- policies and cpusets ---- */
 
 /* A cpuset binds whatever the policy says; where it leaves all nodes with memory, it does not. */
-static void test_cpusets(void **state) {
+TEST(cpusets) {
         static const struct {
                 const char *policy, *mems, *expected;
         } cases[] = {
@@ -362,24 +349,24 @@ static void test_cpusets(void **state) {
         };
 
         for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-                const Promises promises = make(*state, host,
-                                               arena_printf(*state,
+                const Promises promises = make(arena, host,
+                                               arena_printf(arena,
                                                             "hold a.service a 2M=0:1%s counted\n"
                                                             "unit a.service 2M=1 mems=%s\n",
                                                             cases[i].policy, cases[i].mems));
 
-                assert_text(policy_text(*state, &promises.list.items[0].policy), cases[i].expected);
+                assert_text(policy_text(arena, &promises.list.items[0].policy), cases[i].expected);
         }
 }
 
 /* Counts that do not belong together make pages of units look like others': these have no more than before. */
-static void test_moving_counts(void **state) {
+TEST(moving_counts) {
         static const struct {
                 bool is_moving;
                 const char *others;
         } cases[] = {{false, "0:60 1:30"}, {true, "0:20 1:30"}};
-        const Topology *topology = host_make(*state, host);
-        Ledger *ledger = ledger_of_idle(*state, topology);
+        const Topology *topology = host_make(arena, host);
+        Ledger *ledger = ledger_of_idle(arena, topology);
         const LedgerHolds nobody = {};
 
         VEC_FOREACH(pool, &ledger->pools)
@@ -387,41 +374,18 @@ static void test_moving_counts(void **state) {
                                                                       : 0;
         for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
                 const HostUse use = {.is_moving = cases[i].is_moving};
-                const Promises promises = promises_make(*state, topology, 1, &nobody, &use, ledger);
+                const Promises promises = promises_make(arena, topology, 1, &nobody, &use, ledger);
 
-                assert_text(pages_text(*state, &promises, promises.others_used), cases[i].others);
+                assert_text(pages_text(arena, &promises, promises.others_used), cases[i].others);
         }
 }
 
-static void test_find(void **state) {
-        const Promises promises = make(*state, host,
+TEST(find) {
+        const Promises promises = make(arena, host,
                                        "hold a.service a 2M=0:1\nhold b.service b 2M=0:1\n"
                                        "unit a.service\nunit b.service\nmount m 2M=5/0\n");
 
         assert_text(promises_find(&promises, "b.service")->unit, "b.service");
         assert_null(promises_find(&promises, "c.service"));
         assert_int_equal(promises.list.n, 3);
-}
-
-TEST_FILE(promise) {
-        const struct CMUnitTest tests[] = {
-                TEST(test_nobody),
-                TEST(test_without_use),
-                TEST(test_counted),
-                TEST(test_contradictions),
-                TEST(test_other_size),
-                TEST(test_shared_unit),
-                TEST(test_counted_too_late),
-                TEST(test_estimates),
-                TEST(test_estimates_of_several),
-                TEST(test_likely_promises),
-                TEST(test_assumed),
-                TEST(test_mounts),
-                TEST(test_loose),
-                TEST(test_cpusets),
-                TEST(test_moving_counts),
-                TEST(test_find),
-        };
-
-        return RUN_TESTS(tests);
 }

@@ -4,9 +4,9 @@
 #include "base/size.h"
 #include "support/testing.h"
 
-static void test_find(void **state) {
+TEST(find) {
         const Running running =
-                running_make(*state, "unit a.service 2M=5/0:5\nunit b.service 1G=1\n");
+                running_make(arena, "unit a.service 2M=5/0:5\nunit b.service 1G=1\n");
 
         assert_text(unit_use_find(&running.use, "b.service")->unit, "b.service");
         assert_null(unit_use_find(&running.use, "c.service"));
@@ -17,8 +17,8 @@ static void test_find(void **state) {
 }
 
 /* Known is not running; and who has no unit does not run. */
-static void test_is_running(void **state) {
-        Running running = running_make(*state, "unit a.service\nunit b.service\n");
+TEST(is_running) {
+        Running running = running_make(arena, "unit a.service\nunit b.service\n");
 
         running.use.units.items[1].is_running = false;
         assert_true(unit_use_is_running(&running.use, "a.service"));
@@ -29,7 +29,7 @@ static void test_is_running(void **state) {
 
 /* What is earmarked is reserved until a file uses it. Without size= the kernel does not count the files:
  * then what is not reserved any more must be in them. */
-static void test_mount_use(void **state) {
+TEST(mount_use) {
         static const struct {
                 uint64_t earmarked, used, reserved, expected;
         } cases[] = {
@@ -37,7 +37,6 @@ static void test_mount_use(void **state) {
                 {100, 10, 60, 40}, {100, 140, 0, 140}, {0, 30, 0, 30},     {0, 0, 0, 0},
         };
 
-        (void) state;
         for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
                 const MountUse mount = {.page_size_bytes = 2 * MIB,
                                         .earmarked_pages = cases[i].earmarked,
@@ -46,14 +45,4 @@ static void test_mount_use(void **state) {
                 assert_int_equal(mount_use_file_pages(&mount, cases[i].reserved),
                                  cases[i].expected);
         }
-}
-
-TEST_FILE(unit_use) {
-        const struct CMUnitTest tests[] = {
-                TEST(test_find),
-                TEST(test_is_running),
-                TEST(test_mount_use),
-        };
-
-        return RUN_TESTS(tests);
 }

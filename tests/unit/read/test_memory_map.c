@@ -18,15 +18,15 @@
         "7f6a00000000-7f6a00001000 rw-s 00000000 00:01 3 /SYSV0052e2c1 (deleted)\n"          \
         "7ffd0f3a0000-7ffd0f3c1000 rw-p 00000000 00:00 0 [stack]\n"
 
-static MemoryMap parse(void **state, const char *maps, const char *numa_maps) {
+static MemoryMap parse(Arena *arena, const char *maps, const char *numa_maps) {
         const Devices none = {};
 
-        return memory_map_parse(*state, maps, numa_maps, &none);
+        return memory_map_parse(arena, maps, numa_maps, &none);
 }
 
 /* Only what is large and can be written to could be a database's memory. */
-static void test_small(void **state) {
-        const MemoryMap map = parse(state, SMALL_SEGMENT REST, NULL);
+TEST(small) {
+        const MemoryMap map = parse(arena, SMALL_SEGMENT REST, NULL);
 
         assert_int_equal(map.n_mappings, 7);
         assert_int_equal(map.shared_bytes, 278 * MIB);
@@ -40,9 +40,9 @@ static void test_small(void **state) {
 }
 
 /* The segment of a small PostgreSQL is as good as any; the heap of malloc is no mapping of its own. */
-static void test_little(void **state) {
+TEST(little) {
         const MemoryMap map =
-                parse(state,
+                parse(arena,
                       "7f6940000000-7f6940400000 rw-s 00000000 00:01 4 /dev/zero (deleted)\n"
                       "7f6950000000-7f6950400000 rw-s 00000000 00:01 4 /dev/shm/PostgreSQL.812\n"
                       "55d0c8000000-55d0d0000000 rw-p 00000000 00:00 0 [heap]\n",
@@ -53,92 +53,83 @@ static void test_little(void **state) {
         assert_int_equal(map.private_bytes, 0);
 }
 
-static void test_huge(void **state) {
-        const MemoryMap map = parse(state, HUGE_SEGMENT REST, NULL);
+TEST(huge) {
+        const MemoryMap map = parse(arena, HUGE_SEGMENT REST, NULL);
 
         assert_int_equal(map.huge_bytes, 278 * MIB);
         assert_int_equal(map.shared_bytes, 0);
 }
 
 /* maps alone does not tell what a segment or a memfd is of; a page of 4K is surely small. */
-static void test_doubtful(void **state) {
+TEST(doubtful) {
         const char numa_maps[] =
                 "7f6940000000 default file=/dev/zero\\040(deleted) dirty=4 N0=4 kernelpagesize_kB=4\n"
                 "7f6960000000 interleave:0-1 file=/SYSV00000000\\040(deleted) huge dirty=1 N0=1 kernelpagesize_kB=2048\n"
                 "7f6970000000 default file=/memfd:java_heap\\040(deleted) dirty=1 N0=1 kernelpagesize_kB=4\n";
-        MemoryMap map = parse(state, SMALL_SEGMENT SYSV MEMFD REST, NULL);
+        MemoryMap map = parse(arena, SMALL_SEGMENT SYSV MEMFD REST, NULL);
 
         assert_int_equal(map.doubtful_bytes, 200 * MIB + 32 * MIB);
         assert_int_equal(map.shared_bytes, 278 * MIB);
-        map = parse(state, SMALL_SEGMENT SYSV MEMFD REST, numa_maps);
+        map = parse(arena, SMALL_SEGMENT SYSV MEMFD REST, numa_maps);
         assert_int_equal(map.doubtful_bytes, 0);
         assert_int_equal(map.huge_bytes, 200 * MIB);
         assert_int_equal(map.shared_bytes, (278 + 32) * MIB);
         assert_int_equal(map.sysv_bytes, 0);
         assert_int_equal(map.unnamed_bytes, (278 + 32) * MIB);
         assert_text(map.policy, "interleave:0-1");
-        map = parse(state, SYSV,
+        map = parse(arena, SYSV,
                     "7f6960000000 default file=/SYSV00000000\\040(deleted) dirty=1 N0=1\n");
         assert_int_equal(map.sysv_bytes, 200 * MIB);
 }
 
 /* A file on a mount of hugetlbfs is as good as the mount. */
-static void test_mount(void **state) {
+TEST(mount) {
         const Devices devices = process_parse_hugetlbfs(
-                *state,
+                arena,
                 "29 1 0:25 / /dev/hugepages rw shared:9 - hugetlbfs hugetlbfs rw,pagesize=2M\n");
         const MemoryMap map = memory_map_parse(
-                *state, "7f0000000000-7f0002000000 rw-s 00000000 00:19 5 /dev/hugepages/guest\n",
+                arena, "7f0000000000-7f0002000000 rw-s 00000000 00:19 5 /dev/hugepages/guest\n",
                 NULL, &devices);
 
         assert_int_equal(map.huge_bytes, 32 * MIB);
 }
 
 /* A listing may be cut short, and begin or end anywhere. */
-static void test_cut(void **state) {
+TEST(cut) {
         const char whole[] = HUGE_SEGMENT SYSV;
 
         for (size_t n = 0; n < sizeof(whole); n++) {
-                const MemoryMap map = parse(state, arena_strndup(*state, whole, n),
-                                            arena_strndup(*state, whole, n));
+                const MemoryMap map = parse(arena, arena_strndup(arena, whole, n),
+                                            arena_strndup(arena, whole, n));
 
                 assert_true(map.huge_bytes == 0 || map.huge_bytes == 278 * MIB);
         }
-        assert_int_equal(parse(state, "", "x huge").n_mappings, 0);
-        assert_null(parse(state, "", " huge").policy);
+        assert_int_equal(parse(arena, "", "x huge").n_mappings, 0);
+        assert_null(parse(arena, "", " huge").policy);
 }
 
-static void test_age(void **state) {
+TEST(age) {
         uint64_t usec = 7;
 
         assert_int_equal(
                 process_parse_age(
-                        *state,
+                        arena,
                         "812 (a (b) 1 2 c) S 1 812 812 0 -1 4194304 1 0 0 0 0 0 0 0 20 0 1 "
                         "0 6000 100 6000 1\n",
                         "3661.20 70.1", &usec),
                 0);
         assert_int_equal(usec, 3601 * USEC_PER_SEC);
-        assert_int_equal(process_parse_age(*state, "812 (x) S 1", "3661.20 70.1", &usec), -EINVAL);
-        assert_int_equal(process_parse_age(*state, "", "", &usec), -EINVAL);
+        assert_int_equal(process_parse_age(arena, "812 (x) S 1", "3661.20 70.1", &usec), -EINVAL);
+        assert_int_equal(process_parse_age(arena, "", "", &usec), -EINVAL);
         assert_int_equal(usec, 3601 * USEC_PER_SEC);
 }
 
-static void test_field(void **state) {
+TEST(field) {
         const char status[] =
                 "Name:\tMems_allowed_list:\nMems_allowed:\t3\nMems_allowed_list:\t0-1\nx";
 
-        assert_text(process_find_field(*state, status, "Mems_allowed_list"), "0-1");
-        assert_text(process_find_field(*state, status, "Name"), "Mems_allowed_list:");
-        assert_null(process_find_field(*state, status, "THP_enabled"));
-        assert_null(process_find_field(*state, "", "Name"));
-}
-
-TEST_FILE(memory_map) {
-        const struct CMUnitTest tests[] = {
-                TEST(test_small), TEST(test_little), TEST(test_huge), TEST(test_doubtful),
-                TEST(test_mount), TEST(test_cut),    TEST(test_age),  TEST(test_field),
-        };
-
-        return RUN_TESTS(tests);
+        assert_text(process_find_field(arena, status, "Mems_allowed_list"), "0-1");
+        assert_text(process_find_field(arena, status, "Name"), "Mems_allowed_list:");
+        assert_null(process_find_field(arena, status, "THP_enabled"));
+        assert_null(process_find_field(arena, "", "Name"));
 }

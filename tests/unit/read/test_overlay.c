@@ -31,109 +31,100 @@ static const Sources *below(Arena *arena) {
                             {"/etc/b/x", "-> ../a/1"});
 }
 
-static void test_nothing_over(void **state) {
-        Overlay overlay = overlay_over(below(*state));
+TEST(nothing_over) {
+        Overlay overlay = overlay_over(below(arena));
 
-        assert_text(read_one(*state, &overlay, "/etc/a/1"), "one");
-        assert_text(read_one(*state, &overlay, "/etc/a/2"), "error -2");
-        assert_text(list_one(*state, &overlay, "/etc/a"), "1 3");
-        assert_text(list_one(*state, &overlay, "/etc/c"), NULL);
-        assert_text(source_link(&overlay.sources, *state, "/etc/b/x"), "../a/1");
+        assert_text(read_one(arena, &overlay, "/etc/a/1"), "one");
+        assert_text(read_one(arena, &overlay, "/etc/a/2"), "error -2");
+        assert_text(list_one(arena, &overlay, "/etc/a"), "1 3");
+        assert_text(list_one(arena, &overlay, "/etc/c"), NULL);
+        assert_text(source_link(&overlay.sources, arena, "/etc/b/x"), "../a/1");
 }
 
-static void test_files_over(void **state) {
-        Overlay overlay = overlay_over(below(*state));
+TEST(files_over) {
+        Overlay overlay = overlay_over(below(arena));
 
-        overlay_put(*state, &overlay, "/etc/a/1", "uno");
-        overlay_put(*state, &overlay, "/etc/a/2", "due");
-        overlay_put(*state, &overlay, "/run/x/y.d/z", "new");
-        overlay_put(*state, &overlay, "/etc/b/x", "no link");
-        assert_text(read_one(*state, &overlay, "/etc/a/1"), "uno");
-        assert_text(read_one(*state, &overlay, "/etc/a/2"), "due");
-        assert_text(read_one(*state, &overlay, "/etc/a/3"), "three");
-        assert_text(list_one(*state, &overlay, "/etc/a"), "1 2 3");
-        assert_text(list_one(*state, &overlay, "/run/x"), "y.d");
-        assert_text(list_one(*state, &overlay, "/run/x/y.d"), "z");
-        assert_text(list_one(*state, &overlay, "/run/x/y"), NULL);
-        assert_null(source_link(&overlay.sources, *state, "/etc/b/x"));
-        assert_text(read_one(*state, &overlay, "/etc/b/x"), "no link");
+        overlay_put(arena, &overlay, "/etc/a/1", "uno");
+        overlay_put(arena, &overlay, "/etc/a/2", "due");
+        overlay_put(arena, &overlay, "/run/x/y.d/z", "new");
+        overlay_put(arena, &overlay, "/etc/b/x", "no link");
+        assert_text(read_one(arena, &overlay, "/etc/a/1"), "uno");
+        assert_text(read_one(arena, &overlay, "/etc/a/2"), "due");
+        assert_text(read_one(arena, &overlay, "/etc/a/3"), "three");
+        assert_text(list_one(arena, &overlay, "/etc/a"), "1 2 3");
+        assert_text(list_one(arena, &overlay, "/run/x"), "y.d");
+        assert_text(list_one(arena, &overlay, "/run/x/y.d"), "z");
+        assert_text(list_one(arena, &overlay, "/run/x/y"), NULL);
+        assert_null(source_link(&overlay.sources, arena, "/etc/b/x"));
+        assert_text(read_one(arena, &overlay, "/etc/b/x"), "no link");
 }
 
-static void test_gone(void **state) {
-        Overlay overlay = overlay_over(below(*state));
+TEST(gone) {
+        Overlay overlay = overlay_over(below(arena));
 
-        overlay_put(*state, &overlay, "/etc/a/1", "uno");
-        overlay_put(*state, &overlay, "/etc/a/1", NULL);
-        overlay_put(*state, &overlay, "/etc/c/1", NULL);
-        assert_text(read_one(*state, &overlay, "/etc/a/1"), "error -2");
-        assert_text(list_one(*state, &overlay, "/etc/a"), "3");
-        assert_text(list_one(*state, &overlay, "/etc/c"), NULL);
-        overlay_put(*state, &overlay, "/etc/a/1", "again");
-        assert_text(read_one(*state, &overlay, "/etc/a/1"), "again");
-        assert_text(list_one(*state, &overlay, "/etc/a"), "1 3");
+        overlay_put(arena, &overlay, "/etc/a/1", "uno");
+        overlay_put(arena, &overlay, "/etc/a/1", NULL);
+        overlay_put(arena, &overlay, "/etc/c/1", NULL);
+        assert_text(read_one(arena, &overlay, "/etc/a/1"), "error -2");
+        assert_text(list_one(arena, &overlay, "/etc/a"), "3");
+        assert_text(list_one(arena, &overlay, "/etc/c"), NULL);
+        overlay_put(arena, &overlay, "/etc/a/1", "again");
+        assert_text(read_one(arena, &overlay, "/etc/a/1"), "again");
+        assert_text(list_one(arena, &overlay, "/etc/a"), "1 3");
 }
 
 /* ---- a plan applied ---- */
 
-static void test_host_after(void **state) {
+TEST(host_after) {
         const Sources *sources = TEST_SOURCES(
-                *state, {"/proc/sys/kernel/shmmax", "33554432\n"},
+                arena, {"/proc/sys/kernel/shmmax", "33554432\n"},
                 {"/proc/sys/kernel/shmall", "18446744073692774399\n"},
                 {"/run/systemd/generator/old.service.d/10-hugeplan.conf", "[Service]\n"},
                 {"/run/systemd/generator/old.service.d/20-other.conf", "[Service]\n"},
                 {"/etc/security/limits.conf", "oracle soft memlock 64\n"});
-        const Config *config = config_make(*state, "20-db.conf",
+        const Config *config = config_make(arena, "20-db.conf",
                                            "[Instance]\nEngine=oracle\nUnit=db.service\n"
                                            "Pages=100\n",
                                            NULL);
-        Topology *topology = host_make(*state, "sizes 2M\nnode 0 total=16G free=15G\nthp always\n");
+        Topology *topology = host_make(arena, "sizes 2M\nnode 0 total=16G free=15G\nthp always\n");
         const Accounts accounts = {};
 
         topology->limits = (KernelLimits){32 * MIB, UINT64_MAX, 0};
-        Plan *plan = plan_simple(*state, config, topology);
+        Plan *plan = plan_simple(arena, config, topology);
         const HostPlanInput host_input = {
                 .config = config, .plan = plan, .topology = topology, .accounts = &accounts};
-        Diags problems = diags_in(*state);
-        HostPlan host = host_plan_make(*state, &host_input, &problems);
+        Diags problems = diags_in(arena);
+        HostPlan host = host_plan_make(arena, &host_input, &problems);
         Dropins dropins = dropins_make(
-                *state, &(DropinInput){.config = config, .ctl = "/usr/bin/hugeplanctl"});
+                arena, &(DropinInput){.config = config, .ctl = "/usr/bin/hugeplanctl"});
         Overlay after =
-                host_after(*state, &(HostAfterInput){sources, config, plan, &host, &dropins});
+                host_after(arena, &(HostAfterInput){sources, config, plan, &host, &dropins});
 
-        assert_text(read_one(*state, &after, "/proc/sys/kernel/shmmax"), "209715200\n");
-        assert_text(read_one(*state, &after, "/proc/sys/kernel/shmall"), "18446744073692774399\n");
-        assert_text(read_one(*state, &after, "/sys/kernel/mm/transparent_hugepage/enabled"),
+        assert_text(read_one(arena, &after, "/proc/sys/kernel/shmmax"), "209715200\n");
+        assert_text(read_one(arena, &after, "/proc/sys/kernel/shmall"), "18446744073692774399\n");
+        assert_text(read_one(arena, &after, "/sys/kernel/mm/transparent_hugepage/enabled"),
                     "never\n");
         assert_contains(
-                read_one(*state, &after, "/run/systemd/generator/db.service.d/10-hugeplan.conf"),
+                read_one(arena, &after, "/run/systemd/generator/db.service.d/10-hugeplan.conf"),
                 "\nLimitMEMLOCK=infinity\n");
-        assert_text(list_one(*state, &after, "/run/systemd/generator/old.service.d"),
+        assert_text(list_one(arena, &after, "/run/systemd/generator/old.service.d"),
                     "20-other.conf");
-        assert_text(list_one(*state, &after, "/etc/security/limits.d"), "60-hugeplan.conf");
-        assert_contains(read_one(*state, &after, "/etc/security/limits.d/60-hugeplan.conf"),
+        assert_text(list_one(arena, &after, "/etc/security/limits.d"), "60-hugeplan.conf");
+        assert_contains(read_one(arena, &after, "/etc/security/limits.d/60-hugeplan.conf"),
                         "oracle soft memlock 204800\n");
 }
 
 /* Nothing is written for logins that have no limits. */
-static void test_no_logins(void **state) {
-        const Sources *sources = TEST_SOURCES(*state, {"/etc/passwd", ""});
+TEST(no_logins) {
+        const Sources *sources = TEST_SOURCES(arena, {"/etc/passwd", ""});
         const Config *config =
-                config_make(*state, "20-db.conf", "[Instance]\nEngine=oracle\nPages=100\n", NULL);
+                config_make(arena, "20-db.conf", "[Instance]\nEngine=oracle\nPages=100\n", NULL);
         const HostPlan host = {};
         const Dropins dropins = {};
-        Plan *plan = plan_simple(*state, config,
-                                 host_make(*state, "sizes 2M\nnode 0 total=16G free=15G\n"));
+        Plan *plan = plan_simple(arena, config,
+                                 host_make(arena, "sizes 2M\nnode 0 total=16G free=15G\n"));
         Overlay after =
-                host_after(*state, &(HostAfterInput){sources, config, plan, &host, &dropins});
+                host_after(arena, &(HostAfterInput){sources, config, plan, &host, &dropins});
 
-        assert_text(list_one(*state, &after, "/etc/security"), NULL);
-}
-
-TEST_FILE(overlay) {
-        const struct CMUnitTest tests[] = {
-                TEST(test_nothing_over), TEST(test_files_over), TEST(test_gone),
-                TEST(test_host_after),   TEST(test_no_logins),
-        };
-
-        return RUN_TESTS(tests);
+        assert_text(list_one(arena, &after, "/etc/security"), NULL);
 }

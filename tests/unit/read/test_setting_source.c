@@ -75,7 +75,7 @@ static void check_cases(Arena *arena, SettingSourceSource source, const Case *ca
 
 /* ---- formats ---- */
 
-static void test_sysctl_syntax(void **state) {
+TEST(sysctl_syntax) {
         static const Case cases[] = {
                 {"", ""},
                 {"vm.nr_hugepages=20", "1 pool 20\n"},
@@ -100,11 +100,11 @@ static void test_sysctl_syntax(void **state) {
                 {"\n\n\nvm.nr_hugepages=20", "4 pool 20\n"},
         };
 
-        check_cases(*state, SETTING_SOURCE_SYSCTL, cases, ARRAY_LEN(cases));
+        check_cases(arena, SETTING_SOURCE_SYSCTL, cases, ARRAY_LEN(cases));
 }
 
 /* What is not read as a format is listed, whatever it does. */
-static void test_mentions(void **state) {
+TEST(mentions) {
         static const Case cases[] = {
                 {"echo 20 > /proc/sys/vm/nr_hugepages\n", "1 unclear /proc/sys/vm/nr_hugepages\n"},
                 {"#!/bin/sh\n\n  echo $(($N * 2)) | sudo tee /sys/x/nr_huge* # c\n",
@@ -127,11 +127,11 @@ static void test_mentions(void **state) {
                 {"nr_hugepages \\", "1 unclear nr_hugepages\n"},
         };
 
-        check_cases(*state, SETTING_SOURCE_SCRIPT, cases, ARRAY_LEN(cases));
+        check_cases(arena, SETTING_SOURCE_SCRIPT, cases, ARRAY_LEN(cases));
 }
 
 /* sysfs.conf is a format; what of it is none, is listed. */
-static void test_sysfs(void **state) {
+TEST(sysfs) {
         static const Case cases[] = {
                 {"kernel/mm/hugepages/hugepages-2048kB/nr_hugepages = 512\n", "1 pool 512\n"},
                 {"# kernel/mm/hugepages/hugepages-2048kB/nr_hugepages = 512\nmode power/state = 0660\n",
@@ -140,10 +140,10 @@ static void test_sysfs(void **state) {
                  "1 unclear kernel/mm/hugepages/hugepages-9kB/nr_hugepages\n"},
         };
 
-        check_cases(*state, SETTING_SOURCE_SYSFS, cases, ARRAY_LEN(cases));
+        check_cases(arena, SETTING_SOURCE_SYSFS, cases, ARRAY_LEN(cases));
 }
 
-static void test_sysctl_winner(void **state) {
+TEST(sysctl_winner) {
         static const Case cases[] = {
                 {"vm.nr_hugepages=20\nvm/nr_hugepages=30\n", "!1 pool 20\n2 pool 30\n"},
                 {"vm.nr_hugepages=20\nvm.hugetlb_shm_group=30\n", "1 pool 20\n2 shm-group 30\n"},
@@ -163,7 +163,7 @@ static void test_sysctl_winner(void **state) {
                 /* Braces are none of glob(7) in sysctl.d, but no key has any. */
         };
 
-        check_cases(*state, SETTING_SOURCE_SYSCTL, cases, ARRAY_LEN(cases));
+        check_cases(arena, SETTING_SOURCE_SYSCTL, cases, ARRAY_LEN(cases));
 }
 
 #define POOL(size) "/sys/kernel/mm/hugepages/hugepages-" size "/nr_hugepages"
@@ -171,7 +171,7 @@ static void test_sysctl_winner(void **state) {
         "/sys/devices/system/node/node" node "/hugepages/hugepages-" size "/nr_hugepages"
 #define THP "/sys/kernel/mm/transparent_hugepage"
 
-static void test_tmpfiles(void **state) {
+TEST(tmpfiles) {
         static const Case cases[] = {
                 {"w " THP "/enabled - - - - always\n", "1 thp always\n"},
                 {"w+ " THP "/enabled - - - - always\n", "1 thp always\n"},
@@ -211,10 +211,10 @@ static void test_tmpfiles(void **state) {
                 {"w /sys/kernel/mm/ksm/run - - - - 1\n", ""},
         };
 
-        check_cases(*state, SETTING_SOURCE_TMPFILES, cases, ARRAY_LEN(cases));
+        check_cases(arena, SETTING_SOURCE_TMPFILES, cases, ARRAY_LEN(cases));
 }
 
-static void test_tuned(void **state) {
+TEST(tuned) {
         static const Case cases[] = {
                 {"[vm]\ntransparent_hugepages=never\n", "2 thp never\n"},
                 {"[vm]\ntransparent_hugepage = madvise  # c\n", "2 thp madvise\n"},
@@ -245,10 +245,10 @@ static void test_tuned(void **state) {
                  "4 pool ${n}\n2 unclear /hugepages.sh\n"},
         };
 
-        check_cases(*state, SETTING_SOURCE_TUNED, cases, ARRAY_LEN(cases));
+        check_cases(arena, SETTING_SOURCE_TUNED, cases, ARRAY_LEN(cases));
 }
 
-static void test_command_line(void **state) {
+TEST(command_line) {
         static const Case cases[] = {
                 {"quiet", ""},
                 {"transparent_hugepage=never quiet", "0 thp never\n"},
@@ -262,14 +262,14 @@ static void test_command_line(void **state) {
                 {"-- transparent_hugepage=never", ""},
         };
 
-        check_cases(*state, SETTING_SOURCE_KERNEL_COMMAND_LINE, cases, ARRAY_LEN(cases));
+        check_cases(arena, SETTING_SOURCE_KERNEL_COMMAND_LINE, cases, ARRAY_LEN(cases));
 }
 
-static void test_includes(void **state) {
+TEST(includes) {
         static const char text[] = "include=no\n[main]\nsummary=x\ninclude = a, b;c -d # e\n"
                                    "[vm]\ninclude=f\n";
-        SourceNames names = setting_source_tuned_includes(*state, text, strlen(text));
-        Text all = text_in(*state);
+        SourceNames names = setting_source_tuned_includes(arena, text, strlen(text));
+        Text all = text_in(arena);
 
         VEC_FOREACH(name, &names)
                 text_printf(&all, "%s ", *name);
@@ -277,9 +277,9 @@ static void test_includes(void **state) {
 }
 
 /* Patterns made to take for ever. */
-static void test_hostile_patterns(void **state) {
+TEST(hostile_patterns) {
         char stars[241], braces[241];
-        Text text = text_in(*state);
+        Text text = text_in(arena);
 
         for (size_t i = 0; i < 240; i += 2) {
                 memcpy(stars + i, "*/", 2);
@@ -291,14 +291,14 @@ static void test_hostile_patterns(void **state) {
         for (size_t i = 0; i < 2000; i++)
                 text_printf(&text, "w /sys/*%s - - - - 1\nw /sys/%s - - - - 1\n", stars, braces);
         assert_text(
-                list_text(*state, setting_sources_in(*state, SETTING_SOURCE_TMPFILES, text.string)),
+                list_text(arena, setting_sources_in(arena, SETTING_SOURCE_TMPFILES, text.string)),
                 "");
 }
 
-static void test_hostile_values(void **state) {
-        char *line = arena_printf(*state, "vm.nr_hugepages=\033[2J\xFF%01000d\n", 1);
+TEST(hostile_values) {
+        char *line = arena_printf(arena, "vm.nr_hugepages=\033[2J\xFF%01000d\n", 1);
         const SettingSources *setting_sources =
-                setting_sources_in(*state, SETTING_SOURCE_SYSCTL, line);
+                setting_sources_in(arena, SETTING_SOURCE_SYSCTL, line);
         const SettingSource *setting_source = setting_sources->list.items;
 
         assert_true(strlen(setting_source->value) < 200);
@@ -307,21 +307,21 @@ static void test_hostile_values(void **state) {
 }
 
 /* A flood of entries is cut, and settled in no time. */
-static void test_flood(void **state) {
-        Text text = text_in(*state);
+TEST(flood) {
+        Text text = text_in(arena);
 
         for (size_t i = 0; i < 20000; i++)
                 text_add(&text, "vm.nr_hugepages=1\n");
         const SettingSources *setting_sources =
-                setting_sources_in(*state, SETTING_SOURCE_SYSCTL, text.string);
+                setting_sources_in(arena, SETTING_SOURCE_SYSCTL, text.string);
 
         assert_in_range(setting_sources->list.n, 1001, 9999);
 }
 
 /* ---- over several files ---- */
 
-static void test_readers(void **state) {
-        SettingSources *setting_sources = setting_sources_new(*state, host_make(*state, host));
+TEST(readers) {
+        SettingSources *setting_sources = setting_sources_new(arena, host_make(arena, host));
 
         add(setting_sources, SETTING_SOURCE_KERNEL_COMMAND_LINE, "/proc/cmdline",
             "sysctl.vm.nr_hugepages=1");
@@ -334,19 +334,19 @@ static void test_readers(void **state) {
             "[sysctl]\nvm.nr_hugepages=6");
         setting_sources_finish(setting_sources);
         /* Each program has a last word of its own. */
-        assert_text(list_text(*state, setting_sources), "0 pool 1\n!1 pool 2\n1 pool 3\n1 pool 4\n"
-                                                        "!2 pool 5\n2 pool 6\n");
+        assert_text(list_text(arena, setting_sources), "0 pool 1\n!1 pool 2\n1 pool 3\n1 pool 4\n"
+                                                       "!2 pool 5\n2 pool 6\n");
 }
 
-static void test_tuned_replace(void **state) {
-        SettingSources *setting_sources = setting_sources_new(*state, host_make(*state, host));
+TEST(tuned_replace) {
+        SettingSources *setting_sources = setting_sources_new(arena, host_make(arena, host));
 
         add(setting_sources, SETTING_SOURCE_TUNED, "/a",
             "[sysctl]\nvm.nr_hugepages=5\n[vm]\n"
             "transparent_hugepages=never");
         add(setting_sources, SETTING_SOURCE_TUNED, "/b", "[sysctl]\nkernel.shmmax=5\nreplace=yes");
         setting_sources_finish(setting_sources);
-        assert_text(list_text(*state, setting_sources), "!2 pool 5\n4 thp never\n2 shmmax 5\n");
+        assert_text(list_text(arena, setting_sources), "!2 pool 5\n4 thp never\n2 shmmax 5\n");
 }
 
 static SettingSources *several(Arena *arena) {
@@ -370,7 +370,7 @@ static void assert_setting_source(Arena *arena, const SettingSource *setting_sou
         assert_text(setting_source ? setting_source_format(arena, setting_source) : NULL, expected);
 }
 
-static void test_setting_source_for_path(void **state) {
+TEST(setting_source_for_path) {
         static const struct {
                 const char *path, *shown, *expected;
         } cases[] = {
@@ -395,18 +395,18 @@ static void test_setting_source_for_path(void **state) {
                 {NODE_POOL("0", "1048576kB"), NULL, NULL},
                 {"/proc/sys/kernel/shmmax", "1", NULL},
         };
-        SettingSources *setting_sources = several(*state);
+        SettingSources *setting_sources = several(arena);
 
         for (size_t i = 0; i < ARRAY_LEN(cases); i++)
                 assert_setting_source(
-                        *state,
+                        arena,
                         setting_source_for_path(setting_sources, cases[i].path, cases[i].shown),
                         cases[i].expected);
 }
 
 /* Of several that explain it: the effective one, and then the one that acts last. */
-static void test_most_likely(void **state) {
-        SettingSources *setting_sources = setting_sources_new(*state, host_make(*state, host));
+TEST(most_likely) {
+        SettingSources *setting_sources = setting_sources_new(arena, host_make(arena, host));
 
         add(setting_sources, SETTING_SOURCE_SYSCTL, "/etc/sysctl.d/10-a.conf",
             "vm.nr_hugepages=40");
@@ -414,17 +414,17 @@ static void test_most_likely(void **state) {
             "vm.nr_hugepages=40");
         setting_sources_finish(setting_sources);
         assert_setting_source(
-                *state, setting_source_for_path(setting_sources, "/proc/sys/vm/nr_hugepages", "40"),
+                arena, setting_source_for_path(setting_sources, "/proc/sys/vm/nr_hugepages", "40"),
                 "vm.nr_hugepages=40 in /etc/sysctl.d/20-b.conf:1");
         add(setting_sources, SETTING_SOURCE_TUNED, "/etc/tuned/b/tuned.conf",
             "[sysctl]\nvm.nr_hugepages=40");
         setting_sources_finish(setting_sources);
         assert_setting_source(
-                *state, setting_source_for_path(setting_sources, "/proc/sys/vm/nr_hugepages", "40"),
+                arena, setting_source_for_path(setting_sources, "/proc/sys/vm/nr_hugepages", "40"),
                 "vm.nr_hugepages=40 in /etc/tuned/b/tuned.conf:2");
 }
 
-static void test_setting_source_for_pool(void **state) {
+TEST(setting_source_for_pool) {
         static const struct {
                 SettingSourceSource source;
                 const char *text, *node_0_2m, *node_1_2m, *node_0_1g, *node_1_1g;
@@ -455,11 +455,11 @@ static void test_setting_source_for_pool(void **state) {
                 {SETTING_SOURCE_KERNEL_COMMAND_LINE, "hugepagesz=1G hugepages=1:2", NULL, NULL,
                  NULL, "1:2"},
         };
-        const Topology *now = host_make(*state, host);
+        const Topology *now = host_make(arena, host);
 
         for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
                 SettingSources *setting_sources =
-                        setting_sources_in(*state, cases[i].source, cases[i].text);
+                        setting_sources_in(arena, cases[i].source, cases[i].text);
                 const SettingSource *found[] = {
                         setting_source_for_pool(setting_sources, now, 0, 2 * MIB),
                         setting_source_for_pool(setting_sources, now, 1, 2 * MIB),
@@ -477,22 +477,22 @@ static void test_setting_source_for_pool(void **state) {
 }
 
 /* Surplus pages are no part of what was set. */
-static void test_surplus_is_not_set(void **state) {
-        const Topology *now = host_make(*state, "sizes 2M\nnode 0 total=64G free=60G 2M=12/0/7\n"
-                                                "node 1 total=64G free=60G 2M=0/0/0\n");
+TEST(surplus_is_not_set) {
+        const Topology *now = host_make(arena, "sizes 2M\nnode 0 total=64G free=60G 2M=12/0/7\n"
+                                               "node 1 total=64G free=60G 2M=0/0/0\n");
 
         assert_setting_source(
-                *state,
+                arena,
                 setting_source_for_pool(
-                        setting_sources_in(*state, SETTING_SOURCE_SYSCTL, "vm.nr_hugepages=5"), now,
+                        setting_sources_in(arena, SETTING_SOURCE_SYSCTL, "vm.nr_hugepages=5"), now,
                         0, 2 * MIB),
                 "vm.nr_hugepages=5 in /etc/x.conf:1");
         assert_null(setting_source_for_pool(
-                setting_sources_in(*state, SETTING_SOURCE_SYSCTL, "vm.nr_hugepages=12"), now, 0,
+                setting_sources_in(arena, SETTING_SOURCE_SYSCTL, "vm.nr_hugepages=12"), now, 0,
                 2 * MIB));
 }
 
-static void test_values(void **state) {
+TEST(values) {
 #define VM "/proc/sys/vm/nr_hugepages"
         static const struct {
                 const char *path, *value, *shown;
@@ -522,7 +522,6 @@ static void test_values(void **state) {
                 {THP "/enabled", "always", "always madvise [never]", false},
         };
 
-        (void) state;
         for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
                 const SettingSource setting_source = {.path = cases[i].path,
                                                       .value = cases[i].value};
@@ -539,11 +538,11 @@ static void test_values(void **state) {
                 &(SettingSource){.source = SETTING_SOURCE_SYSCTL, .path = VM, .value = ">7"}, "7"));
 }
 
-static void test_guard(void **state) {
-        const char *text = guard_text(*state, 1081);
+TEST(guard) {
+        const char *text = guard_text(arena, 1081);
 
         /* What we write is what systemd-sysctl reads. */
-        assert_text(list_text(*state, setting_sources_in(*state, SETTING_SOURCE_SYSCTL, text)),
+        assert_text(list_text(arena, setting_sources_in(arena, SETTING_SOURCE_SYSCTL, text)),
                     "6 pool 1081\n");
         assert_contains(text, "hugepland(8)");
 }
@@ -582,14 +581,14 @@ static const char plain_host[] = "[Host]\n";
 static const char generic[] = "[Instance]\nEngine=generic\nUnit=a.service\nMemory=8G\n";
 static const char oracle[] = "[Instance]\nEngine=oracle\nUnit=a.service\nMemory=8G\n";
 
-static void test_conflict_text(void **state) {
-        assert_text(conflicts_text(*state, plain_host, generic, SETTING_SOURCE_SYSCTL,
+TEST(conflict_text) {
+        assert_text(conflicts_text(arena, plain_host, generic, SETTING_SOURCE_SYSCTL,
                                    "/etc/sysctl.d/99-db.conf", "\n\nvm.nr_hugepages=20"),
                     "warning conflict-sysctl /etc/sysctl.d/99-db.conf:3: vm.nr_hugepages: sets "
                     "vm.nr_hugepages for the whole host; systemd-sysctl applies it again whenever "
                     "a package triggers it, and takes pages from nodes the plan gave them to; "
                     "delete the line; hugeplan reserves per node\n");
-        assert_text(conflicts_text(*state, plain_host, generic, SETTING_SOURCE_TMPFILES,
+        assert_text(conflicts_text(arena, plain_host, generic, SETTING_SOURCE_TMPFILES,
                                    "/usr/lib/tmpfiles.d/a.conf",
                                    "w " THP "/enabled - - - - always"),
                     "warning conflict-tmpfiles /usr/lib/tmpfiles.d/a.conf:1: " THP
@@ -597,26 +596,26 @@ static void test_conflict_text(void **state) {
                     "systemd-tmpfiles applies it at every boot, after hugeplan, and undoes what "
                     "the plan set; put a copy without the line into /etc/tmpfiles.d/a.conf, or "
                     "write TransparentHugePages=always in [Host]\n");
-        assert_contains(conflicts_text(*state, plain_host, generic, SETTING_SOURCE_TMPFILES,
+        assert_contains(conflicts_text(arena, plain_host, generic, SETTING_SOURCE_TMPFILES,
                                        "/etc/x", "w /proc/sys/vm/nr_hugepages - - - - 5"),
                         "nr_hugepages: sets the huge page pool of the whole host; ");
-        assert_text(conflicts_text(*state, plain_host, generic, SETTING_SOURCE_SYSCTL,
-                                   "/etc/x.conf", "vm.nr_hugepages=1609.0"),
+        assert_text(conflicts_text(arena, plain_host, generic, SETTING_SOURCE_SYSCTL, "/etc/x.conf",
+                                   "vm.nr_hugepages=1609.0"),
                     "notice conflict-sysctl /etc/x.conf:1: vm.nr_hugepages: the kernel refuses "
                     "'1609.0', which is no number: it has no effect; delete the line; hugeplan "
                     "reserves per node\n");
-        assert_text(conflicts_text(*state, plain_host, generic, SETTING_SOURCE_SCRIPT,
+        assert_text(conflicts_text(arena, plain_host, generic, SETTING_SOURCE_SCRIPT,
                                    "/etc/crontab", "@reboot root hugeadm --thp-always"),
                     "notice conflict-script /etc/crontab:1: hugeadm: mentions huge pages, and cron "
                     "runs it; what it sets is not read; see what it does: a command that writes to "
                     "the pools has to go\n");
-        assert_contains(conflicts_text(*state, plain_host, oracle, SETTING_SOURCE_SYSCTL, "/etc/x",
+        assert_contains(conflicts_text(arena, plain_host, oracle, SETTING_SOURCE_SYSCTL, "/etc/x",
                                        "kernel.shmmax=1000"),
                         "kernel.shmmax: sets kernel.shmmax to 1000, while 8G is needed");
 }
 
 /* Which entries stand against the plan, by how many problems they give. */
-static void test_conflicts(void **state) {
+TEST(conflicts) {
         static const struct {
                 const char *host, *instance;
                 SettingSourceSource source;
@@ -670,7 +669,7 @@ static void test_conflicts(void **state) {
         };
 
         for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-                const char *text = conflicts_text(*state, cases[i].host, cases[i].instance,
+                const char *text = conflicts_text(arena, cases[i].host, cases[i].instance,
                                                   cases[i].source, "/etc/x", cases[i].file);
                 unsigned n = 0;
 
@@ -683,55 +682,26 @@ static void test_conflicts(void **state) {
 }
 
 /* shmmax has to do for the largest instance, shmall for all together. */
-static void test_limits(void **state) {
-        const Topology *topology = host_make(*state, "sizes 2M\nnode 0 total=64G free=60G\n");
-        const Config *config = config_make(*state, "20-a.conf", oracle, "30-b.conf",
+TEST(limits) {
+        const Topology *topology = host_make(arena, "sizes 2M\nnode 0 total=64G free=60G\n");
+        const Config *config = config_make(arena, "20-a.conf", oracle, "30-b.conf",
                                            "[Instance]\nEngine=oracle\nUnit=b.service\nMemory=8G\n",
                                            NULL);
-        SettingSources *setting_sources = setting_sources_new(*state, topology);
-        Diags problems = diags_in(*state);
+        SettingSources *setting_sources = setting_sources_new(arena, topology);
+        Diags problems = diags_in(arena);
         const ThpPlan thp = {.policy = THP_KEEP};
 
         /* 10G in bytes, and in pages of 4K. */
         add(setting_sources, SETTING_SOURCE_SYSCTL, "/a",
             "kernel.shmmax=10737418240\nkernel.shmall=2621440");
         setting_sources_finish(setting_sources);
-        conflicts_add(*state,
+        conflicts_add(arena,
                       &(ConflictInput){.config = config,
                                        .topology = topology,
-                                       .plan = plan_simple(*state, config, topology),
+                                       .plan = plan_simple(arena, config, topology),
                                        .thp = &thp,
                                        .setting_sources = setting_sources},
                       &problems);
         assert_int_equal(problems.list.n, 1);
         assert_text(problems.list.items[0].key, "kernel.shmall");
-}
-
-TEST_FILE(setting_source) {
-        const struct CMUnitTest tests[] = {
-                TEST(test_sysctl_syntax),
-                TEST(test_mentions),
-                TEST(test_sysfs),
-                TEST(test_sysctl_winner),
-                TEST(test_tmpfiles),
-                TEST(test_tuned),
-                TEST(test_command_line),
-                TEST(test_includes),
-                TEST(test_hostile_patterns),
-                TEST(test_hostile_values),
-                TEST(test_flood),
-                TEST(test_readers),
-                TEST(test_tuned_replace),
-                TEST(test_setting_source_for_path),
-                TEST(test_most_likely),
-                TEST(test_setting_source_for_pool),
-                TEST(test_surplus_is_not_set),
-                TEST(test_values),
-                TEST(test_guard),
-                TEST(test_conflict_text),
-                TEST(test_conflicts),
-                TEST(test_limits),
-        };
-
-        return RUN_TESTS(tests);
 }

@@ -13,8 +13,8 @@ static const char listed[] =
         " 1732215001 1732215002 1732215000            1073741824                     0\n"
         "cut 1 2\n";
 
-static void test_parse(void **state) {
-        SysvSegments segments = sysv_segments_parse(*state, listed);
+TEST(parse) {
+        SysvSegments segments = sysv_segments_parse(arena, listed);
 
         assert_int_equal(segments.n, 2);
         assert_int_equal(segments.items[0].id, 3);
@@ -26,17 +26,8 @@ static void test_parse(void **state) {
         assert_int_equal(segments.items[1].resident_bytes, GIB);
 }
 
-static void test_nothing(void **state) {
-        assert_int_equal(sysv_segments_parse(*state, NULL).n, 0);
-        assert_int_equal(sysv_segments_parse(*state, "").n, 0);
-        assert_int_equal(sysv_segments_parse(*state, "1 2\n\n").n, 0);
-}
-
-TEST_FILE(sysv_segments) {
-        const struct CMUnitTest tests[] = {
-                TEST(test_parse),
-                TEST(test_nothing),
-        };
-
-        return RUN_TESTS(tests);
+TEST(nothing) {
+        assert_int_equal(sysv_segments_parse(arena, NULL).n, 0);
+        assert_int_equal(sysv_segments_parse(arena, "").n, 0);
+        assert_int_equal(sysv_segments_parse(arena, "1 2\n\n").n, 0);
 }

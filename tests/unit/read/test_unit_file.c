@@ -28,9 +28,9 @@ static const char *join(Arena *arena, SourceNames words) {
 
 /* ---- which file ---- */
 
-static void test_template(void **state) {
+TEST(template) {
         const Sources *sources = TEST_SOURCES(
-                *state,
+                arena,
                 {USR "postgresql@.service",
                  "# systemd service template for PostgreSQL clusters.\n[Unit]\n"
                  "Description=PostgreSQL Cluster %i\n"
@@ -39,7 +39,7 @@ static void test_template(void **state) {
                  "start\n"},
                 {"/run/systemd/generator/postgresql.service.wants/postgresql@15-main.service",
                  "-> /lib/systemd/system/postgresql@.service"});
-        UnitFile *unit = unit_file_read(*state, sources, "postgresql@15-main.service");
+        UnitFile *unit = unit_file_read(arena, sources, "postgresql@15-main.service");
         const UnitAssignment *start = unit_file_find(unit, "Service", "ExecStart");
 
         assert_text(unit->fragment_path, USR "postgresql@.service");
@@ -50,26 +50,26 @@ static void test_template(void **state) {
         assert_int_equal(start->line, 7);
         assert_text(unit_file_find(unit, "Unit", "AssertPathExists")->value,
                     "/etc/postgresql/15/main/postgresql.conf");
-        assert_text(join(*state, unit_file_command(*state, unit, sources, start->value)),
+        assert_text(join(arena, unit_file_command(arena, unit, sources, start->value)),
                     "/usr/bin/pg_ctlcluster|--skip-systemctl-redirect|15-main|start");
 }
 
-static void test_first_directory_counts(void **state) {
-        const Sources *sources = TEST_SOURCES(*state, {USR "a.service", "[Service]\nUser=usr\n"},
+TEST(first_directory_counts) {
+        const Sources *sources = TEST_SOURCES(arena, {USR "a.service", "[Service]\nUser=usr\n"},
                                               {RUN "a.service", "[Service]\nUser=run\n"},
                                               {ETC "a.service", "[Service]\nUser=etc\n"},
                                               {ETC "b@.service", NULL},
                                               {USR "b@.service", "[Service]\nUser=readable\n"},
                                               {USR "b@own.service", "[Service]\nUser=own\n"});
 
-        assert_text(value_of(unit_file_read(*state, sources, "a.service"), "User"), "etc");
-        assert_text(value_of(unit_file_read(*state, sources, "b@x.service"), "User"), "readable");
-        assert_text(value_of(unit_file_read(*state, sources, "b@own.service"), "User"), "own");
+        assert_text(value_of(unit_file_read(arena, sources, "a.service"), "User"), "etc");
+        assert_text(value_of(unit_file_read(arena, sources, "b@x.service"), "User"), "readable");
+        assert_text(value_of(unit_file_read(arena, sources, "b@own.service"), "User"), "own");
 }
 
-static void test_aliases(void **state) {
+TEST(aliases) {
         const Sources *sources = TEST_SOURCES(
-                *state, {ETC "mysql.service", "-> /usr/lib/systemd/system/mariadb.service"},
+                arena, {ETC "mysql.service", "-> /usr/lib/systemd/system/mariadb.service"},
                 {ETC "relative.service", "-> ../../../usr/lib/systemd/system/mariadb.service"},
                 {ETC "mysql@.service", "-> " USR "mariadb@.service"},
                 {USR "mariadb.service", "[Service]\nUser=%p\n"},
@@ -77,45 +77,45 @@ static void test_aliases(void **state) {
                 {ETC "mysql.service.d/a.conf", "[Service]\nGroup=by-alias\n"},
                 {ETC "linked.service", "-> /opt/linked.service"},
                 {"/opt/linked.service", "[Service]\nUser=opt\n"});
-        UnitFile *unit = unit_file_read(*state, sources, "mysql.service");
+        UnitFile *unit = unit_file_read(arena, sources, "mysql.service");
 
         assert_text(unit->name, "mariadb.service");
         assert_text(value_of(unit, "User"), "mariadb");
         assert_text(value_of(unit, "Group"), "by-alias");
-        unit = unit_file_read(*state, sources, "relative.service");
+        unit = unit_file_read(arena, sources, "relative.service");
         assert_text(unit->name, "mariadb.service");
-        unit = unit_file_read(*state, sources, "mysql@x.service");
+        unit = unit_file_read(arena, sources, "mysql@x.service");
         assert_text(unit->name, "mariadb@x.service");
         assert_text(value_of(unit, "User"), "mariadb-x");
-        unit = unit_file_read(*state, sources, "linked.service");
+        unit = unit_file_read(arena, sources, "linked.service");
         assert_text(unit->name, "linked.service");
         assert_text(value_of(unit, "User"), "opt");
 }
 
-static void test_not_there(void **state) {
+TEST(not_there) {
         const Sources *sources = TEST_SOURCES(
-                *state, {ETC "masked.service", "-> /dev/null"},
+                arena, {ETC "masked.service", "-> /dev/null"},
                 {USR "masked.service", "[Service]\nUser=x\n"}, {ETC "empty.service", ""},
                 {ETC "a.service", "-> " ETC "b.service"}, {ETC "b.service", "-> " ETC "a.service"},
                 {"/etc/systemd/x.service", "[Service]\nUser=outside\n"});
-        UnitFile *unit = unit_file_read(*state, sources, "masked.service");
+        UnitFile *unit = unit_file_read(arena, sources, "masked.service");
 
         assert_true(unit->is_masked);
         assert_int_equal(unit->assignments.n, 0);
-        assert_true(unit_file_read(*state, sources, "empty.service")->is_masked);
-        assert_null(unit_file_read(*state, sources, "a.service")->fragment_path);
+        assert_true(unit_file_read(arena, sources, "empty.service")->is_masked);
+        assert_null(unit_file_read(arena, sources, "a.service")->fragment_path);
         static const char *const names[] = {"",          "x",        "../x.service",  "x/y.service",
                                             "@.service", ".service", "nobody.service"};
 
         for (size_t i = 0; i < ARRAY_LEN(names); i++)
-                assert_null(unit_file_read(*state, sources, names[i])->fragment_path);
+                assert_null(unit_file_read(arena, sources, names[i])->fragment_path);
 }
 
 /* ---- drop-ins ---- */
 
-static void test_dropins(void **state) {
+TEST(dropins) {
         const Sources *sources = TEST_SOURCES(
-                *state, {USR "db-a-b@.service", "[Service]\nUser=fragment\nA=fragment\n"},
+                arena, {USR "db-a-b@.service", "[Service]\nUser=fragment\nA=fragment\n"},
                 {ETC "db-a-b@x.service.d/20.conf", "[Service]\nA=instance\n"},
                 {ETC "db-a-b@.service.d/10.conf", "[Service]\nA=template\nB=template\n"},
                 {ETC "db-a-b@.service.d/20.conf",
@@ -128,7 +128,7 @@ static void test_dropins(void **state) {
                 {USR "db-a-b@x.service.d/50.conf", "[Service]\nF=masked\n"},
                 {ETC "db-a-b@x.service.d/.60.conf", "[Service]\nF=hidden\n"},
                 {ETC "db-a-b@x.service.d/70.conf~", "[Service]\nF=backup\n"});
-        UnitFile *unit = unit_file_read(*state, sources, "db-a-b@x.service");
+        UnitFile *unit = unit_file_read(arena, sources, "db-a-b@x.service");
 
         assert_text(value_of(unit, "User"), "fragment");
         assert_text(value_of(unit, "A"), "instance");
@@ -139,14 +139,14 @@ static void test_dropins(void **state) {
         assert_null(value_of(unit, "F"));
 }
 
-static void test_reset(void **state) {
+TEST(reset) {
         const Sources *sources = TEST_SOURCES(
-                *state,
+                arena,
                 {USR "a.service",
                  "[Service]\nExecStart=/bin/one\nExecStart=/bin/two\nUser=x\nGroup=g\n"},
                 {ETC "a.service.d/a.conf", "[Service]\nExecStart=\nExecStart=/bin/three\nUser=\n"});
-        UnitFile *unit = unit_file_read(*state, sources, "a.service");
-        UnitAssignments starts = unit_file_list(*state, unit, "Service", "ExecStart");
+        UnitFile *unit = unit_file_read(arena, sources, "a.service");
+        UnitAssignments starts = unit_file_list(arena, unit, "Service", "ExecStart");
 
         assert_int_equal(starts.n, 1);
         assert_text(starts.items[0]->value, "/bin/three");
@@ -157,23 +157,23 @@ static void test_reset(void **state) {
 
 /* ---- syntax ---- */
 
-static void test_syntax(void **state) {
-        const Sources *sources = TEST_SOURCES(*state, {ETC "a.service", "Before=any section\n"
-                                                                        "; a comment\r\n"
-                                                                        "  [Service]\t\r\n"
-                                                                        "  Key \t=  a value  \r\n"
-                                                                        "Long=one \\\n"
-                                                                        "   # a comment within\n"
-                                                                        "   two\\\n"
-                                                                        "\n"
-                                                                        "Even=back\\\\\n"
-                                                                        "nonsense\n"
-                                                                        "=no key\n"
-                                                                        "Latin=\xE4\n"
-                                                                        "[X-Own]\n"
-                                                                        "Key=other\n"
-                                                                        "Open=to the end \\"});
-        UnitFile *unit = unit_file_read(*state, sources, "a.service");
+TEST(syntax) {
+        const Sources *sources = TEST_SOURCES(arena, {ETC "a.service", "Before=any section\n"
+                                                                       "; a comment\r\n"
+                                                                       "  [Service]\t\r\n"
+                                                                       "  Key \t=  a value  \r\n"
+                                                                       "Long=one \\\n"
+                                                                       "   # a comment within\n"
+                                                                       "   two\\\n"
+                                                                       "\n"
+                                                                       "Even=back\\\\\n"
+                                                                       "nonsense\n"
+                                                                       "=no key\n"
+                                                                       "Latin=\xE4\n"
+                                                                       "[X-Own]\n"
+                                                                       "Key=other\n"
+                                                                       "Open=to the end \\"});
+        UnitFile *unit = unit_file_read(arena, sources, "a.service");
 
         assert_null(unit_file_find(unit, "", "Before"));
         assert_text(value_of(unit, "Key"), "a value");
@@ -186,12 +186,12 @@ static void test_syntax(void **state) {
         assert_text(unit_file_find(unit, "X-Own", "Open")->value, "to the end");
 }
 
-static void test_specifiers(void **state) {
+TEST(specifiers) {
         const Sources *sources = TEST_SOURCES(
-                *state,
+                arena,
                 {USR "a-b@.service", "[Service]\nA=%n %N %p %P %i %I %j %J %%n %t %S %h %\n"});
 
-        assert_text(value_of(unit_file_read(*state, sources, "a-b@15-x\\x2dy.service"), "A"),
+        assert_text(value_of(unit_file_read(arena, sources, "a-b@15-x\\x2dy.service"), "A"),
                     "a-b@15-x\\x2dy.service a-b@15-x\\x2dy a-b a/b 15-x\\x2dy 15/x-y b b %n /run "
                     "/var/lib %h %");
 }
@@ -211,7 +211,7 @@ static const char *command(Arena *arena, const char *line) {
                                              sources, line));
 }
 
-static void test_commands(void **state) {
+TEST(commands) {
         static const struct {
                 const char *line, *words;
         } cases[] = {
@@ -234,39 +234,39 @@ static void test_commands(void **state) {
         };
 
         for (size_t i = 0; i < ARRAY_LEN(cases); i++)
-                assert_text(command(*state, cases[i].line), cases[i].words);
+                assert_text(command(arena, cases[i].line), cases[i].words);
 }
 
 /* ---- environment ---- */
 
-static void test_environment(void **state) {
+TEST(environment) {
         const Sources *sources = TEST_SOURCES(
-                *state,
+                arena,
                 {ETC "a.service", "[Service]\nEnvironment=PGDATA=/one\nEnvironment=\"A=x y\" B=z\n"
                                   "EnvironmentFile=/etc/sysconfig/pgsql/*.env\n"
                                   "EnvironmentFile=relative\n"},
                 {"/etc/sysconfig/pgsql/b.env", "# a comment\nPGDATA=/three\n"},
                 {"/etc/sysconfig/pgsql/a.env", "PGDATA=/two\nC=only\n"},
                 {"/etc/sysconfig/pgsql/c.conf", "PGDATA=/not/this\n"});
-        UnitFile *unit = unit_file_read(*state, sources, "a.service");
+        UnitFile *unit = unit_file_read(arena, sources, "a.service");
         const char *origin = "untouched";
 
-        assert_text(unit_file_environment(*state, unit, sources, "PGDATA", &origin), "/three");
+        assert_text(unit_file_environment(arena, unit, sources, "PGDATA", &origin), "/three");
         assert_text(origin, "/etc/sysconfig/pgsql/b.env:2");
-        assert_text(unit_file_environment(*state, unit, sources, "A", &origin), "x y");
+        assert_text(unit_file_environment(arena, unit, sources, "A", &origin), "x y");
         assert_text(origin, ETC "a.service:3");
-        assert_text(unit_file_environment(*state, unit, sources, "C", NULL), "only");
-        assert_null(unit_file_environment(*state, unit, sources, "D", &origin));
+        assert_text(unit_file_environment(arena, unit, sources, "C", NULL), "only");
+        assert_null(unit_file_environment(arena, unit, sources, "D", &origin));
         assert_text(origin, ETC "a.service:3");
 }
 
-static void test_environment_file(void **state) {
+TEST(environment_file) {
         const Sources *sources =
-                TEST_SOURCES(*state, {ETC "a.service", "[Service]\nEnvironmentFile=/e\n"},
+                TEST_SOURCES(arena, {ETC "a.service", "[Service]\nEnvironmentFile=/e\n"},
                              {"/e", "\n; comment\n  A = plain text  \n"
                                     "B='single \"\\n' \"double \\\"\\$\\n\" tail\\ \n"
                                     "C=one\\\ntwo\nnonsense\nD=\nE=\"a\nb\"\nF=\xE4\nG=\"open\n"});
-        UnitFile *unit = unit_file_read(*state, sources, "a.service");
+        UnitFile *unit = unit_file_read(arena, sources, "a.service");
         static const struct {
                 const char *name, *value;
         } cases[] = {{"A", "plain text"}, {"B", "single \"\\ndouble \"$\\ntail "},
@@ -276,40 +276,40 @@ static void test_environment_file(void **state) {
         const char *origin;
 
         for (size_t i = 0; i < ARRAY_LEN(cases); i++)
-                assert_text(unit_file_environment(*state, unit, sources, cases[i].name, NULL),
+                assert_text(unit_file_environment(arena, unit, sources, cases[i].name, NULL),
                             cases[i].value);
-        unit_file_environment(*state, unit, sources, "D", &origin);
+        unit_file_environment(arena, unit, sources, "D", &origin);
         assert_text(origin, "/e:8");
 }
 
 /* ---- names ---- */
 
-static void test_names(void **state) {
+TEST(names) {
         const Sources *sources = TEST_SOURCES(
-                *state, {USR "postgresql.service", "x"}, {ETC "postgresql.service", "x"},
+                arena, {USR "postgresql.service", "x"}, {ETC "postgresql.service", "x"},
                 {USR "postgresql@.service", "x"}, {USR "postgresql-16.service", "x"},
                 {ETC "postgresql-16.service.d/a.conf", "x"}, {USR "postgresql.socket", "x"},
                 {"/run/systemd/generator/postgresql.service.wants/postgresql@15-main.service", "x"},
                 {ETC "x.target.requires/postgresql@16-b.service", "x"}, {USR "ssh.service", "x"});
-        SourceNames names = unit_file_names(*state, sources, "postgresql*.service");
+        SourceNames names = unit_file_names(arena, sources, "postgresql*.service");
 
-        assert_text(join(*state, names),
+        assert_text(join(arena, names),
                     "postgresql-16.service|postgresql.service|postgresql@15-main.service|"
                     "postgresql@16-b.service");
-        assert_int_equal(unit_file_names(*state, sources, "nobody*").n, 0);
+        assert_int_equal(unit_file_names(arena, sources, "nobody*").n, 0);
 }
 
-static void test_templates(void **state) {
+TEST(templates) {
         const Sources *sources =
-                TEST_SOURCES(*state, {USR "db@.service", "x"}, {ETC "db@.service", "x"},
+                TEST_SOURCES(arena, {USR "db@.service", "x"}, {ETC "db@.service", "x"},
                              {USR "db.service", "x"}, {USR "db@a.service", "x"},
                              {ETC "db@b.service.d/x.conf", "x"}, {ETC "db@.service.d/x.conf", "x"},
                              {ETC "db.service.d/x.conf", "x"}, {USR "web@.service", "x"});
 
-        assert_text(join(*state, unit_file_names(*state, sources, "db*@.service")), "db@.service");
-        assert_text(join(*state, unit_file_names(*state, sources, "db*@?*.service.d")),
+        assert_text(join(arena, unit_file_names(arena, sources, "db*@.service")), "db@.service");
+        assert_text(join(arena, unit_file_names(arena, sources, "db*@?*.service.d")),
                     "db@b.service.d");
-        assert_text(join(*state, unit_file_names(*state, sources, "db*.service")),
+        assert_text(join(arena, unit_file_names(arena, sources, "db*.service")),
                     "db.service|db@a.service");
 }
 
@@ -323,9 +323,9 @@ static const char *join_starters(Arena *arena, const Index *starters, const char
         return join(arena, names);
 }
 
-static void test_starters(void **state) {
+TEST(starters) {
         const Sources *sources = TEST_SOURCES(
-                *state, {ETC "multi-user.target.wants/a.service", "x"},
+                arena, {ETC "multi-user.target.wants/a.service", "x"},
                 {USR "x.target.requires/db@1.service", "x"},
                 {ETC "y.target.upholds/up.service", "x"},
                 {USR "b.service", "[Unit]\nRequires=c.service d.service\nAfter=e.service\n"},
@@ -336,7 +336,7 @@ static void test_starters(void **state) {
                 {USR "j.path", "[Path]\nPathExists=/x\n"},
                 {USR "k.socket", "[Socket]\nAccept=yes\n"},
                 {USR "l.socket", "[Socket]\nService=m.service\n"}, {USR "n.timer", ""});
-        const Index *starters = unit_file_starters(*state, sources);
+        const Index *starters = unit_file_starters(arena, sources);
         static const struct {
                 const char *unit, *by;
         } cases[] = {
@@ -358,7 +358,7 @@ static void test_starters(void **state) {
         };
 
         for (size_t i = 0; i < ARRAY_LEN(cases); i++)
-                assert_text(join_starters(*state, starters, cases[i].unit), cases[i].by);
+                assert_text(join_starters(arena, starters, cases[i].unit), cases[i].by);
 }
 
 /* ---- too much ---- */
@@ -371,8 +371,7 @@ static char *repeat(Arena *arena, const char *string, size_t n) {
         return text.string;
 }
 
-static void test_bounds(void **state) {
-        Arena *arena = *state;
+TEST(bounds) {
         const Sources *sources = TEST_SOURCES(
                 arena,
                 {ETC "a@.service",
@@ -405,19 +404,4 @@ static void test_bounds(void **state) {
                 unit_file_read(arena, sources, repeat(arena, "a@x.service", 30))->fragment_path);
         unit_file_read(arena, sources,
                        arena_printf(arena, "%s@x.service", repeat(arena, "a-", 120)));
-}
-
-TEST_FILE(unit_file) {
-        const struct CMUnitTest tests[] = {
-                TEST(test_template),         TEST(test_first_directory_counts),
-                TEST(test_aliases),          TEST(test_not_there),
-                TEST(test_dropins),          TEST(test_reset),
-                TEST(test_syntax),           TEST(test_specifiers),
-                TEST(test_commands),         TEST(test_environment),
-                TEST(test_environment_file), TEST(test_names),
-                TEST(test_templates),        TEST(test_starters),
-                TEST(test_bounds),
-        };
-
-        return RUN_TESTS(tests);
 }

@@ -29,21 +29,21 @@ static void assert_well_formed(Arena *arena, const char *text) {
         assert_true(text_ends_with(text, "\n# EOF\n"));
 }
 
-static void test_labels(void **state) {
+TEST(labels) {
         Status status = {};
         Proofs proofs = {};
         const StatusReserved reserved = {
                 .unit = "pg\\x2dmain.service \"x\"\n", .page_size_bytes = 2 * MIB, .pages = 3};
 
         for (size_t i = 0; i < 2; i++) {
-                *vec_push((Arena *) *state, &status.reserved) = reserved;
-                *vec_push((Arena *) *state, &proofs.waste) =
+                *vec_push((Arena *) arena, &status.reserved) = reserved;
+                *vec_push((Arena *) arena, &proofs.waste) =
                         (Waste){.kind = WASTE_SEGMENT, .page_size_bytes = 2 * MIB, .pages = 16};
         }
-        const Metrics metrics = metrics_of(*state, &status, &proofs, true);
-        char *text = metrics_to_text(*state, &metrics);
+        const Metrics metrics = metrics_of(arena, &status, &proofs, true);
+        char *text = metrics_to_text(arena, &metrics);
 
-        assert_well_formed(*state, text);
+        assert_well_formed(arena, text);
         assert_contains(text, "\nhugeplan_daemon_reached 1\n");
         assert_contains(
                 text,
@@ -55,15 +55,15 @@ static void test_labels(void **state) {
 }
 
 /* As systemd has them: what does not apply is not there, and what would break JSON is replaced. */
-static void test_for_systemd(void **state) {
+TEST(for_systemd) {
         StatusInstance instances[] = {{.name = "pg", .verdict = VERDICT_LOST},
                                       {.name = "ora", .verdict = VERDICT_READY}};
         Status status = {.instances = instances, .n_instances = 2};
         const Proofs proofs = {};
 
-        *vec_push((Arena *) *state, &status.reserved) =
+        *vec_push((Arena *) arena, &status.reserved) =
                 (StatusReserved){.unit = "pg\xff.service", .page_size_bytes = 2 * MIB, .pages = 3};
-        const Metrics metrics = metrics_of(*state, &status, &proofs, false);
+        const Metrics metrics = metrics_of(arena, &status, &proofs, false);
         json_t *samples = metrics_to_json(&metrics), *families = metric_families_to_json(&metrics);
         char *said = json_dumps(samples, JSON_COMPACT),
              *described = json_dumps(families, JSON_COMPACT);
@@ -86,29 +86,22 @@ static void test_for_systemd(void **state) {
 }
 
 /* What is not known is left out; zero would be a figure. */
-static void test_unknown(void **state) {
+TEST(unknown) {
         StatusInstance instance = {.name = "pg", .verdict = VERDICT_REFUSED};
         Status status = {.instances = &instance, .n_instances = 1};
         const ServerLook look = {.is_running = true};
         Proofs proofs = {};
 
-        *vec_push((Arena *) *state, &proofs.list) =
+        *vec_push((Arena *) arena, &proofs.list) =
                 (Proof){.instance = &instance, .look = &look, .outcome = OUTCOME_UNKNOWN};
-        const Metrics metrics = metrics_of(*state, &status, &proofs, false);
-        char *text = metrics_to_text(*state, &metrics);
+        const Metrics metrics = metrics_of(arena, &status, &proofs, false);
+        char *text = metrics_to_text(arena, &metrics);
 
-        assert_well_formed(*state, text);
+        assert_well_formed(arena, text);
         assert_contains(text, "hugeplan_database_verdict{database=\"pg\",verdict=\"refused\"} 1\n");
         assert_contains(text, "hugeplan_database_verdict{database=\"pg\",verdict=\"ready\"} 0\n");
         assert_contains(text, "hugeplan_database_outcome{database=\"pg\",outcome=\"unknown\"} 1\n");
         assert_null(strstr(text, "_wanted_bytes{"));
         assert_null(strstr(text, "_mapped_bytes{"));
         assert_null(strstr(text, "_page_table_bytes{"));
-}
-
-TEST_FILE(metrics) {
-        const struct CMUnitTest tests[] = {TEST(test_labels), TEST(test_for_systemd),
-                                           TEST(test_unknown)};
-
-        return RUN_TESTS(tests);
 }

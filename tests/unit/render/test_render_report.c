@@ -34,7 +34,7 @@ static void check_text(Arena *arena, const char *text, size_t length) {
         json_decref(json);
 }
 
-static void test_hostile_texts(void **state) {
+TEST(hostile_texts) {
         static const char *const texts[] = {
                 "</script>",           "</SCRIPT ><script>alert(1)</script>",
                 "<!--<script>",        "-->",
@@ -45,38 +45,31 @@ static void test_hostile_texts(void **state) {
         };
 
         for (size_t i = 0; i < ARRAY_LEN(texts); i++)
-                check_text(*state, texts[i], strlen(texts[i]));
-        check_text(*state, "a\0</script>", 11);
+                check_text(arena, texts[i], strlen(texts[i]));
+        check_text(arena, "a\0</script>", 11);
 }
 
 /* Texts of pieces that mean something to HTML or to JSON, in any order. */
-static void test_random_texts(void **state) {
+TEST(random_texts) {
         static const char *const pieces[] = {"<",  "</", "script", ">", "!--", "--", "&",
                                              "\\", "\"", "\\u",    "/", "\n",  "ä",  " "};
         unsigned seed = 4711;
 
         for (size_t i = 0; i < 2000; i++) {
-                Text text = text_in(*state);
+                Text text = text_in(arena);
 
                 for (size_t n = 1 + (size_t) rand_r(&seed) % 12; n > 0; n--)
                         text_add(&text, pieces[(size_t) rand_r(&seed) % ARRAY_LEN(pieces)]);
-                check_text(*state, text.string, text.length);
+                check_text(arena, text.string, text.length);
         }
 }
 
-static void test_no_template(void **state) {
+TEST(no_template) {
         json_t *json = json_object();
 
-        assert_null(report_to_page(*state, "", json));
-        assert_null(report_to_page(*state, "<script id=\"report\"></script>", json));
-        assert_null(report_to_page(*state, BEGIN "null", json));
-        assert_null(report_to_page(*state, BEGIN "null" END, NULL));
+        assert_null(report_to_page(arena, "", json));
+        assert_null(report_to_page(arena, "<script id=\"report\"></script>", json));
+        assert_null(report_to_page(arena, BEGIN "null", json));
+        assert_null(report_to_page(arena, BEGIN "null" END, NULL));
         json_decref(json);
-}
-
-TEST_FILE(render_report) {
-        const struct CMUnitTest tests[] = {TEST(test_hostile_texts), TEST(test_random_texts),
-                                           TEST(test_no_template)};
-
-        return RUN_TESTS(tests);
 }

@@ -93,10 +93,10 @@ static void assert_instance(const json_t *instance) {
 }
 
 /* DESIGN, section 9: the smallest shape that scripts may rely on. */
-static void test_contract(void **state) {
+TEST(contract) {
         static const char *const pool_keys[] = {"node",    "pageSizeBytes", "total", "free",
                                                 "surplus", "foreign",       "owned", NULL};
-        json_t *json = status_to_json(some_status(*state));
+        json_t *json = status_to_json(some_status(arena));
         const json_t *host = json_object_get(json, "host"), *item;
         size_t i;
 
@@ -130,8 +130,8 @@ static void test_contract(void **state) {
         json_decref(json);
 }
 
-static void test_values(void **state) {
-        json_t *json = status_to_json(some_status(*state));
+TEST(values) {
+        json_t *json = status_to_json(some_status(arena));
         const json_t *a = json_array_get(json_object_get(json, "instances"), 0);
         const json_t *d = json_array_get(json_object_get(json, "instances"), 3);
         const json_t *pool = json_array_get(json_object_get(json, "pools"), 0);
@@ -150,8 +150,8 @@ static void test_values(void **state) {
 }
 
 /* Promised pages stand for themselves, by unit: which node will serve them is not known of all. */
-static void test_reserved(void **state) {
-        json_t *json = status_to_json(some_status(*state));
+TEST(reserved) {
+        json_t *json = status_to_json(some_status(arena));
         const json_t *reserved = json_object_get(json, "reserved");
         const json_t *a = json_array_get(reserved, 0), *old = json_array_get(reserved, 1),
                      *others = json_array_get(reserved, 2);
@@ -169,8 +169,8 @@ static void test_reserved(void **state) {
 }
 
 /* What an instance's unit runs with, and what the unit of one that is gone does. */
-static void test_holds(void **state) {
-        json_t *json = status_to_json(some_status(*state));
+TEST(holds) {
+        json_t *json = status_to_json(some_status(arena));
         const json_t *a = json_array_get(json_object_get(json, "instances"), 0);
         const json_t *b = json_array_get(json_object_get(json, "instances"), 1);
         const json_t *until = json_object_get(a, "untilRestart");
@@ -186,15 +186,15 @@ static void test_holds(void **state) {
         json_decref(json);
 }
 
-static void test_round_trip(void **state) {
-        Status *status = some_status(*state);
+TEST(round_trip) {
+        Status *status = some_status(arena);
 
-        *vec_push((Arena *) *state, &status->covers) = (Exposure){
+        *vec_push((Arena *) arena, &status->covers) = (Exposure){
                 .unit = "b.service", .page_size_bytes = 2 * MIB, .pages = 7, .taker_pages = 9};
         id_set_add(&status->covers.items[0].nodes, 1);
         status->pools[0].cover_pages = 7;
         json_t *json = status_to_json(status);
-        Status *read = status_from_json(*state, json);
+        Status *read = status_from_json(arena, json);
 
         assert_non_null(read);
         json_t *again = status_to_json(read);
@@ -209,17 +209,17 @@ static void test_round_trip(void **state) {
 }
 
 /* Fields that a later daemon adds are passed over. */
-static void test_unknown_fields(void **state) {
-        json_t *json = status_to_json(some_status(*state));
+TEST(unknown_fields) {
+        json_t *json = status_to_json(some_status(arena));
         json_t *first = json_array_get(json_object_get(json, "instances"), 0);
 
         json_object_set_new(json, "future", json_true());
         json_object_set_new(first, "future", json_object());
-        assert_non_null(status_from_json(*state, json));
+        assert_non_null(status_from_json(arena, json));
         json_decref(json);
 }
 
-static void test_no_status(void **state) {
+TEST(no_status) {
         static const char *const texts[] = {
                 "{}",
                 "[]",
@@ -238,23 +238,23 @@ static void test_no_status(void **state) {
                 json_t *json = json_loads(texts[i], JSON_DECODE_ANY, NULL);
 
                 assert_non_null(json);
-                if (status_from_json(*state, json))
+                if (status_from_json(arena, json))
                         fail_msg("taken: %s", texts[i]);
                 json_decref(json);
         }
 }
 
 /* An earlier daemon knows of none of it. */
-static void test_missing_fields(void **state) {
+TEST(missing_fields) {
         static const char *const keys[] = {"reserved", "kept", "attempts"};
-        json_t *json = status_to_json(some_status(*state));
+        json_t *json = status_to_json(some_status(arena));
         json_t *first = json_array_get(json_object_get(json, "instances"), 0);
 
         for (size_t i = 0; i < ARRAY_LEN(keys); i++)
                 json_object_del(json, keys[i]);
         json_object_del(first, "running");
         json_object_del(first, "untilRestart");
-        const Status *status = status_from_json(*state, json);
+        const Status *status = status_from_json(arena, json);
 
         assert_non_null(status);
         assert_int_equal(status->reserved.n + status->left.n + status->attempts.n, 0);
@@ -264,7 +264,7 @@ static void test_missing_fields(void **state) {
 }
 
 /* Numbers that make no sense become harmless ones. */
-static void test_odd_numbers(void **state) {
+TEST(odd_numbers) {
         json_t *json = json_loads("{\"host\":{\"verdict\":\"ready\"},\"pools\":[{\"node\":-1,"
                                   "\"total\":\"7\",\"free\":null}],\"instances\":[{\"name\":\"a\","
                                   "\"verdict\":\"ready\",\"pagesWanted\":-5,\"nodes\":[null]}],"
@@ -272,7 +272,7 @@ static void test_odd_numbers(void **state) {
                                   "\"reserved\":[{\"pages\":-1,\"nodes\":[-1,1024,3,\"4\"]},7],"
                                   "\"kept\":[{\"unit\":\"x\"},7,null]}",
                                   0, NULL);
-        const Status *status = status_from_json(*state, json);
+        const Status *status = status_from_json(arena, json);
 
         assert_non_null(status);
         assert_int_equal(status->pools[0].total_pages, 0);
@@ -281,19 +281,19 @@ static void test_odd_numbers(void **state) {
         assert_int_equal(status->problems.list.n, 1);
         assert_int_equal(status->reserved.n, 2);
         assert_int_equal(status->reserved.items[0].pages, 0);
-        assert_text(id_set_format(*state, &status->reserved.items[0].nodes), "0,3");
+        assert_text(id_set_format(arena, &status->reserved.items[0].nodes), "0,3");
         assert_int_equal(status->left.n, 0); /* without a name it is none */
         json_decref(json);
 }
 
 /* Nor does a text move a terminal's cursor, whoever says it in the daemon's place. */
-static void test_odd_texts(void **state) {
+TEST(odd_texts) {
         json_t *json =
                 json_loads("{\"host\":{\"verdict\":\"ready\",\"phase\":\"a\\u001b[2J\"},"
                            "\"pools\":[],\"instances\":[],"
                            "\"problems\":[{\"text\":\"x\\n\\u001b[31m\",\"key\":\"\\u0007\"}]}",
                            0, NULL);
-        const Status *status = status_from_json(*state, json);
+        const Status *status = status_from_json(arena, json);
 
         assert_non_null(status);
         assert_text(status->phase, "a?[2J");
@@ -302,15 +302,15 @@ static void test_odd_texts(void **state) {
         json_decref(json);
 }
 
-static void test_plan(void **state) {
-        const Config *config = config_make(*state, "a.conf", "[Instance]\nPages=3\n", "b.conf",
+TEST(plan) {
+        const Config *config = config_make(arena, "a.conf", "[Instance]\nPages=3\n", "b.conf",
                                            "[Instance]\nPages=18446744073709551615\n", NULL);
-        const Plan *plan = plan_simple(*state, config,
-                                       host_make(*state, "sizes 2M\n"
-                                                         "node 1 total=20G free=4G 2M=1\n"));
+        const Plan *plan = plan_simple(arena, config,
+                                       host_make(arena, "sizes 2M\n"
+                                                        "node 1 total=20G free=4G 2M=1\n"));
         HostPlan host = {};
 
-        *vec_push(*state, &host.writes) = (HostWrite){"/sys/a", "never"};
+        *vec_push(arena, &host.writes) = (HostWrite){"/sys/a", "never"};
         json_t *json = plan_to_json(plan, &host, &config->problems);
         const json_t *write = json_array_get(json_object_get(json, "writes"), 0);
         const json_t *step = json_array_get(json_object_get(json, "steps"), 0);
@@ -330,7 +330,7 @@ static void test_plan(void **state) {
 }
 
 /* Whether a unit runs stands in a plan as well; pages that a reload keeps for the while are no unit's. */
-static void test_plan_running(void **state) {
+TEST(plan_running) {
         static const struct {
                 const char *running;
                 bool is_running;
@@ -340,27 +340,16 @@ static void test_plan_running(void **state) {
                 {"hold x a 2M=0:3 tentative\n", false},
         };
         const Config *config =
-                config_make(*state, "a.conf", "[Instance]\nPages=3\nUnit=a.service\n", NULL);
-        const Topology *topology = host_make(*state, "sizes 2M\nnode 0 total=20G free=4G 2M=3\n");
+                config_make(arena, "a.conf", "[Instance]\nPages=3\nUnit=a.service\n", NULL);
+        const Topology *topology = host_make(arena, "sizes 2M\nnode 0 total=20G free=4G 2M=3\n");
 
         for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-                const Running running = running_make(*state, cases[i].running);
-                const Plan *plan = plan_beside(*state, config, topology, NULL, &running);
+                const Running running = running_make(arena, cases[i].running);
+                const Plan *plan = plan_beside(arena, config, topology, NULL, &running);
                 json_t *json = plan_to_json(plan, &(HostPlan){}, &(Diags){});
                 const json_t *a = json_array_get(json_object_get(json, "instances"), 0);
 
                 assert_int_equal(json_is_true(json_object_get(a, "running")), cases[i].is_running);
                 json_decref(json);
         }
-}
-
-TEST_FILE(status_json) {
-        const struct CMUnitTest tests[] = {
-                TEST(test_contract),       TEST(test_values),       TEST(test_round_trip),
-                TEST(test_unknown_fields), TEST(test_no_status),    TEST(test_odd_numbers),
-                TEST(test_plan),           TEST(test_plan_running), TEST(test_missing_fields),
-                TEST(test_reserved),       TEST(test_holds),        TEST(test_odd_texts),
-        };
-
-        return RUN_TESTS(tests);
 }

@@ -10,8 +10,7 @@
 #include <sys/time.h>
 #include <unistd.h>
 
-static void test_never(void **state) {
-        (void) state;
+TEST(never) {
         assert_true(deadline_in(UINT64_MAX) == UINT64_MAX);
         assert_true(deadline_left_usec(UINT64_MAX) == UINT64_MAX);
         assert_int_equal(deadline_left_usec(0), 0);
@@ -20,10 +19,9 @@ static void test_never(void **state) {
 }
 
 /* What is there is seen even when it is too late to wait for more. */
-static void test_ready(void **state) {
+TEST(ready) {
         int ends[2];
 
-        (void) state;
         assert_int_equal(pipe(ends), 0);
         assert_int_equal(deadline_poll(ends[0], POLLIN, 0), -ETIMEDOUT);
         assert_int_equal(deadline_poll(ends[1], POLLOUT, UINT64_MAX), 0);
@@ -39,13 +37,12 @@ static void on_alarm(int number) {
 }
 
 /* Neither sooner, whatever signals come, nor never. */
-static void test_in_time(void **state) {
+TEST(in_time) {
         const struct sigaction noted = {.sa_handler = on_alarm};
         const struct itimerval often = {{0, 5000}, {0, 5000}}, off = {};
         uint64_t deadline_usec = deadline_in(50 * USEC_PER_MSEC);
         int ends[2];
 
-        (void) state;
         assert_int_equal(pipe(ends), 0);
         sigaction(SIGALRM, &noted, NULL);
         setitimer(ITIMER_REAL, &often, NULL);
@@ -54,14 +51,4 @@ static void test_in_time(void **state) {
         assert_true(clock_now_usec() >= deadline_usec);
         close(ends[0]);
         close(ends[1]);
-}
-
-TEST_FILE(deadline) {
-        const struct CMUnitTest tests[] = {
-                TEST(test_never),
-                TEST(test_ready),
-                TEST(test_in_time),
-        };
-
-        return RUN_TESTS(tests);
 }

@@ -3,13 +3,12 @@
 #include "runtime/environment.h"
 #include "support/testing.h"
 
-static void test_reduce(void **state) {
+TEST(reduce) {
         char lang[] = "LANG=C.UTF-8", path[] = "LD_LIBRARY_PATH=/opt/oracle/lib",
              modules[] = "GCONV_PATH=/tmp", bus[] = "DBUS_SYSTEM_BUS_ADDRESS=unix:path=/tmp/bus",
              longer[] = "LANGUAGE=de", bare[] = "TERM", notify[] = "NOTIFY_SOCKET=@s";
         char *environment[] = {path, lang, modules, bus, longer, bare, notify, NULL};
 
-        (void) state;
         environment_reduce(environment);
         assert_ptr_equal(environment[0], lang);
         assert_ptr_equal(environment[1], notify);
@@ -19,12 +18,4 @@ static void test_reduce(void **state) {
         environment[0] = NULL;
         environment_reduce(environment);
         assert_null(environment[0]);
-}
-
-TEST_FILE(environment) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_reduce),
-        };
-
-        return RUN_TESTS(tests);
 }

@@ -39,28 +39,19 @@ static char *said(const Tree *tree, const char *format, unsigned long add_device
         return tree_read(tree, "/log");
 }
 
-static void test_journal(void **state) {
-        assert_text(said(*state, ":", 0, 0), "<3>it is so\n");
+TREE_TEST(journal) {
+        assert_text(said(tree, ":", 0, 0), "<3>it is so\n");
 }
 
-static void test_elsewhere(void **state) {
+TREE_TEST(elsewhere) {
         static const char plain[] = "test-unit-runtime: it is so\n";
 
-        assert_text(said(*state, NULL, 0, 0), plain);
+        assert_text(said(tree, NULL, 0, 0), plain);
         /* Inherited from a service whose log was the journal. */
-        assert_text(said(*state, ":", 0, 1), plain);
-        assert_text(said(*state, ":", 1, 0), plain);
+        assert_text(said(tree, ":", 0, 1), plain);
+        assert_text(said(tree, ":", 1, 0), plain);
         /* Not of systemd. */
-        assert_text(said(*state, "", 0, 0), plain);
-        assert_text(said(*state, ": ", 0, 0), plain);
-        assert_text(said(*state, "::", 0, 0), plain);
-}
-
-TEST_FILE(log) {
-        const struct CMUnitTest tests[] = {
-                TREE_TEST(test_journal),
-                TREE_TEST(test_elsewhere),
-        };
-
-        return RUN_TESTS(tests);
+        assert_text(said(tree, "", 0, 0), plain);
+        assert_text(said(tree, ": ", 0, 0), plain);
+        assert_text(said(tree, "::", 0, 0), plain);
 }

@@ -80,29 +80,26 @@ static void on_some(void *userdata, uint32_t events UNUSED) {
         steps->n_bytes--;
 }
 
-static int setup(void **state) {
+static Steps *steps_new(void) {
         Steps *steps = test_calloc(1, sizeof(Steps));
 
         assert_int_equal(loop_new(&steps->loop), 0);
         assert_int_equal(pipe(steps->ends), 0);
-        *state = steps;
-        return 0;
+        return steps;
 }
 
-static int teardown(void **state) {
-        Steps *steps = *state;
-
+static void steps_free(Steps *steps) {
         loop_free(steps->loop);
         close(steps->ends[0]);
         close(steps->ends[1]);
         test_free(steps);
-        return 0;
 }
+
+#define LOOP_TEST(name) TEST_WITH(name, Steps, steps_new, steps_free, steps)
 
 /* By their times, not by the order in which they were set; one that is set anew comes once, one that is unset
  * within another's call does not come. */
-static void test_times(void **state) {
-        Steps *steps = *state;
+LOOP_TEST(times) {
         uint64_t now = clock_now_usec();
 
         loop_set(steps->loop, &steps->c, now + 3000, on_c, steps);
@@ -120,8 +117,7 @@ static void test_times(void **state) {
 }
 
 /* Of equal times, who was set first comes first; and one may be unset at either end. */
-static void test_equal_times(void **state) {
-        Steps *steps = *state;
+LOOP_TEST(equal_times) {
         LoopTimer first = {}, last = {}, after = {};
 
         loop_set(steps->loop, &last, 5, on_last, steps);
@@ -136,9 +132,7 @@ static void test_equal_times(void **state) {
 }
 
 /* What is always due does not keep descriptors from being served, nor the other way round. */
-static void test_turns(void **state) {
-        Steps *steps = *state;
-
+LOOP_TEST(turns) {
         assert_int_equal(write(steps->ends[1], "x", 1), 1);
         assert_int_equal(
                 loop_watch(steps->loop, &steps->io, steps->ends[0], EPOLLIN, on_byte, steps), 0);
@@ -150,9 +144,8 @@ static void test_turns(void **state) {
 }
 
 /* Three bytes are read before; or, where there is no end of what is ready, it comes at its time. */
-static void test_after_all(void **state) {
+LOOP_TEST(after_all) {
         for (unsigned is_endless = 0; is_endless < 2; is_endless++) {
-                Steps *steps = *state;
                 LoopTimer last = {};
 
                 *steps = (Steps){.loop = steps->loop,
@@ -176,8 +169,7 @@ static void test_after_all(void **state) {
         }
 }
 
-static void test_descriptors(void **state) {
-        Steps *steps = *state;
+LOOP_TEST(descriptors) {
         LoopIo other = {};
 
         assert_int_equal(loop_watch(steps->loop, &other, -1, EPOLLIN, on_byte, steps), -EBADF);
@@ -187,16 +179,4 @@ static void test_descriptors(void **state) {
         loop_set(steps->loop, &steps->a, clock_now_usec() + 1000, on_last, steps);
         assert_int_equal(loop_run(steps->loop), 7);
         assert_text(steps->names, "z"); /* of reading it wanted to hear nothing */
-}
-
-TEST_FILE(loop) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test_setup_teardown(test_times, setup, teardown),
-                cmocka_unit_test_setup_teardown(test_equal_times, setup, teardown),
-                cmocka_unit_test_setup_teardown(test_turns, setup, teardown),
-                cmocka_unit_test_setup_teardown(test_after_all, setup, teardown),
-                cmocka_unit_test_setup_teardown(test_descriptors, setup, teardown),
-        };
-
-        return RUN_TESTS(tests);
 }

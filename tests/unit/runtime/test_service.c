@@ -35,8 +35,7 @@ static const char *heard(const Tree *tree, int fd) {
         return size < 0 ? NULL : arena_strndup(tree->arena, text, (size_t) size);
 }
 
-static void test_notify(void **state) {
-        const Tree *tree = *state;
+TREE_TEST(notify) {
         const char *names[] = {tree_path(tree, "/notify"),
                                arena_printf(tree->arena, "@hugeplan-test-%d", (int) getpid())};
 
@@ -67,8 +66,7 @@ static void set(const char *name, long number) {
 }
 
 /* What was meant for another process is not taken. */
-static void test_listen_fd(void **state) {
-        (void) state;
+TEST(listen_fd) {
         assert_int_equal(service_listen_fd(), -1);
         set("LISTEN_FDS", 1);
         assert_int_equal(service_listen_fd(), -1);
@@ -89,8 +87,7 @@ static void test_listen_fd(void **state) {
         unsetenv("LISTEN_PID");
 }
 
-static void test_watchdog(void **state) {
-        (void) state;
+TEST(watchdog) {
         assert_int_equal(service_watchdog_usec(), 0);
         set("WATCHDOG_USEC", 30000000);
         assert_int_equal(service_watchdog_usec(), 30000000);
@@ -100,14 +97,4 @@ static void test_watchdog(void **state) {
         assert_int_equal(service_watchdog_usec(), 30000000);
         unsetenv("WATCHDOG_USEC");
         unsetenv("WATCHDOG_PID");
-}
-
-TEST_FILE(service) {
-        const struct CMUnitTest tests[] = {
-                TREE_TEST(test_notify),
-                TEST(test_listen_fd),
-                TEST(test_watchdog),
-        };
-
-        return RUN_TESTS(tests);
 }

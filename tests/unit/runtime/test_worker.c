@@ -46,8 +46,7 @@ static bool is_readable(const Worker *worker, int timeout_msec) {
 }
 
 /* The loop sleeps until it is done, then has its result; and the next one may come. */
-static void test_one_at_a_time(void **state) {
-        const Tree *tree = *state;
+TREE_TEST(one_at_a_time) {
         Write operation = {tree->root, "/pool", "42\n"}, failing = {tree->root, "/none", "1\n"};
         Worker *worker = worker_new();
         uint64_t usec = UINT64_MAX;
@@ -70,8 +69,7 @@ static void test_one_at_a_time(void **state) {
 }
 
 /* Nothing is under way any more behind whoever lets go of it. */
-static void test_free_waits(void **state) {
-        const Tree *tree = *state;
+TREE_TEST(free_waits) {
         Write operation = {tree->root, "/pool", "42\n"};
 
         for (int i = 0; i < 20; i++) {
@@ -86,8 +84,7 @@ static void test_free_waits(void **state) {
 }
 
 /* Signals are the loop's: they are blocked for the thread only. */
-static void test_signals(void **state) {
-        const Tree *tree = *state;
+TREE_TEST(signals) {
         Write operation = {tree->root, "/pool", "42\n"};
         Worker *worker = worker_new();
         sigset_t mask;
@@ -102,8 +99,7 @@ static void test_signals(void **state) {
 }
 
 /* Without a thread nothing is under way, and it can be tried again. */
-static void test_no_thread(void **state) {
-        const Tree *tree = *state;
+TREE_TEST(no_thread) {
         Write operation = {tree->root, "/pool", "42\n"};
         Worker *worker = worker_new();
         sigset_t mask;
@@ -122,15 +118,4 @@ static void test_no_thread(void **state) {
         assert_int_equal(worker_finish(worker, &usec), 0);
         assert_text(tree_read(tree, "/pool"), "42\n");
         worker_free(worker);
-}
-
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                TREE_TEST(test_one_at_a_time),
-                TREE_TEST(test_free_waits),
-                TREE_TEST(test_signals),
-                TREE_TEST(test_no_thread),
-        };
-
-        return RUN_TESTS(tests);
 }

@@ -39,8 +39,7 @@ static HistoryEntry reservation(Arena *arena) {
         return entry;
 }
 
-static void test_fields(void **state) {
-        Arena *arena = *state;
+TEST(fields) {
         const HistoryEntry entry = reservation(arena);
 
         assert_text(fields_text(arena, &entry), "MESSAGE=node 0: 92,160 pages of 2M are reserved\n"
@@ -55,8 +54,7 @@ static void test_fields(void **state) {
                                                 "HUGEPLAN_INSTANCE=sales\n");
 }
 
-static void test_read_back(void **state) {
-        Arena *arena = *state;
+TEST(read_back) {
         const HistoryEntry entry = reservation(arena);
         SourceNames fields = history_to_fields(arena, &entry);
         const HistoryEntry again = taken(arena, &fields);
@@ -65,8 +63,7 @@ static void test_read_back(void **state) {
 }
 
 /* The journal may hold anything. */
-static void test_strange_fields(void **state) {
-        Arena *arena = *state;
+TEST(strange_fields) {
         HistoryEntry entry = {};
         static const char *const fields[] = {"HUGEPLAN_NODE=-1", "HUGEPLAN_PAGES=12x", "no equals",
                                              "=", "_PID=1"};
@@ -86,8 +83,7 @@ static void say(Arena *arena, HistoryEntries *history, const char *instance, con
         *vec_push(arena, &entry->instances) = instance;
 }
 
-static void test_nothing_twice(void **state) {
-        Arena *arena = *state;
+TEST(nothing_twice) {
         HistoryEntries history = {};
         Text text = text_in(arena);
 
@@ -122,12 +118,12 @@ static uint64_t unused_since(Arena *arena, const char *const *events, size_t n) 
         return history_unused_since(&history, "orders");
 }
 
-#define SINCE(...)                                               \
-        unused_since(*state, (const char *const[]){__VA_ARGS__}, \
+#define SINCE(...)                                              \
+        unused_since(arena, (const char *const[]){__VA_ARGS__}, \
                      ARRAY_LEN(((const char *const[]){__VA_ARGS__})))
 
 /* Since its pages were there; not where it was let start. */
-static void test_unused_since(void **state) {
+TEST(unused_since) {
         assert_int_equal(SINCE("reserved", "ready", "drift", "ready"), 101);
         assert_int_equal(SINCE("ready", "lost", "ready"), 102);
         assert_int_equal(SINCE("ready", "refused"), 0);
@@ -148,8 +144,7 @@ static void add_drift(Arena *arena, HistoryEntries *history, const char *at, uns
 }
 
 /* The last addition of each node, of that size; what was taken away, or is no pool's, is no addition. */
-static void test_who_added(void **state) {
-        Arena *arena = *state;
+TEST(who_added) {
         HistoryEntries history = {};
 
         assert_text(
@@ -168,13 +163,4 @@ static void test_who_added(void **state) {
         assert_text(
                 history_say_who(arena, &history, 2 * MIB),
                 "at 2: 40 to 1,060 pages on node 0; at 3: 5 to 6 pages on node 1, not by hugeplan");
-}
-
-TEST_FILE(history) {
-        const struct CMUnitTest tests[] = {
-                TEST(test_who_added),      TEST(test_fields),        TEST(test_read_back),
-                TEST(test_strange_fields), TEST(test_nothing_twice), TEST(test_unused_since),
-        };
-
-        return RUN_TESTS(tests);
 }

@@ -43,22 +43,19 @@ static void assert_explained(const char *kind) {
                 fail_msg("'%s' has no message identifier in status/messages.c", kind);
 }
 
-static void test_every_reason_has_one(void **state) {
-        (void) state;
+TEST(every_reason_has_one) {
         for (int kind = REASON_NONE + 1; kind < REASON_KINDS; kind++)
                 assert_explained(reason_id((ReasonKind) kind));
 }
 
-static void test_every_problem_has_one(void **state) {
-        (void) state;
+TEST(every_problem_has_one) {
         for (int kind = 0; kind < PROBLEM_KINDS; kind++) {
                 assert_non_null(problem_id((ProblemKind) kind));
                 assert_explained(problem_id((ProblemKind) kind));
         }
 }
 
-static void test_every_verdict_has_one(void **state) {
-        (void) state;
+TEST(every_verdict_has_one) {
         for (int verdict = VERDICT_READY; verdict <= VERDICT_LOST; verdict++)
                 for (int kind = REASON_NONE + 1; kind < REASON_KINDS; kind++)
                         assert_explained(message_kind(
@@ -68,8 +65,7 @@ static void test_every_verdict_has_one(void **state) {
         assert_explained(message_kind(&(StatusInstance){.verdict = VERDICT_PENDING}));
 }
 
-static void test_every_event_has_one(void **state) {
-        (void) state;
+TEST(every_event_has_one) {
         for (int event = HISTORY_PROBLEM; event <= HISTORY_GATE_REFUSED; event++) {
                 const char *kind = history_event_kind((HistoryEvent) event);
 
@@ -79,8 +75,7 @@ static void test_every_event_has_one(void **state) {
         }
 }
 
-static void test_problems_have_families(void **state) {
-        (void) state;
+TEST(problems_have_families) {
         assert_text(message_find("config-syntax")->kind, "config");
         assert_text(message_find("thp-write")->kind, "thp-write");
         assert_null(message_find("thp-other"));
@@ -109,8 +104,7 @@ static bool is_used(const Message *message) {
         return false;
 }
 
-static void test_every_identifier_is_used(void **state) {
-        (void) state;
+TEST(every_identifier_is_used) {
         for (size_t i = 0; i < n_messages; i++) {
                 if (!is_used(&messages[i]))
                         fail_msg("nothing is logged as '%s'", messages[i].kind);
@@ -138,8 +132,7 @@ static void assert_entry_is_complete(const char *kind, const char *entry) {
                 fail_msg("the catalogue's entry for '%s' explains nothing", kind);
 }
 
-static void test_every_identifier_is_explained(void **state) {
-        Arena *arena = *state;
+TEST(every_identifier_is_explained) {
         const char *catalog = read_catalog(arena);
 
         for (size_t i = 0; i < n_messages; i++) {
@@ -159,8 +152,7 @@ static bool is_identifier(const char *id, size_t length) {
         return false;
 }
 
-static void test_nothing_else_is_explained(void **state) {
-        Arena *arena = *state;
+TEST(nothing_else_is_explained) {
         size_t n = 0;
 
         for (const char *at = read_catalog(arena); (at = strstr(at, "\n-- ")); n++) {
@@ -169,15 +161,4 @@ static void test_nothing_else_is_explained(void **state) {
                         fail_msg("the catalogue explains what nobody logs: %.32s", at);
         }
         assert_int_equal(n, n_messages);
-}
-
-TEST_FILE(messages) {
-        const struct CMUnitTest tests[] = {
-                TEST(test_every_reason_has_one),          TEST(test_every_problem_has_one),
-                TEST(test_every_verdict_has_one),         TEST(test_every_event_has_one),
-                TEST(test_problems_have_families),        TEST(test_every_identifier_is_used),
-                TEST(test_every_identifier_is_explained), TEST(test_nothing_else_is_explained),
-        };
-
-        return RUN_TESTS(tests);
 }

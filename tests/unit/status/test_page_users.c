@@ -50,10 +50,10 @@ static const char child_numa_maps[] =
 
 /* ---- texts ---- */
 
-static void test_status(void **state) {
+TEST(status) {
         Process process = {.pid = 16884};
 
-        assert_int_equal(process_parse_status(*state, status_text, &process), 0);
+        assert_int_equal(process_parse_status(arena, status_text, &process), 0);
         assert_text(process.command, "postgres");
         assert_int_equal(process.parent_pid, 16873);
         assert_int_equal(process.huge_bytes, 14336 * KIB);
@@ -61,22 +61,21 @@ static void test_status(void **state) {
 }
 
 /* The kernel escapes line feeds and backslashes in names, and nothing else. */
-static void test_status_hostile(void **state) {
+TEST(status_hostile) {
         Process process = {};
 
-        assert_int_equal(process_parse_status(*state, "", &process), -EINVAL);
-        assert_int_equal(process_parse_status(*state, "HugetlbPages:\t 2048 kB\n", &process),
+        assert_int_equal(process_parse_status(arena, "", &process), -EINVAL);
+        assert_int_equal(process_parse_status(arena, "HugetlbPages:\t 2048 kB\n", &process),
                          -EINVAL);
-        process_parse_status(*state, "Name:\t\033[31m\\nPPid:\xC2\x9B\x7F\nPPid:\t7\n", &process);
+        process_parse_status(arena, "Name:\t\033[31m\\nPPid:\xC2\x9B\x7F\nPPid:\t7\n", &process);
         assert_text(process.command, "?[31m\\nPPid:???");
         assert_int_equal(process.parent_pid, 7);
-        process_parse_status(*state, "Name:\tn\xE4h\xC2\x85\n", &process);
+        process_parse_status(arena, "Name:\tn\xE4h\xC2\x85\n", &process);
         assert_text(process.command, "n?h??");
-        process_parse_status(*state, "Name:\tn\xC3\xA4h\nHugetlbPages:\t-2 kB\n", &process);
+        process_parse_status(arena, "Name:\tn\xC3\xA4h\nHugetlbPages:\t-2 kB\n", &process);
         assert_text(process.command, "n\xC3\xA4h");
         assert_int_equal(process.huge_bytes, 0);
-        process_parse_status(*state, "Name:\tx\nHugetlbPages:\t18446744073709551615 kB\n",
-                             &process);
+        process_parse_status(arena, "Name:\tx\nHugetlbPages:\t18446744073709551615 kB\n", &process);
         assert_true(process.huge_bytes == UINT64_MAX);
 }
 
@@ -88,41 +87,41 @@ static void assert_unit(Arena *arena, const char *path, const char *unit, const 
                 assert_text(arena_strndup(arena, path, length), group);
 }
 
-static void test_units(void **state) {
-        char *longest = arena_alloc(*state, 400);
+TEST(units) {
+        char *longest = arena_alloc(arena, 400);
 
-        assert_unit(*state, "/", NULL, NULL);
-        assert_unit(*state, "/system.slice/postgresql@15-main.service",
-                    "postgresql@15-main.service", "/system.slice/postgresql@15-main.service");
-        assert_unit(*state, "/system.slice/system-pg.slice/pg.service/worker/x.service",
+        assert_unit(arena, "/", NULL, NULL);
+        assert_unit(arena, "/system.slice/postgresql@15-main.service", "postgresql@15-main.service",
+                    "/system.slice/postgresql@15-main.service");
+        assert_unit(arena, "/system.slice/system-pg.slice/pg.service/worker/x.service",
                     "pg.service", "/system.slice/system-pg.slice/pg.service");
-        assert_unit(*state, "/user.slice/user-1000.slice/session-3.scope", "session-3.scope",
+        assert_unit(arena, "/user.slice/user-1000.slice/session-3.scope", "session-3.scope",
                     "/user.slice/user-1000.slice/session-3.scope");
         /* Anyone may call a group of his own what he likes. */
-        assert_unit(*state,
+        assert_unit(arena,
                     "/user.slice/user-1000.slice/user@1000.service/app.slice/postgresql.service",
                     "user@1000.service", "/user.slice/user-1000.slice/user@1000.service");
-        assert_unit(*state, "/docker/0123/system.slice/postgresql.service", NULL, NULL);
-        assert_unit(*state, "/../system.slice/postgresql.service", NULL, NULL);
-        assert_unit(*state, "/system.slice/_hugetlb.service", "hugetlb.service",
+        assert_unit(arena, "/docker/0123/system.slice/postgresql.service", NULL, NULL);
+        assert_unit(arena, "/../system.slice/postgresql.service", NULL, NULL);
+        assert_unit(arena, "/system.slice/_hugetlb.service", "hugetlb.service",
                     "/system.slice/_hugetlb.service");
-        assert_unit(*state, "/init.scope", "init.scope", "/init.scope");
-        assert_unit(*state, "/system.slice/.service", NULL, NULL);
-        assert_unit(*state, "/system.slice/a\033b.service", NULL, NULL);
-        assert_unit(*state, "/system.slice", NULL, NULL);
+        assert_unit(arena, "/init.scope", "init.scope", "/init.scope");
+        assert_unit(arena, "/system.slice/.service", NULL, NULL);
+        assert_unit(arena, "/system.slice/a\033b.service", NULL, NULL);
+        assert_unit(arena, "/system.slice", NULL, NULL);
         memset(longest, 'a', 300);
         strcpy(longest + 300, ".service");
-        assert_unit(*state, longest, NULL, NULL);
+        assert_unit(arena, longest, NULL, NULL);
 }
 
-static void test_cgroup(void **state) {
+TEST(cgroup) {
         Process process = {};
 
-        process_parse_cgroup(*state, "0::/system.slice/pg.service\n", &process);
+        process_parse_cgroup(arena, "0::/system.slice/pg.service\n", &process);
         assert_text(process.unit, "pg.service");
         assert_text(process.unit_group, "/system.slice/pg.service");
         /* Hybrid: systemd's own hierarchy has the say. */
-        process_parse_cgroup(*state,
+        process_parse_cgroup(arena,
                              "9:name=systemd:/system.slice/pg.service/x\n"
                              "4:hugetlb,memory:/system.slice/pg.service\n"
                              "0::/system.slice/pg.service\n",
@@ -130,20 +129,20 @@ static void test_cgroup(void **state) {
         assert_text(process.unit, "pg.service");
         assert_text(process.unit_group, "/system.slice/pg.service");
         /* Legacy. */
-        process_parse_cgroup(*state,
+        process_parse_cgroup(arena,
                              "4:memory:/x.service\n1:name=systemd:/system.slice/my.service\n"
                              "0::/\n",
                              &process);
         assert_text(process.unit, "my.service");
         assert_null(process.unit_group);
-        process_parse_cgroup(*state, "\n:::\n0:\n::\nx", &process);
+        process_parse_cgroup(arena, "\n:::\n0:\n::\nx", &process);
         assert_null(process.unit);
 }
 
-static void test_numa_maps(void **state) {
-        HugeMappings mappings = process_parse_numa_maps(*state, parent_numa_maps);
+TEST(numa_maps) {
+        HugeMappings mappings = process_parse_numa_maps(arena, parent_numa_maps);
 
-        process_add_maps(*state, maps_text, &mappings);
+        process_add_maps(arena, maps_text, &mappings);
         assert_int_equal(mappings.n, 6);
         assert_int_equal(mappings.items[0].inode, 454965);
         assert_int_equal(mappings.items[0].length_bytes, 4 * MIB);
@@ -161,14 +160,13 @@ static void test_numa_maps(void **state) {
 }
 
 /* Policies have whitespace in their names, files have not. */
-static void test_numa_maps_policies(void **state) {
+TEST(numa_maps_policies) {
         HugeMappings mappings = process_parse_numa_maps(
-                *state,
-                "7f00 weighted interleave:0,2 file=/x huge N2=7 kernelpagesize_kB=2048\n"
-                "7f01 prefer (many):0-1 file=/a\\040huge\\040N0=9 N0=9 kernelpagesize_kB=4\n"
-                "zz default huge N0=1\n"
-                "7f02 default huge N=1 N1024=5 Nx=1 N0=18446744073709551616 N3=x N3=4 N\n"
-                "fffffffffffffffff default huge N0=1");
+                arena, "7f00 weighted interleave:0,2 file=/x huge N2=7 kernelpagesize_kB=2048\n"
+                       "7f01 prefer (many):0-1 file=/a\\040huge\\040N0=9 N0=9 kernelpagesize_kB=4\n"
+                       "zz default huge N0=1\n"
+                       "7f02 default huge N=1 N1024=5 Nx=1 N0=18446744073709551616 N3=x N3=4 N\n"
+                       "fffffffffffffffff default huge N0=1");
 
         assert_int_equal(mappings.n, 2);
         assert_int_equal(mappings.items[0].pages, 7);
@@ -177,10 +175,10 @@ static void test_numa_maps_policies(void **state) {
         assert_int_equal(mappings.items[1].n_nodes, 1);
 }
 
-static void test_maps_hostile(void **state) {
-        HugeMappings mappings = process_parse_numa_maps(*state, "7f00 default huge\n");
+TEST(maps_hostile) {
+        HugeMappings mappings = process_parse_numa_maps(arena, "7f00 default huge\n");
 
-        process_add_maps(*state,
+        process_add_maps(arena,
                          "\n-\n7f00\n7f00-\n7f00-7f00 rw-s 0 00:11 1 x\n7f00-7eff rw-s 0 00:11 1\n"
                          "7f00-8000 rw-s 0 0011 1\n7f00-8000 rw-s 0 00:11 -1\n"
                          "7f00-8000 rw-s 0 00:11 0x1\n",
@@ -189,28 +187,28 @@ static void test_maps_hostile(void **state) {
         assert_int_equal(mappings.items[0].length_bytes, 0);
 }
 
-static void test_candidates(void **state) {
+TEST(candidates) {
         Devices devices = process_parse_hugetlbfs(
-                *state, "29 1 0:37 / /dev/huge\\040pages rw,relatime shared:9 - hugetlbfs none rw\n"
-                        "30 1 0:38 / /tmp rw - tmpfs tmpfs rw\n"
-                        "31 1 x:39 / /h rw - hugetlbfs none rw\n"
-                        " - hugetlbfs \n");
+                arena, "29 1 0:37 / /dev/huge\\040pages rw,relatime shared:9 - hugetlbfs none rw\n"
+                       "30 1 0:38 / /tmp rw - tmpfs tmpfs rw\n"
+                       "31 1 x:39 / /h rw - hugetlbfs none rw\n"
+                       " - hugetlbfs \n");
 
         assert_int_equal(devices.n, 1);
         assert_true(devices.items[0] == 37);
-        assert_true(process_maps_may_be_huge(*state, maps_text, &devices));
+        assert_true(process_maps_may_be_huge(arena, maps_text, &devices));
         assert_true(process_maps_may_be_huge(
-                *state, "7f00-8000 rw-s 00000000 00:25 7 /dev/huge pages/x\n", &devices));
+                arena, "7f00-8000 rw-s 00000000 00:25 7 /dev/huge pages/x\n", &devices));
         assert_false(process_maps_may_be_huge(
-                *state, "7f00-8000 rw-s 00000000 00:26 7 /tmp/anon_hugepage\n", &devices));
-        assert_false(process_maps_may_be_huge(*state, "", &devices));
+                arena, "7f00-8000 rw-s 00000000 00:26 7 /tmp/anon_hugepage\n", &devices));
+        assert_false(process_maps_may_be_huge(arena, "", &devices));
 }
 
-static void test_smaps_rollup(void **state) {
+TEST(smaps_rollup) {
         uint64_t bytes = 7;
 
         assert_int_equal(
-                process_parse_smaps_rollup(*state,
+                process_parse_smaps_rollup(arena,
                                            "7f0000000000-7ffc0000 ---p 00000000 00:00 0 [rollup]\n"
                                            "Rss:                1234 kB\n"
                                            "Shared_Hugetlb:   847872 kB\n"
@@ -219,29 +217,29 @@ static void test_smaps_rollup(void **state) {
                                            &bytes),
                 0);
         assert_int_equal(bytes, 849920 * KIB);
-        assert_int_equal(process_parse_smaps_rollup(*state, "Shared_Hugetlb: 1 kB\n", &bytes),
+        assert_int_equal(process_parse_smaps_rollup(arena, "Shared_Hugetlb: 1 kB\n", &bytes),
                          -EINVAL);
         assert_int_equal(process_parse_smaps_rollup(
-                                 *state, "Shared_Hugetlb: 1\nPrivate_Hugetlb: 1 MB\n", &bytes),
+                                 arena, "Shared_Hugetlb: 1\nPrivate_Hugetlb: 1 MB\n", &bytes),
                          -EINVAL);
         assert_int_equal(bytes, 849920 * KIB);
 }
 
-static void test_numa_stat(void **state) {
+TEST(numa_stat) {
         NodePages *nodes;
         uint64_t pages;
         size_t n;
 
-        assert_int_equal(process_parse_numa_stat(*state, "total=6291456 N0=4194304 N1=2097152",
+        assert_int_equal(process_parse_numa_stat(arena, "total=6291456 N0=4194304 N1=2097152",
                                                  2 * MIB, &pages, &nodes, &n),
                          0);
         assert_int_equal(pages, 3);
         assert_int_equal(n, 2);
         assert_int_equal(nodes[0].pages, 2);
-        assert_int_equal(process_parse_numa_stat(*state, "", 2 * MIB, &pages, &nodes, &n), -EINVAL);
-        assert_int_equal(process_parse_numa_stat(*state, "max 0\n", 2 * MIB, &pages, &nodes, &n),
+        assert_int_equal(process_parse_numa_stat(arena, "", 2 * MIB, &pages, &nodes, &n), -EINVAL);
+        assert_int_equal(process_parse_numa_stat(arena, "max 0\n", 2 * MIB, &pages, &nodes, &n),
                          -EINVAL);
-        assert_int_equal(process_parse_numa_stat(*state, "total=1 N0=1", 0, &pages, &nodes, &n),
+        assert_int_equal(process_parse_numa_stat(arena, "total=1 N0=1", 0, &pages, &nodes, &n),
                          -EINVAL);
 }
 
@@ -304,118 +302,118 @@ static char *rows(Arena *arena, const PageUsers *page_users) {
 }
 
 /* 2 + 4 + 4 pages mapped in segments of their own, and 8 in one that was split: 3 MiB. */
-static void test_one_process(void **state) {
+TEST(one_process) {
         Processes processes = {};
 
-        add_process(*state, &processes, 16884, 1, "pg.service", parent_numa_maps, maps_text);
-        assert_text(rows(*state, make(*state, &processes)),
+        add_process(arena, &processes, 16884, 1, "pg.service", parent_numa_maps, maps_text);
+        assert_text(rows(arena, make(arena, &processes)),
                     "pg.service 16884: >7/18 of 2M 0:6 1:1\n");
 }
 
-static void test_shared_once(void **state) {
+TEST(shared_once) {
         Processes processes = {};
 
-        add_process(*state, &processes, 16895, 16884, "pg.service", child_numa_maps, maps_text);
-        add_process(*state, &processes, 16884, 1, "pg.service", parent_numa_maps, maps_text);
-        assert_text(rows(*state, make(*state, &processes)),
+        add_process(arena, &processes, 16895, 16884, "pg.service", child_numa_maps, maps_text);
+        add_process(arena, &processes, 16884, 1, "pg.service", parent_numa_maps, maps_text);
+        assert_text(rows(arena, make(arena, &processes)),
                     "pg.service 16884: >7/18 of 2M 0:6 1:1\n");
 }
 
 /* Without units a family is one row; a stranger has his own. */
-static void test_families(void **state) {
+TEST(families) {
         Processes processes = {};
 
-        add_process(*state, &processes, 30, 20, NULL, child_numa_maps, maps_text);
-        add_process(*state, &processes, 20, 10, NULL, child_numa_maps, maps_text);
-        add_process(*state, &processes, 10, 1, NULL, parent_numa_maps, maps_text);
-        add_process(*state, &processes, 5, 1, NULL, "7f00 default huge N0=1 kernelpagesize_kB=2048",
+        add_process(arena, &processes, 30, 20, NULL, child_numa_maps, maps_text);
+        add_process(arena, &processes, 20, 10, NULL, child_numa_maps, maps_text);
+        add_process(arena, &processes, 10, 1, NULL, parent_numa_maps, maps_text);
+        add_process(arena, &processes, 5, 1, NULL, "7f00 default huge N0=1 kernelpagesize_kB=2048",
                     "7f00-207f00 rw-p 00000000 00:11 99 /anon_hugepage (deleted)");
-        assert_text(rows(*state, make(*state, &processes)), "- 10: >7/18 of 2M 0:6 1:1\n"
-                                                            "- 5: 1/1 of 2M 0:1\n");
+        assert_text(rows(arena, make(arena, &processes)), "- 10: >7/18 of 2M 0:6 1:1\n"
+                                                          "- 5: 1/1 of 2M 0:1\n");
 }
 
-static void test_own_parent(void **state) {
+TEST(own_parent) {
         Processes processes = {};
 
-        add_process(*state, &processes, 5, 6, NULL, child_numa_maps, maps_text);
-        add_process(*state, &processes, 6, 5, NULL, child_numa_maps, maps_text);
-        add_process(*state, &processes, 7, 7, NULL, child_numa_maps, maps_text);
-        assert_int_equal(make(*state, &processes)->list.n >= 2, true);
+        add_process(arena, &processes, 5, 6, NULL, child_numa_maps, maps_text);
+        add_process(arena, &processes, 6, 5, NULL, child_numa_maps, maps_text);
+        add_process(arena, &processes, 7, 7, NULL, child_numa_maps, maps_text);
+        assert_int_equal(make(arena, &processes)->list.n >= 2, true);
 }
 
 /* Private memory that was touched in full, or by one process only, is no lower bound. */
-static void test_exact(void **state) {
+TEST(exact) {
         static const char numa_maps[] =
                 "7f0000000000 default huge anon=2 dirty=2 N0=2 kernelpagesize_kB=2048\n";
         Processes processes = {};
 
-        add_process(*state, &processes, 5, 1, "jvm.service", numa_maps,
+        add_process(arena, &processes, 5, 1, "jvm.service", numa_maps,
                     "7f0000000000-7f0000800000 rw-p 00000000 00:11 7 /anon_hugepage (deleted)\n");
-        add_process(*state, &processes, 6, 1, "full.service", numa_maps,
+        add_process(arena, &processes, 6, 1, "full.service", numa_maps,
                     "7f0000000000-7f0000400000 rw-s 00000000 00:11 8 /anon_hugepage (deleted)\n");
-        assert_text(rows(*state, make(*state, &processes)), "jvm.service 5: 2/4 of 2M 0:2\n"
-                                                            "full.service 6: 2/2 of 2M 0:2\n");
+        assert_text(rows(arena, make(arena, &processes)), "jvm.service 5: 2/4 of 2M 0:2\n"
+                                                          "full.service 6: 2/2 of 2M 0:2\n");
 }
 
 /* A heap that is mapped three times over is there once. */
-static void test_views(void **state) {
+TEST(views) {
         Processes processes = {};
 
-        add_process(*state, &processes, 5, 1, "jvm.service",
+        add_process(arena, &processes, 5, 1, "jvm.service",
                     "100000000 default huge dirty=4 N0=4 kernelpagesize_kB=2048\n"
                     "200000000 default huge dirty=3 N0=3 kernelpagesize_kB=2048\n"
                     "300000000 default huge\n",
                     "100000000-100800000 rw-s 00000000 00:11 7 /memfd:java_heap (deleted)\n"
                     "200000000-200800000 rw-s 00000000 00:11 7 /memfd:java_heap (deleted)\n"
                     "300000000-300800000 rw-s 00400000 00:11 7 /memfd:java_heap (deleted)\n");
-        assert_text(rows(*state, make(*state, &processes)), "jvm.service 5: >4/6 of 2M 0:4\n");
+        assert_text(rows(arena, make(arena, &processes)), "jvm.service 5: >4/6 of 2M 0:4\n");
 }
 
-static void test_two_sizes(void **state) {
+TEST(two_sizes) {
         Processes processes = {};
 
-        add_process(*state, &processes, 5, 1, "a.service",
+        add_process(arena, &processes, 5, 1, "a.service",
                     "100000000 default huge dirty=4 N0=4 kernelpagesize_kB=2048\n"
                     "200000000 default huge dirty=1 N1=1 kernelpagesize_kB=1048576\n",
                     "100000000-100800000 rw-p 00000000 00:11 7 /anon_hugepage (deleted)\n"
                     "200000000-240000000 rw-p 00000000 00:10 7 /anon_hugepage (deleted)\n");
-        assert_text(rows(*state, make(*state, &processes)), "a.service 5: 1/1 of 1G 1:1\n"
-                                                            "a.service 5: 4/4 of 2M 0:4\n");
+        assert_text(rows(arena, make(arena, &processes)), "a.service 5: 1/1 of 1G 1:1\n"
+                                                          "a.service 5: 4/4 of 2M 0:4\n");
 }
 
 /* The page size of what was never touched: as others on the device, else the only one in use. */
-static void test_untouched(void **state) {
+TEST(untouched) {
         static const char maps[] =
                 "100000000-180000000 rw-p 00000000 00:10 7 /anon_hugepage (deleted)\n";
         Processes processes = {};
 
-        add_process(*state, &processes, 5, 1, "a.service", "100000000 default huge\n", maps);
-        assert_text(rows(*state, make(*state, &processes)), "a.service 5: 0/1024 of 2M\n");
-        add_process(*state, &processes, 6, 1, "b.service",
+        add_process(arena, &processes, 5, 1, "a.service", "100000000 default huge\n", maps);
+        assert_text(rows(arena, make(arena, &processes)), "a.service 5: 0/1024 of 2M\n");
+        add_process(arena, &processes, 6, 1, "b.service",
                     "200000000 default huge dirty=1 N0=1 kernelpagesize_kB=1048576\n",
                     "200000000-240000000 rw-p 00000000 00:10 9 /anon_hugepage (deleted)\n");
-        assert_text(rows(*state, make(*state, &processes)), "a.service 5: 0/2 of 1G\n"
-                                                            "b.service 6: 1/1 of 1G 0:1\n");
+        assert_text(rows(arena, make(arena, &processes)), "a.service 5: 0/2 of 1G\n"
+                                                          "b.service 6: 1/1 of 1G 0:1\n");
 }
 
 /* All that everyone may read: bytes, and pages where there is only one size. */
-static void test_without_rights(void **state) {
+TEST(without_rights) {
         Processes processes = {};
 
-        add_process(*state, &processes, 5, 1, "a.service", NULL, NULL);
-        add_process(*state, &processes, 6, 5, "a.service", NULL, NULL);
+        add_process(arena, &processes, 5, 1, "a.service", NULL, NULL);
+        add_process(arena, &processes, 6, 5, "a.service", NULL, NULL);
         processes.items[0].huge_bytes = 2 * MIB;
         processes.items[1].huge_bytes = 396 * MIB;
-        assert_text(rows(*state, make(*state, &processes)), "a.service 5: >198/0 of 2M\n");
-        PageUsers *page_users = make_on(*state, "sizes 1G 2M\nnode 0 total=16G 2M=40 1G=1\n",
+        assert_text(rows(arena, make(arena, &processes)), "a.service 5: >198/0 of 2M\n");
+        PageUsers *page_users = make_on(arena, "sizes 1G 2M\nnode 0 total=16G 2M=40 1G=1\n",
                                         &processes, NULL, NULL);
 
         assert_int_equal(page_users->list.items[0].page_size_bytes, 0);
-        assert_text(page_user_format(*state, &page_users->list.items[0]),
+        assert_text(page_user_format(arena, &page_users->list.items[0]),
                     "a.service (pid 5, postgres): at least 396M in huge pages");
 }
 
-static void test_charges(void **state) {
+TEST(charges) {
         NodePages nodes[] = {{1, 5}, {0, 4}};
         PageUserCharge charge = {.unit = "pg.service",
                                  .page_size_bytes = 2 * MIB,
@@ -425,25 +423,25 @@ static void test_charges(void **state) {
                                  .n_nodes = 2};
         Processes processes = {};
 
-        add_process(*state, &processes, 16884, 1, "pg.service", parent_numa_maps, maps_text);
-        assert_text(rows(*state, make_on(*state, HOST, &processes, &charge, NULL)),
+        add_process(arena, &processes, 16884, 1, "pg.service", parent_numa_maps, maps_text);
+        assert_text(rows(arena, make_on(arena, HOST, &processes, &charge, NULL)),
                     "pg.service 16884: 9/20 of 2M 0:4 1:5\n");
         /* Charged to another group before the process came here. */
         charge.pages = 1;
         charge.reserved_pages = 0;
-        assert_text(rows(*state, make_on(*state, HOST, &processes, &charge, NULL)),
+        assert_text(rows(arena, make_on(arena, HOST, &processes, &charge, NULL)),
                     "pg.service 16884: >7/18 of 2M 0:6 1:1\n");
 }
 
 /* A charge tells the page size where processes do not. */
-static void test_charge_without_rights(void **state) {
+TEST(charge_without_rights) {
         PageUserCharge charge = {.unit = "pg.service", .page_size_bytes = GIB, .pages = 2};
         Processes processes = {};
 
-        add_process(*state, &processes, 5, 1, "pg.service", NULL, NULL);
+        add_process(arena, &processes, 5, 1, "pg.service", NULL, NULL);
         processes.items[0].huge_bytes = GIB;
-        assert_text(rows(*state, make_on(*state, "sizes 1G 2M\nnode 0 total=16G 2M=4 1G=4\n",
-                                         &processes, &charge, NULL)),
+        assert_text(rows(arena, make_on(arena, "sizes 1G 2M\nnode 0 total=16G 2M=4 1G=4\n",
+                                        &processes, &charge, NULL)),
                     "pg.service 5: 2/0 of 1G\n");
 }
 
@@ -452,7 +450,7 @@ static void test_charge_without_rights(void **state) {
         "      atime      dtime      ctime                   rss                  swap\n"
 
 /* 40 pages, 30 free of which 4 are reserved: 14 are kept by somebody. */
-static void test_nobody(void **state) {
+TEST(nobody) {
         static const char host[] = "sizes 1G 2M\nnode 0 total=16G 2M=40/30\nreserved 2M=4\n";
         static const char segments[] = SEGMENTS_HEAD
                 "         0         36   600               8388608 16884 16884      0     0     0     0     0 1795267980 1795267981 1795267980            1073741824                     0\n"
@@ -462,26 +460,26 @@ static void test_nobody(void **state) {
                 "garbage\n";
         Processes processes = {};
 
-        add_process(*state, &processes, 6, 1, "a.service",
+        add_process(arena, &processes, 6, 1, "a.service",
                     "7f0000000000 default huge anon=2 dirty=2 N0=2 kernelpagesize_kB=2048\n",
                     "7f0000000000-7f0000400000 rw-p 00000000 00:11 8 /anon_hugepage (deleted)\n");
-        assert_text(rows(*state, make_on(*state, host, &processes, NULL, segments)),
+        assert_text(rows(arena, make_on(arena, host, &processes, NULL, segments)),
                     "- 0: no process: a file, a mount or a segment: 8/8 of 2M\n"
                     "- 0: System V segment 36, nobody attached: 4/4 of 2M\n"
                     "a.service 6: 2/2 of 2M 0:2\n");
         /* Nothing of the kind is said where not every process could be looked into. */
-        assert_text(rows(*state, make_on(*state, host, &processes, NULL, NULL)),
+        assert_text(rows(arena, make_on(arena, host, &processes, NULL, NULL)),
                     "a.service 6: 2/2 of 2M 0:2\n");
 }
 
 /* Two units that share a segment: both are named, but it is there once. */
-static void test_shared_between_units(void **state) {
+TEST(shared_between_units) {
         static const char host[] = "sizes 1G 2M\nnode 0 total=16G 2M=40/33\nreserved 2M=15\n";
         Processes processes = {};
 
-        add_process(*state, &processes, 5, 1, "a.service", parent_numa_maps, maps_text);
-        add_process(*state, &processes, 6, 1, "b.service", parent_numa_maps, maps_text);
-        assert_text(rows(*state, make_on(*state, host, &processes, NULL, "")),
+        add_process(arena, &processes, 5, 1, "a.service", parent_numa_maps, maps_text);
+        add_process(arena, &processes, 6, 1, "b.service", parent_numa_maps, maps_text);
+        assert_text(rows(arena, make_on(arena, host, &processes, NULL, "")),
                     "a.service 5: >7/18 of 2M 0:6 1:1\n"
                     "b.service 6: >7/18 of 2M 0:6 1:1\n"
                     "- 0: no process: a file, a mount or a segment: 4/4 of 2M\n");
@@ -502,33 +500,33 @@ static const PageUser maria = {
         .n_nodes = 2,
 };
 
-static void test_sentences(void **state) {
+TEST(sentences) {
         PageUser page_user = maria;
 
-        assert_text(page_user_format(*state, &page_user),
+        assert_text(page_user_format(arena, &page_user),
                     "mariadb.service (pid 812, mariadbd): 198 pages of 2M");
-        assert_text(page_user_format_use(*state, &page_user),
+        assert_text(page_user_format_use(arena, &page_user),
                     "pid 812, mariadbd: 198 pages of 2M in use (node 0: 100, 1: 98)");
         page_user.is_lower_bound = true;
-        assert_text(page_user_format(*state, &page_user),
+        assert_text(page_user_format(arena, &page_user),
                     "mariadb.service (pid 812, mariadbd): at least 198 pages of 2M");
         page_user.mapped_pages = 1081;
         page_user.unit = NULL;
-        assert_text(page_user_format(*state, &page_user), "pid 812 (mariadbd): 1,081 pages of 2M");
-        assert_contains(page_user_held(*state, &page_user, 12).text,
+        assert_text(page_user_format(arena, &page_user), "pid 812 (mariadbd): 1,081 pages of 2M");
+        assert_contains(page_user_held(arena, &page_user, 12).text,
                         "and no instance is described for it: so long 12 pages of 2M (24M) stay");
-        assert_contains(page_user_held(*state, &page_user, 12).remedy,
+        assert_contains(page_user_held(arena, &page_user, 12).remedy,
                         "end process 812, or describe it in /etc/hugeplan.d, or switch");
-        assert_text(page_user_format_use(*state, &page_user),
+        assert_text(page_user_format_use(arena, &page_user),
                     "pid 812, mariadbd: 1,081 pages of 2M mapped, at least 198 in use"
                     " (node 0: 100, 1: 98)");
         page_user = (PageUser){.command = "no process", .page_size_bytes = GIB, .pages = 1};
-        assert_text(page_user_format(*state, &page_user), "no process: 1 page of 1G");
+        assert_text(page_user_format(arena, &page_user), "no process: 1 page of 1G");
         page_user = (PageUser){.unit = "x.service", .page_size_bytes = GIB, .pages = 2};
-        assert_text(page_user_format(*state, &page_user), "x.service: 2 pages of 1G");
+        assert_text(page_user_format(arena, &page_user), "x.service: 2 pages of 1G");
 }
 
-static void test_json(void **state UNUSED) {
+TEST(json) {
         json_t *json = page_user_to_json(&maria, "shop");
         char *text = json_dumps(json, JSON_COMPACT);
 
@@ -557,62 +555,29 @@ static Status *status_with(Arena *arena, PageUsers *page_users) {
         return status;
 }
 
-static void test_tables(void **state) {
+TEST(tables) {
         static const RenderOptions options = {};
-        PageUsers *page_users = ARENA_NEW(*state, PageUsers);
-        Status *status = status_with(*state, page_users);
+        PageUsers *page_users = ARENA_NEW(arena, PageUsers);
+        Status *status = status_with(arena, page_users);
         ServerLook look = {.is_running = true};
         const Proof proof = {.instance = &status->instances[0], .look = &look};
         StatusInstance *instance = &status->instances[0];
 
-        assert_null(strstr(render_status(*state, status, &options), "USED BY"));
-        assert_null(strstr(render_status_instance(*state, status, instance, &options), "Used by"));
+        assert_null(strstr(render_status(arena, status, &options), "USED BY"));
+        assert_null(strstr(render_status_instance(arena, status, instance, &options), "Used by"));
         instance->proof = &proof;
-        assert_contains(render_status_instance(*state, status, instance, &options),
+        assert_contains(render_status_instance(arena, status, instance, &options),
                         "   Used by: no page in use yet\n");
         look.is_all_mapped = true;
-        assert_contains(render_status_instance(*state, status, instance, &options),
+        assert_contains(render_status_instance(arena, status, instance, &options),
                         "   Used by: not mapped yet\n");
-        *vec_push(*state, &page_users->list) = maria;
+        *vec_push(arena, &page_users->list) = maria;
         assert_contains(
-                render_status(*state, status, &options),
+                render_status(arena, status, &options),
                 "USED BY          PID  COMMAND   PAGES  MAPPED  OF  SIZE  NODES       INSTANCE\n"
                 "mariadb.service  812  mariadbd    198       -  2M  396M  0:100 1:98  shop\n");
-        *vec_push(*state, &look.pages) = maria;
+        *vec_push(arena, &look.pages) = maria;
         assert_contains(
-                render_status_instance(*state, status, instance, &options),
+                render_status_instance(arena, status, instance, &options),
                 "   Used by: pid 812, mariadbd: 198 pages of 2M in use (node 0: 100, 1: 98)\n");
-}
-
-TEST_FILE(page_users) {
-        const struct CMUnitTest tests[] = {
-                TEST(test_status),
-                TEST(test_status_hostile),
-                TEST(test_units),
-                TEST(test_cgroup),
-                TEST(test_numa_maps),
-                TEST(test_numa_maps_policies),
-                TEST(test_maps_hostile),
-                TEST(test_candidates),
-                TEST(test_smaps_rollup),
-                TEST(test_numa_stat),
-                TEST(test_one_process),
-                TEST(test_shared_once),
-                TEST(test_families),
-                TEST(test_own_parent),
-                TEST(test_exact),
-                TEST(test_views),
-                TEST(test_two_sizes),
-                TEST(test_untouched),
-                TEST(test_without_rights),
-                TEST(test_charges),
-                TEST(test_charge_without_rights),
-                TEST(test_nobody),
-                TEST(test_shared_between_units),
-                TEST(test_sentences),
-                TEST(test_json),
-                TEST(test_tables),
-        };
-
-        return RUN_TESTS(tests);
 }

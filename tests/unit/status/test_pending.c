@@ -37,7 +37,7 @@ static const char *judge(Arena *arena, const Status *running, const Config *file
 
 #define READ "hugepland has not read these files as they are now; "
 
-static void test_changes(void **state) {
+TEST(changes) {
         static const struct {
                 const char *pg, *old, *host; /* as they are now; the daemon has read PG and OLD */
                 const char *expected;
@@ -57,13 +57,13 @@ static void test_changes(void **state) {
                  READ "changed: old, pg; changed: [Host]; run 'hugeplanctl reload'"},
         };
         Status *running =
-                run(*state, config_make(*state, "20-pg.conf", PG, "30-old.conf", OLD, NULL));
+                run(arena, config_make(arena, "20-pg.conf", PG, "30-old.conf", OLD, NULL));
 
         for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-                const Config *files = config_make(*state, "00-host.conf", cases[i].host,
+                const Config *files = config_make(arena, "00-host.conf", cases[i].host,
                                                   "20-pg.conf", cases[i].pg, "30-old.conf",
                                                   cases[i].old, NULL);
-                const char *is = judge(*state, running, files, false);
+                const char *is = judge(arena, running, files, false);
 
                 if (!text_equals(is, cases[i].expected))
                         print_error("case %zu\n", i);
@@ -71,93 +71,83 @@ static void test_changes(void **state) {
         }
 }
 
-static void test_unread(void **state) {
-        Status *running = run(*state, config_make(*state, "20-pg.conf", PG, NULL));
+TEST(unread) {
+        Status *running = run(arena, config_make(arena, "20-pg.conf", PG, NULL));
 
-        assert_contains(judge(*state, running, config_make(*state, "20-pg.conf", OLD, NULL), true),
+        assert_contains(judge(arena, running, config_make(arena, "20-pg.conf", OLD, NULL), true),
                         "; run 'systemctl daemon-reload', then 'hugeplanctl reload'");
 }
 
-static void test_extensions(void **state) {
-        Status *running = run(*state, config_make(*state, "20-pg.conf", PG, NULL));
+TEST(extensions) {
+        Status *running = run(arena, config_make(arena, "20-pg.conf", PG, NULL));
 
-        assert_null(judge(*state, running,
-                          config_make(*state, "20-pg.conf", PG, "20-pg.conf.d/90-learned.conf",
+        assert_null(judge(arena, running,
+                          config_make(arena, "20-pg.conf", PG, "20-pg.conf.d/90-learned.conf",
                                       "[Instance]\nPages=2M:12\nX-Exact=yes\n", NULL),
                           false));
-        assert_contains(judge(*state, running,
-                              config_make(*state, "20-pg.conf", PG, "20-pg.conf.d/50-more.conf",
+        assert_contains(judge(arena, running,
+                              config_make(arena, "20-pg.conf", PG, "20-pg.conf.d/50-more.conf",
                                           "[Instance]\nPriority=60\n", NULL),
                               false),
                         "changed: pg");
 }
 
 /* It is told before it does harm. */
-static void test_mistakes(void **state) {
+TEST(mistakes) {
         Status *running =
-                run(*state, config_make(*state, "20-pg.conf", PG, "30-old.conf", OLD, NULL));
+                run(arena, config_make(arena, "20-pg.conf", PG, "30-old.conf", OLD, NULL));
         const Config *one =
-                config_make(*state, "20-pg.conf", PG "Node=1\n", "30-old.conf", OLD, NULL);
-        const Config *two = config_make(*state, "20-pg.conf", PG "Node=1\n", "30-old.conf",
+                config_make(arena, "20-pg.conf", PG "Node=1\n", "30-old.conf", OLD, NULL);
+        const Config *two = config_make(arena, "20-pg.conf", PG "Node=1\n", "30-old.conf",
                                         OLD "Pags=1\n", NULL);
-        const Config *of_host = config_make(*state, "00-host.conf", "[Host]\nKeepFre=1\n",
+        const Config *of_host = config_make(arena, "00-host.conf", "[Host]\nKeepFre=1\n",
                                             "20-pg.conf", PG, "30-old.conf", OLD, NULL);
 
-        assert_contains(judge(*state, running, one, false), "/etc/hugeplan.d/20-pg.conf:4: Node: ");
-        assert_contains(judge(*state, running, one, false),
+        assert_contains(judge(arena, running, one, false), "/etc/hugeplan.d/20-pg.conf:4: Node: ");
+        assert_contains(judge(arena, running, one, false),
                         ". hugepland has not read this yet: a reload is refused, and from the next "
                         "boot on nothing starts that waits for pg; ");
-        assert_contains(judge(*state, running, one, false), "; then run 'hugeplanctl reload'");
+        assert_contains(judge(arena, running, one, false), "; then run 'hugeplanctl reload'");
         assert_contains(
-                judge(*state, running, two, false),
+                judge(arena, running, two, false),
                 "; and 1 more mistake. hugepland has not read this yet: a reload is "
                 "refused, and from the next boot on nothing starts that waits for old, pg; ");
-        assert_contains(judge(*state, running, of_host, false),
+        assert_contains(judge(arena, running, of_host, false),
                         "hugepland has not read this yet: a reload is refused; ");
 }
 
 /* What the status has already is not told again, and what is behind it waits. */
-static void test_known(void **state) {
+TEST(known) {
         const Config *wrong =
-                config_make(*state, "20-pg.conf", PG "Node=1\n", "30-old.conf", OLD, NULL);
-        Status *started = run(*state, wrong);
-        Status *refused = run(*state, config_make(*state, "20-pg.conf", PG, NULL));
+                config_make(arena, "20-pg.conf", PG "Node=1\n", "30-old.conf", OLD, NULL);
+        Status *started = run(arena, wrong);
+        Status *refused = run(arena, config_make(arena, "20-pg.conf", PG, NULL));
 
-        assert_null(judge(*state, started, wrong, false));
-        assert_contains(judge(*state, started,
-                              config_make(*state, "20-pg.conf", PG, "30-old.conf", OLD, NULL),
+        assert_null(judge(arena, started, wrong, false));
+        assert_contains(judge(arena, started,
+                              config_make(arena, "20-pg.conf", PG, "30-old.conf", OLD, NULL),
                               false),
                         READ "changed: pg");
         diags_add_all(&refused->problems, &wrong->problems);
-        assert_contains(judge(*state, refused, wrong, false), READ "added: old");
+        assert_contains(judge(arena, refused, wrong, false), READ "added: old");
         diags_add(&refused->problems, &(Diag){.id = "config-rejected", .text = "x"});
-        assert_null(judge(*state, refused, wrong, false));
-        assert_contains(judge(*state, refused,
-                              config_make(*state, "20-pg.conf", PG, "30-old.conf", OLD, NULL),
+        assert_null(judge(arena, refused, wrong, false));
+        assert_contains(judge(arena, refused,
+                              config_make(arena, "20-pg.conf", PG, "30-old.conf", OLD, NULL),
                               false),
                         READ "added: old");
 }
 
 /* Of an older daemon no more is known than the names. */
-static void test_without_fingerprints(void **state) {
-        Status *running = run(*state, config_make(*state, "20-pg.conf", PG, NULL));
+TEST(without_fingerprints) {
+        Status *running = run(arena, config_make(arena, "20-pg.conf", PG, NULL));
 
         running->fingerprint = NULL;
         running->instances[0].fingerprint = NULL;
-        assert_null(judge(*state, running,
-                          config_make(*state, "00-host.conf", "[Host]\nReclaim=no\n", "20-pg.conf",
+        assert_null(judge(arena, running,
+                          config_make(arena, "00-host.conf", "[Host]\nReclaim=no\n", "20-pg.conf",
                                       PG "Priority=1\n", NULL),
                           false));
-        assert_contains(
-                judge(*state, running, config_make(*state, "30-old.conf", OLD, NULL), false),
-                READ "added: old; removed: pg");
-}
-
-TEST_FILE(pending) {
-        const struct CMUnitTest tests[] = {
-                TEST(test_changes),  TEST(test_unread), TEST(test_extensions),
-                TEST(test_mistakes), TEST(test_known),  TEST(test_without_fingerprints),
-        };
-
-        return RUN_TESTS(tests);
+        assert_contains(judge(arena, running, config_make(arena, "30-old.conf", OLD, NULL), false),
+                        READ "added: old; removed: pg");
 }

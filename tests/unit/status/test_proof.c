@@ -63,36 +63,36 @@ static void assert_outcome(Arena *arena, Case *c, Outcome outcome, bool is_as_pl
         assert_int_equal(proof.is_as_planned, is_as_planned);
 }
 
-static void test_in_use(void **state) {
-        Case *c = make(*state, 139, 100);
+TEST(in_use) {
+        Case *c = make(arena, 139, 100);
 
-        assert_outcome(*state, c, OUTCOME_IN_USE, true);
+        assert_outcome(arena, c, OUTCOME_IN_USE, true);
         /* Too large a figure is no fall back, however large. */
         c->instance.pages_wanted = 600;
-        assert_outcome(*state, c, OUTCOME_IN_USE, true);
+        assert_outcome(arena, c, OUTCOME_IN_USE, true);
         /* Nor is private memory that could be anything, as long as little is missing. */
         c->instance.pages_wanted = 160;
         c->look.map.private_bytes = GIB;
-        assert_outcome(*state, c, OUTCOME_IN_USE, true);
+        assert_outcome(arena, c, OUTCOME_IN_USE, true);
 }
 
-static void test_fell_back(void **state) {
-        Case *c = make(*state, 0, 0);
+TEST(fell_back) {
+        Case *c = make(arena, 0, 0);
 
         c->look.map.shared_bytes = 278 * MIB;
         c->look.age_usec = 0;
-        assert_outcome(*state, c, OUTCOME_FELL_BACK, false);
-        assert_contains(judge(*state, c).why, "huge_pages=try");
+        assert_outcome(arena, c, OUTCOME_FELL_BACK, false);
+        assert_contains(judge(arena, c).why, "huge_pages=try");
         /* In part: chunks of shared memory, or a pool beside huge caches. */
-        c = make(*state, 100, 100);
+        c = make(arena, 100, 100);
         c->look.map.shared_bytes = 64 * MIB;
-        assert_outcome(*state, c, OUTCOME_FELL_BACK, false);
+        assert_outcome(arena, c, OUTCOME_FELL_BACK, false);
         /* PostgreSQL has all of its main memory in one segment, so that private memory is something else. */
-        c = make(*state, 60, 60);
+        c = make(arena, 60, 60);
         c->look.map.private_bytes = c->look.map.private_largest_bytes = 160 * MIB;
-        assert_outcome(*state, c, OUTCOME_IN_USE, true);
+        assert_outcome(arena, c, OUTCOME_IN_USE, true);
         c->instance.engine = "mariadb";
-        assert_outcome(*state, c, OUTCOME_FELL_BACK, false);
+        assert_outcome(arena, c, OUTCOME_FELL_BACK, false);
 }
 
 /* What a server maps, beside what it was given and what its settings need; measured but for the last four. */
@@ -128,9 +128,9 @@ static const struct {
         {"postgresql", 160, 139, 141, 0, 2000, 2000, 0, true, NULL, NULL},
 };
 
-static void test_servers(void **state) {
+TEST(servers) {
         for (size_t i = 0; i < ARRAY_LEN(servers); i++) {
-                Case *c = make(*state, servers[i].mapped, servers[i].mapped);
+                Case *c = make(arena, servers[i].mapped, servers[i].mapped);
                 const Sizing sizing = {.page_size_bytes = 2 * MIB,
                                        .pages = servers[i].needed,
                                        .bytes = servers[i].needed * 2 * MIB,
@@ -144,7 +144,7 @@ static void test_servers(void **state) {
                 map->private_bytes = servers[i].private_mib * MIB;
                 map->private_largest_bytes = servers[i].largest_mib * MIB;
                 map->shared_bytes = servers[i].shared_mib * MIB;
-                const Proof proof = judge(*state, c);
+                const Proof proof = judge(arena, c);
 
                 print_message("%zu: %s\n", i, proof.why ? proof.why : "in use");
                 assert_text(outcome_name(proof.outcome), servers[i].cause ? "fell-back" : "in-use");
@@ -156,64 +156,64 @@ static void test_servers(void **state) {
 }
 
 /* None at all, without anything else to be seen: only after a while. */
-static void test_starting(void **state) {
-        Case *c = make(*state, 0, 0);
+TEST(starting) {
+        Case *c = make(arena, 0, 0);
 
         c->look.age_usec = 59 * USEC_PER_SEC;
-        assert_outcome(*state, c, OUTCOME_STARTING, true);
+        assert_outcome(arena, c, OUTCOME_STARTING, true);
         c->look.age_usec = 60 * USEC_PER_SEC;
-        assert_outcome(*state, c, OUTCOME_FELL_BACK, false);
+        assert_outcome(arena, c, OUTCOME_FELL_BACK, false);
         c->look.is_running = false;
-        assert_outcome(*state, c, OUTCOME_NOT_STARTED, true);
+        assert_outcome(arena, c, OUTCOME_NOT_STARTED, true);
 }
 
 static void set(Arena *arena, Settings *settings, const char *name, const char *value) {
         settings_add(arena, settings, name, value, "/etc/x.conf:3");
 }
 
-static void test_why(void **state) {
+TEST(why) {
         Settings settings = {};
-        Case *c = make(*state, 0, 0);
+        Case *c = make(arena, 0, 0);
 
         c->look.map.shared_bytes = 278 * MIB;
         c->input.settings = &settings;
-        set(*state, &settings, "huge_pages", "off");
-        assert_text(judge(*state, c).why, "its huge_pages is off");
-        assert_contains(judge(*state, c).remedy,
+        set(arena, &settings, "huge_pages", "off");
+        assert_text(judge(arena, c).why, "its huge_pages is off");
+        assert_contains(judge(arena, c).remedy,
                         "switch them on in its settings, then: systemctl restart pg.service; or,");
-        assert_text(fall_cause_name(judge(*state, c).cause), "off");
-        set(*state, &settings, "huge_pages", "on");
-        assert_contains(judge(*state, c).why, "it was started with something else");
+        assert_text(fall_cause_name(judge(arena, c).cause), "off");
+        set(arena, &settings, "huge_pages", "on");
+        assert_contains(judge(arena, c).why, "it was started with something else");
         /* What is wrong with another setting is no reason; with this one it is. */
         c->input.wrong = "/etc/x.conf cannot be read: Permission denied";
-        assert_contains(judge(*state, c).why, "it was started with something else");
+        assert_contains(judge(arena, c).why, "it was started with something else");
         c->instance.engine = "mariadb";
-        assert_contains(judge(*state, c).why, "silently");
+        assert_contains(judge(arena, c).why, "silently");
         c->input.wrong = "large_pages is not set, so that MariaDB takes no huge pages";
-        assert_text(judge(*state, c).why, c->input.wrong);
+        assert_text(judge(arena, c).why, c->input.wrong);
         c->instance.engine = "generic";
-        assert_contains(judge(*state, c).why, "has not asked for them");
+        assert_contains(judge(arena, c).why, "has not asked for them");
         c->look.map.sysv_bytes = 278 * MIB;
-        assert_contains(judge(*state, c).why, "without SHM_HUGETLB");
+        assert_contains(judge(arena, c).why, "without SHM_HUGETLB");
 }
 
 /* Enough was meant for it: when it was started, and whether it is there now. */
-static void test_lost(void **state) {
-        Case *c = make(*state, 0, 0);
+TEST(lost) {
+        Case *c = make(arena, 0, 0);
 
         c->look.map.shared_bytes = 278 * MIB;
-        assert_contains(judge(*state, c).why, "it has run since before its pages were reserved; ");
+        assert_contains(judge(arena, c).why, "it has run since before its pages were reserved; ");
         c->instance.was_let_start = true;
-        assert_contains(judge(*state, c).why, "it was let start with 139 pages, and got 0; ");
+        assert_contains(judge(arena, c).why, "it was let start with 139 pages, and got 0; ");
         c->instance.pages_granted = 100;
-        assert_contains(judge(*state, c).remedy,
+        assert_contains(judge(arena, c).remedy,
                         "hugeplanctl status pg says why; once they are: systemctl restart");
         /* By the files a reload has another size: what it runs with is what it was let start with. */
         InstanceConfig config = {.memory_kind = MEMORY_AUTO};
 
         c->instance.pages_wanted = c->instance.pages_granted = 100;
         c->input.config = &config;
-        assert_contains(judge(*state, c).remedy,
+        assert_contains(judge(arena, c).remedy,
                         "hugeplanctl learn pg, then: systemctl restart pg.service");
 }
 
@@ -226,86 +226,86 @@ static void assert_places(Arena *arena, Case *c, const char *expected) {
 }
 
 /* Memory went offline: the kernel has moved 9 of its pages. */
-static void test_places(void **state) {
+TEST(places) {
         NodePages granted = {2, 99}, used[] = {{0, 9}, {2, 50}};
-        Case *c = make(*state, 99, 59);
+        Case *c = make(arena, 99, 59);
 
         c->instance.nodes = &granted;
         c->instance.pages_wanted = c->instance.pages_granted = 99;
         c->look.pages.items[0].nodes = used;
         c->look.pages.items[0].n_nodes = 2;
-        assert_places(*state, c, "0:9 2:90");
+        assert_places(arena, c, "0:9 2:90");
         c->look.pages.items[0].is_lower_bound = true; /* there may be more of them */
-        assert_places(*state, c, "2:99");
+        assert_places(arena, c, "2:99");
         c->look.pages.n = 0;
-        assert_places(*state, c, "2:99");
+        assert_places(arena, c, "2:99");
 }
 
 /* By its own settings it takes none, so that nobody has to wait a minute; but who has some was started with
  * others. */
-static void test_refusal(void **state) {
-        Case *c = make(*state, 0, 0);
+TEST(refusal) {
+        Case *c = make(arena, 0, 0);
 
         c->look.age_usec = 1;
         c->instance.engine = "jvm";
         c->instance.pages_wanted = 0;
         c->input.wrong = "x.service: there is no -XX:+UseLargePages";
-        assert_outcome(*state, c, OUTCOME_FELL_BACK, false);
-        c = make(*state, 139, 100);
+        assert_outcome(arena, c, OUTCOME_FELL_BACK, false);
+        c = make(arena, 139, 100);
         c->instance.engine = "jvm";
         c->input.wrong = "x.service: there is no -XX:+UseLargePages";
-        assert_outcome(*state, c, OUTCOME_IN_USE, true);
+        assert_outcome(arena, c, OUTCOME_IN_USE, true);
 }
 
-static void test_idle(void **state) {
-        Case *c = make(*state, 139, 69);
+TEST(idle) {
+        Case *c = make(arena, 139, 69);
 
         c->look.age_usec = 3 * DAY + HOUR;
         c->look.pages.items[0].pages = 69;
-        assert_outcome(*state, c, OUTCOME_IN_USE, true);
+        assert_outcome(arena, c, OUTCOME_IN_USE, true);
         c->look.pages.items[0].pages = 68;
-        const Proof proof = judge(*state, c);
+        const Proof proof = judge(arena, c);
 
-        assert_text(proof_word(*state, &proof), "idle 3 d");
+        assert_text(proof_word(arena, &proof), "idle 3 d");
         c->look.age_usec = DAY - 1;
-        assert_outcome(*state, c, OUTCOME_IN_USE, true);
+        assert_outcome(arena, c, OUTCOME_IN_USE, true);
         /* Others may have touched more than was seen. */
         c->look.age_usec = 3 * DAY;
         c->look.pages.items[0].is_lower_bound = true;
-        assert_outcome(*state, c, OUTCOME_IN_USE, true);
+        assert_outcome(arena, c, OUTCOME_IN_USE, true);
 }
 
 /* Without the mappings: nothing is a fall back that is not counted from the start on. */
-static void test_unknown(void **state) {
-        Case *c = make(*state, 0, 0);
+TEST(unknown) {
+        Case *c = make(arena, 0, 0);
 
         c->look.has_map = c->look.is_all_mapped = false;
-        *vec_push((Arena *) *state, &c->look.missing) =
+        *vec_push((Arena *) arena, &c->look.missing) =
                 "mappings: only root may see that of process 812";
-        assert_outcome(*state, c, OUTCOME_UNKNOWN, false);
-        assert_text(judge(*state, c).why, "mappings: only root may see that of process 812");
+        assert_outcome(arena, c, OUTCOME_UNKNOWN, false);
+        assert_text(judge(arena, c).why, "mappings: only root may see that of process 812");
         c->instance.is_counted = true;
-        assert_outcome(*state, c, OUTCOME_FELL_BACK, false);
-        c = make(*state, 20, 20);
+        assert_outcome(arena, c, OUTCOME_FELL_BACK, false);
+        c = make(arena, 20, 20);
         c->look.has_map = c->look.is_all_mapped = c->look.is_counted = false;
-        assert_outcome(*state, c, OUTCOME_IN_USE, true);
-        assert_false(judge(*state, c).is_mapped_known);
+        assert_outcome(arena, c, OUTCOME_IN_USE, true);
+        assert_false(judge(arena, c).is_mapped_known);
         /* Which pages a segment is of was not found out. */
-        c = make(*state, 0, 0);
+        c = make(arena, 0, 0);
         c->look.is_all_mapped = c->look.is_counted = false;
         c->look.map.doubtful_bytes = GIB;
-        assert_outcome(*state, c, OUTCOME_UNKNOWN, false);
+        assert_outcome(arena, c, OUTCOME_UNKNOWN, false);
 }
 
-static void test_deviations(void **state) {
+TEST(deviations) {
         NodePages others[] = {{0, 100}, {1, 45}};
-        Case *c = make(*state, 145, 145);
+        Case *c = make(arena, 145, 145);
 
         c->look.pages.items[0].nodes = others;
         c->look.pages.items[0].n_nodes = 2;
-        *vec_push((Arena *) *state, &c->look.pages) =
+        *vec_push((Arena *) arena, &c->look.pages) =
                 (PageUser){.page_size_bytes = GIB, .pages = 1, .mapped_pages = 2};
-        const Proof proof = judge(*state, c);
+        const Proof proof = judge(arena, c);
 
         assert_int_equal(proof.deviations.n, 3);
         assert_text(proof.deviations.items[0].text,
@@ -317,33 +317,33 @@ static void test_deviations(void **state) {
         assert_false(proof.is_as_planned);
         /* What it wants is not known. */
         c->instance.page_size_bytes = c->instance.pages_wanted = 0;
-        assert_int_equal(judge(*state, c).deviations.n, 0);
+        assert_int_equal(judge(arena, c).deviations.n, 0);
 }
 
 /* What it runs with counts, not what it has from its next start on. */
-static void test_until_restart(void **state) {
+TEST(until_restart) {
         const StatusHold hold = {
                 .page_size_bytes = 2 * MIB, .pages = 139, .nodes = &node0, .n_nodes = 1};
-        Case *c = make(*state, 139, 139);
+        Case *c = make(arena, 139, 139);
 
         c->instance.pages_wanted = 20;
         c->instance.until_restart = &hold;
-        assert_outcome(*state, c, OUTCOME_IN_USE, true);
-        assert_int_equal(judge(*state, c).wanted_pages, 139);
+        assert_outcome(arena, c, OUTCOME_IN_USE, true);
+        assert_int_equal(judge(arena, c).wanted_pages, 139);
 }
 
-static void test_tables(void **state) {
-        Case *c = make(*state, 139, 139);
+TEST(tables) {
+        Case *c = make(arena, 139, 139);
 
         c->input.n_sessions_max = 400;
-        const Proof proof = judge(*state, c);
+        const Proof proof = judge(arena, c);
 
         assert_int_equal(proof.small_tables_bytes, 278 * MIB / 512 * 10);
         assert_int_equal(proof.worst_tables_bytes, 278 * MIB / 512 * 400);
 }
 
 /* No bound is below what was measured, nor below what there would be besides, were the huge pages small ones. */
-static void test_tables_are_a_bound(void **state) {
+TEST(tables_are_a_bound) {
         static const struct {
                 uint64_t base_page_bytes, mapped_pages, wanted_pages, small_bytes, tables_bytes;
                 uint64_t up_to_bytes; /* of one process */
@@ -360,14 +360,14 @@ static void test_tables_are_a_bound(void **state) {
         };
 
         for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-                Case *c = make(*state, cases[i].mapped_pages, cases[i].mapped_pages);
+                Case *c = make(arena, cases[i].mapped_pages, cases[i].mapped_pages);
                 c->instance.pages_wanted = cases[i].wanted_pages;
                 c->look.n_processes = 1;
                 c->look.map.shared_bytes = cases[i].small_bytes;
                 c->look.page_table_bytes = cases[i].tables_bytes;
                 c->input.base_page_bytes = cases[i].base_page_bytes;
                 c->input.n_sessions_max = 100;
-                const Proof proof = judge(*state, c);
+                const Proof proof = judge(arena, c);
 
                 assert_int_equal(proof.small_tables_bytes, cases[i].up_to_bytes);
                 assert_int_equal(proof.worst_tables_bytes > 0, cases[i].base_page_bytes > 0);
@@ -383,10 +383,10 @@ static WasteList waste_of(Arena *arena, Case *c, const InstanceConfig *config, U
         return list;
 }
 
-static void test_waste(void **state) {
+TEST(waste) {
         InstanceConfig config = {.engine = engine_find("postgresql"), .memory_kind = MEMORY_AUTO};
-        Case *c = make(*state, 139, 100);
-        WasteList list = waste_of(*state, c, &config, UNIT_START_WANTED);
+        Case *c = make(arena, 139, 100);
+        WasteList list = waste_of(arena, c, &config, UNIT_START_WANTED);
 
         assert_int_equal(list.n, 1);
         assert_text(waste_kind_name(list.items[0].kind), "untouched");
@@ -394,89 +394,64 @@ static void test_waste(void **state) {
         assert_text(list.items[0].command,
                     "lower shared_buffers, then: systemctl restart pg.service");
         c->look.age_usec = HOUR - 1; /* it may yet */
-        assert_int_equal(waste_of(*state, c, &config, UNIT_START_WANTED).n, 0);
+        assert_int_equal(waste_of(arena, c, &config, UNIT_START_WANTED).n, 0);
         /* An upper bound. */
         c->instance.pages_wanted = c->instance.pages_granted = 160;
-        list = waste_of(*state, c, &config, UNIT_START_WANTED);
+        list = waste_of(arena, c, &config, UNIT_START_WANTED);
         assert_text(list.items[0].command, "hugeplanctl learn pg");
         config.memory_kind = MEMORY_BYTES;
-        list = waste_of(*state, c, &config, UNIT_START_WANTED);
+        list = waste_of(arena, c, &config, UNIT_START_WANTED);
         assert_text(list.items[0].command,
                     "write Pages=139 into /etc/hugeplan.d/pg.conf, then: hugeplanctl reload");
         assert_int_equal(list.items[0].pages, 21);
         /* No fewer pages as long as small memory may be its own: shared, or not known. */
         c->look.map.shared_bytes = 18 * MIB;
-        assert_int_equal(waste_of(*state, c, &config, UNIT_START_WANTED).n, 0);
+        assert_int_equal(waste_of(arena, c, &config, UNIT_START_WANTED).n, 0);
         c->look.map.shared_bytes = 0;
         c->look.has_map = false;
-        assert_int_equal(waste_of(*state, c, &config, UNIT_START_WANTED).n, 0);
+        assert_int_equal(waste_of(arena, c, &config, UNIT_START_WANTED).n, 0);
         c->look.has_map = true;
         c->look.is_all_mapped = false; /* more may be mapped than was seen */
-        assert_int_equal(waste_of(*state, c, &config, UNIT_START_WANTED).n, 0);
+        assert_int_equal(waste_of(arena, c, &config, UNIT_START_WANTED).n, 0);
 }
 
-static void test_waste_of_absent(void **state) {
-        Case *c = make(*state, 0, 0);
+TEST(waste_of_absent) {
+        Case *c = make(arena, 0, 0);
 
         c->look.is_running = false;
-        assert_int_equal(waste_of(*state, c, NULL, UNIT_START_WANTED).n, 0);
-        assert_text(waste_kind_name(waste_of(*state, c, NULL, UNIT_START_DISABLED).items[0].kind),
+        assert_int_equal(waste_of(arena, c, NULL, UNIT_START_WANTED).n, 0);
+        assert_text(waste_kind_name(waste_of(arena, c, NULL, UNIT_START_DISABLED).items[0].kind),
                     "disabled");
-        const Waste gone = waste_of(*state, c, NULL, UNIT_START_GONE).items[0];
+        const Waste gone = waste_of(arena, c, NULL, UNIT_START_GONE).items[0];
 
         assert_text(waste_kind_name(gone.kind), "no-unit");
         assert_int_equal(gone.pages, 139);
         assert_text(gone.command,
                     "hugeplanctl release pg; for good: remove /etc/hugeplan.d/pg.conf");
         c->instance.pages_granted = 15; /* not worth a word */
-        assert_int_equal(waste_of(*state, c, NULL, UNIT_START_GONE).n, 0);
+        assert_int_equal(waste_of(arena, c, NULL, UNIT_START_GONE).n, 0);
 }
 
-static void test_waste_of_segments(void **state) {
+TEST(waste_of_segments) {
         PageUsers users = {};
         WasteList list = {};
 
-        *vec_push((Arena *) *state, &users.list) =
+        *vec_push((Arena *) arena, &users.list) =
                 (PageUser){.command = PAGE_USER_SEGMENT "17, nobody attached",
                            .page_size_bytes = 2 * MIB,
                            .pages = 64};
-        *vec_push((Arena *) *state, &users.list) =
+        *vec_push((Arena *) arena, &users.list) =
                 (PageUser){.command = PAGE_USER_SEGMENT, .page_size_bytes = 2 * MIB, .pages = 64};
-        *vec_push((Arena *) *state, &users.list) = (PageUser){
+        *vec_push((Arena *) arena, &users.list) = (PageUser){
                 .command = "no process: a file", .page_size_bytes = 2 * MIB, .pages = 64};
-        waste_add_segments(*state, &users, &list);
+        waste_add_segments(arena, &users, &list);
         assert_int_equal(list.n, 1);
         assert_contains(list.items[0].command, "ipcrm -m 17");
 }
 
-static void test_ages(void **state) {
-        assert_text(proof_format_age(*state, 59 * USEC_PER_SEC), "59 s");
-        assert_text(proof_format_age(*state, HOUR - 1), "59 min");
-        assert_text(proof_format_age(*state, DAY - 1), "23 h");
-        assert_text(proof_format_age(*state, 45 * DAY), "45 d");
-}
-
-TEST_FILE(proof) {
-        const struct CMUnitTest tests[] = {
-                TEST(test_in_use),
-                TEST(test_fell_back),
-                TEST(test_starting),
-                TEST(test_servers),
-                TEST(test_why),
-                TEST(test_lost),
-                TEST(test_places),
-                TEST(test_refusal),
-                TEST(test_idle),
-                TEST(test_unknown),
-                TEST(test_deviations),
-                TEST(test_until_restart),
-                TEST(test_tables),
-                TEST(test_tables_are_a_bound),
-                TEST(test_waste),
-                TEST(test_waste_of_absent),
-                TEST(test_waste_of_segments),
-                TEST(test_ages),
-        };
-
-        return RUN_TESTS(tests);
+TEST(ages) {
+        assert_text(proof_format_age(arena, 59 * USEC_PER_SEC), "59 s");
+        assert_text(proof_format_age(arena, HOUR - 1), "59 min");
+        assert_text(proof_format_age(arena, DAY - 1), "23 h");
+        assert_text(proof_format_age(arena, 45 * DAY), "45 d");
 }

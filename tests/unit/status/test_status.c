@@ -85,10 +85,10 @@ static const StatusInstance *instance_of(const Scene *scene, const char *name) {
 #define assert_verdict(scene, name, word) \
         assert_text(verdict_name(instance_of((scene), (name))->verdict), (word))
 
-static void test_ready(void **state) {
+TEST(ready) {
         Scene scene = scene_with(
-                *state,
-                config_make(*state, "a.conf", "[Instance]\nPages=100\nUnit=a.service\n", NULL),
+                arena,
+                config_make(arena, "a.conf", "[Instance]\nPages=100\nUnit=a.service\n", NULL),
                 host);
 
         apply_all(&scene);
@@ -111,9 +111,9 @@ static void test_ready(void **state) {
 }
 
 /* Nothing was written yet: a plan alone is no success. */
-static void test_planned_is_not_ready(void **state) {
+TEST(planned_is_not_ready) {
         Scene scene = scene_with(
-                *state, config_make(*state, "a.conf", "[Instance]\nPages=100\n", NULL), host);
+                arena, config_make(arena, "a.conf", "[Instance]\nPages=100\n", NULL), host);
 
         judge(&scene, false);
         assert_verdict(&scene, "a", "refused");
@@ -123,9 +123,9 @@ static void test_planned_is_not_ready(void **state) {
         assert_int_equal(diags_count(&scene.status->problems, SEVERITY_ERROR), 1);
 }
 
-static void test_pending(void **state) {
+TEST(pending) {
         Scene scene = scene_with(
-                *state, config_make(*state, "a.conf", "[Instance]\nPages=100\n", NULL), host);
+                arena, config_make(arena, "a.conf", "[Instance]\nPages=100\n", NULL), host);
 
         judge(&scene, true);
         assert_verdict(&scene, "a", "pending");
@@ -134,12 +134,11 @@ static void test_pending(void **state) {
         assert_text(verdict_name(scene.status->verdict), "pending");
 }
 
-static void test_refused(void **state) {
-        Scene scene =
-                scene_with(*state,
-                           config_make(*state, "a.conf", "[Instance]\nPages=99999\n", "b.conf",
-                                       "[Instance]\nPages=99999\nShortage=degrade\n", NULL),
-                           host);
+TEST(refused) {
+        Scene scene = scene_with(arena,
+                                 config_make(arena, "a.conf", "[Instance]\nPages=99999\n", "b.conf",
+                                             "[Instance]\nPages=99999\nShortage=degrade\n", NULL),
+                                 host);
 
         apply_all(&scene);
         judge(&scene, false);
@@ -150,9 +149,9 @@ static void test_refused(void **state) {
         assert_int_equal(instance_of(&scene, "b")->pages_granted, 2000);
         assert_int_equal(diags_count(&scene.status->problems, SEVERITY_ERROR), 1);
         assert_int_equal(diags_count(&scene.status->problems, SEVERITY_WARNING), 1);
-        assert_contains(problems_text(*state, &scene.status->problems),
+        assert_contains(problems_text(arena, &scene.status->problems),
                         "/etc/hugeplan.d/a.conf: a is refused: 99,999 pages of 2M");
-        assert_contains(problems_text(*state, &scene.status->problems), "b is degraded: ");
+        assert_contains(problems_text(arena, &scene.status->problems), "b is degraded: ");
         assert_text(scene.status->problems.list.items[0].id, "not-enough-memory");
         /* Not enough memory does not become enough by working on it. */
         judge(&scene, true);
@@ -160,10 +159,10 @@ static void test_refused(void **state) {
 }
 
 /* What a short instance is said to have is what is there, not what was planned for it. */
-static void test_degraded_counts_what_is_there(void **state) {
+TEST(degraded_counts_what_is_there) {
         Scene scene = scene_with(
-                *state,
-                config_make(*state, "b.conf", "[Instance]\nPages=99999\nShortage=degrade\n", NULL),
+                arena,
+                config_make(arena, "b.conf", "[Instance]\nPages=99999\nShortage=degrade\n", NULL),
                 host);
 
         judge(&scene, false);
@@ -176,15 +175,15 @@ static void test_degraded_counts_what_is_there(void **state) {
 }
 
 /* Fragmented memory may still come together, as long as work goes on. */
-static void test_fragmented_is_pending(void **state) {
+TEST(fragmented_is_pending) {
         PoolLimits limits = {};
         Scene scene = scene_with(
-                *state, config_make(*state, "a.conf", "[Instance]\nPages=100\nNodes=0\n", NULL),
+                arena, config_make(arena, "a.conf", "[Instance]\nPages=100\nNodes=0\n", NULL),
                 host);
 
-        *vec_push((Arena *) *state, &limits) =
+        *vec_push((Arena *) arena, &limits) =
                 (PoolLimit){0, 2 * MIB, 40, {REASON_FRAGMENTED, "in pieces", "reboot"}};
-        scene.plan = plan_with(*state, scene.config, scene.topology, scene.ledger, &limits);
+        scene.plan = plan_with(arena, scene.config, scene.topology, scene.ledger, &limits);
         judge(&scene, true);
         assert_verdict(&scene, "a", "pending");
         judge(&scene, false);
@@ -192,9 +191,9 @@ static void test_fragmented_is_pending(void **state) {
         assert_text(instance_of(&scene, "a")->reason.text, "in pieces");
 }
 
-static void test_invalid(void **state) {
-        Scene scene = scene_with(*state,
-                                 config_make(*state, "a.conf", "[Instance]\nMemory=x\n", "b.conf",
+TEST(invalid) {
+        Scene scene = scene_with(arena,
+                                 config_make(arena, "a.conf", "[Instance]\nMemory=x\n", "b.conf",
                                              "[Instance]\nPages=1\n", NULL),
                                  host);
 
@@ -210,12 +209,12 @@ static void test_invalid(void **state) {
 }
 
 /* Who insists on a hugetlb limit does not start without, though its pages stand. */
-static void test_no_hugetlb_limit(void **state) {
-        Scene scene = scene_with(
-                *state,
-                config_make(*state, "a.conf", "[Instance]\nPages=10\nIsolate=yes\n", "b.conf",
-                            "[Instance]\nPages=10\n", "c.conf", "[Instance]\nPages=x\n", NULL),
-                host);
+TEST(no_hugetlb_limit) {
+        Scene scene = scene_with(arena,
+                                 config_make(arena, "a.conf", "[Instance]\nPages=10\nIsolate=yes\n",
+                                             "b.conf", "[Instance]\nPages=10\n", "c.conf",
+                                             "[Instance]\nPages=x\n", NULL),
+                                 host);
 
         apply_all(&scene);
         judge(&scene, false);
@@ -223,7 +222,7 @@ static void test_no_hugetlb_limit(void **state) {
 
         scene.topology->no_hugetlb_limit =
                 (Reason){REASON_NO_HUGETLB_LIMIT, "no such controller", "boot another"};
-        scene.plan = plan_with(*state, scene.config, scene.topology, scene.ledger, NULL);
+        scene.plan = plan_with(arena, scene.config, scene.topology, scene.ledger, NULL);
         judge(&scene, false);
         assert_int_equal(scene.status->instances[0].verdict, VERDICT_REFUSED);
         assert_int_equal(scene.status->instances[0].reason.kind, REASON_NO_HUGETLB_LIMIT);
@@ -233,9 +232,9 @@ static void test_no_hugetlb_limit(void **state) {
         assert_int_equal(scene.status->instances[2].verdict, VERDICT_INVALID);
 }
 
-static void test_lost(void **state) {
+TEST(lost) {
         Scene scene = scene_with(
-                *state, config_make(*state, "a.conf", "[Instance]\nPages=100\nNodes=1\n", NULL),
+                arena, config_make(arena, "a.conf", "[Instance]\nPages=100\nNodes=1\n", NULL),
                 host);
 
         apply_all(&scene);
@@ -250,9 +249,9 @@ static void test_lost(void **state) {
 }
 
 /* A single page is one too few. */
-static void test_one_page_lost(void **state) {
+TEST(one_page_lost) {
         Scene scene = scene_with(
-                *state, config_make(*state, "a.conf", "[Instance]\nPages=100\nNodes=1\n", NULL),
+                arena, config_make(arena, "a.conf", "[Instance]\nPages=100\nNodes=1\n", NULL),
                 host);
 
         apply_all(&scene);
@@ -263,10 +262,10 @@ static void test_one_page_lost(void **state) {
 }
 
 /* The pool is as it was, and somebody whom nobody knows has come: nothing was lowered. */
-static void test_one_page_taken(void **state) {
+TEST(one_page_taken) {
         Scene scene =
-                scene_with(*state,
-                           config_make(*state, "a.conf",
+                scene_with(arena,
+                           config_make(arena, "a.conf",
                                        "[Instance]\nPages=100\nNodes=1\nUnit=a.service\n", NULL),
                            host);
 
@@ -287,10 +286,10 @@ static void test_one_page_taken(void **state) {
         assert_int_equal(instance_of(&scene, "a")->reason.kind, REASON_POOL_SHRANK);
 }
 
-static void test_lost_but_degrade(void **state) {
+TEST(lost_but_degrade) {
         Scene scene = scene_with(
-                *state,
-                config_make(*state, "a.conf", "[Instance]\nPages=100\nShortage=degrade\n", NULL),
+                arena,
+                config_make(arena, "a.conf", "[Instance]\nPages=100\nShortage=degrade\n", NULL),
                 host);
 
         apply_all(&scene);
@@ -301,10 +300,10 @@ static void test_lost_but_degrade(void **state) {
 }
 
 /* The least important instance is the one that is said to have lost. */
-static void test_who_loses_first(void **state) {
+TEST(who_loses_first) {
         Scene scene = scene_with(
-                *state,
-                config_make(*state, "a.conf", "[Instance]\nPages=50\nNodes=0\nPriority=10\n",
+                arena,
+                config_make(arena, "a.conf", "[Instance]\nPages=50\nNodes=0\nPriority=10\n",
                             "b.conf", "[Instance]\nPages=50\nNodes=0\nPriority=90\n", "c.conf",
                             "[Instance]\nPages=50\nNodes=0\n", NULL),
                 host);
@@ -326,9 +325,9 @@ static void test_who_loses_first(void **state) {
 }
 
 /* Among equals, the later name. */
-static void test_who_loses_among_equals(void **state) {
-        Scene scene = scene_with(*state,
-                                 config_make(*state, "a.conf", "[Instance]\nPages=50\nNodes=0\n",
+TEST(who_loses_among_equals) {
+        Scene scene = scene_with(arena,
+                                 config_make(arena, "a.conf", "[Instance]\nPages=50\nNodes=0\n",
                                              "b.conf", "[Instance]\nPages=50\nNodes=0\n", NULL),
                                  host);
 
@@ -340,10 +339,10 @@ static void test_who_loses_among_equals(void **state) {
 }
 
 /* Surplus pages of others do not stand in for lost ones: they vanish when they are given back. */
-static void test_surplus_does_not_count(void **state) {
+TEST(surplus_does_not_count) {
         Scene scene =
-                scene_with(*state,
-                           config_make(*state, "a.conf",
+                scene_with(arena,
+                           config_make(arena, "a.conf",
                                        "[Instance]\nPages=100\nNodes=0\nUnit=a.service\n", NULL),
                            host);
         Pool *pool = (Pool *) topology_pool(scene.topology, 0, 2 * MIB);
@@ -354,12 +353,12 @@ static void test_surplus_does_not_count(void **state) {
         judge(&scene, false);
         assert_verdict(&scene, "a", "lost");
         assert_int_equal(instance_of(&scene, "a")->pages_granted, 70);
-        assert_contains(problems_text(*state, &scene.status->problems),
+        assert_contains(problems_text(arena, &scene.status->problems),
                         "node 0 has 30 surplus pages of 2M, which vanish when they are given back");
         assert_int_equal(diags_count(&scene.status->problems, SEVERITY_NOTICE), 1);
         /* In use by its own unit, they are its own. */
-        scene.running = running_make(*state, "hold a.service a 2M=0:100 counted\n"
-                                             "unit a.service 2M=100/0:30\n");
+        scene.running = running_make(arena, "hold a.service a 2M=0:100 counted\n"
+                                            "unit a.service 2M=100/0:30\n");
         scene.ledger->holds = scene.running.holds;
         judge(&scene, false);
         assert_verdict(&scene, "a", "ready");
@@ -367,9 +366,9 @@ static void test_surplus_does_not_count(void **state) {
 }
 
 /* Pages of others in the pool are nobody's instance's. */
-static void test_foreign_pages(void **state) {
+TEST(foreign_pages) {
         Scene scene = scene_with(
-                *state, config_make(*state, "a.conf", "[Instance]\nPages=100\nNodes=0\n", NULL),
+                arena, config_make(arena, "a.conf", "[Instance]\nPages=100\nNodes=0\n", NULL),
                 "sizes 2M\nnode 0 total=20G free=4048M 2M=20/0\n");
 
         apply_all(&scene);
@@ -383,8 +382,8 @@ static void test_foreign_pages(void **state) {
         assert_verdict(&scene, "a", "lost");
 }
 
-static void test_pools(void **state) {
-        Scene scene = scene_with(*state, config_make(*state, NULL),
+TEST(pools) {
+        Scene scene = scene_with(arena, config_make(arena, NULL),
                                  "sizes 1G 2M\n"
                                  "node 0 total=20G free=4G 2M=30/20/5 1G=2\n"
                                  "node 3 total=20G free=4G 2M=10 1G=-\n");
@@ -423,7 +422,7 @@ static char *reserved_text(Arena *arena, const Status *status) {
 }
 
 /* HugePages_Rsvd taken apart: without a page being lost or invented. */
-static void test_reserved(void **state) {
+TEST(reserved) {
         static const char pools[] = "sizes 1G 2M\n"
                                     "node 0 total=20G free=4G 2M=60/50 1G=2\n"
                                     "node 1 total=20G free=4G 2M=60/45\n"
@@ -450,10 +449,10 @@ static void test_reserved(void **state) {
 
         for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
                 Scene scene =
-                        scene_beside(*state, config_make(*state, NULL), pools, cases[i].running);
+                        scene_beside(arena, config_make(arena, NULL), pools, cases[i].running);
 
                 judge(&scene, false);
-                assert_text(reserved_text(*state, scene.status), cases[i].reserved);
+                assert_text(reserved_text(arena, scene.status), cases[i].reserved);
         }
 }
 
@@ -476,31 +475,31 @@ static Scene scene_of_unit(Arena *arena, const char *lines, const char *host_tex
         return scene;
 }
 
-static void test_running(void **state) {
+TEST(running) {
         static const char running[] =
                 "hold a.service a 2M=0:60 counted\nunit a.service 2M=60/0:50\n";
-        Scene scene = scene_of_unit(*state, "Pages=60\nNodes=0", hundred, "");
+        Scene scene = scene_of_unit(arena, "Pages=60\nNodes=0", hundred, "");
 
         assert_false(instance_of(&scene, "a")->is_running);
-        scene = scene_of_unit(*state, "Pages=60\nNodes=0", hundred, running);
+        scene = scene_of_unit(arena, "Pages=60\nNodes=0", hundred, running);
         assert_true(instance_of(&scene, "a")->is_running);
         assert_null(instance_of(&scene, "a")->until_restart);
         assert_verdict(&scene, "a", "ready");
         /* Nobody let it start. */
-        scene = scene_of_unit(*state, "Pages=60\nNodes=0", hundred, "unit a.service\n");
+        scene = scene_of_unit(arena, "Pages=60\nNodes=0", hundred, "unit a.service\n");
         assert_true(instance_of(&scene, "a")->is_running);
         assert_null(instance_of(&scene, "a")->until_restart);
         assert_verdict(&scene, "a", "ready");
         /* A reload under way: nothing runs. */
-        scene = scene_of_unit(*state, "Pages=60\nNodes=0", hundred, "hold x a 2M=0:60 tentative\n");
+        scene = scene_of_unit(arena, "Pages=60\nNodes=0", hundred, "hold x a 2M=0:60 tentative\n");
         assert_false(instance_of(&scene, "a")->is_running);
 }
 
 /* It has what it was started with until it is restarted, whatever is planned for it. */
-static void test_until_restart(void **state) {
+TEST(until_restart) {
         static const char running[] =
                 "hold a.service a 2M=0:60 counted\nunit a.service 2M=60/0:50\n";
-        Scene scene = scene_of_unit(*state, "Pages=70\nNodes=0", hundred, running);
+        Scene scene = scene_of_unit(arena, "Pages=70\nNodes=0", hundred, running);
         const StatusHold *until = instance_of(&scene, "a")->until_restart;
 
         assert_verdict(&scene, "a", "ready");
@@ -511,21 +510,21 @@ static void test_until_restart(void **state) {
         assert_int_equal(until->n_nodes, 1);
         assert_int_equal(until->nodes[0].pages, 60);
         /* As many, elsewhere. */
-        scene = scene_of_unit(*state, "Pages=60\nNodes=1", hundred, running);
+        scene = scene_of_unit(arena, "Pages=60\nNodes=1", hundred, running);
         assert_non_null(instance_of(&scene, "a")->until_restart);
         /* What it wants now is not to be had; it will not start like that another time. */
-        scene = scene_of_unit(*state, "Pages=99999\nNodes=0", hundred, running);
+        scene = scene_of_unit(arena, "Pages=99999\nNodes=0", hundred, running);
         assert_verdict(&scene, "a", "refused");
         assert_true(instance_of(&scene, "a")->is_running);
         assert_int_equal(instance_of(&scene, "a")->until_restart->pages, 60);
 }
 
 /* What it has reserved and not touched is no longer there: touching it kills. */
-static void test_running_and_lost(void **state) {
+TEST(running_and_lost) {
         static const char running[] =
                 "hold a.service a 2M=1:60 bind=1 counted\nunit a.service 2M=60/1:10\n";
         static const char lines[] = "Pages=60\nNodes=1\nPlacement=bind";
-        Scene scene = scene_of_unit(*state, lines,
+        Scene scene = scene_of_unit(arena, lines,
                                     "sizes 2M\nnode 0 total=20G free=4G 2M=100\n"
                                     "node 1 total=20G free=4G 2M=60/50\nreserved 2M=50\n",
                                     running);
@@ -543,9 +542,9 @@ static void test_running_and_lost(void **state) {
 
 /* As long as the counts do not belong together nobody can say so; nor of pages of a size that this kernel does not
  * have. */
-static void test_running_and_not_known_to_be_lost(void **state) {
+TEST(running_and_not_known_to_be_lost) {
         Scene scene = scene_of_unit(
-                *state, "Pages=60\nNodes=1\nPlacement=bind",
+                arena, "Pages=60\nNodes=1\nPlacement=bind",
                 "sizes 2M\nnode 0 total=20G free=4G 2M=100\n"
                 "node 1 total=20G free=4G 2M=60/50\nreserved 2M=50\n",
                 "hold a.service a 2M=1:60 bind=1 counted\nunit a.service 2M=60/1:10\n");
@@ -557,15 +556,15 @@ static void test_running_and_not_known_to_be_lost(void **state) {
         scene.running.use.is_moving = false;
         judge(&scene, false);
         assert_verdict(&scene, "a", "lost");
-        scene = scene_of_unit(*state, "Pages=60\nNodes=1", hundred,
+        scene = scene_of_unit(arena, "Pages=60\nNodes=1", hundred,
                               "hold a.service a 1G=1:60 counted\nunit a.service\n");
         assert_true(instance_of(&scene, "a")->is_running);
         assert_verdict(&scene, "a", "ready");
 }
 
 /* Pages of who runs are not lost by being planned elsewhere, and are said of whom is gone. */
-static void test_left(void **state) {
-        Scene scene = scene_of_unit(*state, "Pages=10", hundred,
+TEST(left) {
+        Scene scene = scene_of_unit(arena, "Pages=10", hundred,
                                     "hold old.service old 2M=0:1/1:2\nunit old.service\n"
                                     "hold x y 2M=0:5 tentative\n");
         const Diag *problem = &scene.status->problems.list.items[0];
@@ -584,14 +583,14 @@ static void test_left(void **state) {
 }
 
 /* Somebody may take pages that a unit is bound to. */
-static void test_exposure(void **state) {
+TEST(exposure) {
         Scene scene =
-                scene_of_unit(*state, "Pages=60\nNodes=1\nPlacement=bind",
+                scene_of_unit(arena, "Pages=60\nNodes=1\nPlacement=bind",
                               "sizes 2M\nnode 0 total=20G free=2G 2M=40\n"
                               "node 1 total=20G free=2G 2M=60\nreserved 2M=100\n",
                               "hold a.service a 2M=1:60 bind=1 counted\nunit a.service 2M=60\n"
                               "hold c.service c 2M=0:40 counted\nunit c.service 2M=40\n");
-        const char *problems = problems_text(*state, &scene.status->problems);
+        const char *problems = problems_text(arena, &scene.status->problems);
 
         assert_verdict(&scene, "a", "ready");
         assert_contains(problems,
@@ -604,7 +603,7 @@ static void test_exposure(void **state) {
         "sizes 2M\nnode 0 total=20G free=4G 2M=40\nnode 1 total=20G free=4G 2M=60\nreserved 2M="
 
 /* What the pool has on top once the plan is applied is nobody's but a cover, whether a runs or is to start. */
-static void test_cover(void **state) {
+TEST(cover) {
         static const char *const running[] = {
                 "hold a.service a 2M=1:60 bind=1 counted\nunit a.service 2M=60\n"
                 "hold c.service c 2M=0:40 counted\nunit c.service 2M=40\n",
@@ -612,7 +611,7 @@ static void test_cover(void **state) {
         };
 
         for (size_t i = 0; i < ARRAY_LEN(running); i++) {
-                Scene scene = scene_of_unit(*state, "Pages=60\nNodes=1\nPlacement=bind",
+                Scene scene = scene_of_unit(arena, "Pages=60\nNodes=1\nPlacement=bind",
                                             i == 0 ? HOST_OF_C "100\n" : HOST_OF_C "40\n",
                                             running[i]);
 
@@ -630,14 +629,14 @@ static void test_cover(void **state) {
                 assert_text(cover->unit, "a.service");
                 assert_text(cover->taker, "c.service");
                 assert_int_equal(cover->pages, 40);
-                assert_text(id_set_format(*state, &cover->nodes), "1");
+                assert_text(id_set_format(arena, &cover->nodes), "1");
                 assert_int_equal(scene.plan->covers.n, 1);
                 assert_text(scene.plan->covers.items[0].unit, "a.service");
         }
 }
 
 /* b may take more of node 1 than c, and is bound to what is planned there for it: without c no cover was needed. */
-static void test_cover_taker(void **state) {
+TEST(cover_taker) {
         static const char *const running[] = {
                 "hold a.service a 2M=1:60 bind=1 counted\nunit a.service 2M=60\n",
                 "",
@@ -645,12 +644,12 @@ static void test_cover_taker(void **state) {
 
         for (size_t i = 0; i < ARRAY_LEN(running); i++) {
                 Scene scene = scene_of_unit(
-                        *state, "Pages=60\nNodes=1\nPlacement=bind",
+                        arena, "Pages=60\nNodes=1\nPlacement=bind",
                         i == 0 ? "sizes 2M\nnode 0 total=20G free=4G 2M=40\n"
                                  "node 1 total=20G free=4G 2M=130\nreserved 2M=170\n"
                                : "sizes 2M\nnode 0 total=20G free=4G 2M=40\n"
                                  "node 1 total=20G free=4G 2M=130\nreserved 2M=110\n",
-                        arena_printf(*state,
+                        arena_printf(arena,
                                      "hold b.service b 2M=1:70 bind=1 counted\n"
                                      "unit b.service 2M=70\n"
                                      "hold c.service c 2M=0:40 counted\nunit c.service 2M=40\n%s",
@@ -667,11 +666,11 @@ static void test_cover_taker(void **state) {
 /* ---- who comes before ---- */
 
 /* Its pages stand, and those that run may take some of them. */
-static void test_lack(void **state) {
+TEST(lack) {
         static const char running[] = "hold c.service c 2M=0:40 counted\nunit c.service 2M=40\n";
         static const char now[] = "sizes 2M\nnode 0 total=20G free=2G 2M=40\n"
                                   "node 1 total=20G free=2G 2M=60\nreserved 2M=40\n";
-        Scene scene = scene_of_unit(*state, "Pages=60\nNodes=1\nPlacement=bind", now, running);
+        Scene scene = scene_of_unit(arena, "Pages=60\nNodes=1\nPlacement=bind", now, running);
 
         /* There is no memory for its cover: it never was ready. */
         assert_verdict(&scene, "a", "refused");
@@ -688,18 +687,18 @@ static void test_lack(void **state) {
         scene.ledger->instances.n = 0;
         judge(&scene, false);
         assert_verdict(&scene, "a", "refused");
-        scene = scene_of_unit(*state, "Pages=60\nNodes=1\nPlacement=bind\nShortage=degrade", now,
+        scene = scene_of_unit(arena, "Pages=60\nNodes=1\nPlacement=bind\nShortage=degrade", now,
                               running);
         assert_verdict(&scene, "a", "degraded");
         /* Once it runs, it is an exposure, no verdict. */
-        scene = scene_of_unit(*state, "Pages=60\nNodes=1\nPlacement=bind", now,
-                              arena_printf(*state, "%s%s", running,
+        scene = scene_of_unit(arena, "Pages=60\nNodes=1\nPlacement=bind", now,
+                              arena_printf(arena, "%s%s", running,
                                            "hold a.service a 2M=1:60 bind=1\nunit a.service\n"));
         assert_verdict(&scene, "a", "ready");
 }
 
-static void test_nothing_described(void **state) {
-        Scene scene = scene_with(*state, config_make(*state, NULL), host);
+TEST(nothing_described) {
+        Scene scene = scene_with(arena, config_make(arena, NULL), host);
 
         judge(&scene, false);
         assert_text(verdict_name(scene.status->verdict), "ready");
@@ -708,9 +707,9 @@ static void test_nothing_described(void **state) {
 }
 
 /* Nobody is harmed, and yet not all is well: a broken host file. */
-static void test_host_errors(void **state) {
-        Scene scene = scene_with(*state,
-                                 config_make(*state, "00.conf", "[Host]\nKeepFree=x\n", "a.conf",
+TEST(host_errors) {
+        Scene scene = scene_with(arena,
+                                 config_make(arena, "00.conf", "[Host]\nKeepFree=x\n", "a.conf",
                                              "[Instance]\nPages=1\n", NULL),
                                  host);
 
@@ -720,10 +719,9 @@ static void test_host_errors(void **state) {
         assert_text(verdict_name(scene.status->verdict), "degraded");
 }
 
-static void test_names(void **state) {
+TEST(names) {
         Verdict verdict = VERDICT_LOST;
 
-        (void) state;
         for (int i = VERDICT_READY; i <= VERDICT_LOST; i++) {
                 assert_int_equal(verdict_from_name(verdict_name((Verdict) i), &verdict), 0);
                 assert_int_equal(verdict, i);
@@ -787,26 +785,26 @@ static uint64_t lack_for_start(Arena *arena, const char *lines, const char *now)
         return lack_with_mount(arena, lines, now, NULL);
 }
 
-static void test_lack_for_start(void **state) {
+TEST(lack_for_start) {
         static const char free_pages[] = "sizes 2M\nnode 0 total=20G 2M=60\nnode 1 total=20G 2M=40";
         static const char used[] = "sizes 2M\nnode 0 total=20G 2M=60/35\nnode 1 total=20G 2M=40";
         static const char promised[] =
                 "sizes 2M\nnode 0 total=20G 2M=60\nnode 1 total=20G 2M=40\nreserved 2M=7";
 
-        assert_int_equal(lack_for_start(*state, "Pages=100", free_pages), 0);
-        assert_int_equal(lack_for_start(*state, "Pages=100", used), 25);
-        assert_int_equal(lack_for_start(*state, "Pages=100", promised), 7);
+        assert_int_equal(lack_for_start(arena, "Pages=100", free_pages), 0);
+        assert_int_equal(lack_for_start(arena, "Pages=100", used), 25);
+        assert_int_equal(lack_for_start(arena, "Pages=100", promised), 7);
         /* Unbound, any node's free pages will do. */
-        assert_int_equal(lack_for_start(*state, "Pages=60\nNodes=1", free_pages), 0);
+        assert_int_equal(lack_for_start(arena, "Pages=60\nNodes=1", free_pages), 0);
         /* Bound, only those of its nodes. */
-        assert_int_equal(lack_for_start(*state, "Pages=60\nNodes=1\nPlacement=bind", free_pages),
+        assert_int_equal(lack_for_start(arena, "Pages=60\nNodes=1\nPlacement=bind", free_pages),
                          20);
         /* The page size has gone altogether. */
-        assert_int_equal(lack_for_start(*state, "Pages=60", "node 0 total=20G"), 60);
+        assert_int_equal(lack_for_start(arena, "Pages=60", "node 0 total=20G"), 60);
 }
 
 /* 100 pages of its own, and 40 that a neighbour was promised. */
-static void test_lack_with_mount(void **state) {
+TEST(lack_with_mount) {
         static const char untouched[] = "sizes 2M\nnode 0 total=20G 2M=140\nreserved 2M=100";
         static const char half_used[] = "sizes 2M\nnode 0 total=20G 2M=140/110\nreserved 2M=70";
         static const char all_used[] = "sizes 2M\nnode 0 total=20G 2M=140/80\nreserved 2M=40";
@@ -832,20 +830,20 @@ static void test_lack_with_mount(void **state) {
         };
 
         for (size_t i = 0; i < ARRAY_LEN(cases); i++)
-                assert_int_equal(lack_with_mount(*state, "Pages=100", cases[i].now, cases[i].mount),
+                assert_int_equal(lack_with_mount(arena, "Pages=100", cases[i].now, cases[i].mount),
                                  cases[i].lack);
 }
 
 /* The earmark is of no node, so it does not stand for pages that were taken from the bound one. */
-static void test_lack_with_mount_bound(void **state) {
+TEST(lack_with_mount_bound) {
         static const char bound[] = "Pages=100\nNodes=1\nPlacement=bind";
 
-        assert_int_equal(lack_with_mount(*state, bound,
+        assert_int_equal(lack_with_mount(arena, bound,
                                          "sizes 2M\nnode 0 total=20G 2M=100\n"
                                          "node 1 total=20G 2M=100\nreserved 2M=100",
                                          "2M=100/0"),
                          0);
-        assert_int_equal(lack_with_mount(*state, bound,
+        assert_int_equal(lack_with_mount(arena, bound,
                                          "sizes 2M\nnode 0 total=20G 2M=100\n"
                                          "node 1 total=20G 2M=100/40\nreserved 2M=100",
                                          "2M=100/0"),
@@ -853,93 +851,51 @@ static void test_lack_with_mount_bound(void **state) {
 }
 
 /* The more important ones that do not run yet come before; who is asked for alone may come before them. */
-static void test_lack_in_order(void **state) {
+TEST(lack_in_order) {
         const Config *config =
-                config_make(*state, "a.conf", "[Instance]\nPages=50\nUnit=a.service\n", "b.conf",
+                config_make(arena, "a.conf", "[Instance]\nPages=50\nUnit=a.service\n", "b.conf",
                             "[Instance]\nPages=50\nPriority=60\nUnit=b.service\n", NULL);
-        const Plan *plan = plan_simple(*state, config, host_make(*state, host));
+        const Plan *plan = plan_simple(arena, config, host_make(arena, host));
         const PlanInstance *a = plan_find(plan, "a");
         StatusInput input = {
                 .config = config,
                 .plan = plan,
-                .topology = host_make(*state, "sizes 2M\nnode 0 total=20G 2M=80\n"
-                                              "node 1 total=20G\nreserved 2M=10\n"),
-                .ledger = ledger_new(*state, "boot"),
+                .topology = host_make(arena, "sizes 2M\nnode 0 total=20G 2M=80\n"
+                                             "node 1 total=20G\nreserved 2M=10\n"),
+                .ledger = ledger_new(arena, "boot"),
         };
 
-        assert_int_equal(lack_in_order(*state, &input, "a").pages, 30);
-        assert_int_equal(lack_in_order(*state, &input, "b").pages, 0);
-        assert_int_equal(lack_alone(*state, &input, "a").pages, 0);
+        assert_int_equal(lack_in_order(arena, &input, "a").pages, 30);
+        assert_int_equal(lack_in_order(arena, &input, "b").pages, 0);
+        assert_int_equal(lack_alone(arena, &input, "a").pages, 0);
         /* It runs, and has mapped all of them: 60 are reserved. */
-        const Running running = running_make(*state, "hold b.service b 2M=0:25/1:25 counted\n"
-                                                     "unit b.service 2M=50\n");
+        const Running running = running_make(arena, "hold b.service b 2M=0:25/1:25 counted\n"
+                                                    "unit b.service 2M=50\n");
 
-        input.ledger = ledger_new(*state, "boot");
+        input.ledger = ledger_new(arena, "boot");
         ((Ledger *) input.ledger)->holds = running.holds;
         input.use = &running.use;
         ((Topology *) input.topology)->page_sizes[0].reserved_pages = 60;
-        assert_int_equal(lack_in_order(*state, &input, "a").pages, 30);
-        assert_int_equal(lack_alone(*state, &input, "a").pages, 30);
-        const Lack lack = lack_alone(*state, &input, "a");
+        assert_int_equal(lack_in_order(arena, &input, "a").pages, 30);
+        assert_int_equal(lack_alone(arena, &input, "a").pages, 30);
+        const Lack lack = lack_alone(arena, &input, "a");
 
         assert_text(lack.taker, "b.service");
         assert_contains(
-                plan_explain_lack(*state, a, &lack).text,
+                plan_explain_lack(arena, a, &lack).text,
                 "30 of its 50 pages of 2M (100M) are not for it alone: nodes 0-1 have 80 free, "
                 "of which others may take 60, b.service 50 of them");
 }
 
-static void test_plan_verdict(void **state) {
-        const Config *config = config_make(*state, "a.conf", "[Instance]\nPages=1\n", "b.conf",
+TEST(plan_verdict) {
+        const Config *config = config_make(arena, "a.conf", "[Instance]\nPages=1\n", "b.conf",
                                            "[Instance]\nPages=99999\n", "c.conf",
                                            "[Instance]\nPages=99999\nShortage=degrade\n", "d.conf",
                                            "[Instance]\nPages=x\n", NULL);
-        const Plan *plan = plan_simple(*state, config, host_make(*state, host));
+        const Plan *plan = plan_simple(arena, config, host_make(arena, host));
 
         assert_int_equal(plan_verdict(plan_find(plan, "a")), VERDICT_READY);
         assert_int_equal(plan_verdict(plan_find(plan, "b")), VERDICT_REFUSED);
         assert_int_equal(plan_verdict(plan_find(plan, "c")), VERDICT_DEGRADED);
         assert_int_equal(plan_verdict(plan_find(plan, "d")), VERDICT_INVALID);
-}
-
-TEST_FILE(status) {
-        const struct CMUnitTest tests[] = {
-                TEST(test_ready),
-                TEST(test_planned_is_not_ready),
-                TEST(test_pending),
-                TEST(test_refused),
-                TEST(test_degraded_counts_what_is_there),
-                TEST(test_fragmented_is_pending),
-                TEST(test_invalid),
-                TEST(test_no_hugetlb_limit),
-                TEST(test_lost),
-                TEST(test_one_page_lost),
-                TEST(test_one_page_taken),
-                TEST(test_lost_but_degrade),
-                TEST(test_who_loses_first),
-                TEST(test_who_loses_among_equals),
-                TEST(test_surplus_does_not_count),
-                TEST(test_foreign_pages),
-                TEST(test_pools),
-                TEST(test_nothing_described),
-                TEST(test_host_errors),
-                TEST(test_names),
-                TEST(test_reserved),
-                TEST(test_running),
-                TEST(test_until_restart),
-                TEST(test_running_and_lost),
-                TEST(test_running_and_not_known_to_be_lost),
-                TEST(test_left),
-                TEST(test_exposure),
-                TEST(test_cover),
-                TEST(test_cover_taker),
-                TEST(test_lack),
-                TEST(test_lack_for_start),
-                TEST(test_lack_with_mount),
-                TEST(test_lack_with_mount_bound),
-                TEST(test_lack_in_order),
-                TEST(test_plan_verdict),
-        };
-
-        return RUN_TESTS(tests);
 }

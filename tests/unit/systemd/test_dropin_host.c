@@ -30,9 +30,7 @@ static const char *check(const Tree *tree, const char *text) {
         return problems_text(tree->arena, &problems);
 }
 
-static void test_check(void **state) {
-        const Tree *tree = *state;
-
+TREE_TEST(check) {
         assert_text(check(tree, instance), ""); /* where systemd does not run */
         tree_mkdir(tree, "/run/systemd/system");
         assert_text(check(tree, instance),
@@ -45,12 +43,11 @@ static void test_check(void **state) {
                 "the gate of x@1.service is not that of today's configuration");
 }
 
-static void test_check_honours_administrators(void **state) {
+TREE_TEST(check_honours_administrators) {
         static const char *const paths[] = {
                 ETC "x@1.service.d/10-hugeplan.conf",
                 ETC "x@.service.d/10-hugeplan.conf",
         };
-        const Tree *tree = *state;
 
         tree_mkdir(tree, "/run/systemd/system");
         for (size_t i = 0; i < ARRAY_LEN(paths); i++) {
@@ -64,8 +61,7 @@ static void test_check_honours_administrators(void **state) {
 }
 
 /* It changes when systemd must have been told to read its units, or ought to be. */
-static void test_key(void **state) {
-        const Tree *tree = *state;
+TREE_TEST(key) {
         const struct timespec times[2] = {{.tv_sec = 1}, {.tv_sec = 1}};
         const SourceNames none = {};
         const SourceNames units =
@@ -96,9 +92,8 @@ static void explain(const Tree *tree, LoadedUnit *unit) {
         *unit = units.items[0];
 }
 
-static void test_explain(void **state) {
+TREE_TEST(explain) {
         const char *gate = "/bin/hugeplanctl wait a";
-        const Tree *tree = *state;
         LoadedUnit unit = {.name = "x@1.service", .load_state = "loaded"}, gated = unit;
 
         tree_write(tree, "/usr/lib/systemd/system/x@.service", "[Service]\nExecStart=/bin/x\n");
@@ -127,15 +122,4 @@ static void test_explain(void **state) {
         explain(tree, &gated); /* nothing to explain */
         assert_null(gated.override);
         assert_null(gated.reset_file);
-}
-
-TEST_FILE(dropin_host) {
-        const struct CMUnitTest tests[] = {
-                TREE_TEST(test_check),
-                TREE_TEST(test_check_honours_administrators),
-                TREE_TEST(test_key),
-                TREE_TEST(test_explain),
-        };
-
-        return RUN_TESTS(tests);
 }

@@ -361,8 +361,7 @@ static Looped ask_in_loop(const Tree *tree, uint64_t limit_usec) {
 
 /* ---- tests ---- */
 
-static void test_read(void **state) {
-        const Tree *tree = *state;
+TREE_TEST(read) {
         LoadedUnits units = {};
         Played played;
 
@@ -401,8 +400,7 @@ static void test_read(void **state) {
 }
 
 /* What a gate has to know of the unit that it lets start. */
-static void test_run(void **state) {
-        const Tree *tree = *state;
+TREE_TEST(run) {
         LoadedUnits units = {};
         Played played;
 
@@ -435,7 +433,7 @@ static void test_run(void **state) {
 }
 
 /* Whatever prefers nodes takes others as well; weights are nothing that could be reckoned with. */
-static void test_policies(void **state) {
+TREE_TEST(policies) {
         static const struct {
                 const char *unit;
                 MemoryPolicyKind kind;
@@ -448,7 +446,6 @@ static void test_policies(void **state) {
                 {"local.service", MEMORY_POLICY_ANY, false},
                 {"weighted.service", MEMORY_POLICY_ANY, false},
         };
-        const Tree *tree = *state;
         Played played;
 
         begin(&played, tree, MOOD_KIND);
@@ -466,8 +463,7 @@ static void test_policies(void **state) {
         end(&played);
 }
 
-static void test_loop(void **state) {
-        const Tree *tree = *state;
+TREE_TEST(loop) {
         Played played;
 
         begin(&played, tree, MOOD_KIND);
@@ -492,8 +488,7 @@ static void test_loop(void **state) {
 }
 
 /* A captured host has no manager, and this one's is not asked in its place. */
-static void test_nobody(void **state) {
-        const Tree *tree = *state;
+TREE_TEST(nobody) {
         LoadedUnits units = {};
 
         assert_false(unit_manager_exists(tree->root));
@@ -502,8 +497,7 @@ static void test_nobody(void **state) {
 }
 
 /* Who does not answer is not waited for. */
-static void test_mute(void **state) {
-        const Tree *tree = *state;
+TREE_TEST(mute) {
         LoadedUnits units = {};
         Played played;
 
@@ -518,8 +512,7 @@ static void test_mute(void **state) {
         assert_int_equal(units.n, 0);
 }
 
-static void test_curt(void **state) {
-        const Tree *tree = *state;
+TREE_TEST(curt) {
         LoadedUnits units = {};
         Played played;
 
@@ -533,7 +526,7 @@ static void test_curt(void **state) {
 
 /* ---- what a unit stops for ---- */
 
-static void test_stop(void **state) {
+TREE_TEST(stop) {
         static const struct {
                 const char *state, *job_type;
                 UnitStop expected;
@@ -547,7 +540,6 @@ static void test_stop(void **state) {
                 {"stopping", "stop", UNIT_STOP_HOST},
                 {"stopping", NULL, UNIT_STOP_HOST},
         };
-        const Tree *tree = *state;
         Played played;
 
         for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
@@ -562,8 +554,7 @@ static void test_stop(void **state) {
         }
 }
 
-static void test_stop_unanswered(void **state) {
-        const Tree *tree = *state;
+TREE_TEST(stop_unanswered) {
         UnitStop stop = (UnitStop) 99;
         Played played;
 
@@ -594,8 +585,7 @@ static bool has_guard_after_job(const Tree *tree, const char *job_type, const ch
 }
 
 /* The guard goes only where it is certain that nobody keeps it any more. */
-static void test_guard_after_stop(void **state) {
-        const Tree *tree = *state;
+TREE_TEST(guard_after_stop) {
         Played played;
 
         assert_false(has_guard_after_job(tree, "stop", "success"));
@@ -616,21 +606,4 @@ static void test_guard_after_stop(void **state) {
 
         assert_int_equal(guard_remove(tree->root), 0);
         assert_int_equal(after_stop(tree->root, "hugeplan.service", "success"), 0);
-}
-
-int main(void) {
-        const struct CMUnitTest tests[] = {
-                TREE_TEST(test_read),
-                TREE_TEST(test_run),
-                TREE_TEST(test_policies),
-                TREE_TEST(test_loop),
-                TREE_TEST(test_nobody),
-                TREE_TEST(test_mute),
-                TREE_TEST(test_curt),
-                TREE_TEST(test_stop),
-                TREE_TEST(test_stop_unanswered),
-                TREE_TEST(test_guard_after_stop),
-        };
-
-        return RUN_TESTS(tests);
 }

@@ -17,10 +17,10 @@ static Dropins make(Arena *arena, const Config *config) {
         return dropins;
 }
 
-static void test_text(void **state) {
+TEST(text) {
         const Dropins dropins =
-                make(*state,
-                     config_make(*state, "20-pg.conf",
+                make(arena,
+                     config_make(arena, "20-pg.conf",
                                  "[Instance]\nMemory=1G\nUnit=postgresql@15-main.service\n", NULL));
 
         assert_int_equal(dropins.n, 1);
@@ -39,10 +39,10 @@ static void test_text(void **state) {
 }
 
 /* Nothing runs as root in the databases' units; what has to is a unit of ours, ordered before. */
-static void test_learning(void **state) {
+TEST(learning) {
         const Dropins dropins = make(
-                *state,
-                config_make(*state, "a.conf", "[Instance]\nEngine=mariadb\nUnit=a.service\n",
+                arena,
+                config_make(arena, "a.conf", "[Instance]\nEngine=mariadb\nUnit=a.service\n",
                             "b.conf", "[Instance]\nEngine=db2\nMemory=1G\nUnit=b.service\n",
                             "c.conf", "[Instance]\nEngine=mongodb\nUnit=c.service\n", "d.conf",
                             "[Instance]\nEngine=mssql\nUnit=d.service\n", "e.conf",
@@ -59,16 +59,16 @@ static void test_learning(void **state) {
                 assert_null(strstr(dropins.items[i].text, "=+"));
                 assert_null(strstr(dropins.items[i].text, "=-+"));
                 assert_null(strstr(dropins.items[i].text, "=!"));
-                assert_null(dropin_odd_line(*state, dropins.items[i].text, ctl));
+                assert_null(dropin_odd_line(arena, dropins.items[i].text, ctl));
         }
 }
 
 /* Hugetlb limits are put up by the daemon when it lets a unit start: no line of the unit's runs for them. */
-static void test_hugetlb_limit(void **state) {
+TEST(hugetlb_limit) {
         static const char shared[] = "[Instance]\nPages=1\nUnit=x.service\n";
         const Dropins dropins = make(
-                *state, config_make(*state, "a.conf", shared, "b.conf", shared, "c.conf",
-                                    "[Instance]\nPages=1\nUnit=y.service\nIsolate=yes\n", NULL));
+                arena, config_make(arena, "a.conf", shared, "b.conf", shared, "c.conf",
+                                   "[Instance]\nPages=1\nUnit=y.service\nIsolate=yes\n", NULL));
 
         assert_int_equal(dropins.n, 2);
         assert_contains(dropins.items[0].text, "[Service]\n"
@@ -76,19 +76,19 @@ static void test_hugetlb_limit(void **state) {
                                                "ExecStartPre=/usr/bin/hugeplanctl wait b\n");
         for (size_t i = 0; i < dropins.n; i++) {
                 assert_null(strstr(dropins.items[i].text, "hugetlb_limit"));
-                assert_null(dropin_odd_line(*state, dropins.items[i].text, ctl));
+                assert_null(dropin_odd_line(arena, dropins.items[i].text, ctl));
         }
-        assert_non_null(dropin_odd_line(*state,
+        assert_non_null(dropin_odd_line(arena,
                                         "ExecStartPre=-+/usr/bin/hugeplanctl hugetlb limit a\n",
                                         "/usr/bin/hugeplanctl"));
 }
 
 /* A refused file's mount is not waited for: nobody makes it. */
-static void test_mounts(void **state) {
+TEST(mounts) {
         const Dropins dropins = make(
-                *state,
+                arena,
                 config_make(
-                        *state, "a.conf",
+                        arena, "a.conf",
                         "[Instance]\nPages=1\nUnit=x.service\nUser=db\nMount=/mnt/a\n", "b.conf",
                         "[Instance]\nPages=1\nUnit=x.service\nMount=/mnt/b owner=db\n", "c.conf",
                         "[Instance]\nPages=0\nUnit=x.service\nMount=/mnt/c owner=db\n", NULL));
@@ -104,26 +104,26 @@ static void test_mounts(void **state) {
 }
 
 /* Restarting hugeplan must never restart a database. */
-static void test_never_requires(void **state) {
+TEST(never_requires) {
         static const char *const words[] = {
                 "Requires=", "BindsTo=", "PartOf=", "Requisite=", "Upholds=", "Conflicts="};
         const Dropins dropins =
-                make(*state, config_make(*state, "a.conf",
-                                         "[Instance]\nMemory=1G\nUnit=a.service\nNodes=0\n"
-                                         "Placement=bind\n",
-                                         NULL));
+                make(arena, config_make(arena, "a.conf",
+                                        "[Instance]\nMemory=1G\nUnit=a.service\nNodes=0\n"
+                                        "Placement=bind\n",
+                                        NULL));
 
         for (size_t i = 0; i < ARRAY_LEN(words); i++)
                 assert_null(strstr(dropins.items[0].text, words[i]));
 }
 
-static void test_who_has_one(void **state) {
+TEST(who_has_one) {
         const Dropins dropins =
-                make(*state, config_make(*state, "a.conf", "[Instance]\nPages=1\n", "b.conf",
-                                         "[Instance]\nPages=1\nUnit=z.service\n", "c.conf",
-                                         "[Instance]\nPages=1\nUnit=y.service\n", "d.conf",
-                                         "[Instance]\nPages=x\nUnit=w.service\n", "e.conf",
-                                         "[Instance]\nEngine=mongodb\n", NULL));
+                make(arena, config_make(arena, "a.conf", "[Instance]\nPages=1\n", "b.conf",
+                                        "[Instance]\nPages=1\nUnit=z.service\n", "c.conf",
+                                        "[Instance]\nPages=1\nUnit=y.service\n", "d.conf",
+                                        "[Instance]\nPages=x\nUnit=w.service\n", "e.conf",
+                                        "[Instance]\nEngine=mongodb\n", NULL));
 
         /* By unit; without a unit none; a broken file keeps its gate. */
         assert_int_equal(dropins.n, 4);
@@ -134,10 +134,10 @@ static void test_who_has_one(void **state) {
         assert_text(dropins.items[3].unit, "z.service");
 }
 
-static void test_shared_unit(void **state) {
+TEST(shared_unit) {
         const Dropins dropins =
-                make(*state, config_make(*state, "b.conf", "[Instance]\nPages=1\nUnit=x.service\n",
-                                         "a.conf", "[Instance]\nPages=1\nUnit=x.service\n", NULL));
+                make(arena, config_make(arena, "b.conf", "[Instance]\nPages=1\nUnit=x.service\n",
+                                        "a.conf", "[Instance]\nPages=1\nUnit=x.service\n", NULL));
 
         assert_int_equal(dropins.n, 1);
         assert_contains(dropins.items[0].text,
@@ -146,63 +146,62 @@ static void test_shared_unit(void **state) {
                                                "ExecStartPre=/usr/bin/hugeplanctl wait b\n");
 }
 
-static void test_bind(void **state) {
-        Dropins dropins = make(*state, config_make(*state, "a.conf",
-                                                   "[Instance]\nPages=1\nUnit=a.service\n"
-                                                   "Nodes=0,2-3\nPlacement=bind\n",
-                                                   NULL));
+TEST(bind) {
+        Dropins dropins = make(arena, config_make(arena, "a.conf",
+                                                  "[Instance]\nPages=1\nUnit=a.service\n"
+                                                  "Nodes=0,2-3\nPlacement=bind\n",
+                                                  NULL));
 
         assert_contains(dropins.items[0].text, "NUMAPolicy=bind\nNUMAMask=0,2-3\n");
-        dropins = make(*state, config_make(*state, "a.conf",
-                                           "[Instance]\nUnit=a.service\n"
-                                           "NodeMemory=4:1G 1:1G\nPlacement=bind\n",
-                                           NULL));
+        dropins = make(arena, config_make(arena, "a.conf",
+                                          "[Instance]\nUnit=a.service\n"
+                                          "NodeMemory=4:1G 1:1G\nPlacement=bind\n",
+                                          NULL));
         assert_contains(dropins.items[0].text, "NUMAPolicy=bind\nNUMAMask=1,4\n");
         dropins =
-                make(*state, config_make(*state, "a.conf",
-                                         "[Instance]\nUnit=a.service\nMemory=1G\nNodes=1\n", NULL));
+                make(arena, config_make(arena, "a.conf",
+                                        "[Instance]\nUnit=a.service\nMemory=1G\nNodes=1\n", NULL));
         assert_null(strstr(dropins.items[0].text, "NUMA"));
 }
 
 /* A unit of several bound instances gets the nodes of all, and none if one of them roams. */
-static void test_bind_shared(void **state) {
+TEST(bind_shared) {
         static const char first[] =
                 "[Instance]\nPages=1\nUnit=x.service\nNodes=0\nPlacement=bind\n";
-        Dropins dropins =
-                make(*state,
-                     config_make(*state, "a.conf", first, "b.conf",
-                                 "[Instance]\nPages=1\nUnit=x.service\nNodes=2\nPlacement=bind\n",
-                                 NULL));
+        Dropins dropins = make(
+                arena, config_make(arena, "a.conf", first, "b.conf",
+                                   "[Instance]\nPages=1\nUnit=x.service\nNodes=2\nPlacement=bind\n",
+                                   NULL));
 
         assert_contains(dropins.items[0].text, "NUMAMask=0,2\n");
-        dropins = make(*state, config_make(*state, "a.conf", first, "b.conf",
-                                           "[Instance]\nPages=1\nUnit=x.service\n", NULL));
+        dropins = make(arena, config_make(arena, "a.conf", first, "b.conf",
+                                          "[Instance]\nPages=1\nUnit=x.service\n", NULL));
         assert_null(strstr(dropins.items[0].text, "NUMA"));
         /* What a broken file says of nodes is not believed. */
-        dropins = make(*state, config_make(*state, "a.conf",
-                                           "[Instance]\nPages=x\nUnit=x.service\nNodes=0\n"
-                                           "Placement=bind\n",
-                                           NULL));
+        dropins = make(arena, config_make(arena, "a.conf",
+                                          "[Instance]\nPages=x\nUnit=x.service\nNodes=0\n"
+                                          "Placement=bind\n",
+                                          NULL));
         assert_null(strstr(dropins.items[0].text, "NUMA"));
 }
 
-static void test_interleave(void **state) {
-        Dropins dropins = make(*state, config_make(*state, "a.conf",
-                                                   "[Instance]\nPages=1\nUnit=a.service\n"
-                                                   "Nodes=0-1\nPlacement=interleave\n",
-                                                   NULL));
+TEST(interleave) {
+        Dropins dropins = make(arena, config_make(arena, "a.conf",
+                                                  "[Instance]\nPages=1\nUnit=a.service\n"
+                                                  "Nodes=0-1\nPlacement=interleave\n",
+                                                  NULL));
 
         assert_contains(dropins.items[0].text, "NUMAPolicy=interleave\nNUMAMask=0-1\n");
-        dropins = make(*state, config_make(*state, "a.conf",
-                                           "[Instance]\nPages=1\nUnit=a.service\n"
-                                           "Placement=interleave\n",
-                                           NULL));
+        dropins = make(arena, config_make(arena, "a.conf",
+                                          "[Instance]\nPages=1\nUnit=a.service\n"
+                                          "Placement=interleave\n",
+                                          NULL));
         assert_contains(dropins.items[0].text, "NUMAPolicy=interleave\nNUMAMask=all\n");
 }
 
 /* A policy of which no node has memory would keep even the gate from being started: it is left out, and said so. One
  * node is enough, and where the kernel does not tell all have some. */
-static void test_policy_that_cannot_be_had(void **state) {
+TEST(policy_that_cannot_be_had) {
         static const struct {
                 const char *lines, *nodes, *policy;
         } rows[] = {
@@ -215,11 +214,11 @@ static void test_policy_that_cannot_be_had(void **state) {
         };
 
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-                const Config *config = config_make(
-                        *state, "a.conf",
-                        arena_printf(*state, "[Instance]\nPages=1\nUnit=a.service\n%s\n",
-                                     rows[i].lines),
-                        NULL);
+                const Config *config =
+                        config_make(arena, "a.conf",
+                                    arena_printf(arena, "[Instance]\nPages=1\nUnit=a.service\n%s\n",
+                                                 rows[i].lines),
+                                    NULL);
                 IdSet nodes = {};
                 DropinInput input = {.config = config, .ctl = ctl};
 
@@ -227,73 +226,72 @@ static void test_policy_that_cannot_be_had(void **state) {
                         assert_int_equal(id_set_parse(rows[i].nodes, &nodes), 0);
                         input.memory_nodes = &nodes;
                 }
-                const char *text = dropins_make(*state, &input).items[0].text;
+                const char *text = dropins_make(arena, &input).items[0].text;
 
                 assert_contains(text, "\nExecStartPre=/usr/bin/hugeplanctl wait a\n");
                 assert_contains(text,
                                 rows[i].policy ? rows[i].policy : ": node 2 has no memory now");
                 assert_int_equal(strstr(text, "\nNUMA") != NULL, rows[i].policy != NULL);
-                assert_null(dropin_odd_line(*state, text, ctl));
+                assert_null(dropin_odd_line(arena, text, ctl));
         }
 }
 
 /* Beside a bound neighbour who is spread takes its pages in turn, and its unit says why. */
-static void test_interleave_beside_bound(void **state) {
+TEST(interleave_beside_bound) {
         static const char bound[] =
                 "[Instance]\nPages=1\nUnit=b.service\nNodes=1\nPlacement=bind\n";
         Dropins dropins =
-                make(*state, config_make(*state, "a.conf", "[Instance]\nPages=1\nUnit=a.service\n",
-                                         "b.conf", bound, NULL));
+                make(arena, config_make(arena, "a.conf", "[Instance]\nPages=1\nUnit=a.service\n",
+                                        "b.conf", bound, NULL));
 
         assert_contains(dropins.items[0].text,
                         "# In turn from its nodes: beside b, which is bound to some of them.\n"
                         "NUMAPolicy=interleave\nNUMAMask=all\n");
         assert_contains(dropins.items[1].text, "NUMAPolicy=bind\nNUMAMask=1\n");
         assert_null(strstr(dropins.items[1].text, "In turn"));
-        dropins = make(*state, config_make(*state, "a.conf",
-                                           "[Instance]\nPages=1\nUnit=a.service\nNodes=0-1\n",
-                                           "b.conf", bound, NULL));
+        dropins = make(arena, config_make(arena, "a.conf",
+                                          "[Instance]\nPages=1\nUnit=a.service\nNodes=0-1\n",
+                                          "b.conf", bound, NULL));
         assert_contains(dropins.items[0].text, "NUMAPolicy=interleave\nNUMAMask=0-1\n");
         /* By its own preference there is nothing to be said. */
-        dropins = make(*state, config_make(*state, "a.conf",
-                                           "[Instance]\nPages=1\nUnit=a.service\n"
-                                           "Placement=interleave\n",
-                                           "b.conf", bound, NULL));
+        dropins = make(arena, config_make(arena, "a.conf",
+                                          "[Instance]\nPages=1\nUnit=a.service\n"
+                                          "Placement=interleave\n",
+                                          "b.conf", bound, NULL));
         assert_contains(dropins.items[0].text, "NUMAPolicy=interleave\n");
         assert_null(strstr(dropins.items[0].text, "In turn"));
         /* The neighbour's name comes from a file's, like its own. */
-        dropins =
-                make(*state, config_make(*state, "a.conf", "[Instance]\nPages=1\nUnit=a.service\n",
-                                         "b\nExecStart=x.conf", bound, NULL));
-        assert_null(dropin_odd_line(*state, dropins.items[0].text, ctl));
+        dropins = make(arena, config_make(arena, "a.conf", "[Instance]\nPages=1\nUnit=a.service\n",
+                                          "b\nExecStart=x.conf", bound, NULL));
+        assert_null(dropin_odd_line(arena, dropins.items[0].text, ctl));
 }
 
 /* Bytes, where limits.d has kB; the largest of those that share the unit. */
-static void test_limits(void **state) {
+TEST(limits) {
         static const char oracle[] = "[Instance]\nEngine=oracle\nPages=1\nUnit=ora.service\n";
-        Dropins dropins = make(*state, config_make(*state, "a.conf", oracle, NULL));
+        Dropins dropins = make(arena, config_make(arena, "a.conf", oracle, NULL));
 
         assert_contains(dropins.items[0].text,
                         "LimitMEMLOCK=infinity\nSupplementaryGroups=hugetlb\n");
-        dropins = make(*state,
-                       config_make(*state, "a.conf",
+        dropins = make(arena,
+                       config_make(arena, "a.conf",
                                    "[Instance]\nPages=1\nUnit=a.service\nMemoryLock=1G\n", "b.conf",
                                    "[Instance]\nPages=1\nUnit=a.service\nMemoryLock=2G\n", NULL));
         assert_contains(dropins.items[0].text, "\nLimitMEMLOCK=2147483648\n");
         assert_null(strstr(dropins.items[0].text, "SupplementaryGroups="));
 
         /* A unit with a group that does not exist would not start. */
-        const Config *config = config_make(*state, "a.conf", oracle, NULL);
+        const Config *config = config_make(arena, "a.conf", oracle, NULL);
         const DropinInput input = {.config = config, .ctl = ctl};
 
-        dropins = dropins_make(*state, &input);
+        dropins = dropins_make(arena, &input);
         assert_null(strstr(dropins.items[0].text, "\nSupplementaryGroups="));
         assert_contains(dropins.items[0].text,
                         "LimitMEMLOCK=infinity\n# Without SupplementaryGroups=hugetlb: ");
 }
 
 /* What the host has by now, and the drop-in of before. */
-static void test_outdated(void **state) {
+TEST(outdated) {
         static const struct {
                 const char *lines, *nodes, *text;
                 bool has_group, is_outdated;
@@ -310,11 +308,11 @@ static void test_outdated(void **state) {
         };
 
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-                const Config *config = config_make(
-                        *state, "a.conf",
-                        arena_printf(*state, "[Instance]\nPages=1\nUnit=a.service\n%s\n",
-                                     rows[i].lines),
-                        NULL);
+                const Config *config =
+                        config_make(arena, "a.conf",
+                                    arena_printf(arena, "[Instance]\nPages=1\nUnit=a.service\n%s\n",
+                                                 rows[i].lines),
+                                    NULL);
                 IdSet nodes = {};
 
                 assert_int_equal(id_set_parse(rows[i].nodes, &nodes), 0);
@@ -323,34 +321,34 @@ static void test_outdated(void **state) {
                                          .has_group = rows[i].has_group,
                                          .memory_nodes = &nodes};
 
-                assert_int_equal(dropin_is_outdated(*state, &now, "a.service", rows[i].text),
+                assert_int_equal(dropin_is_outdated(arena, &now, "a.service", rows[i].text),
                                  rows[i].is_outdated);
-                assert_false(dropin_is_outdated(*state, &now, "b.service", rows[i].text));
+                assert_false(dropin_is_outdated(arena, &now, "b.service", rows[i].text));
         }
 }
 
 /* Who gets more than it asks for is served by its own unit, where systemd knows how. */
-static void test_memory_thp(void **state) {
+TEST(memory_thp) {
         const Config *config = config_make(
-                *state, "a.conf", "[Instance]\nEngine=postgresql\nMemory=1G\nUnit=a.service\n",
+                arena, "a.conf", "[Instance]\nEngine=postgresql\nMemory=1G\nUnit=a.service\n",
                 "b.conf", "[Instance]\nPages=1\nUnit=b.service\nTransparentHugePages=always\n",
                 "c.conf", "[Instance]\nPages=1\nUnit=c.service\nTransparentHugePages=madvise\n",
                 "d.conf", "[Instance]\nPages=1\nUnit=d.service\n", NULL);
         DropinInput input = {.config = config, .ctl = ctl, .systemd_version = 260};
-        Dropins dropins = dropins_make(*state, &input);
+        Dropins dropins = dropins_make(arena, &input);
 
         assert_contains(dropins.items[0].text, "\nMemoryTHP=disable\n");
         assert_null(strstr(dropins.items[1].text, "MemoryTHP="));
         assert_contains(dropins.items[2].text, "\nMemoryTHP=madvise\n");
         assert_null(strstr(dropins.items[3].text, "MemoryTHP="));
         input.systemd_version = 259;
-        dropins = dropins_make(*state, &input);
+        dropins = dropins_make(arena, &input);
         for (size_t i = 0; i < dropins.n; i++)
                 assert_null(strstr(dropins.items[i].text, "MemoryTHP="));
 }
 
 /* A file's name is the administrator's, or whoever can write there; it must not begin a line. */
-static void test_hostile_file_names(void **state) {
+TEST(hostile_file_names) {
         static const char *const names[] = {
                 "a\nExecStartPre=evil.conf",
                 "a\rExecStart=x.conf",
@@ -362,48 +360,24 @@ static void test_hostile_file_names(void **state) {
 
         for (size_t i = 0; i < ARRAY_LEN(names); i++) {
                 const Dropins dropins = make(
-                        *state, config_make(*state, names[i],
-                                            "[Instance]\nPages=1\nUnit=a.service\nName=a\n", NULL));
+                        arena, config_make(arena, names[i],
+                                           "[Instance]\nPages=1\nUnit=a.service\nName=a\n", NULL));
 
                 assert_int_equal(dropins.n, 1);
-                assert_text(dropin_odd_line(*state, dropins.items[0].text, ctl), NULL);
+                assert_text(dropin_odd_line(arena, dropins.items[0].text, ctl), NULL);
                 assert_null(strpbrk(dropins.items[0].text, "\r\x7f\x01"));
                 assert_contains(dropins.items[0].text, "wait a\n");
         }
         /* Without a Name= the name itself is hostile: no gate at all. */
         for (size_t i = 0; i < ARRAY_LEN(names); i++) {
                 const Dropins dropins =
-                        make(*state, config_make(*state, names[i],
-                                                 "[Instance]\nPages=1\nUnit=a.service\n", NULL));
+                        make(arena, config_make(arena, names[i],
+                                                "[Instance]\nPages=1\nUnit=a.service\n", NULL));
 
                 assert_int_equal(dropins.n, 0);
         }
 }
 
-static void test_nothing(void **state) {
-        assert_int_equal(make(*state, config_make(*state, NULL)).n, 0);
-}
-
-TEST_FILE(dropin) {
-        const struct CMUnitTest tests[] = {
-                TEST(test_hugetlb_limit),
-                TEST(test_text),
-                TEST(test_mounts),
-                TEST(test_policy_that_cannot_be_had),
-                TEST(test_never_requires),
-                TEST(test_who_has_one),
-                TEST(test_shared_unit),
-                TEST(test_bind),
-                TEST(test_bind_shared),
-                TEST(test_interleave),
-                TEST(test_interleave_beside_bound),
-                TEST(test_limits),
-                TEST(test_outdated),
-                TEST(test_memory_thp),
-                TEST(test_learning),
-                TEST(test_nothing),
-                TEST(test_hostile_file_names),
-        };
-
-        return RUN_TESTS(tests);
+TEST(nothing) {
+        assert_int_equal(make(arena, config_make(arena, NULL)).n, 0);
 }

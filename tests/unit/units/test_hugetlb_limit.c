@@ -35,15 +35,15 @@ static const Preference preferences[] = {
         {"Pages=x\nIsolate=yes", "Pages=1", TRI_NO},
 };
 
-static void test_preference(void **state) {
+TEST(preference) {
         for (size_t i = 0; i < ARRAY_LEN(preferences); i++) {
                 const Preference *preference = &preferences[i];
                 const char *a =
-                        arena_printf(*state, "[Instance]\nUnit=x.service\n%s\n", preference->a);
-                const char *b = arena_printf(*state, "[Instance]\n%s\n",
-                                             preference->b ? preference->b : "");
+                        arena_printf(arena, "[Instance]\nUnit=x.service\n%s\n", preference->a);
+                const char *b =
+                        arena_printf(arena, "[Instance]\n%s\n", preference->b ? preference->b : "");
                 const Config *config =
-                        config_make(*state, "a.conf", a, preference->b ? "b.conf" : NULL, b, NULL);
+                        config_make(arena, "a.conf", a, preference->b ? "b.conf" : NULL, b, NULL);
 
                 if (hugetlb_limit_preference(config, "x.service") != preference->expects)
                         fail_msg("%s | %s", preference->a, preference->b ? preference->b : "-");
@@ -51,9 +51,9 @@ static void test_preference(void **state) {
 }
 
 /* One that leaves the unit open leaves it open for those that share it. */
-static void test_preference_of_shared_unit(void **state) {
-        const Config *config = config_make(*state, "a.conf",
-                                           "[Instance]\nPages=1\nUnit=x.service\n", "b.conf",
+TEST(preference_of_shared_unit) {
+        const Config *config = config_make(arena, "a.conf", "[Instance]\nPages=1\nUnit=x.service\n",
+                                           "b.conf",
                                            "[Instance]\nPages=1\nUnit=x.service\nIsolate=no\n",
                                            "c.conf", "[Instance]\nPages=1\nUnit=y.service\n", NULL);
 
@@ -76,7 +76,7 @@ static const char *limits_text(Arena *arena, const Status *status, const char *u
         return text_string(&text);
 }
 
-static void test_limits(void **state) {
+TEST(limits) {
         StatusInstance instances[] = {
                 {.name = "a",
                  .unit = "x.service",
@@ -99,29 +99,18 @@ static void test_limits(void **state) {
         const Status status = {.instances = instances, .n_instances = ARRAY_LEN(instances)};
 
         /* Of a unit together; what is not its own size it may not have at all. */
-        assert_text(limits_text(*state, &status, "x.service", false), "1G:3 2M:150");
-        assert_text(limits_text(*state, &status, "x.service", true), "1G:3 2M:200");
-        assert_text(limits_text(*state, &status, "y.service", false), "1G:0 2M:0");
-        assert_text(limits_text(*state, &status, "y.service", true), "1G:0 2M:7");
+        assert_text(limits_text(arena, &status, "x.service", false), "1G:3 2M:150");
+        assert_text(limits_text(arena, &status, "x.service", true), "1G:3 2M:200");
+        assert_text(limits_text(arena, &status, "y.service", false), "1G:0 2M:0");
+        assert_text(limits_text(arena, &status, "y.service", true), "1G:0 2M:7");
         /* Of whom nothing is known, nothing is said. */
-        assert_text(limits_text(*state, &status, "z.service", false), "");
+        assert_text(limits_text(arena, &status, "z.service", false), "");
 }
 
 /* hugetlb_cgroup.c, mem_fmt() */
-static void test_path(void **state) {
-        assert_text(hugetlb_limit_path(*state, "/g", 2 * MIB), "/g/hugetlb.2MB.rsvd.max");
-        assert_text(hugetlb_limit_path(*state, "/g", 16 * GIB), "/g/hugetlb.16GB.rsvd.max");
-        assert_text(hugetlb_limit_path(*state, "/g", 64 * KIB), "/g/hugetlb.64KB.rsvd.max");
-        assert_text(hugetlb_limit_path(*state, "/g", 512 * MIB), "/g/hugetlb.512MB.rsvd.max");
-}
-
-TEST_FILE(hugetlb_limit) {
-        const struct CMUnitTest tests[] = {
-                TEST(test_preference),
-                TEST(test_preference_of_shared_unit),
-                TEST(test_limits),
-                TEST(test_path),
-        };
-
-        return RUN_TESTS(tests);
+TEST(path) {
+        assert_text(hugetlb_limit_path(arena, "/g", 2 * MIB), "/g/hugetlb.2MB.rsvd.max");
+        assert_text(hugetlb_limit_path(arena, "/g", 16 * GIB), "/g/hugetlb.16GB.rsvd.max");
+        assert_text(hugetlb_limit_path(arena, "/g", 64 * KIB), "/g/hugetlb.64KB.rsvd.max");
+        assert_text(hugetlb_limit_path(arena, "/g", 512 * MIB), "/g/hugetlb.512MB.rsvd.max");
 }

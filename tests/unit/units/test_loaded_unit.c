@@ -59,16 +59,16 @@ static const char *judge(Arena *arena, const char *text, const LoadedUnit *unit)
                         "hugetlb:x:990:\n");
 }
 
-static void test_healthy(void **state) {
-        LoadedUnit unit = healthy(*state);
+TEST(healthy) {
+        LoadedUnit unit = healthy(arena);
 
-        assert_text(judge(*state, postgresql, &unit), "");
-        unit.groups = names(*state, "hugetlb");
-        assert_text(judge(*state, oracle, &unit), "");
+        assert_text(judge(arena, postgresql, &unit), "");
+        unit.groups = names(arena, "hugetlb");
+        assert_text(judge(arena, oracle, &unit), "");
 }
 
 /* A gate is who asks, whoever wrote it and wherever it stands. */
-static void test_gates(void **state) {
+TEST(gates) {
         static const struct {
                 const char *pre_starts;
                 bool has;
@@ -86,217 +86,215 @@ static void test_gates(void **state) {
                 {"/usr/bin/wait a", false},
                 {"/bin/echo hugeplanctl|/bin/wait wait a", false},
         };
-        const Config *config = config_make(*state, "a.conf", postgresql, NULL);
+        const Config *config = config_make(arena, "a.conf", postgresql, NULL);
 
         for (size_t i = 0; i < ARRAY_LEN(units); i++) {
                 LoadedUnit unit = {.name = "x.service",
-                                   .pre_starts = names(*state, units[i].pre_starts)};
+                                   .pre_starts = names(arena, units[i].pre_starts)};
 
                 if (loaded_unit_has_gates(config, &unit) != units[i].has)
                         fail_msg("%s", units[i].pre_starts);
         }
 }
 
-static void test_reset(void **state) {
-        LoadedUnit unit = healthy(*state);
+TEST(reset) {
+        LoadedUnit unit = healthy(arena);
 
         unit.pre_starts = (SourceNames){};
-        unit.dropins = names(*state, OURS "|" LATER);
+        unit.dropins = names(arena, OURS "|" LATER);
         unit.reset_file = LATER;
         unit.reset_line = 3;
-        assert_text(judge(*state, postgresql, &unit),
+        assert_text(judge(arena, postgresql, &unit),
                     LATER ":3: ExecStartPre: x.service starts without asking for the pages of a: "
                           "this line throws its gate away; write the gate again below it "
                           "(hugeplan.d(5), THE GATE), or take the line out; then run 'systemctl "
                           "daemon-reload'");
         /* The files say nothing of that, or have something else by now. */
         unit.reset_file = "/etc/systemd/system/x.service.d/05-early.conf";
-        assert_text(judge(*state, postgresql, &unit),
+        assert_text(judge(arena, postgresql, &unit),
                     OURS ": x.service starts without asking for the pages of a: its gate is read, "
                          "but not in effect after " LATER
                          "; see what 'systemctl cat x.service' says of ExecStartPre=");
-        unit.dropins = names(*state, OURS);
-        assert_contains(judge(*state, postgresql, &unit), "systemd has not read its gate; run ");
+        unit.dropins = names(arena, OURS);
+        assert_contains(judge(arena, postgresql, &unit), "systemd has not read its gate; run ");
 }
 
 /* One unit, one message, with the names of those that are concerned. */
-static void test_shared_unit(void **state) {
-        const Config *config = config_make(*state, "a.conf", postgresql, "b.conf", postgresql,
+TEST(shared_unit) {
+        const Config *config = config_make(arena, "a.conf", postgresql, "b.conf", postgresql,
                                            "c.conf", postgresql, "y.conf",
                                            "[Instance]\nPages=1\nUnit=y.service\n", NULL);
-        LoadedUnit unit = healthy(*state);
+        LoadedUnit unit = healthy(arena);
 
-        assert_contains(judge_on(*state, config, &unit, "6.1.0", ""),
+        assert_contains(judge_on(arena, config, &unit, "6.1.0", ""),
                         "x.service starts without asking for the pages of b, c: ");
         /* A broken file keeps its gate, too. */
         unit.pre_starts = (SourceNames){};
-        assert_contains(judge(*state, "[Instance]\nPages=x\nUnit=x.service\n", &unit),
+        assert_contains(judge(arena, "[Instance]\nPages=x\nUnit=x.service\n", &unit),
                         "pages of a: ");
 }
 
 /* What is done on purpose is a notice, and there is nothing to be done about it. */
-static void test_masked_gate(void **state) {
+TEST(masked_gate) {
         const char *own = "/etc/systemd/system/x.service.d/10-hugeplan.conf";
-        LoadedUnit unit = healthy(*state);
-        Diags problems = diags_in(*state);
+        LoadedUnit unit = healthy(arena);
+        Diags problems = diags_in(arena);
 
         unit.pre_starts = (SourceNames){};
-        unit.dropins = names(*state, own);
-        const char *text = judge(*state, postgresql, &unit);
+        unit.dropins = names(arena, own);
+        const char *text = judge(arena, postgresql, &unit);
 
         assert_text(text, "/etc/systemd/system/x.service.d/10-hugeplan.conf: x.service starts "
                           "without asking for the pages of a: this file takes the gate's place, "
                           "as it may");
         unit.dropins = (SourceNames){};
         unit.override = own; /* a link to /dev/null is no drop-in */
-        assert_text(judge(*state, postgresql, &unit), text);
-        loaded_unit_judge_gates(config_make(*state, "a.conf", postgresql, NULL), &unit, &problems);
+        assert_text(judge(arena, postgresql, &unit), text);
+        loaded_unit_judge_gates(config_make(arena, "a.conf", postgresql, NULL), &unit, &problems);
         assert_int_equal(diags_count(&problems, SEVERITY_NOTICE), 1);
         /* With a gate of its own it is nobody's business. */
-        unit.pre_starts = names(*state, "/usr/bin/hugeplanctl wait a");
-        assert_text(judge(*state, postgresql, &unit), "");
+        unit.pre_starts = names(arena, "/usr/bin/hugeplanctl wait a");
+        assert_text(judge(arena, postgresql, &unit), "");
 }
 
 /* What is wrong is told once. */
-static void test_dropin_is_missing(void **state) {
-        const Config *config = config_make(*state, "a.conf", postgresql, NULL);
-        LoadedUnit unit = healthy(*state);
-        Diags problems = diags_in(*state);
+TEST(dropin_is_missing) {
+        const Config *config = config_make(arena, "a.conf", postgresql, NULL);
+        LoadedUnit unit = healthy(arena);
+        Diags problems = diags_in(arena);
 
         unit.pre_starts = unit.dropins = (SourceNames){};
         diags_add(&problems, &(Diag){.id = problem_id(PROBLEM_DROPIN_MISSING), .file = OURS});
         loaded_unit_judge_gates(config, &unit, &problems);
         assert_int_equal(problems.list.n, 1);
-        problems = diags_in(*state);
+        problems = diags_in(arena);
         diags_add(&problems, &(Diag){.id = problem_id(PROBLEM_DROPIN_MISSING), .file = "/other"});
         loaded_unit_judge_gates(config, &unit, &problems);
         assert_int_equal(problems.list.n, 2);
 }
 
-static void test_states(void **state) {
+TEST(states) {
         LoadedUnit unit = {.name = "x.service", .load_state = "not-found"};
 
-        assert_text(judge(*state, postgresql, &unit),
+        assert_text(judge(arena, postgresql, &unit),
                     "/etc/hugeplan.d/a.conf:3: Unit: systemd knows no x.service: nobody waits for "
                     "the pages of a; name the unit that there is, or install it; then run "
                     "'systemctl daemon-reload'");
         unit.load_state = "masked";
         assert_text(
-                judge(*state, postgresql, &unit),
+                judge(arena, postgresql, &unit),
                 "/etc/hugeplan.d/a.conf:3: Unit: x.service is masked and cannot be started; the "
                 "pages of a stay reserved; take the instance's file away, or run 'systemctl unmask "
                 "x.service'");
         unit.load_state = "bad-setting";
-        assert_contains(judge(*state, postgresql, &unit),
+        assert_contains(judge(arena, postgresql, &unit),
                         "systemd does not take x.service (bad-setting): it cannot be started; run "
                         "'systemd-analyze verify x.service'");
-        unit = healthy(*state);
+        unit = healthy(arena);
         unit.is_outdated = true;
         assert_text(
-                judge(*state, postgresql, &unit),
+                judge(arena, postgresql, &unit),
                 "the files of x.service were changed, and systemd goes by what it had read; run "
                 "'systemctl daemon-reload'");
         /* Of a unit that no instance names any more. */
         unit.name = "y.service";
         unit.is_outdated = false;
-        assert_text(judge(*state, postgresql, &unit), "");
+        assert_text(judge(arena, postgresql, &unit), "");
 }
 
 /* An administrator's policy wins; it is a problem where pages are that it keeps the unit from. */
-static void test_nodes(void **state) {
-        LoadedUnit unit = healthy(*state);
+TEST(nodes) {
+        LoadedUnit unit = healthy(arena);
 
         id_set_add(&unit.nodes, 0);
-        assert_text(judge(*state, postgresql, &unit), "");
+        assert_text(judge(arena, postgresql, &unit), "");
         unit.is_bound = true;
-        assert_text(judge(*state, postgresql, &unit),
+        assert_text(judge(arena, postgresql, &unit),
                     "/etc/hugeplan.d/a.conf: Nodes: x.service is loaded with NUMAPolicy=bind to "
                     "node 0, and 5 pages of 2M of a are elsewhere: it cannot use them; write "
                     "Nodes=0 here, or NUMAMask= with all nodes of the instance into the unit");
-        assert_text(judge(*state, "[Instance]\nPages=10\nUnit=x.service\nNodes=0\n", &unit), "");
+        assert_text(judge(arena, "[Instance]\nPages=10\nUnit=x.service\nNodes=0\n", &unit), "");
         id_set_add(&unit.nodes, 1);
-        assert_text(judge(*state, postgresql, &unit), "");
+        assert_text(judge(arena, postgresql, &unit), "");
         unit.nodes = (IdSet){};
-        assert_text(judge(*state, postgresql, &unit), "");
+        assert_text(judge(arena, postgresql, &unit), "");
 }
 
-static void test_group(void **state) {
+TEST(group) {
         static const char wrong[] =
                 "/etc/hugeplan.d/a.conf: SharedMemory: x.service is loaded without the group "
                 "hugetlb: the kernel refuses a its System V segment of 10 pages of 2M; systemctl "
                 "edit x.service: [Service] SupplementaryGroups=hugetlb";
-        const Config *config = config_make(*state, "a.conf", oracle, NULL);
-        LoadedUnit unit = healthy(*state);
+        const Config *config = config_make(arena, "a.conf", oracle, NULL);
+        LoadedUnit unit = healthy(arena);
 
-        assert_text(judge(*state, oracle, &unit), wrong);
+        assert_text(judge(arena, oracle, &unit), wrong);
         unit.memory_lock_bytes = UINT64_MAX; /* counts no more */
-        unit.groups = names(*state, "dba");
-        assert_text(judge(*state, oracle, &unit), wrong);
-        assert_text(judge(*state, postgresql, &unit), "");
+        unit.groups = names(arena, "dba");
+        assert_text(judge(arena, oracle, &unit), wrong);
+        assert_text(judge(arena, postgresql, &unit), "");
         /* The ways in: member, primary group of the user or the unit, by number, as root, by right. */
-        assert_text(judge_on(*state, config, &unit, "6.1.0", "hugetlb:x:990:you,db\n"), "");
-        assert_text(judge_on(*state, config, &unit, "6.1.0", "hugetlb:x:17:\n"), "");
-        assert_text(judge_on(*state, config, &unit, "6.1.0", "other:x:1:\n"), "");
-        unit.groups = names(*state, "990");
-        assert_text(judge(*state, oracle, &unit), "");
+        assert_text(judge_on(arena, config, &unit, "6.1.0", "hugetlb:x:990:you,db\n"), "");
+        assert_text(judge_on(arena, config, &unit, "6.1.0", "hugetlb:x:17:\n"), "");
+        assert_text(judge_on(arena, config, &unit, "6.1.0", "other:x:1:\n"), "");
+        unit.groups = names(arena, "990");
+        assert_text(judge(arena, oracle, &unit), "");
         unit.groups = (SourceNames){};
         unit.group = "hugetlb";
-        assert_text(judge(*state, oracle, &unit), "");
+        assert_text(judge(arena, oracle, &unit), "");
         unit.group = "";
         unit.user = "";
-        assert_text(judge(*state, oracle, &unit), "");
+        assert_text(judge(arena, oracle, &unit), "");
         unit.user = "db";
         unit.may_lock = true;
-        assert_text(judge(*state, oracle, &unit), "");
+        assert_text(judge(arena, oracle, &unit), "");
 }
 
 /* Before Linux 5.16 the limit lets in as well, where it suffices. */
-static void test_memory_lock(void **state) {
-        const Config *config = config_make(*state, "a.conf", oracle, NULL);
-        LoadedUnit unit = healthy(*state);
+TEST(memory_lock) {
+        const Config *config = config_make(arena, "a.conf", oracle, NULL);
+        LoadedUnit unit = healthy(arena);
 
-        assert_contains(judge_on(*state, config, &unit, "5.14.0", "hugetlb:x:990:\n"),
+        assert_contains(judge_on(arena, config, &unit, "5.14.0", "hugetlb:x:990:\n"),
                         "x.service is loaded with LimitMEMLOCK=8388608, and not in the group "
                         "hugetlb: the kernel refuses a ");
         unit.memory_lock_bytes = 20 * MIB;
-        assert_text(judge_on(*state, config, &unit, "5.14.0", "hugetlb:x:990:\n"), "");
-        assert_text(judge_on(*state, config, &unit, "5.14.0-162.6.1.el9_1", "hugetlb:x:990:\n"),
-                    "");
+        assert_text(judge_on(arena, config, &unit, "5.14.0", "hugetlb:x:990:\n"), "");
+        assert_text(judge_on(arena, config, &unit, "5.14.0-162.6.1.el9_1", "hugetlb:x:990:\n"), "");
         /* RHEL 9.2 took the newer rule over. */
-        assert_contains(
-                judge_on(*state, config, &unit, "5.14.0-284.11.1.el9_2", "hugetlb:x:990:\n"),
-                "x.service is loaded without the group hugetlb");
+        assert_contains(judge_on(arena, config, &unit, "5.14.0-284.11.1.el9_2", "hugetlb:x:990:\n"),
+                        "x.service is loaded without the group hugetlb");
 }
 
 /* What it starts is known from systemd, too. */
-static void test_starts(void **state) {
-        LoadedUnit unit = healthy(*state);
+TEST(starts) {
+        LoadedUnit unit = healthy(arena);
         const char *text = "[Instance]\nEngine=postgresql\nMemory=1G\nUnit=x.service\n";
 
-        *vec_push(*state, &unit.starts) = "/usr/bin/pg_ctlcluster 15-main start";
-        assert_text(judge(*state, text, &unit), "");
+        *vec_push(arena, &unit.starts) = "/usr/bin/pg_ctlcluster 15-main start";
+        assert_text(judge(arena, text, &unit), "");
         unit.starts.items[0] = "/bin/true";
-        assert_text(judge(*state, text, &unit),
+        assert_text(judge(arena, text, &unit),
                     "/etc/hugeplan.d/a.conf:4: Unit: x.service starts /bin/true, which is no "
                     "PostgreSQL: nobody waits for the pages of a; name the unit that starts it; "
                     "then run 'systemctl daemon-reload' and 'hugeplanctl reload'");
 }
 
-static void test_order(void **state) {
-        LoadedUnit unit = healthy(*state);
+TEST(order) {
+        LoadedUnit unit = healthy(arena);
 
-        unit.after = names(*state, "sysinit.target|basic.target");
-        assert_text(judge(*state, postgresql, &unit), "");
-        unit.after = names(*state, "local-fs.target");
-        assert_contains(judge(*state, postgresql, &unit),
+        unit.after = names(arena, "sysinit.target|basic.target");
+        assert_text(judge(arena, postgresql, &unit), "");
+        unit.after = names(arena, "local-fs.target");
+        assert_contains(judge(arena, postgresql, &unit),
                         "Unit: x.service is not ordered after hugeplan.service: at boot its gate "
                         "may ask before anything is reserved; ");
         unit.pre_starts = (SourceNames){};
-        assert_null(strstr(judge(*state, postgresql, &unit), "ordered"));
+        assert_null(strstr(judge(arena, postgresql, &unit), "ordered"));
 }
 
 /* The same verdict from the files, where nobody is asked. */
-static void test_of_files(void **state) {
+TEST(of_files) {
         const TestFile files[] = {
                 {"/usr/lib/systemd/system/x.service",
                  "[Service]\nExecStartPre=/bin/mkdir /run/x\n"},
@@ -304,29 +302,29 @@ static void test_of_files(void **state) {
                 {"/etc/systemd/system/x.service.d/05-early.conf", "[Service]\nExecStartPre=\n"},
                 {LATER, "[Service]\nNice=1\nExecStartPre=\nExecStartPre=/bin/true\n"},
         };
-        const Config *config = config_make(*state, "a.conf", postgresql, NULL);
+        const Config *config = config_make(arena, "a.conf", postgresql, NULL);
 
         for (size_t n = 2; n <= ARRAY_LEN(files); n++) {
                 const UnitFile *file =
-                        unit_file_read(*state, test_sources(*state, files, n), "x.service");
-                LoadedUnit unit = unit_search_loaded(*state, "x.service", file);
-                Diags problems = diags_in(*state);
+                        unit_file_read(arena, test_sources(arena, files, n), "x.service");
+                LoadedUnit unit = unit_search_loaded(arena, "x.service", file);
+                Diags problems = diags_in(arena);
 
                 assert_text(unit.load_state, "loaded");
                 assert_int_equal(unit.dropins.n, n - 1);
                 loaded_unit_judge_gates(config, &unit, &problems);
                 assert_int_equal(problems.list.n, n == ARRAY_LEN(files));
                 if (problems.list.n > 0)
-                        assert_contains(problems_text(*state, &problems),
+                        assert_contains(problems_text(arena, &problems),
                                         "its gate is read, but not in effect after " LATER);
         }
-        const UnitFile *none = unit_file_read(*state, test_sources(*state, files, 0), "x.service");
+        const UnitFile *none = unit_file_read(arena, test_sources(arena, files, 0), "x.service");
 
-        assert_text(unit_search_loaded(*state, "x.service", none).load_state, "not-found");
+        assert_text(unit_search_loaded(arena, "x.service", none).load_state, "not-found");
 }
 
 /* Who starts a unit, by its states and by who calls: 10 is its control process, 20 its main one. */
-static void test_starts_by(void **state) {
+TEST(starts_by) {
         static const struct {
                 const char *active_state, *sub_state;
                 uint32_t control_pid, main_pid, pid;
@@ -353,7 +351,6 @@ static void test_starts_by(void **state) {
                 {"", "", 0, 0, 0, false},
         };
 
-        (void) state;
         for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
                 const LoadedUnit unit = {
                         .active_state = cases[i].active_state,
@@ -367,16 +364,4 @@ static void test_starts_by(void **state) {
                                  cases[i].sub_state, cases[i].control_pid, cases[i].main_pid,
                                  cases[i].pid);
         }
-}
-
-TEST_FILE(loaded_unit) {
-        const struct CMUnitTest tests[] = {
-                TEST(test_healthy),     TEST(test_gates),       TEST(test_reset),
-                TEST(test_shared_unit), TEST(test_masked_gate), TEST(test_dropin_is_missing),
-                TEST(test_states),      TEST(test_nodes),       TEST(test_group),
-                TEST(test_memory_lock), TEST(test_starts),      TEST(test_order),
-                TEST(test_of_files),    TEST(test_starts_by),
-        };
-
-        return RUN_TESTS(tests);
 }

@@ -8,7 +8,7 @@
 #define SLICE ROOT "/db.slice/db-pg.slice"
 #define UNIT  SLICE "/pg.service"
 
-static void test_counts(void **state) {
+TEST(counts) {
         static const struct {
                 const char *mounts;
                 bool expects;
@@ -29,7 +29,7 @@ static void test_counts(void **state) {
                 const TestFile files[] = {{"/proc/mounts", hosts[i].mounts}};
 
                 assert_int_equal(memory_limits_count_huge_pages(
-                                         *state, test_sources(*state, files, ARRAY_LEN(files))),
+                                         arena, test_sources(arena, files, ARRAY_LEN(files))),
                                  hosts[i].expects);
         }
 }
@@ -42,7 +42,7 @@ static Reason judge(Arena *arena, const Sources *sources, uint64_t bytes) {
 }
 
 /* The lowest of all levels, and nothing above the hierarchy. */
-static void test_judge(void **state) {
+TEST(judge) {
         const TestFile files[] = {
                 {"/sys/fs/memory.max", "1\n"},
                 {ROOT "/memory.max", "2\n"},
@@ -51,58 +51,47 @@ static void test_judge(void **state) {
                 {SLICE "/memory.high", "1073741824\n"},
                 {UNIT "/memory.max", "2147483648\n"},
         };
-        const Sources *sources = test_sources(*state, files, ARRAY_LEN(files));
-        Reason reason = judge(*state, sources, 3 * GIB);
+        const Sources *sources = test_sources(arena, files, ARRAY_LEN(files));
+        Reason reason = judge(arena, sources, 3 * GIB);
 
         assert_int_equal(reason.kind, REASON_MEMORY_LIMIT);
         assert_contains(reason.text,
                         "MemoryHigh= of db-pg.slice is 1G, and its huge pages alone are 3G; ");
         assert_contains(reason.remedy, "raise it to 3G");
-        assert_int_equal(judge(*state, sources, GIB).kind, REASON_NONE);
-        assert_int_equal(judge(*state, sources, GIB + 1).kind, REASON_MEMORY_LIMIT);
-        assert_int_equal(judge(*state, sources, 0).kind, REASON_NONE);
+        assert_int_equal(judge(arena, sources, GIB).kind, REASON_NONE);
+        assert_int_equal(judge(arena, sources, GIB + 1).kind, REASON_MEMORY_LIMIT);
+        assert_int_equal(judge(arena, sources, 0).kind, REASON_NONE);
 }
 
 /* Who runs in the same slice counts, who runs in one of a longer name does not. */
-static void test_judge_together(void **state) {
+TEST(judge_together) {
         const TestFile files[] = {
                 {ROOT "/db.slice/memory.max", "4294967296\n"},
                 {UNIT "/memory.max", "4294967296\n"},
         };
-        const Sources *sources = test_sources(*state, files, ARRAY_LEN(files));
-        MemoryLimits limits = memory_limits_read(*state, sources, ROOT, UNIT);
+        const Sources *sources = test_sources(arena, files, ARRAY_LEN(files));
+        MemoryLimits limits = memory_limits_read(arena, sources, ROOT, UNIT);
         MemoryUse uses[] = {
                 {"pg", UNIT, 3 * GIB},
                 {"maria", ROOT "/db.slice/maria.service", 2 * GIB},
                 {"java", ROOT "/db.slicer/java.service", 7 * GIB},
         };
-        Reason reason = memory_limits_judge(*state, &limits, &(MemoryUses){uses, 3, 3});
+        Reason reason = memory_limits_judge(arena, &limits, &(MemoryUses){uses, 3, 3});
 
         assert_int_equal(reason.kind, REASON_MEMORY_LIMIT);
         assert_contains(reason.text, "MemoryMax= of db.slice is 4G, and the huge pages alone of "
                                      "pg (3G), maria (2G) are 5G; ");
         assert_contains(reason.remedy, "raise it to 5G");
         uses[1].bytes = GIB;
-        assert_int_equal(memory_limits_judge(*state, &limits, &(MemoryUses){uses, 3, 3}).kind,
+        assert_int_equal(memory_limits_judge(arena, &limits, &(MemoryUses){uses, 3, 3}).kind,
                          REASON_NONE);
 }
 
-static void test_no_limits(void **state) {
+TEST(no_limits) {
         const TestFile files[] = {{UNIT "/memory.max", "max\n"},
                                   {UNIT "/memory.high", "nonsense\n"}};
 
         assert_int_equal(
-                judge(*state, test_sources(*state, files, ARRAY_LEN(files)), UINT64_MAX).kind,
+                judge(arena, test_sources(arena, files, ARRAY_LEN(files)), UINT64_MAX).kind,
                 REASON_NONE);
-}
-
-TEST_FILE(memory_limit) {
-        const struct CMUnitTest tests[] = {
-                TEST(test_counts),
-                TEST(test_judge),
-                TEST(test_judge_together),
-                TEST(test_no_limits),
-        };
-
-        return RUN_TESTS(tests);
 }

@@ -20,20 +20,20 @@ static const char *parse(Arena *arena, const char *value) {
                             mount.min_size_bytes / MIB, mount.size_bytes / MIB);
 }
 
-static void test_values(void **state) {
-        assert_text(parse(*state, "/mnt/huge"), "/mnt/huge 770 -:- 0/0");
-        assert_text(parse(*state, "//mnt///huge/"), "/mnt/huge 770 -:- 0/0");
-        assert_text(parse(*state, "/mnt/huge  min_size=1G\tsize=1.5G owner=db:dba mode=1777"),
+TEST(values) {
+        assert_text(parse(arena, "/mnt/huge"), "/mnt/huge 770 -:- 0/0");
+        assert_text(parse(arena, "//mnt///huge/"), "/mnt/huge 770 -:- 0/0");
+        assert_text(parse(arena, "/mnt/huge  min_size=1G\tsize=1.5G owner=db:dba mode=1777"),
                     "/mnt/huge 1777 db:dba 1024/1536");
-        assert_text(parse(*state, "/mnt/huge owner=1000 mode=700 min_size=2M"),
+        assert_text(parse(arena, "/mnt/huge owner=1000 mode=700 min_size=2M"),
                     "/mnt/huge 700 1000:- 2/0");
-        assert_text(parse(*state, "/srv/größe-1,2:3"), "/srv/größe-1,2:3 770 -:- 0/0");
-        assert_text(parse(*state, "/run/huge"), "/run/huge 770 -:- 0/0");
-        assert_text(parse(*state, "/home/db/huge"), "/home/db/huge 770 -:- 0/0");
+        assert_text(parse(arena, "/srv/größe-1,2:3"), "/srv/größe-1,2:3 770 -:- 0/0");
+        assert_text(parse(arena, "/run/huge"), "/run/huge 770 -:- 0/0");
+        assert_text(parse(arena, "/home/db/huge"), "/home/db/huge 770 -:- 0/0");
 }
 
 /* Each with the words that say what is wrong. */
-static void test_hostile_paths(void **state) {
+TEST(hostile_paths) {
         static const struct {
                 const char *value, *wrong;
         } bad[] = {
@@ -71,27 +71,27 @@ static void test_hostile_paths(void **state) {
         };
 
         for (size_t i = 0; i < ARRAY_LEN(bad); i++)
-                assert_contains(parse(*state, bad[i].value), bad[i].wrong);
+                assert_contains(parse(arena, bad[i].value), bad[i].wrong);
         /* Names that only begin like a place are others. */
-        assert_text(parse(*state, "/system"), "/system 770 -:- 0/0");
-        assert_text(parse(*state, "/developers/x"), "/developers/x 770 -:- 0/0");
+        assert_text(parse(arena, "/system"), "/system 770 -:- 0/0");
+        assert_text(parse(arena, "/developers/x"), "/developers/x 770 -:- 0/0");
 }
 
-static void test_long_path(void **state) {
+TEST(long_path) {
         char path[400] = "/mnt/";
         size_t fits = 255 - strlen("mnt-.mount");
 
         memset(path + strlen("/mnt/"), 'a', fits);
-        assert_contains(parse(*state, path), " 770 ");
+        assert_contains(parse(arena, path), " 770 ");
         path[strlen("/mnt/") + fits] = 'a';
-        assert_contains(parse(*state, path), "too long");
+        assert_contains(parse(arena, path), "too long");
         /* What has to be escaped takes four bytes each. */
         memset(path + strlen("/mnt/"), 0, sizeof(path) - strlen("/mnt/"));
         memset(path + strlen("/mnt/"), '-', 100);
-        assert_contains(parse(*state, path), "too long");
+        assert_contains(parse(arena, path), "too long");
 }
 
-static void test_bad_options(void **state) {
+TEST(bad_options) {
         static const struct {
                 const char *options, *wrong;
         } bad[] = {
@@ -119,12 +119,12 @@ static void test_bad_options(void **state) {
         };
 
         for (size_t i = 0; i < ARRAY_LEN(bad); i++)
-                assert_contains(parse(*state, arena_printf(*state, "/mnt/a %s", bad[i].options)),
+                assert_contains(parse(arena, arena_printf(arena, "/mnt/a %s", bad[i].options)),
                                 bad[i].wrong);
 }
 
 /* The examples of systemd.unit(5) and systemd-escape(1), and what systemd-escape makes of others. */
-static void test_unit_names(void **state) {
+TEST(unit_names) {
         static const struct {
                 const char *path, *name;
         } names[] = {
@@ -141,11 +141,10 @@ static void test_unit_names(void **state) {
         };
 
         for (size_t i = 0; i < ARRAY_LEN(names); i++)
-                assert_text(mount_unit_name(*state, names[i].path), names[i].name);
+                assert_text(mount_unit_name(arena, names[i].path), names[i].name);
 }
 
-static void test_overlap(void **state) {
-        (void) state;
+TEST(overlap) {
         assert_true(mount_paths_overlap("/mnt/a", "/mnt/a"));
         assert_true(mount_paths_overlap("/mnt/a", "/mnt/a/b"));
         assert_true(mount_paths_overlap("/mnt/a/b", "/mnt/a"));
@@ -163,26 +162,26 @@ static const char *refusal(Arena *arena, const char *lines) {
                                             : NULL;
 }
 
-static void test_contradictions(void **state) {
-        assert_text(refusal(*state, "Pages=1\nSharedMemory=hugetlbfs"),
+TEST(contradictions) {
+        assert_text(refusal(arena, "Pages=1\nSharedMemory=hugetlbfs"),
                     "/etc/hugeplan.d/20-pg.conf:3: SharedMemory: 'hugetlbfs' needs a mount; add "
                     "Mount= with a path");
-        assert_text(refusal(*state, "Pages=1\nMount=/mnt/a"),
+        assert_text(refusal(arena, "Pages=1\nMount=/mnt/a"),
                     "/etc/hugeplan.d/20-pg.conf:3: Mount: nothing says who owns it; add owner=USER "
                     "to it, or give User=");
-        assert_text(refusal(*state, "Engine=redis\nMount=/mnt/a owner=redis"),
+        assert_text(refusal(arena, "Engine=redis\nMount=/mnt/a owner=redis"),
                     "/etc/hugeplan.d/20-pg.conf:3: Mount: Redis uses no reserved huge pages; leave "
                     "Mount= out");
-        assert_contains(refusal(*state, "Pages=1\nMount=/mnt/%i"),
+        assert_contains(refusal(arena, "Pages=1\nMount=/mnt/%i"),
                         "/etc/hugeplan.d/20-pg.conf:3: Mount: '/mnt/%i' has characters that mean "
                         "something else in unit files; write a path such as ");
-        assert_null(refusal(*state, "Pages=1\nMount=/mnt/a owner=db\nSharedMemory=hugetlbfs"));
-        assert_null(refusal(*state, "Pages=1\nMount=/mnt/a\nUser=db"));
-        assert_null(refusal(*state, "Engine=oracle\nPages=1\nMount=/mnt/a"));
+        assert_null(refusal(arena, "Pages=1\nMount=/mnt/a owner=db\nSharedMemory=hugetlbfs"));
+        assert_null(refusal(arena, "Pages=1\nMount=/mnt/a\nUser=db"));
+        assert_null(refusal(arena, "Engine=oracle\nPages=1\nMount=/mnt/a"));
 }
 
-static void test_reset(void **state) {
-        const Config *config = config_make(*state, "a.conf",
+TEST(reset) {
+        const Config *config = config_make(arena, "a.conf",
                                            "[Instance]\nPages=1\nMount=/mnt/a owner=db\n",
                                            "a.conf.d/1.conf", "[Instance]\nMount=\n", NULL);
 
@@ -190,13 +189,13 @@ static void test_reset(void **state) {
         assert_null(config->instances[0].mount);
 }
 
-static void test_one_place_each(void **state) {
+TEST(one_place_each) {
         const Config *config =
-                config_make(*state, "a.conf", "[Instance]\nPages=1\nUser=db\nMount=/mnt/a\n",
+                config_make(arena, "a.conf", "[Instance]\nPages=1\nUser=db\nMount=/mnt/a\n",
                             "b.conf", "[Instance]\nPages=1\nUser=db\nMount=/mnt/a/b\n", "c.conf",
                             "[Instance]\nPages=1\nUser=db\nMount=/mnt/ab\n", NULL);
 
-        assert_text(problems_text(*state, &config->problems),
+        assert_text(problems_text(arena, &config->problems),
                     "/etc/hugeplan.d/b.conf:4: Mount: /mnt/a/b is in the way of /mnt/a, the mount "
                     "of a; give each instance a place of its own");
         assert_null(config->instances[0].refusal);
@@ -233,9 +232,9 @@ static const char *options(Arena *arena, const char *lines) {
         return huge_mount_format(arena, &units.items[0].wanted);
 }
 
-static void test_unit_text(void **state) {
-        MountUnits units = make(*state,
-                                config_make(*state, "20-orders.conf",
+TEST(unit_text) {
+        MountUnits units = make(arena,
+                                config_make(arena, "20-orders.conf",
                                             "[Instance]\nMemory=8G\nMount=/run/hugepages/orders "
                                             "owner=db min_size=4G\n",
                                             NULL),
@@ -267,44 +266,43 @@ static void test_unit_text(void **state) {
 }
 
 /* The size is that of the instance; whole pages in any case. */
-static void test_options(void **state) {
-        assert_text(options(*state, "Pages=10\nUser=db\nMount=/mnt/a"),
+TEST(options) {
+        assert_text(options(arena, "Pages=10\nUser=db\nMount=/mnt/a"),
                     "pagesize=2M,uid=109,gid=117,mode=0770,size=20971520");
-        assert_text(options(*state, "Pages=10\nUser=db\nMount=/mnt/a size=3M min_size=1"),
+        assert_text(options(arena, "Pages=10\nUser=db\nMount=/mnt/a size=3M min_size=1"),
                     "pagesize=2M,uid=109,gid=117,mode=0770,size=4194304,min_size=2097152");
-        assert_text(options(*state, "Memory=2G\nPageSize=1G,2M\nUser=db\nMount=/mnt/a mode=0700"),
+        assert_text(options(arena, "Memory=2G\nPageSize=1G,2M\nUser=db\nMount=/mnt/a mode=0700"),
                     "pagesize=1G,uid=109,gid=117,mode=0700,size=2147483648");
-        assert_text(options(*state, "Memory=2G\nPageSize=512M,2M\nUser=db\nMount=/mnt/a"),
+        assert_text(options(arena, "Memory=2G\nPageSize=512M,2M\nUser=db\nMount=/mnt/a"),
                     "pagesize=2M,uid=109,gid=117,mode=0770,size=2147483648");
         /* What is learned may be more at the next start. */
-        assert_text(options(*state, "Engine=mariadb\nUser=db\nMount=/mnt/a"),
+        assert_text(options(arena, "Engine=mariadb\nUser=db\nMount=/mnt/a"),
                     "pagesize=2M,uid=109,gid=117,mode=0770");
 }
 
-static void test_owners(void **state) {
-        assert_contains(options(*state, "Pages=1\nUser=root\nMount=/mnt/a owner=db"),
+TEST(owners) {
+        assert_contains(options(arena, "Pages=1\nUser=root\nMount=/mnt/a owner=db"),
                         "uid=109,gid=117,");
-        assert_contains(options(*state, "Pages=1\nUser=db\nGroup=dba\nMount=/mnt/a"),
+        assert_contains(options(arena, "Pages=1\nUser=db\nGroup=dba\nMount=/mnt/a"),
                         "uid=109,gid=54321,");
-        assert_contains(options(*state, "Pages=1\nGroup=dba\nMount=/mnt/a owner=db"),
+        assert_contains(options(arena, "Pages=1\nGroup=dba\nMount=/mnt/a owner=db"),
                         "uid=109,gid=117,");
-        assert_contains(options(*state, "Pages=1\nMount=/mnt/a owner=db:dba"),
-                        "uid=109,gid=54321,");
-        assert_contains(options(*state, "Pages=1\nMount=/mnt/a owner=1000:1001"),
+        assert_contains(options(arena, "Pages=1\nMount=/mnt/a owner=db:dba"), "uid=109,gid=54321,");
+        assert_contains(options(arena, "Pages=1\nMount=/mnt/a owner=1000:1001"),
                         "uid=1000,gid=1001,");
-        assert_contains(options(*state, "Pages=1\nMount=/mnt/a owner=109"), "uid=109,gid=117,");
+        assert_contains(options(arena, "Pages=1\nMount=/mnt/a owner=109"), "uid=109,gid=117,");
 }
 
 /* By file and line; the others go on. */
-static void test_no_owner(void **state) {
+TEST(no_owner) {
         Config *config =
-                config_make(*state, "a.conf", "[Instance]\nPages=1\nMount=/mnt/a owner=ora\n",
+                config_make(arena, "a.conf", "[Instance]\nPages=1\nMount=/mnt/a owner=ora\n",
                             "b.conf", "[Instance]\nPages=1\nMount=/mnt/b owner=db:oinstall\n",
                             "c.conf", "[Instance]\nPages=1\nMount=/mnt/c owner=db\n", NULL);
-        MountUnits units = make(*state, config, host_text);
+        MountUnits units = make(arena, config, host_text);
 
         assert_text(
-                problems_text(*state, &config->problems),
+                problems_text(arena, &config->problems),
                 "/etc/hugeplan.d/a.conf:3: Mount: there is no user 'ora' in /etc/passwd to own "
                 "/mnt/a; create the user, or write owner=USER:GROUP with others or with numbers\n"
                 "/etc/hugeplan.d/b.conf:3: Mount: there is no group 'oinstall' in /etc/group "
@@ -317,21 +315,21 @@ static void test_no_owner(void **state) {
 }
 
 /* Whose group nobody knows owns nothing by half. */
-static void test_number_without_group(void **state) {
-        Config *config = config_make(*state, "a.conf",
+TEST(number_without_group) {
+        Config *config = config_make(arena, "a.conf",
                                      "[Instance]\nPages=1\nMount=/mnt/a owner=1000\n", NULL);
 
-        assert_int_equal(make(*state, config, host_text).n, 0);
-        assert_contains(problems_text(*state, &config->problems), "there is no user '1000' in ");
+        assert_int_equal(make(arena, config, host_text).n, 0);
+        assert_contains(problems_text(arena, &config->problems), "there is no user '1000' in ");
 }
 
-static void test_no_page_size(void **state) {
-        Config *config = config_make(*state, "a.conf",
+TEST(no_page_size) {
+        Config *config = config_make(arena, "a.conf",
                                      "[Instance]\nPages=1\nPageSize=512M\nUser=db\nMount=/mnt/a\n",
                                      NULL);
 
-        assert_int_equal(make(*state, config, host_text).n, 0);
-        assert_int_equal(make(*state, config, "node 0 total=64G free=60G\n").n, 0);
+        assert_int_equal(make(arena, config, host_text).n, 0);
+        assert_int_equal(make(arena, config, "node 0 total=64G free=60G\n").n, 0);
 }
 
 /* ---- the reservation that goes with it ---- */
@@ -348,19 +346,19 @@ static const char *reason(Arena *arena, const char *lines, const char *host) {
 }
 
 /* No more is earmarked than was reserved, or neighbours would pay for it. */
-static void test_min_size_within_the_reservation(void **state) {
-        assert_text(reason(*state, "Pages=10\nMount=/mnt/a min_size=20M", host_text), "0:10");
-        assert_text(reason(*state, "Pages=10\nMount=/mnt/a min_size=21M", host_text),
+TEST(min_size_within_the_reservation) {
+        assert_text(reason(arena, "Pages=10\nMount=/mnt/a min_size=20M", host_text), "0:10");
+        assert_text(reason(arena, "Pages=10\nMount=/mnt/a min_size=21M", host_text),
                     "config: min_size= of Mount= earmarks 11 pages of 2M, and only 10 are reserved "
                     "for the instance");
 }
 
 /* Its pages are of the mount's size, or it has none. */
-static void test_one_page_size(void **state) {
+TEST(one_page_size) {
         static const char small_host[] = "sizes 1G 2M\nnode 0 total=4G free=900M\n";
 
-        assert_text(reason(*state, "Memory=100M\nPageSize=1G,2M", small_host), "0:50");
-        assert_contains(reason(*state, "Memory=100M\nPageSize=1G,2M\nMount=/mnt/a", small_host),
+        assert_text(reason(arena, "Memory=100M\nPageSize=1G,2M", small_host), "0:50");
+        assert_contains(reason(arena, "Memory=100M\nPageSize=1G,2M\nMount=/mnt/a", small_host),
                         "not-enough-memory: ");
 }
 
@@ -388,17 +386,17 @@ static const char *mounted(Arena *arena, const char *path) {
                                                       : entry->type;
 }
 
-static void test_mountinfo(void **state) {
-        assert_text(mounted(*state, "/mnt/a"),
+TEST(mountinfo) {
+        assert_text(mounted(arena, "/mnt/a"),
                     "pagesize=2M,uid=109,gid=117,mode=0770,size=20971520,min_size=4194304");
-        assert_text(mounted(*state, "/mnt/b"), "pagesize=1G,uid=0,gid=0,mode=0755");
-        assert_text(mounted(*state, "/mnt/with blank"), "tmpfs");
-        assert_text(mounted(*state, "/mnt/c"), "tmpfs"); /* the last one covers the first */
-        assert_text(mounted(*state, "/mnt/cut"), "-");
-        assert_text(mounted(*state, "/mnt"), "-");
+        assert_text(mounted(arena, "/mnt/b"), "pagesize=1G,uid=0,gid=0,mode=0755");
+        assert_text(mounted(arena, "/mnt/with blank"), "tmpfs");
+        assert_text(mounted(arena, "/mnt/c"), "tmpfs"); /* the last one covers the first */
+        assert_text(mounted(arena, "/mnt/cut"), "-");
+        assert_text(mounted(arena, "/mnt"), "-");
 }
 
-static void test_fstab(void **state) {
+TEST(fstab) {
         static const char fstab[] = "# /dev/sda1 /mnt/a ext4\n"
                                     "\n"
                                     "UUID=1 / ext4 defaults 0 1\n"
@@ -406,11 +404,11 @@ static void test_fstab(void **state) {
                                     "/dev/sdb none swap sw 0 0\n"
                                     "x /mnt/with\\040blank tmpfs";
 
-        assert_int_equal(mount_fstab_line(*state, fstab, "/mnt/a"), 4);
-        assert_int_equal(mount_fstab_line(*state, fstab, "/mnt/with blank"), 6);
-        assert_int_equal(mount_fstab_line(*state, fstab, "/mnt"), 0);
-        assert_int_equal(mount_fstab_line(*state, fstab, "/mnt/a/b"), 0);
-        assert_int_equal(mount_fstab_line(*state, "", "/mnt"), 0);
+        assert_int_equal(mount_fstab_line(arena, fstab, "/mnt/a"), 4);
+        assert_int_equal(mount_fstab_line(arena, fstab, "/mnt/with blank"), 6);
+        assert_int_equal(mount_fstab_line(arena, fstab, "/mnt"), 0);
+        assert_int_equal(mount_fstab_line(arena, fstab, "/mnt/a/b"), 0);
+        assert_int_equal(mount_fstab_line(arena, "", "/mnt"), 0);
 }
 
 /* ---- what is said of it ---- */
@@ -448,55 +446,37 @@ static const char *said(Arena *arena, const Scene *scene) {
                     : "-";
 }
 
-static void test_obstacles(void **state) {
-        Scene *free_place = scene(*state, "/mnt/free");
+TEST(obstacles) {
+        Scene *free_place = scene(arena, "/mnt/free");
 
-        assert_text(said(*state, free_place), "-");
+        assert_text(said(arena, free_place), "-");
         free_place->sight.is_directory_used = true;
         assert_text(
-                said(*state, free_place),
+                said(arena, free_place),
                 "warning mount-taken: /etc/hugeplan.d/a.conf:5: Mount: there are files, so the mount of a at /mnt/free "
                 "is left to it; move them away, or give Mount= a path of its own");
         free_place->sight.fstab_line = 7;
-        assert_contains(said(*state, free_place),
+        assert_contains(said(arena, free_place),
                         "notice mount-taken: /etc/fstab:7: this line mounts something there, so ");
         free_place->sight.unit_file = "/etc/systemd/system/mnt-free.mount";
         assert_contains(
-                said(*state, free_place),
+                said(arena, free_place),
                 "notice mount-taken: /etc/systemd/system/mnt-free.mount: this unit stands ");
         assert_contains(
-                said(*state, scene(*state, "/mnt/c")),
+                said(arena, scene(arena, "/mnt/c")),
                 "warning mount-taken: /etc/hugeplan.d/a.conf:5: Mount: a file system of type tmpfs is mounted, so ");
 }
 
-static void test_difference(void **state) {
-        Scene *same = scene(*state, "/mnt/a min_size=4M");
+TEST(difference) {
+        Scene *same = scene(arena, "/mnt/a min_size=4M");
 
-        assert_text(said(*state, same), "-");
+        assert_text(said(arena, same), "-");
         same->sight.is_directory_used = true; /* by files of its own */
-        assert_text(said(*state, same), "-");
-        assert_text(said(*state, scene(*state, "/mnt/a min_size=6M")),
+        assert_text(said(arena, same), "-");
+        assert_text(said(arena, scene(arena, "/mnt/a min_size=6M")),
                     "warning mount-outdated: /mnt/a, the mount of a, has "
                     "pagesize=2M,uid=109,gid=117,mode=0770,size=20971520,min_size=4194304 instead "
                     "of pagesize=2M,uid=109,gid=117,mode=0770,size=20971520,min_size=6291456; stop "
                     "db.service, then 'systemctl daemon-reload' and 'systemctl restart "
                     "mnt-a.mount'; a remount does not change min_size=");
-}
-
-TEST_FILE(mount) {
-        const struct CMUnitTest tests[] = {
-                TEST(test_values),         TEST(test_hostile_paths),
-                TEST(test_long_path),      TEST(test_bad_options),
-                TEST(test_unit_names),     TEST(test_overlap),
-                TEST(test_contradictions), TEST(test_reset),
-                TEST(test_one_place_each), TEST(test_unit_text),
-                TEST(test_options),        TEST(test_owners),
-                TEST(test_no_owner),       TEST(test_number_without_group),
-                TEST(test_no_page_size),   TEST(test_min_size_within_the_reservation),
-                TEST(test_one_page_size),  TEST(test_mountinfo),
-                TEST(test_fstab),          TEST(test_obstacles),
-                TEST(test_difference),
-        };
-
-        return RUN_TESTS(tests);
 }

@@ -246,9 +246,9 @@ static const Case cases[] = {
          .files = {MARIA}},
 };
 
-static void test_cases(void **state) {
+TEST(cases) {
         for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-                const char *is = judge(*state, &cases[i], true);
+                const char *is = judge(arena, &cases[i], true);
 
                 if (!text_equals(is, cases[i].expected))
                         print_error("case %zu: %s\n", i, cases[i].config);
@@ -257,7 +257,7 @@ static void test_cases(void **state) {
 }
 
 /* The daemon goes by what systemd says, and reads none of the host's files for it. */
-static void test_not_asked(void **state) {
+TEST(not_asked) {
         const Case no_disk = {
                 PG("p.service"),
                 .files = {UNIT("p.service", "/usr/bin/postgres -D /srv/pg")},
@@ -269,65 +269,54 @@ static void test_not_asked(void **state) {
         const Case another = {PG("postgresql.service"), .files = {DEBIAN_PG_ALL}};
         const Case unknown = {MDB("maria.service"), .files = {MARIA}};
 
-        assert_non_null(judge(*state, &no_disk, true));
-        assert_null(judge(*state, &no_disk, false));
-        assert_non_null(judge(*state, &apart, true));
-        assert_null(judge(*state, &apart, false));
-        assert_contains(judge(*state, &together, false), "so does db");
-        assert_contains(judge(*state, &wrong, true), "did you mean postgresql@15-main.service");
-        assert_null(judge(*state, &wrong, false));
-        assert_contains(judge(*state, &another, false),
+        assert_non_null(judge(arena, &no_disk, true));
+        assert_null(judge(arena, &no_disk, false));
+        assert_non_null(judge(arena, &apart, true));
+        assert_null(judge(arena, &apart, false));
+        assert_contains(judge(arena, &together, false), "so does db");
+        assert_contains(judge(arena, &wrong, true), "did you mean postgresql@15-main.service");
+        assert_null(judge(arena, &wrong, false));
+        assert_contains(judge(arena, &another, false),
                         "starts /bin/true, which is no PostgreSQL: nobody waits for the pages of "
                         "db; name the unit that starts it");
-        assert_contains(judge(*state, &unknown, false),
+        assert_contains(judge(arena, &unknown, false),
                         "systemd knows no maria.service: nobody waits for the pages of db; name "
                         "the unit that there is");
 }
 
-static void test_silenced(void **state) {
+TEST(silenced) {
         const Config *config = config_make(
-                *state, "00-host.conf", "[Host]\nSilenceRules=unit-shared\n", "20-a.conf",
+                arena, "00-host.conf", "[Host]\nSilenceRules=unit-shared\n", "20-a.conf",
                 MDB("mariadb.service"), "30-b.conf", MDB("mariadb.service"), NULL);
-        const Sources *sources = TEST_SOURCES(*state, MARIA);
-        LoadedUnits units = load(*state, config, sources);
+        const Sources *sources = TEST_SOURCES(arena, MARIA);
+        LoadedUnits units = load(arena, config, sources);
         UnitMatchInput input = {
                 .config = config,
-                .plan = plan_simple(*state, config,
-                                    host_make(*state, "sizes 2M\nnode 0 total=64G free=62G\n")),
+                .plan = plan_simple(arena, config,
+                                    host_make(arena, "sizes 2M\nnode 0 total=64G free=62G\n")),
         };
-        Diags problems = diags_in(*state);
+        Diags problems = diags_in(arena);
 
-        unit_match_judge(*state, &input, &units, &problems);
+        unit_match_judge(arena, &input, &units, &problems);
         assert_int_equal(problems.list.n, 0);
         input.is_asked = true; /* `check` counts what is silenced */
-        unit_match_judge(*state, &input, &units, &problems);
+        unit_match_judge(arena, &input, &units, &problems);
         assert_int_equal(problems.list.n, 1);
 }
 
 /* A file with a mistake names a unit, and nothing else of it holds. */
-static void test_refused(void **state) {
-        const Config *config = config_make(*state, "20-a.conf",
+TEST(refused) {
+        const Config *config = config_make(arena, "20-a.conf",
                                            "[Instance]\nUnit=x.service\nPages=z\n", "30-b.conf",
                                            ANY("x.service"), NULL);
         const LoadedUnits units = {};
-        Diags problems = diags_in(*state);
+        Diags problems = diags_in(arena);
 
-        unit_match_judge(*state,
+        unit_match_judge(arena,
                          &(UnitMatchInput){.config = config,
-                                           .plan = plan_simple(*state, config,
-                                                               host_make(*state, "sizes 2M\nnode 0 "
-                                                                                 "total=64G\n"))},
+                                           .plan = plan_simple(arena, config,
+                                                               host_make(arena, "sizes 2M\nnode 0 "
+                                                                                "total=64G\n"))},
                          &units, &problems);
         assert_int_equal(problems.list.n, 0);
-}
-
-TEST_FILE(unit_match) {
-        const struct CMUnitTest tests[] = {
-                TEST(test_cases),
-                TEST(test_not_asked),
-                TEST(test_silenced),
-                TEST(test_refused),
-        };
-
-        return RUN_TESTS(tests);
 }

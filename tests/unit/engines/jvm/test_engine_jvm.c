@@ -40,7 +40,7 @@ static const char *gather_unit(Arena *arena, const char *unit_text, Gathered *re
 #define LARGE " -XX:+UseLargePages"
 
 /* What reaches the virtual machine, and what does not. */
-static void test_command_lines(void **state) {
+TEST(command_lines) {
         static const struct {
                 const char *unit, *found;
         } rows[] = {
@@ -75,7 +75,6 @@ static void test_command_lines(void **state) {
                 {"ExecStart=/usr/bin/java @/none Main\n",
                  UNIT ":2: /none cannot be read: No such file or directory"},
         };
-        Arena *arena = *state;
         Gathered gathered;
 
         for (size_t i = 0; i < ARRAY_LEN(rows); i++)
@@ -84,8 +83,7 @@ static void test_command_lines(void **state) {
                             rows[i].found);
 }
 
-static void test_origins(void **state) {
-        Arena *arena = *state;
+TEST(origins) {
         Gathered gathered;
 
         gather_unit(arena,
@@ -105,8 +103,7 @@ static const char es_unit[] = "[Service]\nUser=elasticsearch\nEnvironment=ES_PAT
                               "EnvironmentFile=-/etc/default/elasticsearch\n"
                               "ExecStart=/usr/share/elasticsearch/bin/systemd-entrypoint -p x\n";
 
-static void test_elasticsearch(void **state) {
-        Arena *arena = *state;
+TEST(elasticsearch) {
         EngineTarget target = {.instance = "es", .unit = "elasticsearch.service"};
         Gathered gathered;
         const Sources *sources = TEST_SOURCES(
@@ -133,8 +130,7 @@ static void test_elasticsearch(void **state) {
         assert_int_equal(gathered.problems.list.items[0].line, 4);
 }
 
-static void test_elasticsearch_defaults(void **state) {
-        Arena *arena = *state;
+TEST(elasticsearch_defaults) {
         EngineTarget target = {.unit = "elasticsearch.service"};
         Gathered gathered;
 
@@ -149,8 +145,7 @@ static void test_elasticsearch_defaults(void **state) {
                         "/etc/es/jvm.options cannot be read");
 }
 
-static void test_config_file(void **state) {
-        Arena *arena = *state;
+TEST(config_file) {
         const Sources *sources = TEST_SOURCES(
                 arena, {"/etc/cassandra/jvm-server.options", "-Xmx8g\n-XX:+UseLargePages\n-ea\n"},
                 {"/etc/app.args", "-Xmx4g -XX:+UseLargePages\n-XX:+UseZGC\n"},
@@ -170,8 +165,7 @@ static void test_config_file(void **state) {
 }
 
 /* Debian's /usr/bin/java is a link to a link. */
-static void test_java_version(void **state) {
-        Arena *arena = *state;
+TEST(java_version) {
         const EngineTarget target = {.unit = "app.service"};
         Gathered gathered;
 
@@ -232,19 +226,18 @@ static const char *tomcat_version(Arena *arena, const char *settings) {
         return version ? version->value : NULL;
 }
 
-static void test_version_in_scripts(void **state) {
+TEST(version_in_scripts) {
         static const char options[] = "JAVA_OPTS=\"-Xmx1g" LARGE "\"\n";
 
-        assert_null(tomcat_version(*state, options));
-        assert_text(tomcat_version(*state, arena_printf(*state, "JAVA_HOME=/j21\n%s", options)),
+        assert_null(tomcat_version(arena, options));
+        assert_text(tomcat_version(arena, arena_printf(arena, "JAVA_HOME=/j21\n%s", options)),
                     "21.0.8");
-        assert_null(tomcat_version(*state, arena_printf(*state, "JAVA_HOME=$(x)\n%s", options)));
+        assert_null(tomcat_version(arena, arena_printf(arena, "JAVA_HOME=$(x)\n%s", options)));
 }
 
 /* ---- what is missing ---- */
 
-static void test_missing(void **state) {
-        Arena *arena = *state;
+TEST(missing) {
         Gathered gathered;
 
         assert_contains(
@@ -263,7 +256,7 @@ static void test_missing(void **state) {
 }
 
 /* What the options say against huge pages is refused with its place. */
-static void test_refusals(void **state) {
+TEST(refusals) {
         static const struct {
                 const char *options, *sentence;
         } rows[] = {
@@ -277,7 +270,6 @@ static void test_refusals(void **state) {
                  "TieredStopAtLevel (" UNIT ":2): 'x' is not valid"},
                 {"-Xmx1g -XX:LargePageSizeInBytes=1g" LARGE, "LargePageSizeInBytes (" UNIT ":2)"},
         };
-        Arena *arena = *state;
         Gathered gathered;
         Sizing sizing;
 
@@ -294,7 +286,7 @@ static void test_refusals(void **state) {
 
 /* The collectors of OpenJDK 17 with a heap of 512m: 256 pages, 120 of code (24 with one compiler), and their
  * tables. */
-static void test_sizes(void **state) {
+TEST(sizes) {
         static const struct {
                 const char *option;
                 uint64_t pages;
@@ -310,7 +302,6 @@ static void test_sizes(void **state) {
                 {"-XX:+UseSerialGC -Xint", 256 + 24},
                 {"-XX:G1HeapRegionSize=32m -Xmx513m", 272 + 120 + 2 * 5},
         };
-        Arena *arena = *state;
         Gathered gathered;
         Sizing sizing;
 
@@ -329,7 +320,7 @@ static void test_sizes(void **state) {
 }
 
 /* Of which machines what was seen is all that they ever take. */
-static void test_fixed(void **state) {
+TEST(fixed) {
         static const struct {
                 const char *version, *options;
                 bool is_fixed;
@@ -353,7 +344,6 @@ static void test_fixed(void **state) {
                 {"25.0.4", "-XX:+UseG1GC", false}, /* its code heaps are by the CPUs */
                 {"25.0.4", "-XX:+UseG1GC -XX:ReservedCodeCacheSize=240m", true},
         };
-        Arena *arena = *state;
         const Engine *jvm = engine_find("jvm");
 
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
@@ -372,22 +362,4 @@ static void test_fixed(void **state) {
         }
         assert_true(engine_is_fixed(engine_find("postgresql"), &(Settings){}));
         assert_false(engine_is_fixed(engine_find("mariadb"), &(Settings){}));
-}
-
-TEST_FILE(engine_jvm) {
-        const struct CMUnitTest tests[] = {
-                TEST(test_command_lines),
-                TEST(test_origins),
-                TEST(test_elasticsearch),
-                TEST(test_elasticsearch_defaults),
-                TEST(test_config_file),
-                TEST(test_java_version),
-                TEST(test_version_in_scripts),
-                TEST(test_missing),
-                TEST(test_refusals),
-                TEST(test_sizes),
-                TEST(test_fixed),
-        };
-
-        return RUN_TESTS(tests);
 }

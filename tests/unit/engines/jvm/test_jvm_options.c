@@ -20,7 +20,7 @@ static const char *join(Arena *arena, const JvmOptions *options, const Diags *pr
         return text_string(&text);
 }
 
-static void test_lines(void **state) {
+TEST(lines) {
         static const struct {
                 const char *text;
                 uint64_t java_major;
@@ -39,7 +39,6 @@ static void test_lines(void **state) {
                  "-Xmx1g|-8:-Xmx5g!1!3!4!5"},
                 {"8--Xmx4g\n8-9-Xmx\n99999999999999999999:-Xmx1g\n8:\n8", 8, "!1!2!3!4!5"},
         };
-        Arena *arena = *state;
 
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 SourceText text = text_of(rows[i].text);
@@ -51,7 +50,7 @@ static void test_lines(void **state) {
         }
 }
 
-static void test_arguments(void **state) {
+TEST(arguments) {
         static const struct {
                 const char *text, *options;
         } rows[] = {
@@ -65,7 +64,6 @@ static void test_arguments(void **state) {
                 {"@/other -Xmx1g", "-Xmx1g"},
                 {"-Xmx1g \"-Xmx2g\n-Xmx3g", "-Xmx1g"},
         };
-        Arena *arena = *state;
 
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 SourceText text = text_of(rows[i].text);
@@ -101,9 +99,7 @@ static const char *settings_of(Arena *arena, const char *variable) {
         return text_string(&text);
 }
 
-static void test_settings(void **state) {
-        Arena *arena = *state;
-
+TEST(settings) {
         assert_text(settings_of(arena, "-server -Xms1g -Xmx4g -XX:MaxHeapSize=5368709120"),
                     "Xms=1g|Xmx=4g|Xmx=5368709120");
         assert_text(settings_of(arena, "-XX:+UseLargePages -XX:-UseLargePages "
@@ -127,8 +123,7 @@ static void test_settings(void **state) {
         assert_text(settings_of(arena, "-Xmx\xff\xfe"), "Xmx=(not readable)");
 }
 
-static void test_versions(void **state) {
-        (void) state;
+TEST(versions) {
         assert_int_equal(jvm_major_version("17.0.9"), 17);
         assert_int_equal(jvm_major_version("21"), 21);
         assert_int_equal(jvm_major_version("1.8.0_392"), 8);
@@ -136,15 +131,4 @@ static void test_versions(void **state) {
         assert_int_equal(jvm_major_version(""), 0);
         assert_int_equal(jvm_major_version("x"), 0);
         assert_int_equal(jvm_major_version("999999999999999999999999999"), 0);
-}
-
-TEST_FILE(jvm_options) {
-        const struct CMUnitTest tests[] = {
-                TEST(test_lines),
-                TEST(test_arguments),
-                TEST(test_settings),
-                TEST(test_versions),
-        };
-
-        return RUN_TESTS(tests);
 }

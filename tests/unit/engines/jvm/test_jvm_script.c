@@ -25,7 +25,7 @@ static JvmScript read(Arena *arena, const char *text) {
 }
 
 /* The value of X behind the script; "!" before it where it is set under a condition. */
-static void test_assignments(void **state) {
+TEST(assignments) {
         static const struct {
                 const char *text, *value;
         } rows[] = {
@@ -65,8 +65,8 @@ static void test_assignments(void **state) {
         };
 
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-                JvmScript script = read(*state, rows[i].text);
-                Text text = text_in(*state);
+                JvmScript script = read(arena, rows[i].text);
+                Text text = text_in(arena);
 
                 VEC_FOREACH(conditional, &script.conditional)
                         text_printf(&text, "!%s", conditional->value);
@@ -75,8 +75,8 @@ static void test_assignments(void **state) {
         }
 }
 
-static void test_origins(void **state) {
-        JvmScript script = read(*state, "A=1\nX=\"a\nb\"\nY=1\n");
+TEST(origins) {
+        JvmScript script = read(arena, "A=1\nX=\"a\nb\"\nY=1\n");
 
         assert_text(jvm_script_find(&script, "X")->origin, "/s.sh:2");
         assert_text(jvm_script_find(&script, "Y")->origin, "/s.sh:4");
@@ -84,33 +84,23 @@ static void test_origins(void **state) {
 }
 
 /* A variable that doubles with each line, and a file that reads itself. */
-static void test_too_much(void **state) {
-        Text text = text_in(*state);
+TEST(too_much) {
+        Text text = text_in(arena);
 
         text_add(&text, "X=0123456789\n");
         for (int i = 0; i < 1000; i++)
                 text_add(&text, "X=\"$X$X\"\n");
-        JvmScript script = read(*state, text.string);
+        JvmScript script = read(arena, text.string);
 
         assert_true(strlen(jvm_script_find(&script, "X")->value) < 1 << 20);
-        text = text_in(*state);
+        text = text_in(arena);
         for (int i = 0; i < 60000; i++)
                 text_printf(&text, "V%d=$W%d\n", i, i);
-        script = read(*state, text.string);
+        script = read(arena, text.string);
         assert_true(script.is_cut);
-        script = read(*state, "X=1\n");
+        script = read(arena, "X=1\n");
         assert_false(script.is_cut);
-        script = read(*state, "X=\"$X+\"\n. /s.sh\n");
+        script = read(arena, "X=\"$X+\"\n. /s.sh\n");
         assert_text(jvm_script_find(&script, "X")->value, "++++++++");
         assert_true(script.is_cut);
-}
-
-TEST_FILE(jvm_script) {
-        const struct CMUnitTest tests[] = {
-                TEST(test_assignments),
-                TEST(test_origins),
-                TEST(test_too_much),
-        };
-
-        return RUN_TESTS(tests);
 }

@@ -45,7 +45,7 @@ static const char *wrong_of(Arena *arena, const char *text) {
 
 /* ---- lines ---- */
 
-static void test_lines(void **state) {
+TEST(lines) {
         static const struct {
                 const char *text, *options;
         } cases[] = {
@@ -65,14 +65,14 @@ static void test_lines(void **state) {
         };
 
         for (size_t i = 0; i < ARRAY_LEN(cases); i++)
-                assert_text(options_of(*state, arena_printf(*state, "[mysqld]\n%s", cases[i].text)),
+                assert_text(options_of(arena, arena_printf(arena, "[mysqld]\n%s", cases[i].text)),
                             cases[i].options);
 }
 
-static void test_origins(void **state) {
-        const Sources *sources = TEST_SOURCES(*state, {"/a.cnf", "[mysqld]\n!include /b.cnf\nx=1"},
+TEST(origins) {
+        const Sources *sources = TEST_SOURCES(arena, {"/a.cnf", "[mysqld]\n!include /b.cnf\nx=1"},
                                               {"/b.cnf", "\n[mysqld]\n\ny=2\n"});
-        Reading reading = read_from(*state, sources, "/a.cnf");
+        Reading reading = read_from(arena, sources, "/a.cnf");
 
         assert_text(reading.wrong, NULL);
         assert_text(reading.options, "--y=2 --x=1");
@@ -84,14 +84,14 @@ static void test_origins(void **state) {
 /* ---- includes ---- */
 
 /* In the order of bytes; only names that end in ".cnf"; the group of the outer file goes on behind. */
-static void test_include_directory(void **state) {
+TEST(include_directory) {
         const Sources *sources = TEST_SOURCES(
-                *state, {"/a.cnf", "[mysqld]\n!includedir /d/\t \nend=1"},
+                arena, {"/a.cnf", "[mysqld]\n!includedir /d/\t \nend=1"},
                 {"/d/10.cnf", "[mysqld]\na=1"}, {"/d/9.cnf", "[mysqld]\na=2"},
                 {"/d/.h.cnf", "[mysqld]\na=3"}, {"/d/x.CNF", "[mysqld]\na=4"},
                 {"/d/x.cnf.bak", "[mysqld]\na=5"}, {"/d/a.b.cnf", "[client]\n[mysqld]\na=6"},
                 {"/d/Z.cnf", "[mysqld]\na=7"});
-        Reading reading = read_from(*state, sources, "/a.cnf");
+        Reading reading = read_from(arena, sources, "/a.cnf");
 
         assert_text(reading.wrong, NULL);
         assert_text(reading.options, "--a=3 --a=1 --a=2 --a=7 --a=6 --end=1");
@@ -99,30 +99,30 @@ static void test_include_directory(void **state) {
 }
 
 /* The servers begin at their working directory, which for a service is "/". */
-static void test_relative_include(void **state) {
+TEST(relative_include) {
         const Sources *sources =
-                TEST_SOURCES(*state, {"/etc/a.cnf", "!include b.cnf\n!include etc/c.cnf"},
+                TEST_SOURCES(arena, {"/etc/a.cnf", "!include b.cnf\n!include etc/c.cnf"},
                              {"/b.cnf", "[mysqld]\nb"}, {"/etc/c.cnf", "[mysqld]\nc"});
 
-        assert_text(read_from(*state, sources, "/etc/a.cnf").options, "--b --c");
+        assert_text(read_from(arena, sources, "/etc/a.cnf").options, "--b --c");
 }
 
-static void test_missing_include(void **state) {
+TEST(missing_include) {
         const Sources *sources =
-                TEST_SOURCES(*state, {"/a.cnf", "[mysqld]\n!include /none.cnf\nlarge-pages"});
-        Reading reading = read_from(*state, sources, "/a.cnf");
+                TEST_SOURCES(arena, {"/a.cnf", "[mysqld]\n!include /none.cnf\nlarge-pages"});
+        Reading reading = read_from(arena, sources, "/a.cnf");
 
         assert_text(reading.wrong, NULL);
         assert_text(reading.options, "--large-pages");
-        assert_contains(problems_text(*state, &reading.files.problems), "/a.cnf:2: ");
-        assert_contains(problems_text(*state, &reading.files.problems), "/none.cnf");
+        assert_contains(problems_text(arena, &reading.files.problems), "/a.cnf:2: ");
+        assert_contains(problems_text(arena, &reading.files.problems), "/none.cnf");
 }
 
-static void test_file_is_not_there(void **state) {
-        MysqlFiles files = {.problems = diags_in(*state)};
+TEST(file_is_not_there) {
+        MysqlFiles files = {.problems = diags_in(arena)};
         const char *unopened = NULL;
 
-        assert_text(mysql_files_read(*state, TEST_SOURCES(*state, {"/a", ""}), "/b.cnf", &files,
+        assert_text(mysql_files_read(arena, TEST_SOURCES(arena, {"/a", ""}), "/b.cnf", &files,
                                      &unopened),
                     NULL);
         assert_text(unopened, "is not there");
@@ -131,7 +131,7 @@ static void test_file_is_not_there(void **state) {
 
 /* ---- what is refused ---- */
 
-static void test_refused(void **state) {
+TEST(refused) {
         static const struct {
                 const char *text, *sentence;
         } cases[] = {
@@ -145,39 +145,39 @@ static void test_refused(void **state) {
         };
 
         for (size_t i = 0; i < ARRAY_LEN(cases); i++)
-                assert_contains(wrong_of(*state, cases[i].text), cases[i].sentence);
+                assert_contains(wrong_of(arena, cases[i].text), cases[i].sentence);
 }
 
-static void test_secrets_are_not_quoted(void **state) {
-        assert_null(strstr(wrong_of(*state, "password=hunter2\n"), "hunter2"));
-        assert_null(strstr(wrong_of(*state, "[hunter2\n"), "hunter2"));
+TEST(secrets_are_not_quoted) {
+        assert_null(strstr(wrong_of(arena, "password=hunter2\n"), "hunter2"));
+        assert_null(strstr(wrong_of(arena, "[hunter2\n"), "hunter2"));
 }
 
 /* Skipped as the servers do, and told. */
-static void test_unreadable(void **state) {
+TEST(unreadable) {
         const Sources *sources =
-                TEST_SOURCES(*state, {"/a.cnf", "[mysqld]\n!include /b.cnf\n!includedir /d\nx=1\n"},
+                TEST_SOURCES(arena, {"/a.cnf", "[mysqld]\n!include /b.cnf\n!includedir /d\nx=1\n"},
                              {"/b.cnf", NULL}, {"/d/c.cnf", NULL}, {"/d/e.cnf", "[mysqld]\ny=2\n"});
-        Reading reading = read_from(*state, sources, "/a.cnf");
+        Reading reading = read_from(arena, sources, "/a.cnf");
         const char *unopened;
 
         assert_text(reading.wrong, NULL);
         assert_text(reading.options, "--y=2 --x=1");
-        assert_text(problems_text(*state, &reading.files.problems),
+        assert_text(problems_text(arena, &reading.files.problems),
                     "/a.cnf:2: the included /b.cnf cannot be read: Permission denied; the server "
                     "skips it\n/a.cnf:3: the included /d/c.cnf cannot be read: Permission denied; "
                     "the server skips it");
-        reading.files = (MysqlFiles){.problems = diags_in(*state)};
-        assert_null(mysql_files_read(*state, sources, "/b.cnf", &reading.files, &unopened));
+        reading.files = (MysqlFiles){.problems = diags_in(arena)};
+        assert_null(mysql_files_read(arena, sources, "/b.cnf", &reading.files, &unopened));
         assert_text(unopened, "cannot be read: Permission denied");
-        assert_contains(problems_text(*state, &reading.files.problems), "/b.cnf cannot be read");
+        assert_contains(problems_text(arena, &reading.files.problems), "/b.cnf cannot be read");
 }
 
-static void test_binary(void **state) {
+TEST(binary) {
         static const char bytes[] = "[mysqld]\nx=1\n\0\1\2\n";
-        const Sources *sources = TEST_SOURCES(*state, {"/a.cnf", bytes, .size = sizeof(bytes) - 1});
+        const Sources *sources = TEST_SOURCES(arena, {"/a.cnf", bytes, .size = sizeof(bytes) - 1});
 
-        assert_contains(read_from(*state, sources, "/a.cnf").wrong, "/a.cnf:3: a NUL byte");
+        assert_contains(read_from(arena, sources, "/a.cnf").wrong, "/a.cnf:3: a NUL byte");
 }
 
 /* The last line of a file of SIZE bytes counts as any. */
@@ -195,18 +195,17 @@ static const char *reading_of_large(Arena *arena, size_t size) {
         return reading.wrong ? reading.wrong : reading.options;
 }
 
-static void test_large_file(void **state) {
-        assert_contains(reading_of_large(*state, SOURCE_BYTES_MAX), "last=1");
-        assert_text(reading_of_large(*state, SOURCE_BYTES_MAX + 1),
+TEST(large_file) {
+        assert_contains(reading_of_large(arena, SOURCE_BYTES_MAX), "last=1");
+        assert_text(reading_of_large(arena, SOURCE_BYTES_MAX + 1),
                     "/a.cnf: cannot be read: it is larger than 1M, which no configuration is");
 }
 
-static void test_circle_of_two(void **state) {
-        const Sources *sources = TEST_SOURCES(*state,
-                                              {"/d/a.cnf", "[mysqld]\na\n!include /d/b.cnf"},
+TEST(circle_of_two) {
+        const Sources *sources = TEST_SOURCES(arena, {"/d/a.cnf", "[mysqld]\na\n!include /d/b.cnf"},
                                               {"/d/b.cnf", "\n!includedir /d"});
 
-        assert_contains(read_from(*state, sources, "/d/a.cnf").wrong,
+        assert_contains(read_from(arena, sources, "/d/a.cnf").wrong,
                         "/d/b.cnf:2: /d/a.cnf is included by itself");
 }
 
@@ -222,23 +221,23 @@ static const char *wrong_of_chain(Arena *arena, unsigned n) {
         return read_from(arena, test_sources(arena, files, n), "/0.cnf").wrong;
 }
 
-static void test_depth(void **state) {
-        assert_text(wrong_of_chain(*state, 11), NULL);
-        assert_contains(wrong_of_chain(*state, 12), "/10.cnf:1: more than 10 levels");
+TEST(depth) {
+        assert_text(wrong_of_chain(arena, 11), NULL);
+        assert_contains(wrong_of_chain(arena, 12), "/10.cnf:1: more than 10 levels");
 }
 
 /* Every file under /d is included by every line of /a.cnf. */
-static void test_too_many_files(void **state) {
-        Text text = text_in(*state);
+TEST(too_many_files) {
+        Text text = text_in(arena);
         TestFile files[33] = {};
 
         for (unsigned i = 0; i < 32; i++) {
                 text_add(&text, "!includedir /d\n");
-                files[i + 1] = (TestFile){arena_printf(*state, "/d/%u.cnf", i), "", 0};
+                files[i + 1] = (TestFile){arena_printf(arena, "/d/%u.cnf", i), "", 0};
         }
         files[0] = (TestFile){"/a.cnf", text.string, 0};
         assert_contains(
-                read_from(*state, test_sources(*state, files, ARRAY_LEN(files)), "/a.cnf").wrong,
+                read_from(arena, test_sources(arena, files, ARRAY_LEN(files)), "/a.cnf").wrong,
                 "too many");
 }
 
@@ -265,7 +264,7 @@ static const char *setting_of(Arena *arena, const char *name, const char *value)
         return arena_printf(arena, "%s=%s", settings.items[0].name, settings.items[0].value);
 }
 
-static void test_settings(void **state) {
+TEST(settings) {
         static const struct {
                 const char *name, *value, *setting;
         } cases[] = {
@@ -306,10 +305,10 @@ static void test_settings(void **state) {
         };
 
         for (size_t i = 0; i < ARRAY_LEN(cases); i++)
-                assert_text(setting_of(*state, cases[i].name, cases[i].value), cases[i].setting);
+                assert_text(setting_of(arena, cases[i].name, cases[i].value), cases[i].setting);
 }
 
-static void test_words(void **state) {
+TEST(words) {
         static const char *const words[] = {"--key_buffer_size",
                                             "16M",
                                             "word",
@@ -325,8 +324,8 @@ static void test_words(void **state) {
                                             "--",
                                             "--key_buffer_size=1M"};
         MysqlOptions options =
-                mysql_options_of_words(*state, words, ARRAY_LEN(words), &names, "u:1");
-        Text text = text_in(*state);
+                mysql_options_of_words(arena, words, ARRAY_LEN(words), &names, "u:1");
+        Text text = text_in(arena);
 
         VEC_FOREACH(option, &options)
                 text_printf(&text, "%s=%s ", option->name, option->value ? option->value : "-");
@@ -336,35 +335,11 @@ static void test_words(void **state) {
 }
 
 /* An empty word ends where it begins. */
-static void test_empty_word(void **state) {
-        const char *const words[] = {arena_strdup(*state, ""), "-h/srv/my"};
+TEST(empty_word) {
+        const char *const words[] = {arena_strdup(arena, ""), "-h/srv/my"};
         MysqlOptions options =
-                mysql_options_of_words(*state, words, ARRAY_LEN(words), &names, "u:1");
+                mysql_options_of_words(arena, words, ARRAY_LEN(words), &names, "u:1");
 
         assert_int_equal(options.n, 1);
         assert_text(options.items[0].value, "/srv/my");
-}
-
-TEST_FILE(mysql_options) {
-        const struct CMUnitTest tests[] = {
-                TEST(test_lines),
-                TEST(test_origins),
-                TEST(test_include_directory),
-                TEST(test_relative_include),
-                TEST(test_missing_include),
-                TEST(test_file_is_not_there),
-                TEST(test_refused),
-                TEST(test_secrets_are_not_quoted),
-                TEST(test_unreadable),
-                TEST(test_binary),
-                TEST(test_large_file),
-                TEST(test_circle_of_two),
-                TEST(test_depth),
-                TEST(test_too_many_files),
-                TEST(test_settings),
-                TEST(test_empty_word),
-                TEST(test_words),
-        };
-
-        return RUN_TESTS(tests);
 }

@@ -87,9 +87,9 @@ static uint64_t pages_of(Arena *arena, const char *engine, const Gathered *gathe
 
 /* ---- MariaDB ---- */
 
-static void test_debian(void **state) {
+TEST(debian) {
         const Sources *sources = TEST_SOURCES(
-                *state, DEBIAN_FILES,
+                arena, DEBIAN_FILES,
                 {SERVER_FILE, "[server]\n[mysqld]\npid-file=/x\n[mariadbd]\nlarge-pages\n"
                               "innodb-buffer-pool-size = 1G # of 4\n[mariadb-10.11]\nkey_buffer=0\n"
                               "[mariadb-10.6]\nkey_buffer=7G\n"},
@@ -97,7 +97,7 @@ static void test_debian(void **state) {
                 {DATA "mysql_upgrade_info", "10.6.1-MariaDB"});
         Gathered gathered;
 
-        assert_text(gather(*state, "mariadb", NULL, sources, &gathered),
+        assert_text(gather(arena, "mariadb", NULL, sources, &gathered),
                     "large_pages=ON innodb_buffer_pool_size=1G key_buffer_size=0 "
                     "server_version=10.11.19");
         assert_text(origin_of(&gathered, "innodb_buffer_pool_size"), SERVER_FILE ":6");
@@ -106,14 +106,14 @@ static void test_debian(void **state) {
         assert_text(gathered.data_directory, "/var/lib/mysql");
         assert_text(gathered.config_file, "/etc/mysql/my.cnf");
         assert_text(gathered.user, "mysql");
-        assert_text(problems_text(*state, &gathered.problems), "");
-        assert_int_equal(pages_of(*state, "mariadb", &gathered), 512 + 4 + 16 + 62);
+        assert_text(problems_text(arena, &gathered.problems), "");
+        assert_int_equal(pages_of(arena, "mariadb", &gathered), 512 + 4 + 16 + 62);
 }
 
 /* Red Hat's unit, which is named by its alias; no script, and a file by the vendor. */
-static void test_red_hat(void **state) {
+TEST(red_hat) {
         const Sources *sources = TEST_SOURCES(
-                *state,
+                arena,
                 {USR "mariadb.service", "[Unit]\nDescription=MariaDB 10.5 database server\n"
                                         "[Service]\nUser=mysql\nExecStart=/usr/libexec/mariadbd "
                                         "--basedir=/usr $MYSQLD_OPTS $_WSREP_NEW_CLUSTER\n"},
@@ -126,7 +126,7 @@ static void test_red_hat(void **state) {
                 {"/srv/db/mysql_upgrade_info", "10.5.29-MariaDB"});
         Gathered gathered;
 
-        assert_text(gather(*state, "mariadb", "mysqld.service", sources, &gathered),
+        assert_text(gather(arena, "mariadb", "mysqld.service", sources, &gathered),
                     "datadir=/srv/db/ large_pages=ON key_buffer_size=8M server_version=10.5.29");
         assert_text(origin_of(&gathered, "key_buffer_size"), USR "mariadb.service:5");
         assert_text(origin_of(&gathered, "server_version"), "/srv/db/mysql_upgrade_info");
@@ -134,27 +134,27 @@ static void test_red_hat(void **state) {
         assert_text(gathered.config_file, "/etc/my.cnf");
 }
 
-static void test_instances(void **state) {
+TEST(instances) {
         const Sources *sources =
-                TEST_SOURCES(*state, DEBIAN_FILES, {USR "mariadb@.service", DEBIAN_INSTANCES},
+                TEST_SOURCES(arena, DEBIAN_FILES, {USR "mariadb@.service", DEBIAN_INSTANCES},
                              {SERVER_FILE, "[mariadbd]\nlarge-pages\nkey_buffer_size=16M\n"
                                            "[mariadbd.one]\nkey_buffer_size=32M\ndatadir=/srv/one\n"
                                            "[mariadb-10.11.one]\naria_pagecache_buffer_size=1M\n"
                                            "[mariadbd.two]\nkey_buffer_size=64M\n"});
         Gathered gathered;
 
-        assert_text(gather(*state, "mariadb", "mariadb@one.service", sources, &gathered),
+        assert_text(gather(arena, "mariadb", "mariadb@one.service", sources, &gathered),
                     "large_pages=ON key_buffer_size=32M datadir=/srv/one "
                     "aria_pagecache_buffer_size=1M server_version=10.11.19");
         assert_text(gathered.data_directory, "/srv/one");
-        assert_contains(gather(*state, "mariadb", "mariadb@two.service", sources, &gathered),
+        assert_contains(gather(arena, "mariadb", "mariadb@two.service", sources, &gathered),
                         "key_buffer_size=64M");
 }
 
 /* What Debian's unit runs is a script: variables of the unit count in it, others are empty. */
-static void test_variables_of_a_script(void **state) {
+TEST(variables_of_a_script) {
         const Sources *sources =
-                TEST_SOURCES(*state, {USR "mariadb.service", DEBIAN_UNIT},
+                TEST_SOURCES(arena, {USR "mariadb.service", DEBIAN_UNIT},
                              {ETC "mariadb.service.d/10.conf",
                               "[Service]\nEnvironment=\"MYSQLD_OPTS=--defaults-file=/srv/my.cnf "
                               "--skip-large-pages=0 --key-buffer-size 8M\"\n"},
@@ -162,14 +162,14 @@ static void test_variables_of_a_script(void **state) {
                              {"/srv/my.cnf", "[mysqld]\nkey_buffer_size=2G\n"});
         Gathered gathered;
 
-        assert_text(gather(*state, "mariadb", NULL, sources, &gathered),
+        assert_text(gather(arena, "mariadb", NULL, sources, &gathered),
                     "large_pages=ON key_buffer_size=8M server_version=10.11.19");
         assert_text(gathered.config_file, "/srv/my.cnf");
 }
 
-static void test_order_of_files(void **state) {
+TEST(order_of_files) {
         const Sources *sources = TEST_SOURCES(
-                *state,
+                arena,
                 {ETC "mariadb.service",
                  "[Service]\nUser=mysql\nEnvironment=MYSQL_HOME=/srv/home "
                  "MYSQL_GROUP_SUFFIX=.x\nExecStart=/usr/bin/numactl --interleave=all "
@@ -182,9 +182,9 @@ static void test_order_of_files(void **state) {
                 {"/srv/extra.cnf", "[mysqld]\nkey_buffer_size=4M\n[mysqld.x]\ndatadir=/d\n"},
                 {"/srv/user/.my.cnf", "[mysqld]\nkey_buffer_size=5M\n"});
         Gathered gathered;
-        Text values = text_in(*state);
+        Text values = text_in(arena);
 
-        assert_text(gather(*state, "mariadb", NULL, sources, &gathered),
+        assert_text(gather(arena, "mariadb", NULL, sources, &gathered),
                     "large_pages=ON datadir=/d key_buffer_size=5M");
         VEC_FOREACH(setting, &gathered.settings)
                 if (text_equals(setting->name, "key_buffer_size"))
@@ -193,9 +193,9 @@ static void test_order_of_files(void **state) {
 }
 
 /* ConfigFile= goes before what the unit names; DataDirectory= and User= likewise. */
-static void test_target_goes_first(void **state) {
+TEST(target_goes_first) {
         const Sources *sources = TEST_SOURCES(
-                *state,
+                arena,
                 {USR "mariadb.service", "[Service]\nUser=mysql\n"
                                         "ExecStart=/usr/sbin/mariadbd --defaults-file=/none\n"},
                 {"/srv/my.cnf", "[mysqld]\nlarge-pages\ndatadir=/d\nuser=other\n"},
@@ -203,85 +203,85 @@ static void test_target_goes_first(void **state) {
         EngineTarget target = {.config_file = "/srv/my.cnf", .data_directory = "/data"};
         Gathered gathered;
 
-        assert_text(gather_target(*state, "mariadb", &target, sources, &gathered), NULL);
-        assert_text(settings_text(*state, &gathered), "large_pages=ON datadir=/d user=other");
+        assert_text(gather_target(arena, "mariadb", &target, sources, &gathered), NULL);
+        assert_text(settings_text(arena, &gathered), "large_pages=ON datadir=/d user=other");
         assert_text(gathered.data_directory, "/data");
         assert_text(gathered.user, "mysql");
         target.user = "me";
-        assert_text(gather_target(*state, "mariadb", &target, sources, &gathered), NULL);
+        assert_text(gather_target(arena, "mariadb", &target, sources, &gathered), NULL);
         assert_text(gathered.user, "me");
 }
 
-static void test_no_defaults(void **state) {
+TEST(no_defaults) {
         const Sources *sources =
-                TEST_SOURCES(*state,
+                TEST_SOURCES(arena,
                              {USR "mariadb.service", "[Service]\nExecStart=/usr/sbin/mariadbd "
                                                      "--no-defaults --large-pages -umy\n"},
                              {"/etc/my.cnf", "[mysqld]\nkey_buffer_size=1G\n"});
         Gathered gathered;
 
-        assert_text(gather(*state, "mariadb", NULL, sources, &gathered), "large_pages=ON user=my");
+        assert_text(gather(arena, "mariadb", NULL, sources, &gathered), "large_pages=ON user=my");
         assert_text(gathered.user, "my");
         assert_text(gathered.config_file, NULL);
 }
 
 /* ---- versions ---- */
 
-static void test_version_of_data(void **state) {
+TEST(version_of_data) {
         static const char config[] = "[mysqld]\nlarge-pages\n[mariadb-10.6]\nkey_buffer_size=1M\n"
                                      "[mariadb-11.8]\nkey_buffer_size=2M\n";
         Gathered gathered;
 
-        assert_text(gather(*state, "mariadb", NULL,
-                           TEST_SOURCES(*state, {"/etc/my.cnf", config},
+        assert_text(gather(arena, "mariadb", NULL,
+                           TEST_SOURCES(arena, {"/etc/my.cnf", config},
                                         {DATA "mariadb_upgrade_info", "11.8.6-MariaDB"},
                                         {DATA "mysql_upgrade_info", "10.6.1-MariaDB"}),
                            &gathered),
                     "large_pages=ON key_buffer_size=2M server_version=11.8.6");
         assert_text(origin_of(&gathered, "server_version"), DATA "mariadb_upgrade_info");
-        assert_text(gather(*state, "mariadb", NULL,
-                           TEST_SOURCES(*state, {"/etc/my.cnf", config},
+        assert_text(gather(arena, "mariadb", NULL,
+                           TEST_SOURCES(arena, {"/etc/my.cnf", config},
                                         {DATA "mysql_upgrade_info", "10.6.1-MariaDB\n"}),
                            &gathered),
                     "large_pages=ON key_buffer_size=1M server_version=10.6.1");
-        assert_text(problems_text(*state, &gathered.problems), "");
+        assert_text(problems_text(arena, &gathered.problems), "");
 }
 
-static void test_version_unknown(void **state) {
+TEST(version_unknown) {
         const Sources *sources = TEST_SOURCES(
-                *state,
+                arena,
                 {"/etc/my.cnf", "[mysqld]\nlarge-pages\n[mariadb-10.6]\nkey_buffer_size=1M\n"},
                 {DATA "mysql_upgrade_info", "junk"});
         Gathered gathered;
 
-        assert_text(gather(*state, "mariadb", NULL, sources, &gathered),
+        assert_text(gather(arena, "mariadb", NULL, sources, &gathered),
                     "large_pages=ON key_buffer_size=1M");
         assert_text(gathered.version, NULL);
-        assert_contains(problems_text(*state, &gathered.problems), "/etc/my.cnf:4");
-        assert_contains(problems_text(*state, &gathered.problems), "[mariadb-10.6]");
+        assert_contains(problems_text(arena, &gathered.problems), "/etc/my.cnf:4");
+        assert_contains(problems_text(arena, &gathered.problems), "[mariadb-10.6]");
 }
 
 /* What the unit says is no version: the data directory's counts, and without any the rule of today. */
-static void test_version_that_is_none(void **state) {
+TEST(version_that_is_none) {
         static const char *const names[] = {"10 database server", "99999999999999999999.5 server",
                                             "11. server", "banana"};
         Gathered gathered;
 
         for (size_t i = 0; i < ARRAY_LEN(names); i++) {
-                const char *unit = arena_printf(*state,
+                const char *unit = arena_printf(arena,
                                                 "[Unit]\nDescription=MariaDB %s\n[Service]\n"
                                                 "ExecStart=/usr/sbin/mariadbd --large-pages\n",
                                                 names[i]);
 
-                gather(*state, "mariadb", NULL,
-                       TEST_SOURCES(*state, {USR "mariadb.service", unit},
+                gather(arena, "mariadb", NULL,
+                       TEST_SOURCES(arena, {USR "mariadb.service", unit},
                                     {DATA "mariadb_upgrade_info", "10.6.7-MariaDB"}),
                        &gathered);
                 assert_text(gathered.version, "10.6.7");
-                gather(*state, "mariadb", NULL, TEST_SOURCES(*state, {USR "mariadb.service", unit}),
+                gather(arena, "mariadb", NULL, TEST_SOURCES(arena, {USR "mariadb.service", unit}),
                        &gathered);
                 assert_text(gathered.version, NULL);
-                assert_true(pages_of(*state, "mariadb", &gathered) > 64);
+                assert_true(pages_of(arena, "mariadb", &gathered) > 64);
         }
 }
 
@@ -291,9 +291,9 @@ static const char mysql_config[] =
         "[mysqld]\nlarge-pages\ninnodb_buffer_pool_size=1G\n[mysqld-8.0]\ninnodb_page_size=4k\n"
         "[mariadb]\ninnodb_buffer_pool_size=2G\n[mysqld@one]\ninnodb_buffer_pool_size=512M\n";
 
-static void test_mysql(void **state) {
+TEST(mysql) {
         const Sources *sources = TEST_SOURCES(
-                *state, {"/etc/mysql/my.cnf", mysql_config},
+                arena, {"/etc/mysql/my.cnf", mysql_config},
                 {USR "mysql.service",
                  "[Unit]\nDescription=MySQL Community Server\n[Service]\nUser=mysql\n"
                  "ExecStart=/usr/sbin/mysqld\n"},
@@ -303,15 +303,15 @@ static void test_mysql(void **state) {
                 {DATA "mysql_upgrade_info", "8.0.36"});
         Gathered gathered;
 
-        assert_text(gather(*state, "mysql", NULL, sources, &gathered),
+        assert_text(gather(arena, "mysql", NULL, sources, &gathered),
                     "large_pages=ON innodb_buffer_pool_size=1G innodb_page_size=4k "
                     "server_version=8.0.36");
-        assert_contains(gather(*state, "mysql", "mysqld@one.service", sources, &gathered),
+        assert_contains(gather(arena, "mysql", "mysqld@one.service", sources, &gathered),
                         "innodb_buffer_pool_size=512M");
 }
 
 /* Both forms of the file; what is persisted goes before files and command line. */
-static void test_mysql_persisted(void **state) {
+TEST(mysql_persisted) {
         static const char *const texts[] = {
                 "{ \"Version\" : 1 , \"mysql_server\" : { \"innodb_buffer_pool_size\" : { \"Value\" "
                 ": \"4294967296\" , \"Metadata\" : { \"Timestamp\" : 1 , \"User\" : \"root\" } } , "
@@ -327,116 +327,114 @@ static void test_mysql_persisted(void **state) {
 
         for (size_t i = 0; i < ARRAY_LEN(texts); i++) {
                 const Sources *sources = TEST_SOURCES(
-                        *state, {"/etc/my.cnf", mysql_config}, {DATA "mysqld-auto.cnf", texts[i]},
+                        arena, {"/etc/my.cnf", mysql_config}, {DATA "mysqld-auto.cnf", texts[i]},
                         {DATA "mysql_upgrade_history", "{\"file_format\":\"1\",\"upgrade_history\":"
                                                        "[{\"version\":\"8.0.36\"},"
                                                        "{\"version\":\"8.4.2\"}]}"});
                 Gathered gathered;
 
-                gather(*state, "mysql", NULL, sources, &gathered);
+                gather(arena, "mysql", NULL, sources, &gathered);
                 assert_text(settings_find(&gathered.settings, "innodb_buffer_pool_size")->value,
                             "4294967296");
                 assert_text(origin_of(&gathered, "innodb_buffer_pool_size"),
                             DATA "mysqld-auto.cnf");
                 assert_text(settings_find(&gathered.settings, "innodb_page_size")->value, "8192");
                 assert_text(gathered.version, "8.4.2");
-                assert_text(problems_text(*state, &gathered.problems), "");
+                assert_text(problems_text(arena, &gathered.problems), "");
         }
 }
 
-static void test_mysql_without_data_directory(void **state) {
-        const Sources *sources = TEST_SOURCES(*state, {"/etc/my.cnf", mysql_config});
+TEST(mysql_without_data_directory) {
+        const Sources *sources = TEST_SOURCES(arena, {"/etc/my.cnf", mysql_config});
         Gathered gathered;
 
-        gather(*state, "mysql", NULL, sources, &gathered);
-        assert_contains(problems_text(*state, &gathered.problems),
+        gather(arena, "mysql", NULL, sources, &gathered);
+        assert_contains(problems_text(arena, &gathered.problems),
                         "/var/lib/mysql: the data directory cannot be read");
 }
 
-static void test_mysql_refuses(void **state) {
+TEST(mysql_refuses) {
         const EngineTarget target = {};
         Sizing sizing;
         Gathered gathered;
 
-        assert_contains(wrong_of(*state, "mysql", &target,
-                                 TEST_SOURCES(*state, {"/etc/my.cnf", mysql_config},
+        assert_contains(wrong_of(arena, "mysql", &target,
+                                 TEST_SOURCES(arena, {"/etc/my.cnf", mysql_config},
                                               {DATA "mysqld-auto.cnf", "{\"Version\":"})),
                         DATA "mysqld-auto.cnf: not the JSON");
-        assert_contains(wrong_of(*state, "mysql", &target,
-                                 TEST_SOURCES(*state, {"/etc/my.cnf", mysql_config},
+        assert_contains(wrong_of(arena, "mysql", &target,
+                                 TEST_SOURCES(arena, {"/etc/my.cnf", mysql_config},
                                               {DATA "mysqld-auto.cnf", NULL})),
                         DATA "mysqld-auto.cnf: cannot be read: Permission denied");
-        gather(*state, "mysql", NULL,
-               TEST_SOURCES(*state,
+        gather(arena, "mysql", NULL,
+               TEST_SOURCES(arena,
                             {"/etc/my.cnf", "[mysqld]\nlarge-pages\ninnodb_dedicated_server\n"},
                             {DATA "ibdata1", ""}),
                &gathered);
         assert_contains(
-                engine_size(engine_find("mysql"), *state, &gathered.settings, 2 * MIB, &sizing),
+                engine_size(engine_find("mysql"), arena, &gathered.settings, 2 * MIB, &sizing),
                 "innodb_dedicated_server (/etc/my.cnf:3): it sizes the pool");
 }
 
 /* ---- what is refused ---- */
 
-static void test_large_pages_are_off(void **state) {
+TEST(large_pages_are_off) {
         const EngineTarget target = {};
 
         assert_text(
-                wrong_of(*state, "mariadb", &target,
-                         TEST_SOURCES(*state, DEBIAN_FILES, {SERVER_FILE, "[mariadbd]\nport=1\n"},
+                wrong_of(arena, "mariadb", &target,
+                         TEST_SOURCES(arena, DEBIAN_FILES, {SERVER_FILE, "[mariadbd]\nport=1\n"},
                                       {USR "mariadb.service", DEBIAN_UNIT})),
                 "large_pages is not set, so that MariaDB takes no huge pages and the "
                 "reservation would lie idle; add large-pages to [mariadbd] in " SERVER_FILE);
-        assert_contains(
-                wrong_of(*state, "mariadb", &target,
-                         TEST_SOURCES(*state, {"/etc/my.cnf", "[mysqld]\nlarge_pages=yes"})),
-                "large_pages (/etc/my.cnf:2) is off for MariaDB");
-        assert_contains(wrong_of(*state, "mysql", &target,
-                                 TEST_SOURCES(*state, {USR "mysqld.service",
-                                                       "[Service]\nExecStart=/usr/sbin/mysqld\n"})),
+        assert_contains(wrong_of(arena, "mariadb", &target,
+                                 TEST_SOURCES(arena, {"/etc/my.cnf", "[mysqld]\nlarge_pages=yes"})),
+                        "large_pages (/etc/my.cnf:2) is off for MariaDB");
+        assert_contains(wrong_of(arena, "mysql", &target,
+                                 TEST_SOURCES(arena, {USR "mysqld.service",
+                                                      "[Service]\nExecStart=/usr/sbin/mysqld\n"})),
                         "add large-pages to [mysqld] in /etc/my.cnf");
 }
 
-static void test_nothing_there(void **state) {
-        const Sources *sources = TEST_SOURCES(*state, {"/etc/passwd", ""});
+TEST(nothing_there) {
+        const Sources *sources = TEST_SOURCES(arena, {"/etc/passwd", ""});
 
-        assert_contains(wrong_of(*state, "mariadb", &(EngineTarget){}, sources),
+        assert_contains(wrong_of(arena, "mariadb", &(EngineTarget){}, sources),
                         "neither mariadb.service nor an option file such as /etc/my.cnf");
         assert_text(
-                wrong_of(*state, "mariadb", &(EngineTarget){.config_file = "/srv/my.cnf"}, sources),
+                wrong_of(arena, "mariadb", &(EngineTarget){.config_file = "/srv/my.cnf"}, sources),
                 "ConfigFile=: /srv/my.cnf is not there");
         assert_contains(
-                wrong_of(*state, "mariadb", &(EngineTarget){.config_file = "my.cnf"}, sources),
+                wrong_of(arena, "mariadb", &(EngineTarget){.config_file = "my.cnf"}, sources),
                 "no absolute path");
 }
 
-static void test_missing_file_of_the_unit(void **state) {
+TEST(missing_file_of_the_unit) {
         const Sources *sources = TEST_SOURCES(
-                *state, {USR "mariadb.service",
-                         "[Service]\nExecStart=/usr/sbin/mariadbd --defaults-file=/srv/my.cnf\n"});
+                arena, {USR "mariadb.service",
+                        "[Service]\nExecStart=/usr/sbin/mariadbd --defaults-file=/srv/my.cnf\n"});
 
-        assert_text(wrong_of(*state, "mariadb", &(EngineTarget){}, sources),
+        assert_text(wrong_of(arena, "mariadb", &(EngineTarget){}, sources),
                     USR "mariadb.service:2: --defaults-file=: /srv/my.cnf is not there");
 }
 
-static void test_notes(void **state) {
+TEST(notes) {
         Gathered gathered;
 
-        gather(*state, "mariadb", "none.service",
-               TEST_SOURCES(*state, {"/etc/my.cnf", "[mysqld]\nlarge-pages\n"}), &gathered);
-        assert_contains(problems_text(*state, &gathered.problems), "there is no unit none.service");
-        gather(*state, "mariadb", NULL,
+        gather(arena, "mariadb", "none.service",
+               TEST_SOURCES(arena, {"/etc/my.cnf", "[mysqld]\nlarge-pages\n"}), &gathered);
+        assert_contains(problems_text(arena, &gathered.problems), "there is no unit none.service");
+        gather(arena, "mariadb", NULL,
                TEST_SOURCES(
-                       *state, {"/etc/my.cnf", "[mysqld]\nlarge-pages\n"},
+                       arena, {"/etc/my.cnf", "[mysqld]\nlarge-pages\n"},
                        {USR "mariadb.service", "[Service]\nExecStart=/usr/local/bin/run-db\n"}),
                &gathered);
-        assert_contains(problems_text(*state, &gathered.problems),
+        assert_contains(problems_text(arena, &gathered.problems),
                         USR "mariadb.service: no ExecStart= here names mariadbd");
 }
 
 /* Up to 10.4.5 MariaDB's program is called mysqld. */
-static void test_program_that_tells_the_version(void **state) {
-        Arena *arena = *state;
+TEST(program_that_tells_the_version) {
         const EngineTarget target = {.instance = "db", .unit = "mariadb.service"};
         const Sources *sources = TEST_SOURCES(
                 arena, {USR "mariadb.service", "[Service]\nExecStart=/usr/libexec/mysqld\n"});
@@ -448,30 +446,4 @@ static void test_program_that_tells_the_version(void **state) {
         assert_true(VEC_ANY(path, &question.program, text_equals(*path, "/usr/sbin/mariadbd")));
         assert_true(VEC_ANY(path, &question.program, text_equals(*path, "/usr/libexec/mysqld")));
         assert_text(last, "/usr/libexec/mysqld");
-}
-
-TEST_FILE(mysql_server) {
-        const struct CMUnitTest tests[] = {
-                TEST(test_debian),
-                TEST(test_red_hat),
-                TEST(test_instances),
-                TEST(test_variables_of_a_script),
-                TEST(test_order_of_files),
-                TEST(test_target_goes_first),
-                TEST(test_no_defaults),
-                TEST(test_version_of_data),
-                TEST(test_version_unknown),
-                TEST(test_version_that_is_none),
-                TEST(test_mysql),
-                TEST(test_mysql_persisted),
-                TEST(test_mysql_without_data_directory),
-                TEST(test_mysql_refuses),
-                TEST(test_large_pages_are_off),
-                TEST(test_nothing_there),
-                TEST(test_missing_file_of_the_unit),
-                TEST(test_notes),
-                TEST(test_program_that_tells_the_version),
-        };
-
-        return RUN_TESTS(tests);
 }

@@ -40,9 +40,7 @@ static const struct {
         {"12G", "6144 pages, memlock 12582912", 6144, 6144 + 5, true},
 };
 
-static void test_articles(void **state) {
-        Arena *arena = *state;
-
+TEST(articles) {
         for (size_t i = 0; i < ARRAY_LEN(articles); i++) {
                 Settings settings = {};
                 Sizing sizing;
@@ -77,9 +75,7 @@ static const char *size_text(Arena *arena, const char *text, uint64_t page_size_
         return wrong ? wrong : arena_printf(arena, "%" PRIu64, sizing.pages);
 }
 
-static void test_several(void **state) {
-        Arena *arena = *state;
-
+TEST(several) {
         assert_text(size_text(arena, "a.sga_target=80G b.sga_target=12G", 2 * MIB), "47114");
         assert_text(size_text(arena, "*.sga_target=2G a.processes=100 b.sga_target=4G", 2 * MIB),
                     "3082");
@@ -126,8 +122,7 @@ static const char *pages_of(Arena *arena, const Gathered *gathered) {
         return wrong ? wrong : arena_printf(arena, "%" PRIu64, sizing.pages);
 }
 
-static void test_one_instance_of_the_unit(void **state) {
-        Arena *arena = *state;
+TEST(one_instance_of_the_unit) {
         EngineTarget target = target_of_unit();
         const Sources *sources = TEST_SOURCES(
                 arena, {UNIT, ENV("orcl")},
@@ -149,7 +144,7 @@ static void test_one_instance_of_the_unit(void **state) {
 }
 
 /* spfileSID.ora, spfile.ora, initSID.ora; in ORACLE_HOME, or in ORACLE_BASE of a read-only one. */
-static void test_order_of_files(void **state) {
+TEST(order_of_files) {
         static const struct {
                 const char *paths[3], *flag, *chosen;
         } rows[] = {
@@ -168,7 +163,6 @@ static void test_order_of_files(void **state) {
                  "Y",
                  "/u01/app/oracle/dbs/spfileorcl.ora"},
         };
-        Arena *arena = *state;
         EngineTarget target = target_of_unit();
 
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
@@ -189,7 +183,7 @@ static void test_order_of_files(void **state) {
 #define TWO_STARTED ORATAB, "a:" HOME ":Y\nb:" HOME ":W\nc:" HOME ":N\na:/twice:Y\n"
 
 /* What dbstart starts, whatever ORACLE_SID says; without dbstart ORACLE_SID decides. */
-static void test_instances_of_oratab(void **state) {
+TEST(instances_of_oratab) {
         static const struct {
                 const char *unit, *found;
         } rows[] = {
@@ -203,7 +197,6 @@ static void test_instances_of_oratab(void **state) {
                  "sga_target=80G"},
                 {ENV("c"), "sga_target=1G"},
         };
-        Arena *arena = *state;
         EngineTarget target = target_of_unit();
 
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
@@ -218,8 +211,7 @@ static void test_instances_of_oratab(void **state) {
         }
 }
 
-static void test_sum(void **state) {
-        Arena *arena = *state;
+TEST(sum) {
         EngineTarget target = target_of_unit();
         Gathered gathered;
         const Sources *sources = TEST_SOURCES(arena, {UNIT, DBSTART}, {TWO_STARTED},
@@ -239,8 +231,7 @@ static void test_sum(void **state) {
 }
 
 /* Names that say which: a unit's instance; without a unit, the name of ours. */
-static void test_named_instances(void **state) {
-        Arena *arena = *state;
+TEST(named_instances) {
         const Sources *sources = TEST_SOURCES(
                 arena, {"/etc/systemd/system/oracle@.service", SQLPLUS}, {TWO_STARTED},
                 {DBS "inita.ora", "sga_target=80G"}, {DBS "initb.ora", "sga_target=12G"},
@@ -262,7 +253,7 @@ static void test_named_instances(void **state) {
 #define GRID "/u01/app/19.0.0/grid"
 
 /* ASM counts where it does not manage its memory automatically, as it does by default. */
-static void test_asm(void **state) {
+TEST(asm) {
         static const struct {
                 const char *path, *text, *found;
         } rows[] = {
@@ -273,7 +264,6 @@ static void test_asm(void **state) {
                 {GRID "/dbs/init+ASM.ora", "spfile=+DATA/ASM/spfile.1.2\n", "sga_target=8G"},
                 {"/none", "", "sga_target=8G"},
         };
-        Arena *arena = *state;
         EngineTarget target = target_of_unit();
 
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
@@ -287,9 +277,8 @@ static void test_asm(void **state) {
 }
 
 /* DataDirectory= is ORACLE_HOME, or the directory of the parameter files. */
-static void test_data_directory(void **state) {
+TEST(data_directory) {
         static const char *const directories[] = {HOME, HOME "/", HOME "/dbs", HOME "/dbs/"};
-        Arena *arena = *state;
         const Sources *sources = TEST_SOURCES(
                 arena, {ORATAB, "a:/other:Y\n+ASM:" GRID ":Y\n"},
                 {DBS "spfileorcl.ora", "sga_target=8G"}, {DBS "initorcl.ora", "sga_target=1G"},
@@ -309,8 +298,7 @@ static void test_data_directory(void **state) {
                     "sga_target=1G");
 }
 
-static void test_config_file(void **state) {
-        Arena *arena = *state;
+TEST(config_file) {
         size_t size;
         const char *bytes = spfile_make(
                 arena, "orcl1.__sga_target=1G\norcl2.__sga_target=1G\n*.sga_target=8G\n", &size);
@@ -355,7 +343,7 @@ static void test_config_file(void **state) {
 }
 
 /* What keeps huge pages from being used, with file, line and remedy. */
-static void test_unfit_parameters(void **state) {
+TEST(unfit_parameters) {
         static const struct {
                 const char *text, *sentence[3];
         } rows[] = {
@@ -365,7 +353,6 @@ static void test_unfit_parameters(void **state) {
                 {"sga_target=8X", {"sga_target (/p.ora:1): '8X'", "180G"}},
                 {"sga_target=0", {"sga_max_size and sga_target are both missing or 0"}},
         };
-        Arena *arena = *state;
 
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 const Sources *sources = TEST_SOURCES(arena, {"/p.ora", rows[i].text});
@@ -389,8 +376,7 @@ static void test_unfit_parameters(void **state) {
         assert_contains(sizing.caveat, "AUTO");
 }
 
-static void test_nothing_found(void **state) {
-        Arena *arena = *state;
+TEST(nothing_found) {
         EngineTarget target = target_of_unit();
         Gathered gathered;
 
@@ -414,8 +400,7 @@ static void test_nothing_found(void **state) {
                     "sga_target=2G");
 }
 
-static void test_oratab(void **state) {
-        Arena *arena = *state;
+TEST(oratab) {
         const Sources *sources = TEST_SOURCES(
                 arena,
                 {ORATAB, "\n#x:/y:Y\n  a : /h/ : Y \nb\nb:\nb:relative:Y\n../c:/h:Y\n"
@@ -428,24 +413,4 @@ static void test_oratab(void **state) {
                             instance->is_started ? "!" : "", instance->origin);
         assert_text(text_string(&text), "a=/h!@/etc/oratab:3 d=/h@/etc/oratab:8 "
                                         "e=/h!@/etc/oratab:9 -MGMTDB=/g@/etc/oratab:10 ");
-}
-
-TEST_FILE(engine_oracle) {
-        const struct CMUnitTest tests[] = {
-                TEST(test_articles),
-                TEST(test_several),
-                TEST(test_one_instance_of_the_unit),
-                TEST(test_order_of_files),
-                TEST(test_instances_of_oratab),
-                TEST(test_sum),
-                TEST(test_named_instances),
-                TEST(test_asm),
-                TEST(test_data_directory),
-                TEST(test_config_file),
-                TEST(test_unfit_parameters),
-                TEST(test_nothing_found),
-                TEST(test_oratab),
-        };
-
-        return RUN_TESTS(tests);
 }

@@ -36,7 +36,7 @@ static const char *read_text(Arena *arena, const char *text, const char *sid) {
         return text_string(&found);
 }
 
-static void test_grammar(void **state) {
+TEST(grammar) {
         static const struct {
                 const char *text, *found;
         } rows[] = {
@@ -72,7 +72,6 @@ static void test_grammar(void **state) {
                 {"a=1\nb=\x01\n",
                  "/p.ora:2: this is neither a text file nor a server parameter file"},
         };
-        Arena *arena = *state;
 
         for (size_t i = 0; i < ARRAY_LEN(rows); i++)
                 assert_text(read_text(arena, rows[i].text, NULL), rows[i].found);
@@ -87,8 +86,7 @@ static const char *value_of(const OracleParameters *read, const char *sid, const
 }
 
 /* SID.NAME beats what is for all, in whatever order; among equals the last counts. */
-static void test_precedence(void **state) {
-        Arena *arena = *state;
+TEST(precedence) {
         const Sources *sources = TEST_SOURCES(
                 arena, {"/p.ora", "orcl1.sga_target=4G\n*.SGA_Target=2G\nsga_target=3G\n"
                                   "orcl2.sga_target=5G\norcl2.sga_target=6G\n"
@@ -107,8 +105,7 @@ static void test_precedence(void **state) {
 
 /* ---- includes ---- */
 
-static void test_includes(void **state) {
-        Arena *arena = *state;
+TEST(includes) {
         const Sources *sources = TEST_SOURCES(
                 arena,
                 {DBS "initorcl.ora", "sga_target=1G\nifile='?/dbs/site@.ora'\nprocesses=100\n"},
@@ -126,8 +123,7 @@ static void test_includes(void **state) {
         assert_null(read.spfile);
 }
 
-static void test_bad_includes(void **state) {
-        Arena *arena = *state;
+TEST(bad_includes) {
         const Sources *sources = TEST_SOURCES(
                 arena, {"/self.ora", "x=1\nifile=/self.ora\n"}, {"/gone.ora", "ifile=/none.ora\n"},
                 {"/locked.ora", "ifile=secret.ora"}, {"/secret.ora", NULL},
@@ -160,8 +156,7 @@ static void test_bad_includes(void **state) {
         }
 }
 
-static void test_hostile(void **state) {
-        Arena *arena = *state;
+TEST(hostile) {
         size_t size = 200000;
         char *many = arena_alloc(arena, size + 1), *quoted = arena_alloc(arena, size + 1);
         const Sources *sources = test_sources(
@@ -197,8 +192,7 @@ static const char *read_bytes(Arena *arena, const char *bytes, size_t size, Orac
 }
 
 /* The value lies across the end of a block at every possible place, and is always whole. */
-static void test_spfile_across_blocks(void **state) {
-        Arena *arena = *state;
+TEST(spfile_across_blocks) {
         static const char value[] = "*.sga_max_size=2560M\n";
 
         for (size_t filled = SPFILE_BLOCK_TEXT - strlen(value) - 2; filled <= SPFILE_BLOCK_TEXT + 2;
@@ -221,8 +215,7 @@ static void test_spfile_across_blocks(void **state) {
 }
 
 /* Cut after any number of bytes, it gives the whole value or none. */
-static void test_spfile_cut(void **state) {
-        Arena *arena = *state;
+TEST(spfile_cut) {
         char filling[SPFILE_BLOCK_TEXT - 16] = "*.a=";
         size_t size, n_refused = 0;
 
@@ -243,8 +236,7 @@ static void test_spfile_cut(void **state) {
         assert_int_equal(n_refused, size - 20);
 }
 
-static void test_spfile_damaged(void **state) {
-        Arena *arena = *state;
+TEST(spfile_damaged) {
         size_t size;
         OracleParameters read;
         char *bytes = spfile_make(arena, "*.sga_target=1G\n*.sga_max_size=2G\n", &size);
@@ -265,8 +257,7 @@ static void test_spfile_damaged(void **state) {
 }
 
 /* What a pfile names is read in its place; what follows goes on top. */
-static void test_spfile_by_name(void **state) {
-        Arena *arena = *state;
+TEST(spfile_by_name) {
         size_t size;
         const char *bytes = spfile_make(arena, "*.sga_target=1G\n*.processes=300\n", &size);
         const Sources *sources = test_sources(
@@ -283,14 +274,4 @@ static void test_spfile_by_name(void **state) {
         assert_text(value_of(&read, NULL, "sga_target"), "2G");
         assert_text(value_of(&read, NULL, "processes"), "300");
         assert_text(read.spfile, "/u02/spfileorcl.ora");
-}
-
-TEST_FILE(oracle_parameters) {
-        const struct CMUnitTest tests[] = {
-                TEST(test_grammar),      TEST(test_precedence),     TEST(test_includes),
-                TEST(test_bad_includes), TEST(test_hostile),        TEST(test_spfile_across_blocks),
-                TEST(test_spfile_cut),   TEST(test_spfile_damaged), TEST(test_spfile_by_name),
-        };
-
-        return RUN_TESTS(tests);
 }

@@ -11,7 +11,7 @@
 
 static const OracleInstance orcl = {.sid = "orcl", .home = "/u01/home", .is_started = true};
 
-static void test_unit(void **state) {
+TEST(unit) {
         const TestFile other = {UNIT "other.service", "[Service]\nExecStart=/bin/x\n"};
         const TestFile named = {
                 UNIT "sales.service",
@@ -30,27 +30,26 @@ static void test_unit(void **state) {
                 {UNIT "multi-user.target.wants/db@orcl.service", "-> ../db@.service"},
         };
 
-        assert_text(oracle_unit_of(*state, TEST_SOURCES(*state, other, listener), &orcl), NULL);
-        assert_text(oracle_unit_of(*state, TEST_SOURCES(*state, other, named, listener), &orcl),
+        assert_text(oracle_unit_of(arena, TEST_SOURCES(arena, other, listener), &orcl), NULL);
+        assert_text(oracle_unit_of(arena, TEST_SOURCES(arena, other, named, listener), &orcl),
                     "sales.service");
         assert_text(
-                oracle_unit_of(*state, TEST_SOURCES(*state, of_template[0], of_template[1]), &orcl),
+                oracle_unit_of(arena, TEST_SOURCES(arena, of_template[0], of_template[1]), &orcl),
                 "db@orcl.service");
-        assert_text(oracle_unit_of(*state, TEST_SOURCES(*state, all), &orcl), NULL);
+        assert_text(oracle_unit_of(arena, TEST_SOURCES(arena, all), &orcl), NULL);
         /* Of two nobody knows. */
-        assert_text(oracle_unit_of(*state, TEST_SOURCES(*state, all, named), &orcl),
-                    "sales.service");
-        assert_text(oracle_unit_of(*state, TEST_SOURCES(*state, named, named_too), &orcl), NULL);
+        assert_text(oracle_unit_of(arena, TEST_SOURCES(arena, all, named), &orcl), "sales.service");
+        assert_text(oracle_unit_of(arena, TEST_SOURCES(arena, named, named_too), &orcl), NULL);
 }
 
 /* Several that one unit starts are one instance, for their sum. */
-static void test_found(void **state) {
+TEST(found) {
         const RunningProcesses nobody = {};
         Finder finder = {
-                .arena = *state,
+                .arena = arena,
                 .processes = &nobody,
                 .sources = TEST_SOURCES(
-                        *state,
+                        arena,
                         {"/etc/oratab",
                          "a:/u01/home:Y\nb:/u01/home:Y\nc:/u01/home:N\n+ASM:/u01/g:Y\n"},
                         {UNIT "dbora.service", "[Service]\nExecStart=/u01/home/bin/dbstart\n"}),
@@ -66,10 +65,4 @@ static void test_found(void **state) {
         assert_text(one->name, "oracle-c");
         assert_null(one->target.unit);
         assert_text(one->target.config_file, "/u01/home/dbs/initc.ora");
-}
-
-TEST_FILE(oracle_units) {
-        const struct CMUnitTest tests[] = {TEST(test_unit), TEST(test_found)};
-
-        return RUN_TESTS(tests);
 }

@@ -46,7 +46,7 @@ static const char *read_conf(Arena *arena, const char *text) {
         return wrong ? wrong : settings_text(arena, &settings);
 }
 
-static void test_grammar(void **state) {
+TEST(grammar) {
         static const struct {
                 const char *text, *settings;
         } cases[] = {
@@ -67,10 +67,10 @@ static void test_grammar(void **state) {
         };
 
         for (size_t i = 0; i < ARRAY_LEN(cases); i++)
-                assert_text(read_conf(*state, cases[i].text), cases[i].settings);
+                assert_text(read_conf(arena, cases[i].text), cases[i].settings);
 }
 
-static void test_syntax_errors(void **state) {
+TEST(syntax_errors) {
         static const char *const lines[] = {
                 "shared_buffers",
                 "= 1",
@@ -95,13 +95,13 @@ static void test_syntax_errors(void **state) {
         };
 
         for (size_t i = 0; i < ARRAY_LEN(lines); i++)
-                assert_text(read_conf(*state, arena_printf(*state, "b = 1\n\n%s\n", lines[i])),
+                assert_text(read_conf(arena, arena_printf(arena, "b = 1\n\n%s\n", lines[i])),
                             "/c/p.conf:3: not a line that PostgreSQL can read, so the server would "
                             "not start; write NAME = VALUE, with text in single quotes");
 }
 
 /* Content that is not a setting of interest is never shown. */
-static void test_bad_values(void **state) {
+TEST(bad_values) {
         const char *const cases[][2] = {
                 {"shared_buffers = '\\033[31m'",
                  "/c/p.conf:1: shared_buffers: the value has control "
@@ -113,46 +113,46 @@ static void test_bad_values(void **state) {
                 {"shared_buffers = '\xC2\x9B'",
                  "/c/p.conf:1: shared_buffers: the value has control "
                  "characters; remove them"},
-                {arena_printf(*state, "\nshared_buffers = '%05000d'", 1),
+                {arena_printf(arena, "\nshared_buffers = '%05000d'", 1),
                  "/c/p.conf:2: shared_buffers: the value is longer than 4K; write a shorter one"},
         };
 
         for (size_t i = 0; i < ARRAY_LEN(cases); i++)
-                assert_text(read_conf(*state, cases[i][0]), cases[i][1]);
+                assert_text(read_conf(arena, cases[i][0]), cases[i][1]);
         const Sources *sources = TEST_SOURCES(
-                *state, {"/c", "ssl_passphrase_command = 'echo \xFF\\033'\nShared_Buffers = 1MB\n"
-                               "shared_buffers = 2MB\n"});
+                arena, {"/c", "ssl_passphrase_command = 'echo \xFF\\033'\nShared_Buffers = 1MB\n"
+                              "shared_buffers = 2MB\n"});
         Settings settings = {};
 
-        assert_null(postgresql_conf_read(*state, sources, "/c", want_buffers, &settings, NULL));
-        assert_text(settings_text(*state, &settings), "shared_buffers=2MB");
+        assert_null(postgresql_conf_read(arena, sources, "/c", want_buffers, &settings, NULL));
+        assert_text(settings_text(arena, &settings), "shared_buffers=2MB");
         assert_text(settings.items[0].origin, "/c:3");
 }
 
-static void test_binary(void **state) {
+TEST(binary) {
         static const char text[] = "a = 1\n# \0 within a comment\nb = \0 1\n";
         const Sources *sources =
-                TEST_SOURCES(*state, {"/c", text, sizeof(text) - 1}, {"/locked", NULL});
+                TEST_SOURCES(arena, {"/c", text, sizeof(text) - 1}, {"/locked", NULL});
         Settings settings = {};
         int unopened = 0;
 
-        assert_contains(postgresql_conf_read(*state, sources, "/c", want_all, &settings, NULL),
+        assert_contains(postgresql_conf_read(arena, sources, "/c", want_all, &settings, NULL),
                         "/c:3: not a line that PostgreSQL can read");
         assert_null(
-                postgresql_conf_read(*state, sources, "/locked", want_all, &settings, &unopened));
+                postgresql_conf_read(arena, sources, "/locked", want_all, &settings, &unopened));
         assert_int_equal(unopened, -EACCES);
-        assert_null(postgresql_conf_read(*state, sources, "/no", want_all, &settings, &unopened));
+        assert_null(postgresql_conf_read(arena, sources, "/no", want_all, &settings, &unopened));
         assert_int_equal(unopened, -ENOENT);
-        assert_text(reader_fault(*state, -EFBIG),
+        assert_text(reader_fault(arena, -EFBIG),
                     "cannot be read: it is larger than 1M, which no configuration is");
-        assert_text(reader_fault(*state, -EINVAL), "cannot be read: it is no regular file");
+        assert_text(reader_fault(arena, -EINVAL), "cannot be read: it is no regular file");
 }
 
 /* ---- included files ---- */
 
-static void test_includes(void **state) {
+TEST(includes) {
         const Sources *sources = TEST_SOURCES(
-                *state,
+                arena,
                 {"/c/p.conf", "a = 1\nINCLUDE 'one.conf'\ninclude_dir = 'conf.d'\n"
                               "include_if_exists 'no.conf'\ninclude_if_exists='/abs/x'\n"
                               "include_if_exists 'locked'\nz = 9\n"},
@@ -164,13 +164,13 @@ static void test_includes(void **state) {
                 {"/c/conf.d/dir.conf/x", "broken"}, {"/abs/x", "e = 1\n"});
         Settings settings = {};
 
-        assert_null(postgresql_conf_read(*state, sources, "/c/p.conf", want_all, &settings, NULL));
-        assert_text(settings_text(*state, &settings), "a=1 a=2 b=1 c=1 d=1 d=2 e=1 z=9");
+        assert_null(postgresql_conf_read(arena, sources, "/c/p.conf", want_all, &settings, NULL));
+        assert_text(settings_text(arena, &settings), "a=1 a=2 b=1 c=1 d=1 d=2 e=1 z=9");
         assert_text(settings_find(&settings, "c")->origin, "/c/sub/three.conf:1");
         assert_text(settings_find(&settings, "D")->origin, "/c/conf.d/10-b.conf:1");
 }
 
-static void test_broken_includes(void **state) {
+TEST(broken_includes) {
         static const struct {
                 const char *path, *sentence;
         } cases[] = {
@@ -196,9 +196,8 @@ static void test_broken_includes(void **state) {
                 {"/control", "/control:1: the value has control characters; remove them"},
         };
         const Sources *sources = TEST_SOURCES(
-                *state, {"/missing", "a = 1\ninclude 'no.conf'\n"},
-                {"/nodir", "include_dir 'no.d'"}, {"/empty", "include ''"},
-                {"/own", "include 'own'"}, {"/ring1", "include 'ring2'"},
+                arena, {"/missing", "a = 1\ninclude 'no.conf'\n"}, {"/nodir", "include_dir 'no.d'"},
+                {"/empty", "include ''"}, {"/own", "include 'own'"}, {"/ring1", "include 'ring2'"},
                 {"/ring2", "\n\ninclude_if_exists 'ring1'"}, {"/inner", "include broken"},
                 {"/broken", "x"}, {"/lock", "include locked"}, {"/locked", NULL},
                 {"/control", "include '\\033'"}, {"/dots", "include './dots'"},
@@ -213,37 +212,37 @@ static void test_broken_includes(void **state) {
         Settings settings = {};
 
         for (size_t i = 0; i < ARRAY_LEN(cases); i++)
-                assert_text(postgresql_conf_read(*state, sources, cases[i].path, want_all,
-                                                 &settings, NULL),
+                assert_text(postgresql_conf_read(arena, sources, cases[i].path, want_all, &settings,
+                                                 NULL),
                             cases[i].sentence);
 }
 
 /* Each of ten levels includes the next ten times. */
-static void test_include_bomb(void **state) {
+TEST(include_bomb) {
         TestFile files[10];
         Settings settings = {};
-        Text bomb = text_in(*state), many = text_in(*state);
+        Text bomb = text_in(arena), many = text_in(arena);
 
         for (size_t i = 0; i < ARRAY_LEN(files); i++) {
-                Text text = text_in(*state);
+                Text text = text_in(arena);
 
                 for (size_t k = 0; k < 10; k++)
                         text_printf(&text, "include '%zu'\n", i + 1);
-                files[i] = (TestFile){arena_printf(*state, "/%zu", i),
+                files[i] = (TestFile){arena_printf(arena, "/%zu", i),
                                       i + 1 < ARRAY_LEN(files) ? text.string : "a = 1", 0};
         }
-        assert_contains(postgresql_conf_read(*state, test_sources(*state, files, ARRAY_LEN(files)),
+        assert_contains(postgresql_conf_read(arena, test_sources(arena, files, ARRAY_LEN(files)),
                                              "/0", want_all, &settings, NULL),
                         ": more than 512 files are included, which no configuration does");
         for (size_t i = 0; i < 5000; i++) {
                 text_add(&many, "shared_buffers = 1\n");
                 text_add(&bomb, "other = 1\n");
         }
-        assert_contains(read_conf(*state, many.string), "/c/p.conf:4097: shared_buffers: so many");
-        const Sources *sources = TEST_SOURCES(*state, {"/c", bomb.string});
+        assert_contains(read_conf(arena, many.string), "/c/p.conf:4097: shared_buffers: so many");
+        const Sources *sources = TEST_SOURCES(arena, {"/c", bomb.string});
 
         settings = (Settings){};
-        assert_null(postgresql_conf_read(*state, sources, "/c", want_buffers, &settings, NULL));
+        assert_null(postgresql_conf_read(arena, sources, "/c", want_buffers, &settings, NULL));
         assert_int_equal(settings.n, 0);
 }
 
@@ -262,7 +261,7 @@ static const char *last_start(Arena *arena, const char *text) {
                             command.directory ? command.directory : "");
 }
 
-static void test_last_start(void **state) {
+TEST(last_start) {
         static const char wrong[] = "/d/postmaster.opts: is not what the server writes; start the "
                                     "server once, which writes it anew";
         static const struct {
@@ -292,10 +291,10 @@ static void test_last_start(void **state) {
         };
 
         for (size_t i = 0; i < ARRAY_LEN(cases); i++)
-                assert_text(last_start(*state, cases[i].text), cases[i].result);
+                assert_text(last_start(arena, cases[i].text), cases[i].result);
 }
 
-static void test_start_of_unit(void **state) {
+TEST(start_of_unit) {
         static const struct {
                 const char *start, *result, *program;
                 bool is_server;
@@ -316,15 +315,15 @@ static void test_start_of_unit(void **state) {
 
         for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
                 const Sources *sources = TEST_SOURCES(
-                        *state,
+                        arena,
                         {UNITS "p.service",
-                         arena_printf(*state, "[Service]\nEnvironment=PGDATA=/data\nExecStart=%s\n",
+                         arena_printf(arena, "[Service]\nEnvironment=PGDATA=/data\nExecStart=%s\n",
                                       cases[i].start)});
-                UnitFile *unit = unit_file_read(*state, sources, "p.service");
+                UnitFile *unit = unit_file_read(arena, sources, "p.service");
                 PostgresqlCommand command = {};
 
-                assert_null(postgresql_command_of_unit(*state, unit, sources, want_all, &command));
-                assert_text(arena_printf(*state, "%s%s%s", settings_text(*state, &command.settings),
+                assert_null(postgresql_command_of_unit(arena, unit, sources, want_all, &command));
+                assert_text(arena_printf(arena, "%s%s%s", settings_text(arena, &command.settings),
                                          command.directory ? " in " : "",
                                          command.directory ? command.directory : ""),
                             cases[i].result);
@@ -362,9 +361,9 @@ static const char *setting_text(Arena *arena, const Found *found, const char *na
                                              "--skip-systemctl-redirect %i start\n"          \
         }
 
-static void test_debian(void **state) {
+TEST(debian) {
         const Sources *sources = TEST_SOURCES(
-                *state, DEBIAN_UNIT,
+                arena, DEBIAN_UNIT,
                 {CONF, "data_directory = '" DATA "'\nport = 5432\nshared_buffers = 128MB\n"
                        "max_connections = 100\nwork_mem = 1MB\ninclude_dir = 'conf.d'\n"},
                 {"/etc/postgresql/15/main/conf.d/x.conf", "shared_buffers = 1GB\nwal_buffers=64MB"},
@@ -374,7 +373,7 @@ static void test_debian(void **state) {
                 {DATA "/postmaster.opts",
                  "/usr/lib/postgresql/15/bin/postgres \"-D\" \"" DATA
                  "\" \"-c\" \"config_file=" CONF "\" \"-c\" \"max_connections=1000\"\n"});
-        Found found = gather(*state, sources, (EngineTarget){.unit = "postgresql@15-main.service"});
+        Found found = gather(arena, sources, (EngineTarget){.unit = "postgresql@15-main.service"});
 
         assert_null(found.wrong);
         assert_text(found.gathered.version, "15");
@@ -382,38 +381,38 @@ static void test_debian(void **state) {
         assert_text(found.gathered.config_file, CONF);
         assert_null(found.gathered.user);
         assert_int_equal(found.gathered.problems.list.n, 0);
-        assert_text(setting_text(*state, &found, "server_version"), "15 (" DATA "/PG_VERSION:1)");
-        assert_text(setting_text(*state, &found, "shared_buffers"),
+        assert_text(setting_text(arena, &found, "server_version"), "15 (" DATA "/PG_VERSION:1)");
+        assert_text(setting_text(arena, &found, "shared_buffers"),
                     "2GB (" DATA "/postgresql.auto.conf:2)");
-        assert_text(setting_text(*state, &found, "max_connections"),
+        assert_text(setting_text(arena, &found, "max_connections"),
                     "1000 (" DATA "/postmaster.opts:1)");
-        assert_text(setting_text(*state, &found, "wal_buffers"),
+        assert_text(setting_text(arena, &found, "wal_buffers"),
                     "64MB (/etc/postgresql/15/main/conf.d/x.conf:2)");
-        assert_null(setting_text(*state, &found, "port"));
+        assert_null(setting_text(arena, &found, "port"));
 
         Sizing sizing;
 
-        assert_null(engine_size(engine_find("postgresql"), *state, &found.gathered.settings,
-                                2 * MIB, &sizing));
+        assert_null(engine_size(engine_find("postgresql"), arena, &found.gathered.settings, 2 * MIB,
+                                &sizing));
         /* databases measured: 1117 without the larger WAL buffers, 24 more with them */
         assert_true(sizing.pages >= 1141 && sizing.pages < 1200);
 }
 
-static void test_pg_ctl_conf(void **state) {
+TEST(pg_ctl_conf) {
         const Sources *sources =
-                TEST_SOURCES(*state, DEBIAN_UNIT, {CONF, "max_connections = 1\n"},
+                TEST_SOURCES(arena, DEBIAN_UNIT, {CONF, "max_connections = 1\n"},
                              {"/etc/postgresql/15/main/pg_ctl.conf",
                               "pg_ctl_options = '-t 10 -o -cmax_connections=500 -o-N600'\n"});
-        Found found = gather(*state, sources, (EngineTarget){.unit = "postgresql@15-main.service"});
+        Found found = gather(arena, sources, (EngineTarget){.unit = "postgresql@15-main.service"});
 
         assert_null(found.wrong);
-        assert_text(setting_text(*state, &found, "max_connections"),
+        assert_text(setting_text(arena, &found, "max_connections"),
                     "600 (/etc/postgresql/15/main/pg_ctl.conf:1)");
 }
 
-static void test_pgdg(void **state) {
+TEST(pgdg) {
         const Sources *sources = TEST_SOURCES(
-                *state,
+                arena,
                 {UNITS "postgresql-16.service",
                  "[Service]\nType=notify\nUser=postgres\nEnvironment=PGDATA=" PGDG "/\n"
                  "ExecStartPre=/usr/pgsql-16/bin/postgresql-16-check-db-dir ${PGDATA}\n"
@@ -425,23 +424,23 @@ static void test_pgdg(void **state) {
                 {PGDG "/postgresql.conf", "shared_buffers = 1GB\nmax_connections = 50\n"},
                 {PGDG "/postmaster.opts", "/usr/pgsql-16/bin/postgres \"-D\" \"" PGDG
                                           "\" \"-c\" \"max_connections=9000\"\n"});
-        Found found = gather(*state, sources, (EngineTarget){.unit = "postgresql-16.service"});
+        Found found = gather(arena, sources, (EngineTarget){.unit = "postgresql-16.service"});
 
         assert_null(found.wrong);
         assert_text(found.gathered.version, "16");
         assert_text(found.gathered.data_directory, PGDG);
         assert_text(found.gathered.user, "postgres");
         assert_text(found.gathered.program, "/usr/pgsql-16/bin/postgres");
-        assert_text(setting_text(*state, &found, "shared_buffers"),
+        assert_text(setting_text(arena, &found, "shared_buffers"),
                     "4GB (/etc/systemd/system/postgresql-16.service.d/o.conf:3)");
         /* The unit starts the server itself: what it was started with by hand is over. */
-        assert_text(setting_text(*state, &found, "max_connections"),
+        assert_text(setting_text(arena, &found, "max_connections"),
                     "50 (" PGDG "/postgresql.conf:2)");
 }
 
-static void test_patroni(void **state) {
+TEST(patroni) {
         const Sources *sources = TEST_SOURCES(
-                *state,
+                arena,
                 {UNITS "patroni.service",
                  "[Service]\nUser=postgres\nExecStart=/usr/bin/patroni /etc/patroni.yml\n"},
                 {"/data/PG_VERSION", "17\n"},
@@ -451,20 +450,20 @@ static void test_patroni(void **state) {
                 {"/data/postmaster.opts",
                  "/usr/lib/postgresql/17/bin/postgres \"-D\" \"/data\" "
                  "\"--config_file=/data/postgresql.conf\" \"--max_connections=400\"\n"});
-        Found found = gather(*state, sources,
+        Found found = gather(arena, sources,
                              (EngineTarget){.unit = "patroni.service", .data_directory = "/data/"});
 
         assert_null(found.wrong);
         assert_text(found.gathered.config_file, "/data/postgresql.conf");
-        assert_text(setting_text(*state, &found, "max_connections"),
+        assert_text(setting_text(arena, &found, "max_connections"),
                     "400 (/data/postmaster.opts:1)");
-        assert_text(setting_text(*state, &found, "shared_buffers"),
+        assert_text(setting_text(arena, &found, "shared_buffers"),
                     "8GB (/data/postgresql.base.conf:1)");
         assert_int_equal(found.gathered.options.n, 2);
 
         /* Raised since the last start, or lowered: wal_buffers -1 is not more than 4MB. */
         sources = TEST_SOURCES(
-                *state,
+                arena,
                 {UNITS "patroni.service",
                  "[Service]\nUser=postgres\nExecStart=/usr/bin/patroni /etc/patroni.yml\n"},
                 {"/data/PG_VERSION", "17\n"},
@@ -473,24 +472,24 @@ static void test_patroni(void **state) {
                 {"/data/postmaster.opts",
                  "/usr/lib/postgresql/17/bin/postgres \"-D\" \"/data\" \"--max_connections=1500\" "
                  "\"--max_worker_processes=16\" \"--wal_buffers=4MB\"\n"});
-        found = gather(*state, sources,
+        found = gather(arena, sources,
                        (EngineTarget){.unit = "patroni.service", .data_directory = "/data/"});
         assert_null(found.wrong);
-        assert_text(setting_text(*state, &found, "max_connections"),
+        assert_text(setting_text(arena, &found, "max_connections"),
                     "2500 (/data/postgresql.conf:1)");
-        assert_text(setting_text(*state, &found, "max_worker_processes"),
+        assert_text(setting_text(arena, &found, "max_worker_processes"),
                     "16 (/data/postmaster.opts:1)");
-        assert_text(setting_text(*state, &found, "wal_buffers"), "4MB (/data/postmaster.opts:1)");
+        assert_text(setting_text(arena, &found, "wal_buffers"), "4MB (/data/postmaster.opts:1)");
         assert_int_equal(found.gathered.options.n, 2);
 
-        found = gather(*state, sources, (EngineTarget){.unit = "patroni.service"});
+        found = gather(arena, sources, (EngineTarget){.unit = "patroni.service"});
         assert_text(
                 found.wrong,
                 "/etc/patroni.yml: cannot be read: No such file or directory; write DataDirectory=");
 }
 
 /* Where Patroni's own file says that its server is. */
-static void test_patroni_file(void **state) {
+TEST(patroni_file) {
         static const struct {
                 const char *file, *environment, *directory, *wrong;
         } rows[] = {
@@ -510,14 +509,14 @@ static void test_patroni_file(void **state) {
 
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 const Sources *sources = TEST_SOURCES(
-                        *state,
+                        arena,
                         {UNITS "patroni.service",
-                         arena_printf(*state,
+                         arena_printf(arena,
                                       "[Service]\n%sExecStart=/usr/bin/patroni /etc/patroni.yml\n",
                                       rows[i].environment)},
                         {"/etc/patroni.yml", rows[i].file}, {"/data/PG_VERSION", "17\n"},
                         {"/data/postgresql.conf", "shared_buffers = 1GB\n"});
-                Found found = gather(*state, sources, (EngineTarget){.unit = "patroni.service"});
+                Found found = gather(arena, sources, (EngineTarget){.unit = "patroni.service"});
 
                 assert_text(found.wrong, rows[i].wrong);
                 if (!rows[i].wrong)
@@ -526,41 +525,41 @@ static void test_patroni_file(void **state) {
 }
 
 /* Nothing but the data directory of a Debian cluster: the last command line tells the rest. */
-static void test_places(void **state) {
+TEST(places) {
         const Sources *sources = TEST_SOURCES(
-                *state, {"/srv/pg.conf", "data_directory = '/srv/data'\nshared_buffers = 1GB\n"},
+                arena, {"/srv/pg.conf", "data_directory = '/srv/data'\nshared_buffers = 1GB\n"},
                 {"/srv/data/PG_VERSION", "9.6\n"},
                 {"/srv/data/postmaster.opts",
                  "/usr/bin/postgres \"-D\" \"/srv/data\" \"-c\" \"config_file=/srv/pg.conf\""},
                 {"/alone/postgresql.conf", "shared_buffers = 2GB\n"},
                 {"/alone/PG_VERSION", "14\n"});
-        Found found = gather(*state, sources, (EngineTarget){.data_directory = "/srv/data"});
+        Found found = gather(arena, sources, (EngineTarget){.data_directory = "/srv/data"});
 
         assert_null(found.wrong);
         assert_text(found.gathered.config_file, "/srv/pg.conf");
         assert_text(found.gathered.version, "9.6");
-        found = gather(*state, sources, (EngineTarget){.config_file = "/srv/pg.conf"});
+        found = gather(arena, sources, (EngineTarget){.config_file = "/srv/pg.conf"});
         assert_null(found.wrong);
         assert_text(found.gathered.data_directory, "/srv/data");
-        found = gather(*state, sources, (EngineTarget){.config_file = "/alone/postgresql.conf"});
+        found = gather(arena, sources, (EngineTarget){.config_file = "/alone/postgresql.conf"});
         assert_null(found.wrong);
         assert_text(found.gathered.data_directory, "/alone");
         assert_text(found.gathered.version, "14");
         /* What the instance says goes before all else. */
-        found = gather(*state, sources,
+        found = gather(arena, sources,
                        (EngineTarget){.config_file = "/alone/postgresql.conf",
                                       .data_directory = "/srv/data",
                                       .user = "me"});
         assert_null(found.wrong);
         assert_text(found.gathered.version, "9.6");
         assert_text(found.gathered.user, "me");
-        assert_text(setting_text(*state, &found, "shared_buffers"),
+        assert_text(setting_text(arena, &found, "shared_buffers"),
                     "2GB (/alone/postgresql.conf:1)");
 }
 
-static void test_nowhere(void **state) {
+TEST(nowhere) {
         const Sources *sources =
-                TEST_SOURCES(*state, DEBIAN_UNIT,
+                TEST_SOURCES(arena, DEBIAN_UNIT,
                              {UNITS "postgresql.service", "[Service]\nExecStart=/bin/true\n"},
                              {"/etc/postgresql/15/other/postgresql.conf", ""},
                              {UNITS "postgresql-16.service",
@@ -592,7 +591,7 @@ static void test_nowhere(void **state) {
         };
 
         for (size_t i = 0; i < ARRAY_LEN(cases); i++)
-                assert_text(gather(*state, sources,
+                assert_text(gather(arena, sources,
                                    (EngineTarget){.unit = cases[i].unit,
                                                   .data_directory = cases[i].data_directory})
                                     .wrong,
@@ -600,23 +599,23 @@ static void test_nowhere(void **state) {
 }
 
 /* Early in boot the disk with the data may be missing, but /etc is there. */
-static void test_data_not_mounted(void **state) {
+TEST(data_not_mounted) {
         const Sources *sources =
-                TEST_SOURCES(*state, {"/etc/postgresql/9.6/a/postgresql.conf",
-                                      "data_directory = '/mnt/data'\nshared_buffers = 1GB\n"});
-        Found found = gather(*state, sources, (EngineTarget){.unit = "postgresql@9.6-a.service"});
+                TEST_SOURCES(arena, {"/etc/postgresql/9.6/a/postgresql.conf",
+                                     "data_directory = '/mnt/data'\nshared_buffers = 1GB\n"});
+        Found found = gather(arena, sources, (EngineTarget){.unit = "postgresql@9.6-a.service"});
 
         assert_null(found.wrong);
-        assert_text(setting_text(*state, &found, "server_version"),
+        assert_text(setting_text(arena, &found, "server_version"),
                     "9.6 (postgresql@9.6-a.service)");
         assert_int_equal(found.gathered.problems.list.n, 1);
-        assert_text(diag_format(*state, &found.gathered.problems.list.items[0]),
+        assert_text(diag_format(arena, &found.gathered.problems.list.items[0]),
                     "/mnt/data/PG_VERSION: cannot be read: No such file or directory; not counted "
                     "is what ALTER SYSTEM and the last command line have set there; mount its file "
                     "system, or correct DataDirectory=");
 }
 
-static void test_versions(void **state) {
+TEST(versions) {
         static const struct {
                 const char *config_file, *version;
         } cases[] = {
@@ -628,41 +627,41 @@ static void test_versions(void **state) {
         };
 
         for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-                const Sources *sources = TEST_SOURCES(*state, {cases[i].config_file, ""});
-                Found found = gather(*state, sources,
-                                     (EngineTarget){.config_file = cases[i].config_file});
+                const Sources *sources = TEST_SOURCES(arena, {cases[i].config_file, ""});
+                Found found =
+                        gather(arena, sources, (EngineTarget){.config_file = cases[i].config_file});
 
                 assert_null(found.wrong);
                 assert_text(found.gathered.version, cases[i].version);
         }
 }
 
-static void test_old_and_new(void **state) {
+TEST(old_and_new) {
         const Sources *sources =
-                TEST_SOURCES(*state, {"/a/postgresql.conf", "io_max_concurrency = 64\n"},
+                TEST_SOURCES(arena, {"/a/postgresql.conf", "io_max_concurrency = 64\n"},
                              {"/a/PG_VERSION", "9.3\n"}, {"/b/postgresql.conf", "x = 1\n"},
                              {"/b/PG_VERSION", "9.3\n"}, {"/c/postgresql.conf", ""},
                              {"/c/PG_VERSION", "fifteen\n"});
         const Engine *engine = engine_find("postgresql");
-        Found found = gather(*state, sources, (EngineTarget){.data_directory = "/a"});
+        Found found = gather(arena, sources, (EngineTarget){.data_directory = "/a"});
         Sizing sizing;
 
-        assert_text(engine_size(engine, *state, &found.gathered.settings, 2 * MIB, &sizing),
+        assert_text(engine_size(engine, arena, &found.gathered.settings, 2 * MIB, &sizing),
                     "io_max_concurrency (/a/postgresql.conf:1): this setting is new in PostgreSQL "
                     "18; leave it out or correct server_version");
-        found = gather(*state, sources, (EngineTarget){.data_directory = "/b"});
-        assert_text(engine_size(engine, *state, &found.gathered.settings, 2 * MIB, &sizing),
+        found = gather(arena, sources, (EngineTarget){.data_directory = "/b"});
+        assert_text(engine_size(engine, arena, &found.gathered.settings, 2 * MIB, &sizing),
                     "server_version (/b/PG_VERSION:1): PostgreSQL takes huge pages from 9.4 on; "
                     "remove Memory=");
-        found = gather(*state, sources, (EngineTarget){.data_directory = "/c"});
+        found = gather(arena, sources, (EngineTarget){.data_directory = "/c"});
         assert_null(found.wrong);
         assert_null(found.gathered.version);
         assert_text(found.gathered.problems.list.items[0].text, "/c/PG_VERSION: holds no version");
-        assert_null(engine_size(engine, *state, &found.gathered.settings, 2 * MIB, &sizing));
+        assert_null(engine_size(engine, arena, &found.gathered.settings, 2 * MIB, &sizing));
 }
 
 /* The part of a real pg_control that matters, behind other numbers. */
-static void test_pg_control(void **state) {
+TEST(pg_control) {
         struct {
                 uint64_t before[7];
                 double float_format;
@@ -672,43 +671,43 @@ static void test_pg_control(void **state) {
                 {"/d/postgresql.conf", "shared_buffers = 4GB\n", 0},
                 {"/d/PG_VERSION", "15\n", 0},
                 {"/d/global/pg_control", (const char *) &control, sizeof(control)}};
-        const Sources *sources = test_sources(*state, files, ARRAY_LEN(files));
+        const Sources *sources = test_sources(arena, files, ARRAY_LEN(files));
         const Engine *engine = engine_find("postgresql");
-        Found found = gather(*state, sources, (EngineTarget){.data_directory = "/d"});
+        Found found = gather(arena, sources, (EngineTarget){.data_directory = "/d"});
         Sizing usual, large;
 
-        assert_text(setting_text(*state, &found, "wal_segment_size"),
+        assert_text(setting_text(arena, &found, "wal_segment_size"),
                     "67108864 (/d/global/pg_control)");
-        assert_null(setting_text(*state, &found, "block_size"));
-        assert_null(engine_size(engine, *state, &found.gathered.settings, 2 * MIB, &large));
+        assert_null(setting_text(arena, &found, "block_size"));
+        assert_null(engine_size(engine, arena, &found.gathered.settings, 2 * MIB, &large));
         control.wal_segment = 16 << 20;
-        found = gather(*state, sources, (EngineTarget){.data_directory = "/d"});
-        assert_null(setting_text(*state, &found, "wal_segment_size"));
-        assert_null(engine_size(engine, *state, &found.gathered.settings, 2 * MIB, &usual));
+        found = gather(arena, sources, (EngineTarget){.data_directory = "/d"});
+        assert_null(setting_text(arena, &found, "wal_segment_size"));
+        assert_null(engine_size(engine, arena, &found.gathered.settings, 2 * MIB, &usual));
         assert_true(large.pages >= usual.pages + 24);
         control.block = 32 << 10;
-        found = gather(*state, sources, (EngineTarget){.data_directory = "/d"});
-        assert_contains(engine_size(engine, *state, &found.gathered.settings, 2 * MIB, &usual),
+        found = gather(arena, sources, (EngineTarget){.data_directory = "/d"});
+        assert_contains(engine_size(engine, arena, &found.gathered.settings, 2 * MIB, &usual),
                         "block_size (/d/global/pg_control): the formula holds for blocks of 8kB");
 }
 
-static void test_broken_files(void **state) {
+TEST(broken_files) {
         static const char not_read[] =
                 "not a line that PostgreSQL can read, so the server would not start; write NAME = "
                 "VALUE, with text in single quotes";
-        const Sources *sources = TEST_SOURCES(*state, {"/a/postgresql.conf", "a = 1\n}\n"},
+        const Sources *sources = TEST_SOURCES(arena, {"/a/postgresql.conf", "a = 1\n}\n"},
                                               {"/a/PG_VERSION", "15\n"}, {"/b/postgresql.conf", ""},
                                               {"/b/PG_VERSION", "15\n"},
                                               {"/b/postgresql.auto.conf", "\x7F"
                                                                           "ELF"},
                                               {"/c/postgresql.conf", ""}, {"/c/PG_VERSION", "15\n"},
                                               {"/c/postmaster.opts", NULL});
-        Found found = gather(*state, sources, (EngineTarget){.data_directory = "/a"});
+        Found found = gather(arena, sources, (EngineTarget){.data_directory = "/a"});
 
-        assert_text(found.wrong, arena_printf(*state, "/a/postgresql.conf:2: %s", not_read));
-        found = gather(*state, sources, (EngineTarget){.data_directory = "/b"});
-        assert_text(found.wrong, arena_printf(*state, "/b/postgresql.auto.conf:1: %s", not_read));
-        found = gather(*state, sources, (EngineTarget){.data_directory = "/c"});
+        assert_text(found.wrong, arena_printf(arena, "/a/postgresql.conf:2: %s", not_read));
+        found = gather(arena, sources, (EngineTarget){.data_directory = "/b"});
+        assert_text(found.wrong, arena_printf(arena, "/b/postgresql.auto.conf:1: %s", not_read));
+        found = gather(arena, sources, (EngineTarget){.data_directory = "/c"});
         assert_null(found.wrong);
         assert_text(
                 found.gathered.problems.list.items[0].text,
@@ -735,28 +734,28 @@ static const char *join(Arena *arena, const SourceNames *names) {
         return text_string(&text);
 }
 
-static void test_ask(void **state) {
+TEST(ask) {
         const Engine *engine = engine_find("postgresql");
-        Gathered gathered = gathered_with(*state, "16", "shared_buffers = 1GB\n");
+        Gathered gathered = gathered_with(arena, "16", "shared_buffers = 1GB\n");
         Question question = {};
 
         gathered.user = "pg";
         gathered.program = "/opt/pg/bin/postgres";
-        settings_add(*state, &gathered.options, "config_file", "/d/postgresql.conf", "x:1");
-        settings_add(*state, &gathered.options, "max_connections", "9", "x:1");
-        settings_add(*state, &gathered.options, "huge_page_size", "2MB", "x:1");
-        assert_true(engine_reader(engine)->ask(*state, &gathered, GIB, &question));
-        assert_text(join(*state, &question.program),
+        settings_add(arena, &gathered.options, "config_file", "/d/postgresql.conf", "x:1");
+        settings_add(arena, &gathered.options, "max_connections", "9", "x:1");
+        settings_add(arena, &gathered.options, "huge_page_size", "2MB", "x:1");
+        assert_true(engine_reader(engine)->ask(arena, &gathered, GIB, &question));
+        assert_text(join(arena, &question.program),
                     "/opt/pg/bin/postgres /usr/lib/postgresql/16/bin/postgres "
                     "/usr/pgsql-16/bin/postgres /usr/bin/postgres");
-        assert_text(join(*state, &question.arguments),
+        assert_text(join(arena, &question.arguments),
                     "-D /d -c config_file=/d/postgresql.conf -c max_connections=9 -c "
                     "huge_page_size=1048576kB -C shared_memory_size_in_huge_pages");
         assert_text(question.user, "pg");
         assert_text(question.data_directory, "/d");
 }
 
-static void test_nothing_to_ask(void **state) {
+TEST(nothing_to_ask) {
         static const struct {
                 const char *version, *conf;
         } cases[] = {
@@ -770,24 +769,24 @@ static void test_nothing_to_ask(void **state) {
         Question question;
 
         for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-                Gathered gathered = gathered_with(*state, cases[i].version, cases[i].conf);
+                Gathered gathered = gathered_with(arena, cases[i].version, cases[i].conf);
 
                 assert_false(engine_reader(engine_find("postgresql"))
-                                     ->ask(*state, &gathered, 2 * MIB, &question));
+                                     ->ask(arena, &gathered, 2 * MIB, &question));
         }
         /* What the rule refuses, the server may take: so it is asked. */
-        Gathered gathered = gathered_with(*state, "16", "max_connections = 1kB");
+        Gathered gathered = gathered_with(arena, "16", "max_connections = 1kB");
 
-        assert_true(engine_reader(engine_find("postgresql"))
-                            ->ask(*state, &gathered, 2 * MIB, &question));
+        assert_true(
+                engine_reader(engine_find("postgresql"))->ask(arena, &gathered, 2 * MIB, &question));
 }
 
-static void test_answer(void **state) {
+TEST(answer) {
         const Engine *engine = engine_find("postgresql");
-        Gathered gathered = gathered_with(*state, "16", "shared_buffers = 1GB\n");
+        Gathered gathered = gathered_with(arena, "16", "shared_buffers = 1GB\n");
         Sizing sizing = {};
 
-        assert_null(engine_reader(engine)->answer(*state, &gathered, "540\n", 2 * MIB, &sizing));
+        assert_null(engine_reader(engine)->answer(arena, &gathered, "540\n", 2 * MIB, &sizing));
         assert_int_equal(sizing.pages, 540);
         assert_int_equal(sizing.bytes, 540 * 2 * MIB);
         assert_true(sizing.is_exact);
@@ -795,7 +794,7 @@ static void test_answer(void **state) {
         assert_int_equal(sizing.steps.n, 1);
 }
 
-static void test_nonsense(void **state) {
+TEST(nonsense) {
         static const char none[] =
                 "the server was asked for its number of huge pages and did not print one";
         static const struct {
@@ -814,28 +813,12 @@ static void test_nonsense(void **state) {
                 {"511\n", "the server says it needs 511 pages of 2M, but shared_buffers alone "
                           "takes 512"},
         };
-        Gathered gathered = gathered_with(*state, "16", "shared_buffers = 1GB\n");
+        Gathered gathered = gathered_with(arena, "16", "shared_buffers = 1GB\n");
         Sizing sizing = {.pages = 4711};
 
         for (size_t i = 0; i < ARRAY_LEN(cases); i++)
                 assert_text(engine_reader(engine_find("postgresql"))
-                                    ->answer(*state, &gathered, cases[i].output, 2 * MIB, &sizing),
+                                    ->answer(arena, &gathered, cases[i].output, 2 * MIB, &sizing),
                             cases[i].sentence);
         assert_int_equal(sizing.pages, 4711);
-}
-
-TEST_FILE(postgresql) {
-        const struct CMUnitTest tests[] = {
-                TEST(test_grammar),      TEST(test_syntax_errors),    TEST(test_bad_values),
-                TEST(test_binary),       TEST(test_includes),         TEST(test_broken_includes),
-                TEST(test_include_bomb), TEST(test_last_start),       TEST(test_start_of_unit),
-                TEST(test_debian),       TEST(test_pg_ctl_conf),      TEST(test_pgdg),
-                TEST(test_patroni),      TEST(test_patroni_file),     TEST(test_places),
-                TEST(test_nowhere),      TEST(test_data_not_mounted), TEST(test_versions),
-                TEST(test_old_and_new),  TEST(test_pg_control),       TEST(test_broken_files),
-                TEST(test_ask),          TEST(test_nothing_to_ask),   TEST(test_answer),
-                TEST(test_nonsense),
-        };
-
-        return RUN_TESTS(tests);
 }

@@ -7,7 +7,7 @@
 #include "support/sources.h"
 #include "support/testing.h"
 
-static void test_preference_by_version(void **state) {
+TEST(preference_by_version) {
         static const struct {
                 const char *engine, *version;
                 ThpPolicy preference;
@@ -26,7 +26,6 @@ static void test_preference_by_version(void **state) {
         };
         ThpPolicy preference;
 
-        (void) state;
         for (size_t i = 0; i < ARRAY_LEN(preferences); i++) {
                 const Engine *engine = engine_find(preferences[i].engine);
 
@@ -42,7 +41,7 @@ static void test_preference_by_version(void **state) {
         assert_int_equal(preference, THP_NEVER);
 }
 
-static void test_answers(void **state) {
+TEST(answers) {
         static const struct {
                 const char *engine, *output, *version;
         } answers[] = {
@@ -71,7 +70,6 @@ static void test_answers(void **state) {
                 {"mysql", "/usr/sbin/mysqld  Ver 8.0.19-0ubuntu5 for Linux on x86_64 ((Ubuntu))\n",
                  "8.0.19"},
         };
-        Arena *arena = *state;
 
         for (size_t i = 0; i < ARRAY_LEN(answers); i++) {
                 const char *version = NULL;
@@ -85,8 +83,7 @@ static void test_answers(void **state) {
 }
 
 /* A version that a program cannot be asked for would never be known. */
-static void test_questions(void **state) {
-        Arena *arena = *state;
+TEST(questions) {
         const EngineTarget target = {.unit = "x.service"};
         const Gathered gathered = {.version = "17"};
 
@@ -115,7 +112,7 @@ static void test_questions(void **state) {
 }
 
 /* The program of the unit goes first, unless the unit starts something else. */
-static void test_program_of_the_unit(void **state) {
+TEST(program_of_the_unit) {
         static const struct {
                 const char *start, *first;
         } rows[] = {
@@ -125,7 +122,6 @@ static void test_program_of_the_unit(void **state) {
                 {"mongod", "/usr/bin/mongod"},
                 {"/opt/notmongod", "/usr/bin/mongod"},
         };
-        Arena *arena = *state;
 
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 const Sources *sources = TEST_SOURCES(
@@ -140,8 +136,7 @@ static void test_program_of_the_unit(void **state) {
 }
 
 /* What was learned decides, and the administrator's word before it. */
-static void test_learned_version(void **state) {
-        Arena *arena = *state;
+TEST(learned_version) {
         const Config *config = config_make(
                 arena, "10-a.conf", "[Instance]\nEngine=mongodb\n", "10-a.conf.d/90-learned.conf",
                 "[Instance]\nX-Version=8.0.4\n", "20-b.conf",
@@ -158,13 +153,4 @@ static void test_learned_version(void **state) {
         assert_int_equal(config->n_instances, ARRAY_LEN(preferences));
         for (size_t i = 0; i < ARRAY_LEN(preferences); i++)
                 assert_int_equal(thp_preference_of(&config->instances[i]), preferences[i]);
-}
-
-TEST_FILE(engine_thp_only) {
-        const struct CMUnitTest tests[] = {
-                TEST(test_preference_by_version), TEST(test_answers),         TEST(test_questions),
-                TEST(test_program_of_the_unit),   TEST(test_learned_version),
-        };
-
-        return RUN_TESTS(tests);
 }
