@@ -303,7 +303,8 @@ void conflicts_add(Arena *arena, const ConflictInput *input, Diags *problems) {
                                    "the kernel refuses '%s', which is no number: it has no effect",
                                    entry->value);
                 else if (entry->what >= SETTING_SOURCE_UNCLEAR)
-                        diags_tell(problems, diag, "mentions %s, and %s; what it sets is not read",
+                        diags_tell(problems, diag,
+                                   "mentions %s, and %s; what it sets is not counted",
                                    entry->what == SETTING_SOURCE_UNCLEAR ? "huge pages"
                                                                          : "transparent huge pages",
                                    entry->section);

@@ -24,7 +24,7 @@ typedef enum SettingSourceKind {
         SETTING_SOURCE_THP,         /* transparent_hugepage/enabled */
         SETTING_SOURCE_THP_SIZE,    /* transparent_hugepage/hugepages-*kB/enabled */
         SETTING_SOURCE_THP_OTHER,   /* defrag, shmem_enabled, khugepaged/... */
-        SETTING_SOURCE_UNCLEAR,     /* a line that mentions pools; `key` is the word */
+        SETTING_SOURCE_UNCLEAR,     /* a line that mentions pools; `key` is its first such word */
         SETTING_SOURCE_UNCLEAR_THP, /* likewise for transparent huge pages */
 } SettingSourceKind;
 
@@ -41,8 +41,9 @@ typedef enum SettingSourceSource {
 typedef struct SettingSource {
         SettingSourceKind what;
         SettingSourceSource source;
-        const char *key;     /* as written: "vm.nr_hugepages", "/sys/kernel/mm/..." */
-        const char *value;   /* as written, shortened for messages */
+        const char *key; /* as written: "vm.nr_hugepages", "/sys/kernel/mm/..." */
+        const char *
+                value; /* as written, shortened for messages; of a mention "=1G hugepages=4" or "" */
         const char *file;    /* its path: "/etc/sysctl.d/99-db.conf" */
         unsigned line;       /* 0: the file has one line only */
         bool is_effective;   /* false: another entry of the same program overrides it */
@@ -116,6 +117,9 @@ bool setting_source_node_pages(const SettingSource *entry, unsigned node, uint64
                                uint64_t *ret);
 bool setting_source_host_pages(const SettingSource *entry, const Topology *topology,
                                uint64_t page_size_bytes, uint64_t *ret);
+
+/* "vm.nr_hugepages=20"; of a mention the word and what is plain of its values. */
+char *setting_source_text(Arena *arena, const SettingSource *entry);
 
 /* "vm.nr_hugepages=20 in /etc/sysctl.d/99-db.conf:3" */
 char *setting_source_format(Arena *arena, const SettingSource *entry);

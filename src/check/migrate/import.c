@@ -260,7 +260,7 @@ static const char *advise(const Maker *maker, const SettingSource *entry, Import
                 if (!setting_source_is_number(entry)) {
                         *ret = IMPORT_LOOK;
                         return entry->source == SETTING_SOURCE_TUNED
-                                       ? "tuned makes the number; what comes of it is not read"
+                                       ? "tuned makes the number; what comes of it is not counted"
                                        : "the kernel refuses what is no number: it has no effect";
                 }
                 *ret = IMPORT_REMOVE;
@@ -277,7 +277,8 @@ static const char *advise(const Maker *maker, const SettingSource *entry, Import
                                : NULL;
         case SETTING_SOURCE_UNCLEAR:
                 *ret = IMPORT_LOOK;
-                return arena_printf(maker->arena, "%s; what it sets is not read", entry->section);
+                return arena_printf(maker->arena, "%s; what it sets is not counted",
+                                    entry->section);
         default:
                 return NULL;
         }
@@ -293,8 +294,6 @@ static void add_line(const Maker *maker, ImportLine line) {
 }
 
 static void add_lines(const Maker *maker) {
-        Arena *arena = maker->arena;
-
         VEC_FOREACH(entry, &maker->input->setting_sources->list) {
                 ImportAction action;
                 const char *advice = advise(maker, entry, &action);
@@ -302,11 +301,7 @@ static void add_lines(const Maker *maker) {
                 if (advice)
                         add_line(maker,
                                  (ImportLine){action, entry->file, entry->line,
-                                              entry->what == SETTING_SOURCE_UNCLEAR
-                                                      ? entry->key
-                                                      : arena_printf(arena, "%s=%s", entry->key,
-                                                                     entry->value),
-                                              advice});
+                                              setting_source_text(maker->arena, entry), advice});
         }
 }
 

@@ -425,19 +425,35 @@ bool setting_source_is_mention(const char *word) {
                !ARRAY_ANY(each, harmless, ARRAY_LEN(harmless), strstr(name, *each) != NULL);
 }
 
-/* Adds the first word of a line that is a mention, of transparent huge pages or of pools. */
+/* Returns "=1100" at AT, "" unless a plain number, size or list of nodes follows: the rest may be a secret. */
+static const char *plain_value(Arena *arena, const char *at) {
+        size_t length = *at == '=' ? 1 + strspn(at + 1, "0123456789:,kKmMgGbB") : 0;
+
+        return length > 1 && strchr(" \t\"';&|)", at[length]) ? arena_strndup(arena, at, length)
+                                                              : "";
+}
+
+/* Adds one entry for the words of a line that are mentions, of transparent huge pages or of pools. */
 static void take_line(const SettingSearch *search, const char *line) {
         bool is_tuned = search->file->source == SETTING_SOURCE_TUNED;
-        const char *word;
+        const char *word, *first = NULL;
+        Text text = text_in(search->arena);
 
-        while ((word = setting_source_take_word(search->arena, &line)) &&
-               !setting_source_is_mention(word))
-                ;
-        if (word && !(is_tuned && strstr(word, "transparent"))) /* is read as an option */
+        while ((word = setting_source_take_word(search->arena, &line))) {
+                const char *value = plain_value(search->arena, line);
+
+                if (!setting_source_is_mention(word) || (first && !*value))
+                        continue;
+                if (first)
+                        text_printf(&text, " %s", word);
+                first = first ? first : word;
+                text_add(&text, value);
+        }
+        if (first && !(is_tuned && strstr(first, "transparent"))) /* is read as an option */
                 add_entry(search,
-                          strstr(word, "transparent") ? SETTING_SOURCE_UNCLEAR_THP
-                                                      : SETTING_SOURCE_UNCLEAR,
-                          word, "", "");
+                          strstr(first, "transparent") ? SETTING_SOURCE_UNCLEAR_THP
+                                                       : SETTING_SOURCE_UNCLEAR,
+                          first, text_string(&text), "");
 }
 
 static bool is_read(const SettingSearch *search) {

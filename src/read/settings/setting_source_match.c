@@ -239,10 +239,15 @@ const SettingSource *setting_source_for_pool(const SettingSources *entries, cons
         return best;
 }
 
+char *setting_source_text(Arena *arena, const SettingSource *entry) {
+        bool is_mention = entry->what >= SETTING_SOURCE_UNCLEAR;
+
+        return arena_printf(arena, "%s%s%s", entry->key, is_mention ? "" : "=", entry->value);
+}
+
 char *setting_source_format(Arena *arena, const SettingSource *entry) {
-        bool has_value = entry->what < SETTING_SOURCE_UNCLEAR;
-        char *text = arena_printf(arena, "%s%s%s in %s", entry->key, has_value ? "=" : "",
-                                  entry->value, entry->file);
+        char *text =
+                arena_printf(arena, "%s in %s", setting_source_text(arena, entry), entry->file);
 
         return entry->line > 0 ? source_origin(arena, text, entry->line) : text;
 }

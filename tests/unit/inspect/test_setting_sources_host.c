@@ -174,7 +174,7 @@ TREE_TEST(units) {
         assert_text(find_text(tree),
                     "/usr/bin/hugeadm in /etc/systemd/system/a.service:4\n"
                     "/proc/sys/vm/nr_hugepages in /etc/systemd/system/a.service:6\n"
-                    "NR_HUGEPAGES in /etc/default/b:1\n"
+                    "NR_HUGEPAGES=7 in /etc/default/b:1\n"
                     "/sys/kernel/mm/hugepages/hugepages- in /usr/local/bin/b.sh:3\n"
                     "nr_hugepages in /opt/c:2\n"
                     "hugeadm in /usr/lib/systemd/d.sh:2\n"
@@ -193,8 +193,8 @@ TREE_TEST(rc_local_and_cron) {
                    "@reboot echo 4 > /proc/sys/vm/nr_hugepages\n");
         assert_text(find_text(tree),
                     "hugeadm in /etc/rc.d/rc.local:2\n"
-                    "vm.nr_hugepages in /etc/crontab:2\n"
-                    "vm.nr_hugepages in /etc/crontab:3\n"
+                    "vm.nr_hugepages=9 in /etc/crontab:2\n"
+                    "vm.nr_hugepages=2 in /etc/crontab:3\n"
                     "/proc/sys/vm/nr_hugepages in /opt/pages.sh:2\n"
                     "/proc/sys/vm/nr_hugepages in /var/spool/cron/crontabs/root:1\n");
 }

@@ -604,11 +604,12 @@ TEST(conflict_text) {
                     "notice conflict-sysctl /etc/x.conf:1: vm.nr_hugepages: the kernel refuses "
                     "'1609.0', which is no number: it has no effect; delete the line; hugeplan "
                     "reserves per node\n");
-        assert_text(conflicts_text(arena, plain_host, generic, SETTING_SOURCE_SCRIPT,
-                                   "/etc/crontab", "@reboot root hugeadm --thp-always"),
-                    "notice conflict-script /etc/crontab:1: hugeadm: mentions huge pages, and cron "
-                    "runs it; what it sets is not read; see what it does: a command that writes to "
-                    "the pools has to go\n");
+        assert_text(
+                conflicts_text(arena, plain_host, generic, SETTING_SOURCE_SCRIPT, "/etc/crontab",
+                               "@reboot root hugeadm --thp-always"),
+                "notice conflict-script /etc/crontab:1: hugeadm: mentions huge pages, and cron "
+                "runs it; what it sets is not counted; see what it does: a command that writes to "
+                "the pools has to go\n");
         assert_contains(conflicts_text(arena, plain_host, oracle, SETTING_SOURCE_SYSCTL, "/etc/x",
                                        "kernel.shmmax=1000"),
                         "kernel.shmmax: sets kernel.shmmax to 1000, while 8G is needed");
