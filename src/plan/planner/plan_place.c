@@ -16,8 +16,10 @@ const LedgerInstance *planner_before(const Planner *planner, const PlanInstance 
         const LedgerInstance *before =
                 ledger_instance(planner->input->ledger, demand->config->name);
 
-        /* The instance's file was missing or changed since its unit started: what the unit runs with counts. */
-        if (instance->hold && (!before || !planner_find_option(before, demand)))
+        /* The instance was released, or its file was missing or changed, since its unit started: what the unit runs
+         * with counts. */
+        if (instance->hold &&
+            (!before || before->grants.n == 0 || !planner_find_option(before, demand)))
                 return &instance->hold->granted;
         return before;
 }

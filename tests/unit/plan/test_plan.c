@@ -974,6 +974,24 @@ TEST(part_becomes_whole) {
         assert_true(plan_find(plan, "part")->pages_granted == 1500);
 }
 
+/* Released while its unit runs with a part, and wanted again: it keeps the part and takes its turn for the rest. */
+TEST(part_after_release) {
+        const Config *config = config_make(
+                arena, "part.conf", "[Instance]\nPages=1500\nShortage=degrade\nUnit=part.service\n",
+                "vip.conf", "[Instance]\nPages=1400\nPriority=90\n", NULL);
+        const Running running = running_make(arena, "hold part.service part 2M=0:600 wanted=1500\n"
+                                                    "unit part.service\n");
+        Ledger *ledger = ledger_new(arena, "boot");
+
+        add_ledger_instance(arena, ledger, "part", 1500, 0, 600);
+        ledger_release(arena, ledger, "part");
+        ledger_reload(ledger);
+        const Plan *plan = plan_beside(arena, config, host_make(arena, even), ledger, &running);
+
+        assert_int_equal(plan_find(plan, "vip")->pages_granted, 1400);
+        assert_text(grants_text(arena, plan, "part"), "0:600");
+}
+
 /* What of it is on a node that it may no longer use is given up. */
 TEST(part_elsewhere) {
         const Config *config = config_make(
