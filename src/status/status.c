@@ -188,10 +188,12 @@ static uint64_t claim_pages(Judge *judge, const PlanInstance *planned, IdSet *no
         return missing;
 }
 
-static bool was_ready(const Judge *judge, const char *name) {
-        const LedgerInstance *before = ledger_instance(judge->input->ledger, name);
+/* Returns whether the instance has been ready with as many pages as it wants now. */
+static bool was_ready(const Judge *judge, const StatusInstance *instance) {
+        const LedgerInstance *before = ledger_instance(judge->input->ledger, instance->name);
 
-        return before && before->was_ready;
+        return before && before->was_ready && before->pages_wanted == instance->pages_wanted &&
+               before->page_size_bytes == instance->page_size_bytes;
 }
 
 /* Returns whether the pools of NODES have the planned size: missing pages are then in use by others. */
@@ -247,7 +249,7 @@ static void judge_missing(const Judge *judge, StatusInstance *instance, uint64_t
                                             NULL};
                 return;
         }
-        bool is_lost = was_ready(judge, instance->name);
+        bool is_lost = was_ready(judge, instance);
 
         instance->reason = missing_reason(arena, missing, nodes, is_lost,
                                           is_lost && are_taken(judge, instance, nodes));
@@ -269,7 +271,7 @@ static void judge_lack(const Judge *judge, const PlanInstance *planned, StatusIn
         instance->reason = plan_explain_lack(judge->arena, planned, lack);
         instance->verdict = judge->input->is_working                 ? VERDICT_PENDING
                             : instance->shortage == SHORTAGE_DEGRADE ? VERDICT_DEGRADED
-                            : was_ready(judge, instance->name)       ? VERDICT_LOST
+                            : was_ready(judge, instance)             ? VERDICT_LOST
                                                                      : VERDICT_REFUSED;
 }
 

@@ -684,6 +684,10 @@ TEST(lack) {
                 "which c.service may take 40");
         judge(&scene, true);
         assert_verdict(&scene, "a", "pending");
+        /* It was ready with fewer pages than it wants now, so that none of these have been lost. */
+        scene.ledger->instances.items[0].pages_wanted = 59;
+        judge(&scene, false);
+        assert_verdict(&scene, "a", "refused");
         scene.ledger->instances.n = 0;
         judge(&scene, false);
         assert_verdict(&scene, "a", "refused");
