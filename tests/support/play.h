@@ -29,6 +29,8 @@ typedef struct Play {
         uint64_t reserved;
         uint64_t unit_mapped, unit_used; /* by the one unit that use_pages() is for */
         uint64_t now_usec;
+        bool wants_repair;    /* as verify() found */
+        size_t n_rounds;      /* that pass_gate() took */
         Text writes;          /* "0:100 1:100": to which count which node was set */
         Text told;            /* events from LOG_WARNING on, one to a line */
         Text noted;           /* the others */
@@ -48,6 +50,9 @@ void play_free(Play *play);
 
 /* Shows the pools as they are, where the test has changed them. */
 void show_host(const Play *play);
+
+/* So many pages, of which none was made by a write. */
+void set_pool(Play *play, unsigned node, uint64_t pages);
 
 /* What becomes of a write. */
 void react(Play *play, const ApplyOperation *operation);
@@ -78,8 +83,15 @@ void remove_config(const Play *play, const char *name);
 /* Starts a daemon, in the place of one that is there. */
 void boot(Play *play);
 
-/* A keeper has read these instances; B may be NULL. */
+/* What is to be written in the first round is not yet; B may be NULL. */
 void begin(Play *play, const char *a, const char *b);
+
+/* The same, and the first round is over. */
+void settle(Play *play, const char *a, const char *b);
+
+/* A look by the way. */
+bool verify(Play *play);
+bool verify_as(Play *play, bool has_memory, bool may_repair);
 
 /* Until there is nothing left to be written; what was, "-" for nothing. */
 const char *run(Play *play);
@@ -100,10 +112,14 @@ const LedgerPool *pool_on_disk(const Play *play, unsigned node);
 /* ---- gates ---- */
 
 /* Of a unit (NULL: its control group is not known) that is about to start. */
-Gate starting(const char *instance, const char *unit, Arena *arena);
+Gate starting(const Play *play, const char *instance, const char *unit);
+Gate starting_as(const Play *play, const char *instance, const char *unit, const char *run);
 
 /* "pass", "wait", "refuse: REASON", "gone" */
 const char *try_gate(Play *play, Gate *gate, bool may_try);
 
-/* As a daemon does for one that waits: rounds as long as it is told to; how many. */
-const char *pass_gate(Play *play, Gate *gate, size_t *ret_rounds);
+/* As a daemon does for one that waits: rounds as long as it is told to. */
+const char *pass_gate(Play *play, Gate *gate);
+
+/* The same once systemd has made its unit's control group. */
+const char *let_start(Play *play, Gate *gate);

@@ -11,26 +11,21 @@
 #include "state/learned_file.h"
 
 /* A unit that was let start, with 120 pages where nothing else was LEARNED of it. */
-static void let_start(Play *play, const char *lines, const char *learned) {
-        Gate gate;
-        size_t n_rounds;
+static void start_learned(Play *play, const char *lines, const char *learned) {
+        Gate gate = starting(play, "a", "a.service");
 
         tree_write(play->tree, "/etc/hugeplan.d/a.conf.d/90-learned.conf",
                    arena_printf(play->tree->arena, "[Instance]\n%s", learned));
-        begin(play, arena_printf(play->tree->arena, "%s\nNodes=0\nUnit=a.service", lines), NULL);
-        gate = starting("a", "a.service", play->tree->arena);
-        round_of(play);
-        start_unit(play, "a.service", 0, 0);
-        pass_gate(play, &gate, &n_rounds);
+        settle(play, arena_printf(play->tree->arena, "%s\nNodes=0\nUnit=a.service", lines), NULL);
+        let_start(play, &gate);
 }
 
 /* What is to be kept of a look this many seconds later: "100 exact of 120 14.5", or "-". */
 static const char *counted(Play *play, unsigned seconds) {
         const Config *files = config_load(play->tree->root, play->tree->arena, NULL);
-        bool wants_repair;
 
         play->now_usec += seconds * USEC_PER_SEC;
-        if (keeper_verify(play->keeper, false, false, play->now_usec, &wants_repair))
+        if (verify_as(play, false, false))
                 run(play);
         const LearnedNewsList news =
                 keeper_count(play->keeper, play->tree->arena, files, play->now_usec);
@@ -55,7 +50,7 @@ static const char *counted(Play *play, unsigned seconds) {
 
 /* What was granted beyond what it has mapped is given back while it runs, and not a page more. */
 PLAY_TEST(counted) {
-        let_start(play, "Engine=postgresql\nIsolate=yes", LEARNED);
+        start_learned(play, "Engine=postgresql\nIsolate=yes", LEARNED);
 
         assert_true(keeper_is_counting(play->keeper, true));
         assert_false(keeper_is_counting(play->keeper, false));
@@ -130,7 +125,7 @@ TEST(counted_rows) {
                 Play *play = play_new();
                 const char *events = GROUPS "a.service/hugetlb.2MB.events";
 
-                let_start(play, row->lines, row->learned);
+                start_learned(play, row->lines, row->learned);
                 play->pools[0].total = MAX(play->pools[0].total, row->mapped);
                 use_pages(play, "a.service", row->mapped, 40 * (row->mapped > 0));
                 if (row->events)
@@ -154,7 +149,7 @@ TEST(counted_rows) {
 /* Two instances on one unit cannot be told apart. */
 PLAY_TEST(counted_together) {
         write_config(play, "b", "Engine=postgresql\nPages=50\nUnit=a.service");
-        let_start(play, "Engine=postgresql", LEARNED);
+        start_learned(play, "Engine=postgresql", LEARNED);
         use_pages(play, "a.service", 100, 40);
         for (int i = 0; i < 3; i++)
                 assert_text(counted(play, 5), "-");
@@ -163,7 +158,7 @@ PLAY_TEST(counted_together) {
 
 /* More than it was granted is what the next start has; a file that was edited meanwhile is not this start's. */
 PLAY_TEST(counted_more) {
-        let_start(play, "Engine=mariadb", LEARNED);
+        start_learned(play, "Engine=mariadb", LEARNED);
 
         play->pools[0].total = 200;
         use_pages(play, "a.service", 130, 40);

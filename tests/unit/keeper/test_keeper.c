@@ -95,11 +95,10 @@ PLAY_TEST(another_round) {
 /* In a rescue shell nothing is done unless somebody asks. */
 PLAY_TEST(held_back) {
         begin(play, "Pages=100\nNodes=0", NULL);
-        bool wants_repair;
 
         keeper_hold_back(play->keeper);
         assert_true(keeper_is_held_back(play->keeper));
-        assert_false(keeper_verify(play->keeper, true, true, 0, &wants_repair));
+        assert_false(verify_as(play, true, true));
         assert_false(keeper_wants_retry(play->keeper, 0));
         assert_text(round_of(play), "0:100");
         assert_false(keeper_is_held_back(play->keeper));
@@ -108,67 +107,54 @@ PLAY_TEST(held_back) {
 /* ---- what others change ---- */
 
 PLAY_TEST(drift) {
-        begin(play, "Pages=100\nNodes=0", NULL);
-        bool wants_repair;
-
-        round_of(play);
-        assert_false(keeper_verify(play->keeper, false, true, 0, &wants_repair));
-        assert_false(wants_repair);
-        play->pools[0].total = 60;
-        show_host(play);
+        settle(play, "Pages=100\nNodes=0", NULL);
+        assert_false(verify(play));
+        assert_false(play->wants_repair);
+        set_pool(play, 0, 60);
         assert_verdict(play, "a", "lost");
         /* Not now; it is told once. */
-        assert_false(keeper_verify(play->keeper, false, false, 0, &wants_repair));
-        assert_true(wants_repair);
-        assert_false(keeper_verify(play->keeper, false, false, 0, &wants_repair));
+        assert_false(verify_as(play, false, false));
+        assert_true(play->wants_repair);
+        assert_false(verify_as(play, false, false));
         assert_text(text_string(&play->told), LOWERED("60"));
-        assert_true(keeper_verify(play->keeper, false, true, 0, &wants_repair));
+        assert_true(verify(play));
         assert_text(run(play), "0:100");
         assert_verdict(play, "a", "ready");
         /* Once for each time. */
-        play->pools[0].total = 60;
-        show_host(play);
-        assert_true(keeper_verify(play->keeper, false, true, 0, &wants_repair));
+        set_pool(play, 0, 60);
+        assert_true(verify(play));
         assert_text(text_string(&play->told), LOWERED("60") LOWERED("60"));
         assert_text(run(play), "0:100");
         /* What others add is no damage, and was found. */
-        play->pools[0].total = 107;
-        show_host(play);
-        keeper_verify(play->keeper, false, false, 0, &wants_repair);
-        assert_false(wants_repair);
+        set_pool(play, 0, 107);
+        verify_as(play, false, false);
+        assert_false(play->wants_repair);
         assert_int_equal(ledger_pool(keeper_look(play->keeper)->ledger, 0, 2 * MIB)->found_pages,
                          7);
 }
 
 PLAY_TEST(drift_is_reported_only) {
-        bool wants_repair;
-
         tree_write(play->tree, "/etc/hugeplan.d/00.conf", "[Host]\nKeepFree=1G\nOnDrift=report\n");
         write_config(play, "a", "Pages=100\nNodes=0");
         boot(play);
         round_of(play);
-        play->pools[0].total = 60;
-        show_host(play);
-        assert_false(keeper_verify(play->keeper, false, true, 0, &wants_repair));
-        assert_false(wants_repair);
+        set_pool(play, 0, 60);
+        assert_false(verify(play));
+        assert_false(play->wants_repair);
         assert_text(text_string(&play->told), LOWERED("60"));
 }
 
 /* Below what was found the ledger takes a pool for what it is; nobody has asked for its repair by that. */
 PLAY_TEST(drift_below_what_was_found) {
-        bool wants_repair;
-
         tree_write(play->tree, "/etc/hugeplan.d/00.conf", "[Host]\nKeepFree=1G\nOnDrift=report\n");
-        play->pools[0].total = 50;
-        show_host(play);
+        set_pool(play, 0, 50);
         write_config(play, "a", "Pages=100\nNodes=0");
         boot(play);
         assert_text(round_of(play), "0:100");
-        play->pools[0].total = 40;
-        show_host(play);
+        set_pool(play, 0, 40);
         for (int i = 0; i < 3; i++) {
-                assert_false(keeper_verify(play->keeper, false, true, 0, &wants_repair));
-                assert_false(wants_repair);
+                assert_false(verify(play));
+                assert_false(play->wants_repair);
         }
         assert_int_equal(count(&play->told, LOWERED("40")), 1);
         assert_verdict(play, "a", "lost");
@@ -183,64 +169,53 @@ PLAY_TEST(drift_below_what_was_found) {
 
 /* What is planned may do with less meanwhile, and want more again later: nobody has asked for that either. */
 PLAY_TEST(drift_stays_reported) {
-        bool wants_repair;
-
         tree_write(play->tree, "/etc/hugeplan.d/00.conf", "[Host]\nKeepFree=1G\nOnDrift=report\n");
         write_config(play, "a", "Pages=100\nNodes=0");
         boot(play);
         round_of(play);
-        play->pools[0].total = 60;
-        show_host(play);
+        set_pool(play, 0, 60);
         /* No memory for more, and then there is. */
         tree_write(play->tree, arena_printf(play->tree->arena, NODE_FORMAT "meminfo", 0u),
                    "Node 0 MemTotal: 16777216 kB\nNode 0 MemFree: 1048576 kB\n");
         for (int i = 0; i < 2; i++)
-                assert_false(keeper_verify(play->keeper, false, true, 0, &wants_repair));
+                assert_false(verify(play));
         show_host(play);
         for (int i = 0; i < 2; i++)
-                assert_false(keeper_verify(play->keeper, false, true, 0, &wants_repair));
+                assert_false(verify(play));
         keeper_reload(play->keeper, false, play->now_usec);
         assert_text(run(play), "0:100");
 }
 
 /* With a pause before it is repaired, as there is against who keeps writing. */
 PLAY_TEST(drift_below_what_was_found_waits) {
-        bool wants_repair;
-
-        play->pools[0].total = 50;
-        show_host(play);
+        set_pool(play, 0, 50);
         write_config(play, "a", "Pages=100\nNodes=0");
         boot(play);
         round_of(play);
-        play->pools[0].total = 40;
-        show_host(play);
+        set_pool(play, 0, 40);
         for (int i = 0; i < 3; i++) {
-                assert_false(keeper_verify(play->keeper, false, false, 0, &wants_repair));
-                assert_true(wants_repair);
+                assert_false(verify_as(play, false, false));
+                assert_true(play->wants_repair);
         }
-        assert_true(keeper_verify(play->keeper, false, true, 0, &wants_repair));
+        assert_true(verify(play));
         assert_text(run(play), "0:100");
-        assert_false(keeper_verify(play->keeper, false, false, 0, &wants_repair));
-        assert_false(wants_repair);
+        assert_false(verify_as(play, false, false));
+        assert_false(play->wants_repair);
 }
 
 /* Pages that others have moved to another node are given back there by who repairs only. */
 PLAY_TEST(moved_pages_are_reported_only) {
-        bool wants_repair;
-
         tree_write(play->tree, "/etc/hugeplan.d/00.conf", "[Host]\nKeepFree=1G\nOnDrift=report\n");
         write_config(play, "a", "Pages=100\nNodes=0");
         boot(play);
         round_of(play);
         play->pools[0].total = 60;
-        play->pools[1].total = 40;
-        show_host(play);
+        set_pool(play, 1, 40);
         for (int i = 0; i < 3; i++)
-                assert_false(keeper_verify(play->keeper, false, true, 0, &wants_repair));
+                assert_false(verify(play));
         /* The rest is put right by others. */
-        play->pools[0].total = 100;
-        show_host(play);
-        assert_false(keeper_verify(play->keeper, false, true, 0, &wants_repair));
+        set_pool(play, 0, 100);
+        assert_false(verify(play));
         keeper_reload(play->keeper, false, play->now_usec);
         assert_text(run(play), "1:0");
 }
@@ -248,14 +223,11 @@ PLAY_TEST(moved_pages_are_reported_only) {
 /* ---- gates ---- */
 
 PLAY_TEST(gate_passes) {
-        begin(play, "Pages=100\nNodes=0\nUnit=a.service", NULL);
-        Gate gate = starting("a", "a.service", play->tree->arena);
-        size_t n_rounds;
+        Gate gate = starting(play, "a", "a.service");
 
-        round_of(play);
-        start_unit(play, "a.service", 0, 0);
-        assert_text(pass_gate(play, &gate, &n_rounds), "pass");
-        assert_int_equal(n_rounds, 0);
+        settle(play, "Pages=100\nNodes=0\nUnit=a.service", NULL);
+        assert_text(let_start(play, &gate), "pass");
+        assert_int_equal(play->n_rounds, 0);
         /* That is on disk before it hears of it. */
         assert_text(state_text(play), "a 0:100; hold a.service/a 100 any counted run r1");
         assert_true(status_of(play, "a")->is_running);
@@ -268,23 +240,21 @@ PLAY_TEST(gate_passes) {
 
 /* Who asks and does not start passes as well, and nothing is noted. */
 PLAY_TEST(gate_of_who_asks) {
-        begin(play, "Pages=100\nNodes=0\nUnit=a.service", "Pages=9999");
         Gate gate = {.instance = "a", .run = ""}, other = {.instance = "b", .run = ""},
              none = {.instance = "c", .run = ""};
-        size_t n_rounds;
 
-        round_of(play);
-        assert_text(pass_gate(play, &gate, &n_rounds), "pass");
+        settle(play, "Pages=100\nNodes=0\nUnit=a.service", "Pages=9999");
+        assert_text(pass_gate(play, &gate), "pass");
         assert_text(state_text(play), "a 0:100");
-        assert_contains(pass_gate(play, &other, &n_rounds), "refuse: 9,999 pages of 2M");
-        assert_int_equal(n_rounds, 1);
-        assert_text(pass_gate(play, &none, &n_rounds), "gone");
+        assert_contains(pass_gate(play, &other), "refuse: 9,999 pages of 2M");
+        assert_int_equal(play->n_rounds, 1);
+        assert_text(pass_gate(play, &none), "gone");
 }
 
 /* A round is under way, and may bring its pages. */
 PLAY_TEST(gate_waits) {
         begin(play, "Pages=100\nNodes=0\nUnit=a.service", NULL);
-        Gate gate = starting("a", "a.service", play->tree->arena);
+        Gate gate = starting(play, "a", "a.service");
 
         keeper_begin(play->keeper, KEEPER_FRESH, 0);
         start_unit(play, "a.service", 0, 0);
@@ -295,16 +265,12 @@ PLAY_TEST(gate_waits) {
 
 /* Its pages have gone: they are restored for it, if that can be done. */
 PLAY_TEST(gate_restores) {
-        begin(play, "Pages=100\nNodes=0\nUnit=a.service", NULL);
-        Gate gate = starting("a", "a.service", play->tree->arena);
-        size_t n_rounds;
+        Gate gate = starting(play, "a", "a.service");
 
-        round_of(play);
-        play->pools[0].total = 60;
-        show_host(play);
-        start_unit(play, "a.service", 0, 0);
-        assert_text(pass_gate(play, &gate, &n_rounds), "pass");
-        assert_int_equal(n_rounds, 1);
+        settle(play, "Pages=100\nNodes=0\nUnit=a.service", NULL);
+        set_pool(play, 0, 60);
+        assert_text(let_start(play, &gate), "pass");
+        assert_int_equal(play->n_rounds, 1);
         assert_int_equal(play->pools[0].total, 100);
 }
 
@@ -312,14 +278,12 @@ PLAY_TEST(gate_restores) {
  * all, somebody is told to start it. */
 PLAY_TEST(gate_refuses) {
         begin(play, "Pages=100\nNodes=0\nUnit=a.service", NULL);
-        Gate gate = starting("a", "a.service", play->tree->arena);
-        size_t n_rounds;
+        Gate gate = starting(play, "a", "a.service");
 
         play->pools[0].most = 60;
         round_of(play);
-        start_unit(play, "a.service", 0, 0);
-        assert_contains(pass_gate(play, &gate, &n_rounds), "refuse: ");
-        assert_in_range(n_rounds, 1, 2);
+        assert_contains(let_start(play, &gate), "refuse: ");
+        assert_in_range(play->n_rounds, 1, 2);
         assert_null(strstr(state_text(play), "hold"));
         stop_unit(play, "a.service", 0, 0);
         assert_null(strstr(problems_of(play), "the last start of"));
@@ -329,20 +293,17 @@ PLAY_TEST(gate_refuses) {
         assert_contains(problems_of(play), "the last start of a.service was refused: ");
         assert_contains(problems_of(play), "systemctl start a.service");
         /* It was started. */
-        gate = starting("a", "a.service", play->tree->arena);
-        start_unit(play, "a.service", 0, 0);
-        assert_text(pass_gate(play, &gate, &n_rounds), "pass");
+        gate = starting(play, "a", "a.service");
+        assert_text(let_start(play, &gate), "pass");
         assert_null(strstr(problems_of(play), "the last start of"));
 }
 
 /* Where no round may be run for it, the repair that is due is waited for, and after that nothing. */
 PLAY_TEST(gate_may_not_try) {
-        begin(play, "Pages=100\nNodes=0\nUnit=a.service", NULL);
-        Gate gate = starting("a", "a.service", play->tree->arena);
+        Gate gate = starting(play, "a", "a.service");
 
-        round_of(play);
-        play->pools[0].total = 60;
-        show_host(play);
+        settle(play, "Pages=100\nNodes=0\nUnit=a.service", NULL);
+        set_pool(play, 0, 60);
         start_unit(play, "a.service", 0, 0);
         assert_contains(try_gate(play, &gate, false),
                         "pending: the pools of node 0 no longer hold 40 of its pages");
@@ -353,19 +314,14 @@ PLAY_TEST(gate_may_not_try) {
 /* What a gate is the first to see others have lowered is told, and as little repaired by the next look as
  * what a look has seen: below what was found the ledger takes the pool for what it is. */
 PLAY_TEST(gate_sees_what_was_lowered) {
-        Arena *arena = play->tree->arena;
-        bool wants_repair;
-
         tree_write(play->tree, "/etc/hugeplan.d/00.conf", "[Host]\nKeepFree=1G\nOnDrift=report\n");
-        play->pools[0].total = 50;
-        show_host(play);
+        set_pool(play, 0, 50);
         write_config(play, "a", "Pages=100\nNodes=0\nUnit=a.service");
         boot(play);
         round_of(play);
-        play->pools[0].total = 40;
-        show_host(play);
+        set_pool(play, 0, 40);
         start_unit(play, "a.service", 0, 0);
-        Gate gate = starting("a", "a.service", arena);
+        Gate gate = starting(play, "a", "a.service");
 
         assert_contains(try_gate(play, &gate, false), "refuse: the pools of node 0 no longer hold");
         assert_text(
@@ -373,8 +329,8 @@ PLAY_TEST(gate_sees_what_was_lowered) {
                 LOWERED("40") "aa: its start is refused: the pools of node 0 no longer hold 60 of its pages\n");
         stop_unit(play, "a.service", 0, 0);
         for (int i = 0; i < 2; i++) {
-                assert_false(keeper_verify(play->keeper, false, true, 0, &wants_repair));
-                assert_false(wants_repair);
+                assert_false(verify(play));
+                assert_false(play->wants_repair);
         }
         assert_int_equal(count(&play->told, LOWERED("40")), 1);
 }
@@ -382,31 +338,25 @@ PLAY_TEST(gate_sees_what_was_lowered) {
 /* Others have brought what it lacked, and there was nothing to be written: it is let start with that. */
 PLAY_TEST(gate_of_what_others_brought) {
         begin(play, "Pages=100\nNodes=0\nUnit=a.service", NULL);
-        Gate gate = starting("a", "a.service", play->tree->arena);
-        bool wants_repair;
-        size_t n_rounds;
+        Gate gate = starting(play, "a", "a.service");
 
         play->pools[0].most = 60;
         round_of(play);
         assert_verdict(play, "a", "refused");
-        play->pools[0].total = 100;
-        show_host(play);
-        assert_false(keeper_verify(play->keeper, false, true, 0, &wants_repair));
-        start_unit(play, "a.service", 0, 0);
-        assert_text(pass_gate(play, &gate, &n_rounds), "pass");
-        assert_int_equal(n_rounds, 0);
+        set_pool(play, 0, 100);
+        assert_false(verify(play));
+        assert_text(let_start(play, &gate), "pass");
+        assert_int_equal(play->n_rounds, 0);
         assert_text(state_text(play), "a 0:100; hold a.service/a 100 any counted run r1");
 }
 
 PLAY_TEST(gate_degrades) {
         begin(play, "Pages=100\nNodes=0\nUnit=a.service\nShortage=degrade", NULL);
-        Gate gate = starting("a", "a.service", play->tree->arena);
-        size_t n_rounds;
+        Gate gate = starting(play, "a", "a.service");
 
         play->pools[0].most = 60;
         round_of(play);
-        start_unit(play, "a.service", 0, 0);
-        assert_text(pass_gate(play, &gate, &n_rounds), "degraded");
+        assert_text(let_start(play, &gate), "degraded");
         assert_text(state_text(play), "a 0:60; hold a.service/a 60 any counted run r1");
 }
 
@@ -415,33 +365,27 @@ PLAY_TEST(gate_degrades_beside_others) {
         static const char degrading[] = "Pages=30\nNodes=0\nPlacement=pack\nUnit=b.service\n"
                                         "Shortage=degrade";
         begin(play, "Pages=100\nNodes=1\nPlacement=bind\nUnit=a.service", degrading);
-        Gate first = starting("a", "a.service", play->tree->arena),
-             gate = starting("b", "b.service", play->tree->arena);
-        size_t n_rounds;
+        Gate first = starting(play, "a", "a.service"), gate = starting(play, "b", "b.service");
 
         first.policy = (MemoryPolicy){.kind = MEMORY_POLICY_BIND};
         id_set_add(&first.policy.nodes, 1);
         round_of(play);
-        start_unit(play, "a.service", 0, 0);
-        assert_text(pass_gate(play, &first, &n_rounds), "pass");
+        assert_text(let_start(play, &first), "pass");
         /* There is room for 10 of the 30 that it may take of node 1. */
         play->pools[1].most = 110;
-        start_unit(play, "b.service", 0, 0);
-        assert_text(pass_gate(play, &gate, &n_rounds), "degraded");
+        assert_text(let_start(play, &gate), "degraded");
         assert_text(tree_read(play->tree, GROUPS "b.service/hugetlb.2MB.rsvd.max"), "20971520\n");
 }
 
 /* Told to start with nothing, it runs with nothing: pages that are in use are not its own. */
 PLAY_TEST(gate_degrades_to_nothing) {
         begin(play, "Pages=100\nNodes=0\nUnit=a.service\nShortage=degrade", NULL);
-        Gate gate = starting("a", "a.service", play->tree->arena);
-        size_t n_rounds;
+        Gate gate = starting(play, "a", "a.service");
 
         play->pools[0] = (PlayedPool){.total = 20, .used = 20, .most = 20};
         show_host(play);
         round_of(play);
-        start_unit(play, "a.service", 0, 0);
-        assert_text(pass_gate(play, &gate, &n_rounds), "degraded");
+        assert_text(let_start(play, &gate), "degraded");
         assert_text(state_text(play), "hold a.service/a 0 any counted run r1");
         round_of(play);
         assert_int_equal(plan_pool(keeper_look(play->keeper)->plan, 0, 2 * MIB)->others_pages, 20);
@@ -454,15 +398,12 @@ PLAY_TEST(gate_degrades_to_nothing) {
 
 PLAY_TEST(gate_of_broken_file) {
         begin(play, "Pages=x\nUnit=a.service", NULL);
-        Gate gate = starting("a", "a.service", play->tree->arena);
-        size_t n_rounds;
+        Gate gate = starting(play, "a", "a.service");
 
         /* What is wrong with the files is told at the start. */
         assert_contains(text_string(&play->told), "/etc/hugeplan.d/a.conf:2: Pages");
-        start_unit(play, "a.service", 0, 0);
-        assert_contains(pass_gate(play, &gate, &n_rounds),
-                        "refuse: /etc/hugeplan.d/a.conf:2: Pages");
-        assert_int_equal(n_rounds, 0);
+        assert_contains(let_start(play, &gate), "refuse: /etc/hugeplan.d/a.conf:2: Pages");
+        assert_int_equal(play->n_rounds, 0);
 }
 
 /* Somebody who runs may take the pages to which it is bound: the pool is made larger for it, or it is
@@ -470,53 +411,42 @@ PLAY_TEST(gate_of_broken_file) {
 PLAY_TEST(gate_beside_others) {
         static const char bound[] = "Pages=100\nNodes=1\nPlacement=bind\nUnit=a.service";
         begin(play, bound, "Pages=30\nNodes=0\nPlacement=pack\nUnit=b.service");
-        Gate first = starting("b", "b.service", play->tree->arena),
-             gate = starting("a", "a.service", play->tree->arena);
-        size_t n_rounds;
+        Gate first = starting(play, "b", "b.service"), gate = starting(play, "a", "a.service");
 
         gate.policy = (MemoryPolicy){.kind = MEMORY_POLICY_BIND};
         id_set_add(&gate.policy.nodes, 1);
         round_of(play);
         assert_int_equal(play->pools[1].total, 100);
-        start_unit(play, "b.service", 0, 0);
-        assert_text(pass_gate(play, &first, &n_rounds), "pass");
-        start_unit(play, "a.service", 0, 0);
-        assert_text(pass_gate(play, &gate, &n_rounds), "pass");
+        assert_text(let_start(play, &first), "pass");
+        assert_text(let_start(play, &gate), "pass");
         assert_int_equal(play->pools[1].total, 130);
         assert_contains(state_text(play), "hold a.service/a 100 bind counted run r1");
         /* Where memory gives no more: */
         stop_unit(play, "a.service", 0, 0);
-        play->pools[1].total = play->pools[1].most = 120;
-        show_host(play);
-        gate = starting("a", "a.service", play->tree->arena);
-        gate.run = "r2";
+        set_pool(play, 1, play->pools[1].most = 120);
+        gate = starting_as(play, "a", "a.service", "r2");
         gate.policy = (MemoryPolicy){.kind = MEMORY_POLICY_BIND};
         id_set_add(&gate.policy.nodes, 1);
-        start_unit(play, "a.service", 0, 0);
-        assert_text(pass_gate(play, &gate, &n_rounds),
+        assert_text(let_start(play, &gate),
                     "refuse: 10 of its 100 pages of 2M (200M) are not for it alone: node 1 has 120 "
                     "free, of which b.service may take 30");
 }
 
 /* Its unit has begun another run: what the last one had is over. */
 PLAY_TEST(gate_of_another_run) {
-        begin(play, "Pages=100\nNodes=0\nUnit=a.service", NULL);
-        Gate gate = starting("a", "a.service", play->tree->arena);
-        size_t n_rounds;
+        Gate gate = starting(play, "a", "a.service");
 
-        round_of(play);
-        start_unit(play, "a.service", 0, 0);
-        pass_gate(play, &gate, &n_rounds);
+        settle(play, "Pages=100\nNodes=0\nUnit=a.service", NULL);
+        let_start(play, &gate);
         write_config(play, "a", "Pages=100\nNodes=1\nUnit=a.service");
         assert_int_equal(keeper_reload(play->keeper, false, play->now_usec), KEEPER_RELOAD_BEGUN);
         run(play);
         assert_int_equal(play->pools[0].total, 100); /* with which it runs */
         assert_int_equal(play->pools[1].total, 100);
         assert_non_null(status_of(play, "a")->until_restart);
-        gate = starting("a", "a.service", play->tree->arena);
-        gate.run = "r2";
-        assert_text(pass_gate(play, &gate, &n_rounds), "pass");
-        assert_int_equal(n_rounds, 1);
+        gate = starting_as(play, "a", "a.service", "r2");
+        assert_text(pass_gate(play, &gate), "pass");
+        assert_int_equal(play->n_rounds, 1);
         assert_int_equal(play->pools[0].total, 0);
         assert_text(state_text(play), "a 1:100; hold a.service/a 100 any counted run r2");
         assert_null(status_of(play, "a")->until_restart);
@@ -529,16 +459,15 @@ PLAY_TEST(start_is_believed_once) {
                 uint64_t mapped, used;
         } uses[] = {{0, 0}, {100, 0}, {100, 100}, {30, 30}, {100, 60}};
         const char *const hold = "a 0:100; hold a.service/a 100 any counted run r1";
-        size_t n_rounds;
 
         round_of(play);
         start_unit(play, "a.service", 0, 0);
         for (size_t i = 0; i < 100; i++) {
-                Gate gate = starting("a", "a.service", play->tree->arena);
+                Gate gate = starting(play, "a", "a.service");
 
                 use_pages(play, "a.service", uses[i % ARRAY_LEN(uses)].mapped,
                           uses[i % ARRAY_LEN(uses)].used);
-                assert_text(pass_gate(play, &gate, &n_rounds), "pass");
+                assert_text(pass_gate(play, &gate), "pass");
                 assert_int_equal(play->pools[0].total + play->pools[1].total, 100);
                 assert_int_equal(gate.is_starting, i == 0);
                 if (i % 20 == 19)
@@ -546,9 +475,9 @@ PLAY_TEST(start_is_believed_once) {
         }
         assert_text(state_text(play), hold);
         boot(play); /* nor does a daemon that is started again */
-        Gate gate = starting("a", "a.service", play->tree->arena);
+        Gate gate = starting(play, "a", "a.service");
 
-        assert_text(pass_gate(play, &gate, &n_rounds), "pass");
+        assert_text(pass_gate(play, &gate), "pass");
         assert_false(gate.is_starting);
         assert_text(round_of(play), "-");
         assert_text(state_text(play), hold);
@@ -558,7 +487,7 @@ PLAY_TEST(start_is_believed_once) {
 /* One that waited while another one of the same start was let start. */
 PLAY_TEST(start_is_believed_once_at_once) {
         begin(play, "Pages=100\nNodes=0\nUnit=a.service", NULL);
-        Gate first = starting("a", "a.service", play->tree->arena), second = first;
+        Gate first = starting(play, "a", "a.service"), second = first;
 
         start_unit(play, "a.service", 0, 0);
         assert_text(try_gate(play, &first, true), "wait");
@@ -575,16 +504,13 @@ PLAY_TEST(start_is_believed_once_at_once) {
 
 /* Two instances of one unit, in turn. */
 PLAY_TEST(starts_of_one_unit_are_believed_once) {
-        begin(play, "Pages=100\nNodes=0\nUnit=x.service", "Pages=30\nNodes=0\nUnit=x.service");
-        size_t n_rounds;
-
-        round_of(play);
+        settle(play, "Pages=100\nNodes=0\nUnit=x.service", "Pages=30\nNodes=0\nUnit=x.service");
         start_unit(play, "x.service", 0, 0);
         for (size_t i = 0; i < 100; i++) {
-                Gate gate = starting(i % 2 ? "b" : "a", "x.service", play->tree->arena);
+                Gate gate = starting(play, i % 2 ? "b" : "a", "x.service");
 
                 use_pages(play, "x.service", i < 2 ? 0 : 130, i < 2 ? 0 : i);
-                assert_text(pass_gate(play, &gate, &n_rounds), "pass");
+                assert_text(pass_gate(play, &gate), "pass");
                 assert_int_equal(play->pools[0].total, 130);
                 assert_int_equal(gate.is_starting, i < 2);
         }
@@ -595,14 +521,12 @@ PLAY_TEST(starts_of_one_unit_are_believed_once) {
 
 /* A run that is not known could begin again and again. */
 PLAY_TEST(start_of_unknown_run) {
-        begin(play, "Pages=100\nNodes=0\nUnit=a.service", NULL);
-        Gate gate = starting("a", "a.service", play->tree->arena);
-        size_t n_rounds;
+        Gate gate = starting(play, "a", "a.service");
 
-        round_of(play);
+        settle(play, "Pages=100\nNodes=0\nUnit=a.service", NULL);
         start_unit(play, "a.service", 0, 0);
         gate.run = "";
-        assert_text(pass_gate(play, &gate, &n_rounds), "pass");
+        assert_text(pass_gate(play, &gate), "pass");
         assert_false(gate.is_starting);
         assert_text(state_text(play), "a 0:100");
 }
@@ -610,20 +534,19 @@ PLAY_TEST(start_of_unknown_run) {
 /* Rounds are run for it at once; the same start that calls again is to wait for its turn. */
 PLAY_TEST(start_that_was_refused) {
         begin(play, "Pages=100\nNodes=0\nUnit=a.service", NULL);
-        Gate gate = starting("a", "a.service", play->tree->arena);
-        size_t n_rounds;
+        Gate gate = starting(play, "a", "a.service");
 
         play->pools[0].most = 40;
         round_of(play);
         start_unit(play, "a.service", 0, 0);
         assert_false(keeper_was_refused(play->keeper, "a", "r1"));
-        assert_contains(pass_gate(play, &gate, &n_rounds), "refuse: ");
+        assert_contains(pass_gate(play, &gate), "refuse: ");
         assert_true(keeper_was_refused(play->keeper, "a", "r1"));
         assert_false(keeper_was_refused(play->keeper, "a", "r2"));
         assert_false(keeper_was_refused(play->keeper, "b", "r1"));
         play->pools[0].most = UINT64_MAX;
         round_of(play);
-        gate = starting("a", "a.service", play->tree->arena);
+        gate = starting(play, "a", "a.service");
         assert_text(try_gate(play, &gate, false), "pass"); /* it has not started yet */
         assert_true(gate.is_starting);
         assert_false(keeper_was_refused(play->keeper, "a", "r1"));
@@ -631,15 +554,11 @@ PLAY_TEST(start_that_was_refused) {
 
 /* A unit of two instances has two gates in one run, and is counted for both. */
 PLAY_TEST(gates_of_one_unit) {
-        begin(play, "Pages=100\nNodes=0\nUnit=x.service", "Pages=30\nNodes=0\nUnit=x.service");
-        Gate first = starting("a", "x.service", play->tree->arena),
-             second = starting("b", "x.service", play->tree->arena);
-        size_t n_rounds;
+        Gate first = starting(play, "a", "x.service"), second = starting(play, "b", "x.service");
 
-        round_of(play);
-        start_unit(play, "x.service", 0, 0);
-        assert_text(pass_gate(play, &first, &n_rounds), "pass");
-        assert_text(pass_gate(play, &second, &n_rounds), "pass");
+        settle(play, "Pages=100\nNodes=0\nUnit=x.service", "Pages=30\nNodes=0\nUnit=x.service");
+        assert_text(let_start(play, &first), "pass");
+        assert_text(pass_gate(play, &second), "pass");
         assert_text(state_text(play), "a 0:100; b 0:30; hold x.service/a 100 any counted run r1; "
                                       "hold x.service/b 30 any counted run r1");
         assert_int_equal(play->pools[0].total, 130);
@@ -648,118 +567,93 @@ PLAY_TEST(gates_of_one_unit) {
 /* The hugetlb limit leaves the unit what its first instance was let start with, though a more important one, which
  * does not run, has a claim to it as well. */
 PLAY_TEST(gates_of_one_unit_and_hugetlb_limit) {
-        Gate first = starting("a", "x.service", play->tree->arena),
-             second = starting("b", "x.service", play->tree->arena);
-        size_t n_rounds;
+        Gate first = starting(play, "a", "x.service"), second = starting(play, "b", "x.service");
 
         tree_write(play->tree, "/etc/hugeplan.d/00.conf", "[Host]\nKeepFree=1G\nOnDrift=report\n");
         write_config(play, "c", "Pages=40\nNodes=0\nPriority=55");
-        begin(play, "Pages=100\nNodes=0\nUnit=x.service",
-              "Pages=30\nNodes=0\nUnit=x.service\nPriority=60");
-        round_of(play);
+        settle(play, "Pages=100\nNodes=0\nUnit=x.service",
+               "Pages=30\nNodes=0\nUnit=x.service\nPriority=60");
         keeper_release(play->keeper, "b", play->now_usec);
         run(play);
         assert_int_equal(play->pools[0].total, 140);
-        start_unit(play, "x.service", 0, 0);
-        assert_text(pass_gate(play, &first, &n_rounds), "pass");
-        assert_text(pass_gate(play, &second, &n_rounds), "pass");
+        assert_text(let_start(play, &first), "pass");
+        assert_text(pass_gate(play, &second), "pass");
         assert_text(tree_read(play->tree, GROUPS "x.service/hugetlb.2MB.rsvd.max"),
                     "272629760\n"); /* 130 pages */
 }
 
 /* It leaves a unit nothing of what another one was let start with. */
 PLAY_TEST(gates_of_two_units_and_hugetlb_limit) {
-        Gate first = starting("a", "x.service", play->tree->arena),
-             second = starting("b", "y.service", play->tree->arena);
-        size_t n_rounds;
+        Gate first = starting(play, "a", "x.service"), second = starting(play, "b", "y.service");
 
         tree_write(play->tree, "/etc/hugeplan.d/00.conf", "[Host]\nKeepFree=1G\nOnDrift=report\n");
         write_config(play, "c", "Pages=40\nNodes=0\nPriority=55");
-        begin(play, "Pages=100\nNodes=0\nUnit=x.service",
-              "Pages=30\nNodes=0\nUnit=y.service\nPriority=60");
-        round_of(play);
+        settle(play, "Pages=100\nNodes=0\nUnit=x.service",
+               "Pages=30\nNodes=0\nUnit=y.service\nPriority=60");
         keeper_release(play->keeper, "b", play->now_usec);
         run(play);
-        start_unit(play, "x.service", 0, 0);
-        assert_text(pass_gate(play, &first, &n_rounds), "pass");
-        start_unit(play, "y.service", 0, 0);
-        assert_text(pass_gate(play, &second, &n_rounds), "pass");
+        assert_text(let_start(play, &first), "pass");
+        assert_text(let_start(play, &second), "pass");
         assert_text(tree_read(play->tree, GROUPS "y.service/hugetlb.2MB.rsvd.max"), "62914560\n");
 }
 
 /* Where its control group is not known, or has no counters, nobody counts. */
 PLAY_TEST(gate_not_counted) {
-        begin(play, "Pages=100\nNodes=0\nUnit=a.service", NULL);
-        Gate gate = starting("a", NULL, play->tree->arena);
-        size_t n_rounds;
+        Gate gate = starting(play, "a", NULL);
 
-        round_of(play);
+        settle(play, "Pages=100\nNodes=0\nUnit=a.service", NULL);
         tree_write(play->tree, GROUPS "a.service/cgroup.procs", "100\n");
-        assert_text(pass_gate(play, &gate, &n_rounds), "pass");
+        assert_text(pass_gate(play, &gate), "pass");
         assert_text(state_text(play), "a 0:100; hold a.service/a 100 any run r1");
-        gate = starting("a", "a.service", play->tree->arena);
-        gate.run = "r2";
-        assert_text(pass_gate(play, &gate, &n_rounds), "pass");
+        gate = starting_as(play, "a", "a.service", "r2");
+        assert_text(pass_gate(play, &gate), "pass");
         assert_text(state_text(play), "a 0:100; hold a.service/a 100 any run r2");
 }
 
 /* A hugetlb limit is put up for it; where there can be none, that matters only to who insists. */
 PLAY_TEST(gate_and_hugetlb_limit) {
-        begin(play, "Pages=100\nNodes=0\nUnit=a.service", "Pages=30\nNodes=0");
-        Gate gate = starting("a", "a.service", play->tree->arena);
-        size_t n_rounds;
+        Gate gate = starting(play, "a", "a.service");
 
-        round_of(play);
-        start_unit(play, "a.service", 0, 0);
-        assert_text(pass_gate(play, &gate, &n_rounds), "pass");
+        settle(play, "Pages=100\nNodes=0\nUnit=a.service", "Pages=30\nNodes=0");
+        assert_text(let_start(play, &gate), "pass");
         assert_text(tree_read(play->tree, GROUPS "a.service/hugetlb.2MB.rsvd.max"), "209715200\n");
         /* A plain file does not obey, so that it cannot be turned on. */
         tree_write(play->tree, GROUPS "cgroup.subtree_control", "\n");
-        gate = starting("a", "a.service", play->tree->arena);
-        gate.run = "r2";
-        assert_text(pass_gate(play, &gate, &n_rounds), "pass");
+        gate = starting_as(play, "a", "a.service", "r2");
+        assert_text(pass_gate(play, &gate), "pass");
         assert_contains(text_string(&play->told),
                         "a.service cannot be kept from the huge pages of others");
         assert_null(strstr(state_text(play), "counted"));
         write_config(play, "a", "Pages=100\nNodes=0\nUnit=a.service\nIsolate=yes");
         keeper_reload(play->keeper, true, play->now_usec);
         run(play);
-        gate = starting("a", "a.service", play->tree->arena);
-        gate.run = "r3";
-        assert_contains(pass_gate(play, &gate, &n_rounds),
-                        "refuse: " GROUPS "cgroup.subtree_control");
+        gate = starting_as(play, "a", "a.service", "r3");
+        assert_contains(pass_gate(play, &gate), "refuse: " GROUPS "cgroup.subtree_control");
 }
 
 /* Isolate=no: none is put up, and one of before that is too narrow now goes. */
 PLAY_TEST(gate_widens_hugetlb_limit) {
         static const char limit[] = GROUPS "a.service/hugetlb.2MB.rsvd.max";
-        Gate gate = starting("a", "a.service", play->tree->arena);
-        size_t n_rounds;
+        Gate gate = starting(play, "a", "a.service");
 
-        begin(play, "Pages=100\nNodes=0\nUnit=a.service\nIsolate=no", "Pages=30\nNodes=0");
-        round_of(play);
+        settle(play, "Pages=100\nNodes=0\nUnit=a.service\nIsolate=no", "Pages=30\nNodes=0");
         start_unit(play, "a.service", 0, 0);
         tree_write(play->tree, limit, "209715200\n");
-        assert_text(pass_gate(play, &gate, &n_rounds), "pass");
+        assert_text(pass_gate(play, &gate), "pass");
         assert_text(tree_read(play->tree, limit), "209715200\n");
         tree_write(play->tree, limit, "62914560\n");
-        gate = starting("a", "a.service", play->tree->arena);
-        gate.run = "r2";
-        assert_text(pass_gate(play, &gate, &n_rounds), "pass");
+        gate = starting_as(play, "a", "a.service", "r2");
+        assert_text(pass_gate(play, &gate), "pass");
         assert_text(tree_read(play->tree, limit), "max");
 }
 
 /* ---- units that stop ---- */
 
 PLAY_TEST(unit_stops) {
-        begin(play, "Pages=100\nNodes=0\nUnit=a.service", NULL);
-        Gate gate = starting("a", "a.service", play->tree->arena);
-        bool wants_repair;
-        size_t n_rounds;
+        Gate gate = starting(play, "a", "a.service");
 
-        round_of(play);
-        start_unit(play, "a.service", 0, 0);
-        pass_gate(play, &gate, &n_rounds);
+        settle(play, "Pages=100\nNodes=0\nUnit=a.service", NULL);
+        let_start(play, &gate);
         remove_config(play, "a");
         assert_int_equal(keeper_reload(play->keeper, false, play->now_usec), KEEPER_RELOAD_BEGUN);
         assert_text(run(play), "-");
@@ -767,10 +661,10 @@ PLAY_TEST(unit_stops) {
         assert_contains(problems_of(play), "a.service keeps the 100 pages of 2M");
         assert_int_equal(keeper_units(play->keeper, play->tree->arena).n, 1);
         /* It runs on, and keeps them. */
-        assert_false(keeper_verify(play->keeper, false, true, 0, &wants_repair));
+        assert_false(verify(play));
         stop_unit(play, "a.service", 0, 0);
-        assert_true(keeper_verify(play->keeper, false, true, 0, &wants_repair));
-        assert_false(wants_repair);
+        assert_true(verify(play));
+        assert_false(play->wants_repair);
         assert_text(run(play), "0:0");
         assert_text(state_text(play), "-");
         assert_int_equal(keeper_units(play->keeper, play->tree->arena).n, 0);
@@ -778,9 +672,7 @@ PLAY_TEST(unit_stops) {
 
 /* What it has touched is not lowered, whatever the plan says, and what it has mapped neither. */
 PLAY_TEST(pages_in_use_stay) {
-        begin(play, "Pages=100\nNodes=0\nUnit=a.service", NULL);
-
-        round_of(play);
+        settle(play, "Pages=100\nNodes=0\nUnit=a.service", NULL);
         /* Nobody has let it start: it was there before the gates were. */
         start_unit(play, "a.service", 80, 30);
         remove_config(play, "a");
@@ -791,10 +683,9 @@ PLAY_TEST(pages_in_use_stay) {
 /* ---- reload ---- */
 
 PLAY_TEST(reload) {
-        begin(play, "Pages=100\nNodes=0", "Pages=30\nNodes=1");
         Arena *arena = play->tree->arena;
 
-        round_of(play);
+        settle(play, "Pages=100\nNodes=0", "Pages=30\nNodes=1");
         write_config(play, "a", "Pages=120\nNodes=0");
         remove_config(play, "b");
         write_config(play, "c", "Pages=7\nNodes=1");
@@ -836,8 +727,7 @@ PLAY_TEST(likely_stays) {
                 play->pools[0] = play->pools[1] = (PlayedPool){.most = UINT64_MAX};
                 show_host(play);
                 remove(tree_path(play->tree, PATH_STATE));
-                begin(play, "Pages=200\nNodes=0", "Pages=100\nNodes=0");
-                round_of(play);
+                settle(play, "Pages=200\nNodes=0", "Pages=100\nNodes=0");
                 assert_int_equal(play->pools[0].total, 300);
                 play->pools[0].used = 140;
                 play->reserved = 10;
@@ -867,9 +757,7 @@ PLAY_TEST(likely_stays) {
 
 /* One mistake, and nothing changes; it is on show until it is corrected. */
 PLAY_TEST(reload_rejected) {
-        begin(play, "Pages=100\nNodes=0", NULL);
-
-        round_of(play);
+        settle(play, "Pages=100\nNodes=0", NULL);
         write_config(play, "a", "Pages=120\nNodes=0");
         write_config(play, "b", "Pages=x");
         assert_int_equal(keeper_reload(play->keeper, true, play->now_usec), KEEPER_RELOAD_REJECTED);
@@ -889,9 +777,7 @@ PLAY_TEST(reload_rejected) {
 
 /* An instance that stands would fall, and that can be seen: nothing is written. */
 PLAY_TEST(reload_refused) {
-        begin(play, "Pages=100\nNodes=0", NULL);
-
-        round_of(play);
+        settle(play, "Pages=100\nNodes=0", NULL);
         write_config(play, "b", "Pages=950\nNodes=0\nPriority=90");
         assert_int_equal(keeper_reload(play->keeper, false, play->now_usec), KEEPER_RELOAD_REFUSED);
         assert_false(keeper_is_working(play->keeper));
@@ -917,13 +803,10 @@ PLAY_TEST(reload_refused) {
 
 /* A unit that runs would not be let start another time. */
 PLAY_TEST(reload_refused_for_who_runs) {
-        begin(play, "Pages=100\nNodes=0\nUnit=a.service", NULL);
-        Gate gate = starting("a", "a.service", play->tree->arena);
-        size_t n_rounds;
+        Gate gate = starting(play, "a", "a.service");
 
-        round_of(play);
-        start_unit(play, "a.service", 0, 0);
-        pass_gate(play, &gate, &n_rounds);
+        settle(play, "Pages=100\nNodes=0\nUnit=a.service", NULL);
+        let_start(play, &gate);
         write_config(play, "a", "Pages=1001\nNodes=0\nUnit=a.service");
         assert_int_equal(keeper_reload(play->keeper, false, play->now_usec), KEEPER_RELOAD_REFUSED);
         assert_text(state_text(play), "a 0:100; hold a.service/a 100 any counted run r1");
@@ -939,13 +822,10 @@ PLAY_TEST(reload_refused_for_who_runs) {
  * has what he had. */
 /* Beside what a unit keeps that runs somebody would not fit: that can be seen, too. */
 PLAY_TEST(reload_refused_beside_who_runs) {
-        begin(play, "Pages=600\nNodes=0\nUnit=a.service", "Pages=300\nNodes=0");
-        Gate gate = starting("a", "a.service", play->tree->arena);
-        size_t n_rounds;
+        Gate gate = starting(play, "a", "a.service");
 
-        round_of(play);
-        start_unit(play, "a.service", 0, 0);
-        assert_text(pass_gate(play, &gate, &n_rounds), "pass");
+        settle(play, "Pages=600\nNodes=0\nUnit=a.service", "Pages=300\nNodes=0");
+        assert_text(let_start(play, &gate), "pass");
         write_config(play, "a", "Pages=600\nNodes=1\nUnit=a.service");
         write_config(play, "b", "Pages=700\nNodes=0");
         play->pools[1].total = 7; /* of others, who have come meanwhile */
@@ -968,9 +848,7 @@ PLAY_TEST(reload_refused_beside_who_runs) {
 }
 
 PLAY_TEST(reload_taken_back) {
-        begin(play, "Pages=100\nNodes=0", "Pages=30\nNodes=1");
-
-        round_of(play);
+        settle(play, "Pages=100\nNodes=0", "Pages=30\nNodes=1");
         play->pools[0].most = 150;
         write_config(play, "a", "Pages=200\nNodes=0");
         remove_config(play, "b");
@@ -995,18 +873,15 @@ PLAY_TEST(reload_taken_back) {
  * it, and may bring what others need. */
 PLAY_TEST(reload_beside_lost) {
         begin(play, "Pages=100\nNodes=1\nPlacement=bind\nUnit=a.service", NULL);
-        Gate gate = starting("a", "a.service", play->tree->arena);
-        size_t n_rounds;
+        Gate gate = starting(play, "a", "a.service");
 
         gate.policy = (MemoryPolicy){.kind = MEMORY_POLICY_BIND};
         id_set_add(&gate.policy.nodes, 1);
         round_of(play);
-        start_unit(play, "a.service", 0, 0);
-        assert_text(pass_gate(play, &gate, &n_rounds), "pass");
+        assert_text(let_start(play, &gate), "pass");
         stop_unit(play, "a.service", 0, 0);
         start_unit(play, "a.service", 100, 0);
-        play->pools[1].total = play->pools[1].most = 60;
-        show_host(play);
+        set_pool(play, 1, play->pools[1].most = 60);
         assert_verdict(play, "a", "lost");
         write_config(play, "b", "Pages=30\nNodes=0");
         assert_int_equal(keeper_reload(play->keeper, false, play->now_usec), KEEPER_RELOAD_BEGUN);
@@ -1018,9 +893,7 @@ PLAY_TEST(reload_beside_lost) {
 
 /* The same by force. */
 PLAY_TEST(reload_forced) {
-        begin(play, "Pages=100\nNodes=0", "Pages=30\nNodes=1");
-
-        round_of(play);
+        settle(play, "Pages=100\nNodes=0", "Pages=30\nNodes=1");
         play->pools[0].most = 150;
         write_config(play, "a", "Pages=200\nNodes=0");
         remove_config(play, "b");
@@ -1034,10 +907,9 @@ PLAY_TEST(reload_forced) {
 
 /* While it is tried, what stood stays; one that is killed in between has not made it. */
 PLAY_TEST(reload_killed) {
-        begin(play, "Pages=100\nNodes=0", NULL);
         ApplyOperation operation;
 
-        round_of(play);
+        settle(play, "Pages=100\nNodes=0", NULL);
         write_config(play, "a", "Pages=100\nNodes=1");
         assert_int_equal(keeper_reload(play->keeper, false, play->now_usec), KEEPER_RELOAD_BEGUN);
         assert_true(keeper_next(play->keeper, play->now_usec, &operation));
@@ -1054,9 +926,7 @@ PLAY_TEST(reload_killed) {
 
 /* First the new pages, then the old ones go, where there is room for both. */
 PLAY_TEST(reload_moves) {
-        begin(play, "Pages=100\nNodes=0", NULL);
-
-        round_of(play);
+        settle(play, "Pages=100\nNodes=0", NULL);
         write_config(play, "a", "Pages=100\nNodes=1");
         assert_int_equal(keeper_reload(play->keeper, false, play->now_usec), KEEPER_RELOAD_BEGUN);
         assert_text(run(play), "1:100 0:0");
@@ -1065,21 +935,17 @@ PLAY_TEST(reload_moves) {
 
 /* While it is tried, who runs has his pages once, and nothing is kept of who could not start, or has none. */
 PLAY_TEST(reload_beside_who_runs) {
-        begin(play, "Pages=100\nNodes=0\nUnit=a.service", "Pages=30\nNodes=0");
-        Gate gate = starting("a", "a.service", play->tree->arena);
-        size_t n_rounds;
+        Gate gate = starting(play, "a", "a.service");
 
-        round_of(play);
-        start_unit(play, "a.service", 0, 0);
-        assert_text(pass_gate(play, &gate, &n_rounds), "pass");
+        settle(play, "Pages=100\nNodes=0\nUnit=a.service", "Pages=30\nNodes=0");
+        assert_text(let_start(play, &gate), "pass");
         write_config(play, "b", "Pages=40\nNodes=0");
         write_config(play, "c", "Engine=mongodb");
         assert_int_equal(keeper_reload(play->keeper, false, play->now_usec), KEEPER_RELOAD_BEGUN);
         assert_text(run(play), "0:140");
         assert_verdict(play, "c", "ready");
         /* Others have taken some of b's: it stands no more. */
-        play->pools[0].total = play->pools[0].most = 120;
-        show_host(play);
+        set_pool(play, 0, play->pools[0].most = 120);
         write_config(play, "b", "Pages=40\nNodes=1");
         assert_int_equal(keeper_reload(play->keeper, false, play->now_usec), KEEPER_RELOAD_BEGUN);
         assert_text(run(play), "0:100 1:40");
@@ -1088,11 +954,9 @@ PLAY_TEST(reload_beside_who_runs) {
 /* ---- changes by hand ---- */
 
 PLAY_TEST(release) {
-        begin(play, "Pages=100\nNodes=0\nUnit=a.service", "Pages=30\nNodes=1");
-        Gate gate = starting("a", "a.service", play->tree->arena);
-        size_t n_rounds;
+        Gate gate = starting(play, "a", "a.service");
 
-        round_of(play);
+        settle(play, "Pages=100\nNodes=0\nUnit=a.service", "Pages=30\nNodes=1");
         keeper_release(play->keeper, "a", play->now_usec);
         assert_text(run(play), "0:0");
         const PoolChanges changes = keeper_pool_changes(play->keeper, play->tree->arena);
@@ -1106,9 +970,8 @@ PLAY_TEST(release) {
         assert_text(round_of(play), "-");
         assert_false(keeper_wants_retry(play->keeper, play->now_usec));
         /* The next start wants them again. */
-        start_unit(play, "a.service", 0, 0);
-        assert_text(pass_gate(play, &gate, &n_rounds), "pass");
-        assert_int_equal(n_rounds, 1);
+        assert_text(let_start(play, &gate), "pass");
+        assert_int_equal(play->n_rounds, 1);
         assert_text(state_text(play), "a 0:100; b 1:30; hold a.service/a 100 any counted run r1");
         /* A unit that runs keeps its own. */
         keeper_release(play->keeper, "a", play->now_usec);
@@ -1117,9 +980,7 @@ PLAY_TEST(release) {
 }
 
 PLAY_TEST(release_until_reload) {
-        begin(play, "Pages=100\nNodes=0", NULL);
-
-        round_of(play);
+        settle(play, "Pages=100\nNodes=0", NULL);
         keeper_release(play->keeper, "a", play->now_usec);
         run(play);
         assert_int_equal(keeper_reload(play->keeper, false, play->now_usec), KEEPER_RELOAD_BEGUN);

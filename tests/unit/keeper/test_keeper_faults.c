@@ -50,16 +50,13 @@ static void save_guard(const Play *play, uint64_t failed_boots) {
 
 /* What was known stands; it is told once, and once that it is over. */
 PLAY_TEST(host_cannot_be_read) {
-        begin(play, "Pages=100\nNodes=0", NULL);
-        bool wants_repair;
-
-        round_of(play);
+        settle(play, "Pages=100\nNodes=0", NULL);
         const HostFiles before = break_host();
 
         for (int i = 0; i < 2; i++) {
-                wants_repair = false;
-                assert_false(keeper_verify(play->keeper, true, true, 0, &wants_repair));
-                assert_true(wants_repair);
+                play->wants_repair = false;
+                assert_false(verify_as(play, true, true));
+                assert_true(play->wants_repair);
                 assert_true(keeper_wants_retry(play->keeper, UINT64_MAX));
                 assert_text(round_of(play), "-");
         }
@@ -76,8 +73,8 @@ PLAY_TEST(host_cannot_be_read) {
         /* What is shown stays so until it was tried again. */
         assert_contains(problems_of(play), "cannot be read: Too many open files");
         /* What was asked for meanwhile is done now. */
-        assert_true(keeper_verify(play->keeper, false, true, 0, &wants_repair));
-        assert_false(wants_repair);
+        assert_true(verify(play));
+        assert_false(play->wants_repair);
         assert_text(run(play), "0:0");
         assert_int_equal(count(&play->noted, "can be read again"), 1);
         assert_null(strstr(problems_of(play), "cannot be read"));
@@ -86,10 +83,9 @@ PLAY_TEST(host_cannot_be_read) {
 
 /* A reload that was begun is taken back when it cannot be seen what became of it. */
 PLAY_TEST(reload_cannot_be_read) {
-        begin(play, "Pages=100\nNodes=0", NULL);
         ApplyOperation operation;
 
-        round_of(play);
+        settle(play, "Pages=100\nNodes=0", NULL);
         write_config(play, "a", "Pages=100\nNodes=1");
         assert_int_equal(keeper_reload(play->keeper, false, 0), KEEPER_RELOAD_BEGUN);
         assert_true(keeper_next(play->keeper, 0, &operation));
@@ -114,10 +110,9 @@ PLAY_TEST(reload_cannot_be_read) {
 /* Each look of a reload: in mind, by the new configuration, what it would have if nothing were kept, with all that
  * can be kept, and without. Where one fails nothing has happened; where none does, it begins. */
 PLAY_TEST(looks_of_reload) {
-        begin(play, "Pages=600\nNodes=0", "Pages=300\nNodes=0");
         Arena *arena = play->tree->arena;
 
-        round_of(play);
+        settle(play, "Pages=600\nNodes=0", "Pages=300\nNodes=0");
         write_config(play, "a", "Pages=600\nNodes=1");
         write_config(play, "b", "Pages=900\nNodes=0");
         for (unsigned at = 1; at <= 5; at++) {
@@ -153,13 +148,11 @@ PLAY_TEST(faults_are_told_once_each) {
                 {-EIO, "/sys/b", 2},
                 {-ENOMEM, "/sys/b", 3},
         };
-        begin(play, "Pages=100\nNodes=0", NULL);
-        bool wants_repair;
 
-        round_of(play);
+        settle(play, "Pages=100\nNodes=0", NULL);
         for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
                 looks = (typeof(looks)){.at = 1, .error = cases[i].error, .path = cases[i].path};
-                assert_false(keeper_verify(play->keeper, false, true, 0, &wants_repair));
+                assert_false(verify(play));
                 assert_int_equal(count(&play->told, "cannot be read: "), cases[i].n_told);
         }
         looks = (typeof(looks)){.error = -EIO, .path = "/sys/a"};
@@ -167,9 +160,7 @@ PLAY_TEST(faults_are_told_once_each) {
 
 /* By force nothing is kept, and two looks are all. */
 PLAY_TEST(looks_of_forced_reload) {
-        begin(play, "Pages=100\nNodes=0", NULL);
-
-        round_of(play);
+        settle(play, "Pages=100\nNodes=0", NULL);
         write_config(play, "a", "Pages=100\nNodes=1");
         for (unsigned at = 1; at <= 2; at++) {
                 assert_int_equal(reload_failing(play, at, true), KEEPER_RELOAD_REJECTED);
@@ -200,8 +191,7 @@ PLAY_TEST(result_cannot_be_read) {
 PLAY_TEST(result_that_is_unread_is_ours) {
         ApplyOperation operation;
 
-        play->pools[0].total = 5;
-        show_host(play);
+        set_pool(play, 0, 5);
         begin(play, "Pages=100\nNodes=0", NULL);
         keeper_begin(play->keeper, KEEPER_FRESH, 0);
         assert_true(keeper_next(play->keeper, 0, &operation));
@@ -221,8 +211,7 @@ PLAY_TEST(pool_goes_away) {
         ApplyOperation operation;
         const char *path = arena_printf(play->tree->arena, POOL_FORMAT, 0u, "nr_hugepages");
 
-        play->pools[0].total = 5;
-        show_host(play);
+        set_pool(play, 0, 5);
         begin(play, "Pages=100\nNodes=0", NULL);
         keeper_begin(play->keeper, KEEPER_FRESH, 0);
         assert_true(keeper_next(play->keeper, 0, &operation));
@@ -273,8 +262,7 @@ PLAY_TEST(config_read_with_mistake) {
                 round_of(play);
         assert_int_equal(play->pools[0].total, 100);
         close(fd);
-        play->pools[0].total = 60;
-        show_host(play);
+        set_pool(play, 0, 60);
         keeper_begin(play->keeper, KEEPER_RETRY, 0);
         assert_text(run(play), "0:100");
         assert_int_equal(keeper_reload_result(play->keeper).state, KEEPER_RELOAD_REJECTED);
@@ -315,7 +303,6 @@ PLAY_TEST(plan_cannot_be_read) {
 /* At the start nothing is known yet: nothing is written or answered before everything was read. */
 PLAY_TEST(start_cannot_read) {
         Gate gate = {.instance = "a", .run = ""};
-        bool wants_repair = false;
 
         write_config(play, "a", "Pages=100\nNodes=0\nUnit=a.service");
         const HostFiles before = break_host();
@@ -323,8 +310,8 @@ PLAY_TEST(start_cannot_read) {
         boot(play);
         assert_text(try_gate(play, &gate, true), "wait");
         assert_true(keeper_wants_retry(play->keeper, 0));
-        assert_false(keeper_verify(play->keeper, false, true, 0, &wants_repair));
-        assert_true(wants_repair);
+        assert_false(verify(play));
+        assert_true(play->wants_repair);
         assert_text(round_of(play), "-");
         mend_host(&before);
         assert_text(state_text(play), "-");
@@ -334,8 +321,6 @@ PLAY_TEST(start_cannot_read) {
 
 /* The next attempt may be any call. */
 PLAY_TEST(start_by_verify) {
-        bool wants_repair;
-
         write_config(play, "a", "Pages=100\nNodes=0");
         write_config(play, "b", "Pages=x");
         const HostFiles before = break_host();
@@ -343,7 +328,7 @@ PLAY_TEST(start_by_verify) {
         boot(play);
         mend_host(&before);
         assert_null(strstr(text_string(&play->told), "b.conf"));
-        assert_true(keeper_verify(play->keeper, false, true, 0, &wants_repair));
+        assert_true(verify(play));
         assert_text(run(play), "0:100");
         assert_int_equal(count(&play->told, "b.conf"), 1);
 }
@@ -351,9 +336,7 @@ PLAY_TEST(start_by_verify) {
 /* Nobody gets the pages of an instance of which nothing is known, for its file cannot be read; of one that is
  * described no longer they are free. */
 PLAY_TEST(undescribed) {
-        begin(play, "Pages=100\nNodes=0", NULL);
-
-        round_of(play);
+        settle(play, "Pages=100\nNodes=0", NULL);
         remove_config(play, "a");
         tree_link(play->tree, "a.conf", "/etc/hugeplan.d/a.conf");
         write_config(play, "b", "Pages=950\nNodes=0");
@@ -392,9 +375,7 @@ PLAY_TEST(undescribed_by_name) {
 
 /* Another one's file makes no difference to an instance that is described. */
 PLAY_TEST(described_beside_unreadable) {
-        begin(play, "Pages=600\nNodes=0", NULL);
-
-        round_of(play);
+        settle(play, "Pages=600\nNodes=0", NULL);
         write_config(play, "a", "Pages=700\nNodes=0");
         tree_link(play->tree, "b.conf", "/etc/hugeplan.d/b.conf");
         boot(play);

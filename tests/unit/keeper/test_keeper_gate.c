@@ -22,16 +22,11 @@ static void report_only(const Play *play) {
  * a wants. */
 static Gate gate_beside_taker(Play *play) {
         static const char bound[] = "Pages=100\nNodes=1\nPlacement=bind\nUnit=a.service";
-        Gate first = starting("b", "b.service", play->tree->arena),
-             gate = starting("a", "a.service", play->tree->arena);
-        size_t n_rounds;
+        Gate first = starting(play, "b", "b.service"), gate = starting(play, "a", "a.service");
 
-        begin(play, bound, "Pages=30\nNodes=0\nPlacement=pack\nUnit=b.service");
-        round_of(play);
-        start_unit(play, "b.service", 0, 0);
-        assert_text(pass_gate(play, &first, &n_rounds), "pass");
-        play->pools[1].total = play->pools[1].most = 105;
-        show_host(play);
+        settle(play, bound, "Pages=30\nNodes=0\nPlacement=pack\nUnit=b.service");
+        assert_text(let_start(play, &first), "pass");
+        set_pool(play, 1, play->pools[1].most = 105);
         start_unit(play, "a.service", 0, 0);
         gate.policy = (MemoryPolicy){.kind = MEMORY_POLICY_UNKNOWN};
         return gate;
@@ -54,23 +49,20 @@ PLAY_TEST(rounds_are_bounded) {
 /* One that brings nothing is the last. */
 PLAY_TEST(rounds_that_bring_nothing) {
         Gate gate = gate_beside_taker(play);
-        size_t n_rounds;
 
-        assert_contains(pass_gate(play, &gate, &n_rounds), "refuse: 25 of its 100 pages");
-        assert_int_equal(n_rounds, 2);
+        assert_contains(pass_gate(play, &gate), "refuse: 25 of its 100 pages");
+        assert_int_equal(play->n_rounds, 2);
 }
 
 /* So it is where the first one was none of its own. */
 PLAY_TEST(round_before) {
         begin(play, hundred, NULL);
-        Gate gate = starting("a", "a.service", play->tree->arena);
-        size_t n_rounds;
+        Gate gate = starting(play, "a", "a.service");
 
         play->pools[0].most = 60;
         round_of(play);
-        start_unit(play, "a.service", 0, 0);
-        assert_contains(pass_gate(play, &gate, &n_rounds), "refuse: ");
-        assert_int_equal(n_rounds, 1);
+        assert_contains(let_start(play, &gate), "refuse: ");
+        assert_int_equal(play->n_rounds, 1);
 }
 
 /* Nearer is nearer, whether it had no pages at all before or lacked some of them, down to the last one. */
@@ -78,8 +70,7 @@ PLAY_TEST(rounds_that_bring_a_little) {
         static const uint64_t most[] = {105, 128, 129};
         Gate gate = gate_beside_taker(play);
 
-        play->pools[1].total = play->pools[1].most = 60;
-        show_host(play);
+        set_pool(play, 1, play->pools[1].most = 60);
         assert_text(try_gate(play, &gate, true), "wait");
         round_of(play);
         for (size_t i = 0; i < ARRAY_LEN(most); i++) {
@@ -96,35 +87,32 @@ PLAY_TEST(rounds_that_bring_a_little) {
 /* A single page is enough to be refused for. */
 PLAY_TEST(one_page_lacks) {
         Gate gate = gate_beside_taker(play);
-        size_t n_rounds;
 
         play->pools[1].most = 129;
-        assert_contains(pass_gate(play, &gate, &n_rounds),
+        assert_contains(pass_gate(play, &gate),
                         "refuse: 1 of its 100 pages of 2M (200M) is not for it alone");
 }
 
 /* Or to be degraded for. */
 PLAY_TEST(one_page_lacks_degraded) {
         Gate gate = gate_beside_taker(play);
-        size_t n_rounds;
 
         write_config(play, "a",
                      "Pages=100\nNodes=1\nPlacement=bind\nUnit=a.service\nShortage=degrade");
         keeper_reload(play->keeper, false, 0);
         run(play);
         play->pools[1].most = 129;
-        assert_text(pass_gate(play, &gate, &n_rounds), "degraded");
+        assert_text(pass_gate(play, &gate), "degraded");
         assert_text(tree_read(play->tree, GROUPS "a.service/hugetlb.2MB.rsvd.max"), "207618048\n");
 }
 
 /* The policy under which it starts is that of its drop-in where nobody knows better. */
 PLAY_TEST(policy_of_drop_in) {
         Gate gate = gate_beside_taker(play);
-        size_t n_rounds;
 
         play->pools[1].most = UINT64_MAX;
-        assert_text(pass_gate(play, &gate, &n_rounds), "pass");
-        assert_int_equal(n_rounds, 1);
+        assert_text(pass_gate(play, &gate), "pass");
+        assert_int_equal(play->n_rounds, 1);
         assert_contains(state_text(play), "hold a.service/a 100 bind counted run r1");
 }
 
@@ -156,13 +144,12 @@ TEST(pending) {
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 Play *play = play_new();
                 bool has_unit = strstr(rows[i].config, "Unit=");
-                Gate gate = starting("a", has_unit ? "a.service" : NULL, play->tree->arena);
+                Gate gate = starting(play, "a", has_unit ? "a.service" : NULL);
 
                 begin(play, rows[i].config, NULL);
                 play->pools[0].most = rows[i].most;
                 round_of(play);
-                play->pools[0].total = rows[i].total;
-                show_host(play);
+                set_pool(play, 0, rows[i].total);
                 if (has_unit)
                         start_unit(play, "a.service", 0, 0);
                 gate.is_starting = has_unit;
@@ -175,13 +162,11 @@ TEST(pending) {
 
 /* With OnDrift=report what others have changed is repaired for nobody. */
 PLAY_TEST(report_only) {
-        Gate gate = starting("a", "a.service", play->tree->arena), asking = {"a", .run = ""};
+        Gate gate = starting(play, "a", "a.service"), asking = {"a", .run = ""};
 
         report_only(play);
-        begin(play, hundred, NULL);
-        round_of(play);
-        play->pools[0].total = 60;
-        show_host(play);
+        settle(play, hundred, NULL);
+        set_pool(play, 0, 60);
         assert_contains(try_gate(play, &asking, true), "refuse: the pools of node 0");
         start_unit(play, "a.service", 0, 0);
         assert_contains(try_gate(play, &gate, true), "refuse: the pools of node 0");
@@ -189,7 +174,7 @@ PLAY_TEST(report_only) {
 
 /* But where memory is there again that was not, nobody has changed anything: it is tried once more. */
 PLAY_TEST(report_only_without_drift) {
-        Gate gate = starting("a", "a.service", play->tree->arena), asking = {"a", .run = ""};
+        Gate gate = starting(play, "a", "a.service"), asking = {"a", .run = ""};
 
         report_only(play);
         begin(play, hundred, NULL);
@@ -210,7 +195,7 @@ PLAY_TEST(report_only_without_drift) {
 
 /* What they have changed may be no pool at all. */
 PLAY_TEST(report_only_host) {
-        Gate gate = starting("a", "a.service", play->tree->arena);
+        Gate gate = starting(play, "a", "a.service");
 
         tree_write(play->tree, PATH_THP_ENABLED, "always madvise [never]\n");
         tree_write(play->tree, "/etc/hugeplan.d/00.conf",
@@ -226,7 +211,7 @@ PLAY_TEST(report_only_host) {
 
 /* Nor where they have put it back; and as long as they have not, nothing else is written either. */
 PLAY_TEST(report_only_put_back) {
-        Gate gate = starting("a", "a.service", play->tree->arena), asking = {"a", .run = ""};
+        Gate gate = starting(play, "a", "a.service"), asking = {"a", .run = ""};
 
         report_only(play);
         begin(play, hundred, "Pages=30\nNodes=1\nUnit=b.service");
@@ -240,25 +225,22 @@ PLAY_TEST(report_only_put_back) {
         start_unit(play, "a.service", 0, 0);
         assert_contains(try_gate(play, &gate, true), "refuse: the pools of node 0");
         stop_unit(play, "a.service", 0, 0);
-        play->pools[0].total = 100;
-        show_host(play);
+        set_pool(play, 0, 100);
         assert_false(keeper_verify(play->keeper, false, true, 0, &(bool){false}));
         asking = (Gate){"b", .run = ""};
         assert_text(try_gate(play, &asking, true), "wait");
         assert_text(round_of(play), "1:30");
         assert_text(try_gate(play, &asking, true), "pass");
-        gate = starting("a", "a.service", play->tree->arena);
-        gate.run = "r2";
+        gate = starting_as(play, "a", "a.service", "r2");
         start_unit(play, "a.service", 0, 0);
         assert_text(try_gate(play, &gate, true), "pass");
 }
 
 /* For who only asks a round is run once; where none may be, the repair that is due is waited for. */
 PLAY_TEST(rounds_for_who_asks) {
-        begin(play, hundred, NULL);
         Gate gate = {.instance = "a", .run = ""}, late = gate;
 
-        round_of(play);
+        settle(play, hundred, NULL);
         play->pools[0] = (PlayedPool){.total = 60, .most = 60};
         show_host(play);
         assert_contains(try_gate(play, &late, false), "pending: the pools of node 0");
@@ -277,8 +259,7 @@ PLAY_TEST(rounds_for_who_asks) {
 /* One that has begun is no unit that runs until it is let start, whatever becomes of others meanwhile. */
 PLAY_TEST(two_starts) {
         begin(play, hundred, "Pages=30\nNodes=1\nUnit=b.service");
-        Gate a = starting("a", "a.service", play->tree->arena),
-             b = starting("b", "b.service", play->tree->arena);
+        Gate a = starting(play, "a", "a.service"), b = starting(play, "b", "b.service");
 
         keeper_begin(play->keeper, KEEPER_FRESH, 0);
         start_unit(play, "a.service", 0, 0);
@@ -298,8 +279,7 @@ PLAY_TEST(two_starts) {
 /* Whoever is let start first, the other one is still starting. */
 PLAY_TEST(second_start_first) {
         begin(play, hundred, "Pages=30\nNodes=1\nUnit=b.service");
-        Gate a = starting("a", "a.service", play->tree->arena),
-             b = starting("b", "b.service", play->tree->arena);
+        Gate a = starting(play, "a", "a.service"), b = starting(play, "b", "b.service");
 
         keeper_begin(play->keeper, KEEPER_FRESH, 0);
         start_unit(play, "a.service", 0, 0);
@@ -314,27 +294,20 @@ PLAY_TEST(second_start_first) {
 
 /* Its earlier run is over when it starts again: what that had is not held when this one is refused. */
 PLAY_TEST(refused_after_run) {
-        begin(play, hundred, NULL);
-        Gate gate = starting("a", "a.service", play->tree->arena);
-        size_t n_rounds;
+        Gate gate = starting(play, "a", "a.service");
 
-        round_of(play);
-        start_unit(play, "a.service", 0, 0);
-        assert_text(pass_gate(play, &gate, &n_rounds), "pass");
-        play->pools[0].total = play->pools[0].most = 60;
-        show_host(play);
-        gate = starting("a", "a.service", play->tree->arena);
-        gate.run = "r2";
-        assert_contains(pass_gate(play, &gate, &n_rounds), "refuse: ");
+        settle(play, hundred, NULL);
+        assert_text(let_start(play, &gate), "pass");
+        set_pool(play, 0, play->pools[0].most = 60);
+        gate = starting_as(play, "a", "a.service", "r2");
+        assert_contains(pass_gate(play, &gate), "refuse: ");
         assert_null(strstr(state_text(play), "hold"));
 }
 
 /* Looks twice, with so much time in between that what was refused has ended, or goes on all the same. */
 static void wait_for_end(Play *play) {
         for (size_t i = 0; i < 2; i++) {
-                bool wants_repair;
-
-                if (keeper_verify(play->keeper, false, true, play->now_usec, &wants_repair))
+                if (verify(play))
                         run(play);
                 play->now_usec += 6 * USEC_PER_SEC;
         }
@@ -343,15 +316,14 @@ static void wait_for_end(Play *play) {
 /* Who was refused does not run, though its group is there for a moment longer: if that stays, it runs. */
 PLAY_TEST(refused_is_over) {
         begin(play, hundred, NULL);
-        Gate gate = starting("a", "a.service", play->tree->arena);
-        size_t n_rounds;
+        Gate gate = starting(play, "a", "a.service");
 
         play->pools[0].most = 60;
         round_of(play);
         start_unit(play, "a.service", 0, 0);
         assert_text(try_gate(play, &gate, true), "wait");
         assert_false(status_of(play, "a")->is_running);
-        assert_contains(pass_gate(play, &gate, &n_rounds), "refuse: ");
+        assert_contains(pass_gate(play, &gate), "refuse: ");
         assert_false(status_of(play, "a")->is_running);
         assert_true(keeper_waits_for_end(play->keeper));
         wait_for_end(play);
@@ -363,13 +335,11 @@ PLAY_TEST(refused_is_over) {
 PLAY_TEST(refused_takes_nothing) {
         begin(play, "Pages=100\nNodes=1\nPlacement=bind\nUnit=a.service",
               "Pages=150\nNodes=0\nUnit=b.service\nPlacement=pack");
-        Gate gate = starting("b", "b.service", play->tree->arena);
-        size_t n_rounds;
+        Gate gate = starting(play, "b", "b.service");
 
         play->pools[0].most = 60;
         round_of(play);
-        start_unit(play, "b.service", 0, 0);
-        assert_contains(pass_gate(play, &gate, &n_rounds), "refuse: ");
+        assert_contains(let_start(play, &gate), "refuse: ");
         assert_verdict(play, "a", "ready");
         assert_null(strstr(problems_of(play), "may take"));
         assert_int_equal(play->pools[1].total, 100);
@@ -378,11 +348,10 @@ PLAY_TEST(refused_takes_nothing) {
 /* Who maps more than was known when the plan was made is covered before anybody is said to have lost something: what
  * is judged is planned from the same counts. */
 PLAY_TEST(judged_as_planned) {
-        begin(play, "Pages=100\nNodes=1\nPlacement=bind\nUnit=a.service",
-              "Pages=30\nNodes=0\nUnit=b.service\nPlacement=pack");
         const Status *status;
 
-        round_of(play);
+        settle(play, "Pages=100\nNodes=1\nPlacement=bind\nUnit=a.service",
+               "Pages=30\nNodes=0\nUnit=b.service\nPlacement=pack");
         assert_int_equal(play->pools[1].total, 100);
         start_unit(play, "b.service", 0, 0); /* without its gate */
         assert_verdict(play, "a", "pending");
@@ -397,29 +366,22 @@ PLAY_TEST(judged_as_planned) {
 /* Twice others lower the pools, and twice the neighbour without a policy is restarted, through its gate and past it,
  * before the daemon looks and after: nobody is lost whom a round would serve. */
 PLAY_TEST(lowered_and_restarted_twice) {
-        begin(play, "Pages=100\nNodes=1\nPlacement=bind\nUnit=a.service",
-              "Pages=30\nNodes=0\nUnit=b.service\nPlacement=pack");
-        bool wants_repair;
-        size_t n_rounds;
-
-        round_of(play);
+        settle(play, "Pages=100\nNodes=1\nPlacement=bind\nUnit=a.service",
+               "Pages=30\nNodes=0\nUnit=b.service\nPlacement=pack");
         for (unsigned i = 0; i < 8; i++) {
-                Gate gate = starting("b", "b.service", play->tree->arena);
+                Gate gate = starting(play, "b", "b.service");
                 bool is_gated = i & 1, is_seen = i & 2, is_repaired = i & 4;
 
                 gate.run = arena_printf(play->tree->arena, "r%u", i);
                 play->pools[0].total = 5;
-                play->pools[1].total = 0;
-                show_host(play);
-                if (is_seen &&
-                    keeper_verify(play->keeper, false, is_repaired, play->now_usec, &wants_repair))
+                set_pool(play, 1, 0);
+                if (is_seen && verify_as(play, false, is_repaired))
                         run(play);
-                if (!is_gated &&
-                    keeper_verify(play->keeper, false, true, play->now_usec, &wants_repair))
+                if (!is_gated && verify(play))
                         run(play);
                 start_unit(play, "b.service", 0, 0);
                 if (is_gated)
-                        assert_text(pass_gate(play, &gate, &n_rounds), "pass");
+                        assert_text(pass_gate(play, &gate), "pass");
                 assert_string_not_equal(verdict_name(status_of(play, "a")->verdict), "lost");
                 assert_verdict(play, "b", "ready");
                 round_of(play);
@@ -438,15 +400,13 @@ PLAY_TEST(one_view) {
         } cases[] = {{60, GATE_REFUSE}, {UINT64_MAX, GATE_PASS}};
 
         for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-                Gate gate = starting("a", "a.service", play->tree->arena),
-                     asking = {"a", .run = ""};
+                Gate gate = starting(play, "a", "a.service"), asking = {"a", .run = ""};
                 GateView view = {};
                 StatusInstance instance;
                 Reason reason;
 
                 play->pools[0] = (PlayedPool){.most = cases[i].most};
-                begin(play, hundred, NULL);
-                round_of(play);
+                settle(play, hundred, NULL);
                 start_unit(play, "a.service", 0, 0);
                 assert_int_equal(
                         keeper_try_gate(play->keeper, &view, &gate, false, &instance, &reason),
@@ -461,7 +421,7 @@ PLAY_TEST(one_view) {
 /* Two who start in one go, with PAGES that somebody else has reserved before the first is tried, or between them. */
 static GateAnswer start_both(Play *play, uint64_t before, uint64_t between, Reason *ret_reason) {
         Arena *arena = play->tree->arena;
-        Gate gates[] = {starting("a", "a.service", arena), starting("b", "b.service", arena)};
+        Gate gates[] = {starting(play, "a", "a.service"), starting(play, "b", "b.service")};
         GateView view = {};
         StatusInstance instance;
         GateAnswer answer;
@@ -505,9 +465,8 @@ PLAY_TEST(starts_in_one_go) {
                 play->reserved = 0;
                 show_host(play);
                 remove(tree_path(play->tree, PATH_STATE));
-                begin(play, "Pages=100\nNodes=0\nPlacement=bind\nUnit=a.service",
-                      "Pages=100\nNodes=0\nPlacement=bind\nUnit=b.service");
-                round_of(play);
+                settle(play, "Pages=100\nNodes=0\nPlacement=bind\nUnit=a.service",
+                       "Pages=100\nNodes=0\nPlacement=bind\nUnit=b.service");
                 GateAnswer answer = start_both(play, cases[i].before, cases[i].between, &reason);
 
                 assert_int_equal(answer, cases[i].lack ? GATE_REFUSE : GATE_PASS);
@@ -522,7 +481,7 @@ PLAY_TEST(starts_in_one_go) {
 /* By what the pools are when it begins, too. */
 PLAY_TEST(older_status_at_begin) {
         begin(play, hundred, NULL);
-        Gate gate = starting("a", "a.service", play->tree->arena);
+        Gate gate = starting(play, "a", "a.service");
         GateView view = {.arena = arena_new()};
         StatusInstance instance;
         Reason reason;
@@ -530,8 +489,7 @@ PLAY_TEST(older_status_at_begin) {
         round_of(play);
         start_unit(play, "a.service", 0, 0);
         view.status = keeper_judge(play->keeper, play->tree->arena, false);
-        play->pools[0].total = 60;
-        show_host(play);
+        set_pool(play, 0, 60);
         assert_int_equal(keeper_try_gate(play->keeper, &view, &gate, false, &instance, &reason),
                          GATE_PENDING);
         assert_contains(reason.text, "the pools of node 0");
@@ -547,7 +505,7 @@ PLAY_TEST(older_status) {
 
         for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
                 Arena *arena = play->tree->arena;
-                Gate gate = starting("a", "a.service", arena);
+                Gate gate = starting(play, "a", "a.service");
                 GateView view = {.arena = arena_new()};
                 StatusInstance instance;
                 Reason reason;
@@ -578,13 +536,11 @@ PLAY_TEST(older_status) {
 /* A daemon that comes after the one that refused says so, too. */
 PLAY_TEST(refusal_is_on_disk) {
         begin(play, hundred, NULL);
-        Gate gate = starting("a", "a.service", play->tree->arena);
-        size_t n_rounds;
+        Gate gate = starting(play, "a", "a.service");
 
         play->pools[0].most = 60;
         round_of(play);
-        start_unit(play, "a.service", 0, 0);
-        assert_contains(pass_gate(play, &gate, &n_rounds), "refuse: ");
+        assert_contains(let_start(play, &gate), "refuse: ");
         stop_unit(play, "a.service", 0, 0);
         play->pools[0].most = UINT64_MAX;
         boot(play);
@@ -595,13 +551,11 @@ PLAY_TEST(refusal_is_on_disk) {
 /* It is for who would have to start it: not while it runs all the same, nor where it is described no longer. */
 PLAY_TEST(refusal_of_who_runs_or_is_gone) {
         begin(play, hundred, NULL);
-        Gate gate = starting("a", "a.service", play->tree->arena);
-        size_t n_rounds;
+        Gate gate = starting(play, "a", "a.service");
 
         play->pools[0].most = 60;
         round_of(play);
-        start_unit(play, "a.service", 0, 0);
-        assert_contains(pass_gate(play, &gate, &n_rounds), "refuse: ");
+        assert_contains(let_start(play, &gate), "refuse: ");
         play->pools[0].most = UINT64_MAX;
         round_of(play);
         wait_for_end(play);
@@ -619,18 +573,15 @@ PLAY_TEST(refusal_of_who_runs_or_is_gone) {
 /* Who has started is not refused any more, for the next daemon neither. */
 PLAY_TEST(start_after_refusal_is_on_disk) {
         begin(play, hundred, NULL);
-        Gate gate = starting("a", "a.service", play->tree->arena);
-        size_t n_rounds;
+        Gate gate = starting(play, "a", "a.service");
 
         play->pools[0].most = 60;
         round_of(play);
-        start_unit(play, "a.service", 0, 0);
-        assert_contains(pass_gate(play, &gate, &n_rounds), "refuse: ");
+        assert_contains(let_start(play, &gate), "refuse: ");
         play->pools[0].most = UINT64_MAX;
         round_of(play);
-        gate = starting("a", "a.service", play->tree->arena);
-        gate.run = "r2";
-        assert_text(pass_gate(play, &gate, &n_rounds), "pass");
+        gate = starting_as(play, "a", "a.service", "r2");
+        assert_text(pass_gate(play, &gate), "pass");
         stop_unit(play, "a.service", 0, 0);
         boot(play);
         assert_null(strstr(problems_of(play), "the last start of"));
@@ -638,20 +589,15 @@ PLAY_TEST(start_after_refusal_is_on_disk) {
 
 /* A unit that runs on without being described has a hold, which is nobody else's. */
 PLAY_TEST(beside_left_hold) {
-        begin(play, hundred, "Pages=30\nNodes=1\nUnit=b.service");
-        Gate a = starting("a", "a.service", play->tree->arena),
-             b = starting("b", "b.service", play->tree->arena);
-        size_t n_rounds;
+        Gate a = starting(play, "a", "a.service"), b = starting(play, "b", "b.service");
 
-        round_of(play);
-        start_unit(play, "a.service", 0, 0);
-        assert_text(pass_gate(play, &a, &n_rounds), "pass");
+        settle(play, hundred, "Pages=30\nNodes=1\nUnit=b.service");
+        assert_text(let_start(play, &a), "pass");
         remove_config(play, "a");
         write_config(play, "c", "Pages=10\nNodes=1");
         keeper_reload(play->keeper, false, 0);
         run(play);
-        start_unit(play, "b.service", 0, 0);
-        assert_text(pass_gate(play, &b, &n_rounds), "pass");
+        assert_text(let_start(play, &b), "pass");
         assert_text(tree_read(play->tree, GROUPS "b.service/hugetlb.2MB.rsvd.max"), "62914560\n");
 }
 
@@ -659,13 +605,10 @@ PLAY_TEST(beside_left_hold) {
 
 /* A single page is held like any other. */
 PLAY_TEST(one_page_wanted) {
-        begin(play, "Pages=1\nNodes=0\nUnit=a.service", NULL);
-        Gate gate = starting("a", "a.service", play->tree->arena);
-        size_t n_rounds;
+        Gate gate = starting(play, "a", "a.service");
 
-        round_of(play);
-        start_unit(play, "a.service", 0, 0);
-        assert_text(pass_gate(play, &gate, &n_rounds), "pass");
+        settle(play, "Pages=1\nNodes=0\nUnit=a.service", NULL);
+        assert_text(let_start(play, &gate), "pass");
         assert_text(state_text(play), "a 0:1; hold a.service/a 1 any counted run r1");
 }
 
@@ -676,35 +619,29 @@ PLAY_TEST(unknown_group) {
         for (size_t i = 0; i < ARRAY_LEN(preferences); i++) {
                 const char *lines =
                         arena_printf(play->tree->arena, "%s%s", hundred, preferences[i]);
-                Gate gate = starting("a", NULL, play->tree->arena);
-                size_t n_rounds;
+                Gate gate = starting(play, "a", NULL);
 
                 gate.run = i == 0 ? "r1" : "r2";
-                begin(play, lines, "Pages=30\nNodes=0");
-                round_of(play);
-                assert_text(pass_gate(play, &gate, &n_rounds), "pass");
+                settle(play, lines, "Pages=30\nNodes=0");
+                assert_text(pass_gate(play, &gate), "pass");
                 assert_text(text_string(&play->told), "");
         }
 }
 
 /* An engine for which nothing is reserved has nothing to be noted. */
 PLAY_TEST(nothing_wanted) {
-        begin(play, "Engine=redis\nUnit=a.service", NULL);
-        Gate gate = starting("a", "a.service", play->tree->arena);
-        size_t n_rounds;
+        Gate gate = starting(play, "a", "a.service");
 
-        round_of(play);
-        start_unit(play, "a.service", 0, 0);
-        assert_text(pass_gate(play, &gate, &n_rounds), "pass");
+        settle(play, "Engine=redis\nUnit=a.service", NULL);
+        assert_text(let_start(play, &gate), "pass");
         assert_text(state_text(play), "-");
 }
 
 /* What cannot be read is no reason to refuse: it is waited for. */
 PLAY_TEST(host_cannot_be_read) {
-        begin(play, hundred, NULL);
-        Gate gate = starting("a", "a.service", play->tree->arena);
+        Gate gate = starting(play, "a", "a.service");
 
-        round_of(play);
+        settle(play, hundred, NULL);
         start_unit(play, "a.service", 0, 0);
         const HostFiles before = break_host();
 

@@ -18,13 +18,10 @@ static uint64_t limit_of(const Play *play, const char *unit) {
 
 /* a was let start with a part of 1,000 pages, and has mapped some. */
 static void begin_part(Play *play, const char *lines, uint64_t mapped) {
-        Gate gate = starting("a", "a.service", play->tree->arena);
-        size_t n_rounds;
+        Gate gate = starting(play, "a", "a.service");
 
-        begin(play, lines, NULL);
-        round_of(play);
-        start_unit(play, "a.service", 0, 0);
-        assert_text(pass_gate(play, &gate, &n_rounds), "degraded");
+        settle(play, lines, NULL);
+        assert_text(let_start(play, &gate), "degraded");
         tree_write(play->tree, GROUPS "a.service/hugetlb.2MB.rsvd.current",
                    arena_printf(play->tree->arena, "%" PRIu64 "\n", mapped * 2 * MIB));
         play->reserved = mapped;
@@ -48,10 +45,8 @@ TEST(more_important) {
         };
 
         ARRAY_FOREACH(row, rows, ARRAY_LEN(rows)) {
-                size_t n_rounds;
-
                 Play *play = play_new();
-                Gate gate = starting("b", "b.service", play->tree->arena);
+                Gate gate = starting(play, "b", "b.service");
 
                 begin_part(play, row->part, row->mapped);
                 write_config(play, "b",
@@ -63,7 +58,7 @@ TEST(more_important) {
                 start_unit(play, "b.service", 0, 0);
                 play->reserved += row->others;
                 show_host(play);
-                assert_contains(pass_gate(play, &gate, &n_rounds), row->answer);
+                assert_contains(pass_gate(play, &gate), row->answer);
                 const LedgerHold *hold =
                         ledger_hold(keeper_look(play->keeper)->ledger, "a.service", "a");
 
@@ -84,9 +79,7 @@ PLAY_TEST(made_whole) {
         play->pools[0].lost = 100;
         show_host(play);
         for (int i = 0; i < 3; i++) {
-                bool wants_repair;
-
-                if (keeper_verify(play->keeper, false, true, play->now_usec, &wants_repair))
+                if (verify(play))
                         run(play);
         }
         const LedgerHold *hold = ledger_hold(keeper_look(play->keeper)->ledger, "a.service", "a");
@@ -109,10 +102,8 @@ TEST(opens_last) {
         };
 
         ARRAY_FOREACH(row, rows, ARRAY_LEN(rows)) {
-                size_t n_rounds;
-
                 Play *play = play_new();
-                Gate gate = starting("a", "a.service", play->tree->arena);
+                Gate gate = starting(play, "a", "a.service");
 
                 begin(play, PART,
                       row->priority == 90 ? "Pages=2000\nNodes=0\nUnit=b.service\nPriority=90\n"
@@ -120,8 +111,7 @@ TEST(opens_last) {
                 gate.is_due = row->is_due;
                 gate.is_last = row->is_last;
                 round_of(play);
-                start_unit(play, "a.service", 0, 0);
-                assert_contains(pass_gate(play, &gate, &n_rounds), row->answer);
+                assert_contains(let_start(play, &gate), row->answer);
                 play_free(play);
         }
 }
@@ -137,24 +127,21 @@ TEST(host_is_short) {
         };
 
         ARRAY_FOREACH(row, rows, ARRAY_LEN(rows)) {
-                bool wants_repair;
                 Play *play = play_new();
 
                 if (row->runs)
                         begin_part(play, PART, row->mapped);
                 else {
-                        begin(play, PART, NULL);
-                        round_of(play);
+                        settle(play, PART, NULL);
                 }
                 assert_int_equal(play->pools[0].total, 1000);
                 play->pools[0].lost = row->lost;
                 show_host(play);
-                if (keeper_verify(play->keeper, false, true, play->now_usec, &wants_repair))
+                if (verify(play))
                         run(play);
                 assert_int_equal(play->pools[0].total, row->left);
                 /* Then nothing is left to do. */
-                assert_false(
-                        keeper_verify(play->keeper, false, true, play->now_usec, &wants_repair));
+                assert_false(verify(play));
                 play_free(play);
         }
 }

@@ -19,17 +19,6 @@ static const LedgerInstance *instance_on_disk(const Play *play, const char *name
                                name);
 }
 
-static bool verify(Play *play) {
-        bool wants_repair;
-
-        return keeper_verify(play->keeper, false, true, play->now_usec, &wants_repair);
-}
-
-static void set_pool(Play *play, unsigned node, uint64_t pages) {
-        play->pools[node].total = pages;
-        show_host(play);
-}
-
 /* ---- what trying has shown ---- */
 
 /* Of a pool that stayed short, what comes later was brought by others. */
@@ -112,9 +101,7 @@ static const Attempts *attempts_of(const Play *play) {
 
 /* Of the last round that did anything; of each pool what has come of them is told in one line. */
 PLAY_TEST(attempts) {
-        begin(play, "Pages=100\nNodes=0", "Pages=30\nNodes=1");
-
-        round_of(play);
+        settle(play, "Pages=100\nNodes=0", "Pages=30\nNodes=1");
         assert_int_equal(attempts_of(play)->n, 2);
         assert_contains(text_string(&play->noted),
                         "node 0: 100 pages of 2M are reserved, 200M (before: 0); write x 1 in 1ms\n"
@@ -151,9 +138,7 @@ PLAY_TEST(shortage_is_told_once) {
 
 /* What others had taken is there again; 180 GB are one line, not one for each slice. */
 PLAY_TEST(repair_is_told) {
-        begin(play, "Pages=100\nNodes=0", NULL);
-
-        round_of(play);
+        settle(play, "Pages=100\nNodes=0", NULL);
         set_pool(play, 0, 60);
         round_of(play);
         assert_contains(text_string(&play->noted),
@@ -163,9 +148,7 @@ PLAY_TEST(repair_is_told) {
 
 /* Of each node. */
 PLAY_TEST(repairs_are_told) {
-        begin(play, "Pages=100\nNodes=0", "Pages=30\nNodes=1");
-
-        round_of(play);
+        settle(play, "Pages=100\nNodes=0", "Pages=30\nNodes=1");
         set_pool(play, 0, 60);
         set_pool(play, 1, 10);
         round_of(play);
@@ -175,9 +158,7 @@ PLAY_TEST(repairs_are_told) {
 
 /* What was wanted is a figure of an event where it was more than there was. */
 PLAY_TEST(figures_are_told) {
-        begin(play, "Pages=100\nNodes=0", NULL);
-
-        round_of(play);
+        settle(play, "Pages=100\nNodes=0", NULL);
         assert_true(play->moved.pages_wanted.is_known);
         assert_int_equal(play->moved.pages_wanted.value, 100);
         remove_config(play, "a");
@@ -237,8 +218,7 @@ PLAY_TEST(thp_is_set) {
         tree_write(play->tree, PATH_THP "/enabled", "[always] madvise never\n");
         tree_write(play->tree, "/etc/hugeplan.d/00.conf",
                    "[Host]\nKeepFree=1G\nTransparentHugePages=never\n");
-        begin(play, "Pages=100\nNodes=0", NULL);
-        round_of(play);
+        settle(play, "Pages=100\nNodes=0", NULL);
         assert_text(tree_read(play->tree, PATH_THP "/enabled"), "never");
         assert_contains(text_string(&play->noted), told);
         tree_write(play->tree, PATH_THP "/enabled", "always madvise [never]\n");
@@ -273,8 +253,7 @@ PLAY_TEST(drift_that_stays_is_told_once) {
         tree_write(play->tree, "/etc/hugeplan.d/00.conf",
                    "[Host]\nKeepFree=1G\nTransparentHugePages=never\n");
         tree_write(play->tree, PATH_THP "/enabled", "always madvise [never]\n");
-        begin(play, "Pages=100\nNodes=0", NULL);
-        round_of(play);
+        settle(play, "Pages=100\nNodes=0", NULL);
         for (int i = 0; i < 3; i++) {
                 tree_write(play->tree, PATH_THP "/enabled", always);
                 assert_true(verify(play));
@@ -356,51 +335,44 @@ PLAY_TEST(until_when_of_another) {
 /* When memory comes it is tried again, beside whatever others have changed; not when there is nobody whom it
  * might help. */
 PLAY_TEST(memory_comes) {
-        begin(play, "Pages=100\nNodes=0", NULL);
-        bool wants_repair;
-
-        round_of(play);
-        assert_false(keeper_verify(play->keeper, true, true, 0, &wants_repair));
+        settle(play, "Pages=100\nNodes=0", NULL);
+        assert_false(verify_as(play, true, true));
         set_pool(play, 0, 60);
-        assert_false(keeper_verify(play->keeper, true, false, 0, &wants_repair));
-        assert_true(wants_repair);
+        assert_false(verify_as(play, true, false));
+        assert_true(play->wants_repair);
         assert_text(round_of(play), "0:100");
         write_config(play, "b", "Pages=30\nNodes=7");
         keeper_reload(play->keeper, false, 0);
         run(play);
         assert_int_equal(status_of(play, "b")->reason.kind, REASON_NODE_ABSENT);
-        assert_false(keeper_verify(play->keeper, false, true, 0, &wants_repair));
-        assert_true(keeper_verify(play->keeper, true, true, 0, &wants_repair));
+        assert_false(verify(play));
+        assert_true(verify_as(play, true, true));
         run(play);
         set_pool(play, 0, 60);
-        assert_true(keeper_verify(play->keeper, true, false, 0, &wants_repair));
-        assert_false(wants_repair);
+        assert_true(verify_as(play, true, false));
+        assert_false(play->wants_repair);
         assert_text(run(play), "0:100");
 }
 
 /* What trying has shown before is forgotten. */
 PLAY_TEST(memory_comes_to_who_is_short) {
         begin(play, "Pages=100\nNodes=0", NULL);
-        bool wants_repair;
 
         play->pools[0].most = 40;
         round_of(play);
         play->pools[0].most = UINT64_MAX;
-        assert_true(keeper_verify(play->keeper, true, true, 0, &wants_repair));
+        assert_true(verify_as(play, true, true));
         assert_text(run(play), "0:100");
         assert_verdict(play, "a", "ready");
 }
 
 /* Or to one whose node may come with it, though nobody else is there. */
 PLAY_TEST(memory_comes_to_absent_node) {
-        begin(play, "Pages=100\nNodes=7", NULL);
-        bool wants_repair;
-
-        round_of(play);
+        settle(play, "Pages=100\nNodes=7", NULL);
         assert_int_equal(status_of(play, "a")->reason.kind, REASON_NODE_ABSENT);
-        assert_false(keeper_verify(play->keeper, false, true, 0, &wants_repair));
-        assert_true(keeper_verify(play->keeper, true, true, 0, &wants_repair));
-        assert_false(wants_repair);
+        assert_false(verify(play));
+        assert_true(verify_as(play, true, true));
+        assert_false(play->wants_repair);
         assert_text(run(play), "-");
 }
 
@@ -428,9 +400,8 @@ static uint64_t found_after(Play *play, uint64_t pages, uint64_t written_usec,
 /* As when tuned writes what sysctl has just written. */
 PLAY_TEST(aftermath) {
         static const uint64_t written = 100 * USEC_PER_SEC;
-        begin(play, "Pages=100\nNodes=0", NULL);
 
-        round_of(play);
+        settle(play, "Pages=100\nNodes=0", NULL);
         assert_int_equal(found_after(play, 50, written, written + aftermath_usec - 1,
                                      written + 2 * aftermath_usec - 2),
                          0);
@@ -442,9 +413,8 @@ PLAY_TEST(aftermath) {
 /* What comes later is of others. */
 PLAY_TEST(long_after) {
         static const uint64_t written = 100 * USEC_PER_SEC;
-        begin(play, "Pages=100\nNodes=0", NULL);
 
-        round_of(play);
+        settle(play, "Pages=100\nNodes=0", NULL);
         assert_int_equal(found_after(play, 50, written, written, written + aftermath_usec), 50);
         assert_int_equal(play->pools[1].total, 50);
 }
@@ -452,9 +422,8 @@ PLAY_TEST(long_after) {
 /* A round between them in which nothing is put back makes it no later. */
 PLAY_TEST(long_after_with_rounds) {
         static const uint64_t written = 100 * USEC_PER_SEC;
-        begin(play, "Pages=100\nNodes=0", NULL);
 
-        round_of(play);
+        settle(play, "Pages=100\nNodes=0", NULL);
         keeper_note_host_written(play->keeper, written);
         play->now_usec = written;
         set_pool(play, 0, 50);
@@ -470,9 +439,8 @@ PLAY_TEST(long_after_with_rounds) {
 
 PLAY_TEST(put_back_long_after) {
         static const uint64_t written = 100 * USEC_PER_SEC;
-        begin(play, "Pages=100\nNodes=0", NULL);
 
-        round_of(play);
+        settle(play, "Pages=100\nNodes=0", NULL);
         assert_int_equal(
                 found_after(play, 50, written, written + aftermath_usec, written + aftermath_usec),
                 50);
@@ -480,9 +448,7 @@ PLAY_TEST(put_back_long_after) {
 
 /* One pool was lowered, and nobody has written to all: that explains nothing elsewhere. */
 PLAY_TEST(no_aftermath) {
-        begin(play, "Pages=100\nNodes=0", NULL);
-
-        round_of(play);
+        settle(play, "Pages=100\nNodes=0", NULL);
         assert_int_equal(found_after(play, 50, 0, 100, 200), 50);
 }
 
@@ -571,9 +537,7 @@ PLAY_TEST(settings_taken_back) {
 
 /* Where there is no memory for what is and what is to be, what is gives way. */
 PLAY_TEST(reload_without_room_for_both) {
-        begin(play, "Pages=600\nNodes=0", NULL);
-
-        round_of(play);
+        settle(play, "Pages=600\nNodes=0", NULL);
         write_config(play, "a", "Pages=600\nNodes=1");
         write_config(play, "b", "Pages=900\nNodes=0");
         assert_int_equal(keeper_reload(play->keeper, false, 0), KEEPER_RELOAD_BEGUN);

@@ -46,9 +46,7 @@ static const Diag *last_problem(const Play *play) {
 
 /* Each with what is to be done about it. */
 PLAY_TEST(reload_that_failed) {
-        begin(play, "Pages=100\nNodes=0", NULL);
-
-        round_of(play);
+        settle(play, "Pages=100\nNodes=0", NULL);
         write_config(play, "b", "Pages=x");
         keeper_reload(play->keeper, false, 0);
         const Diag *last = last_problem(play);

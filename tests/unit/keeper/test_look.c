@@ -86,8 +86,7 @@ PLAY_TEST(broken_state) {
 
         assert_null(look_at_host(arena, &input)->state);
         tree_write(play->tree, PATH_STATE, "{");
-        play->pools[0].total = 40;
-        show_host(play);
+        set_pool(play, 0, 40);
         const Look *look = look_at_host(arena, &input);
 
         assert_non_null(look->state);
@@ -105,8 +104,7 @@ PLAY_TEST(moved) {
                         (LedgerPool){node, 2 * MIB, .set_pages = node == 0 ? 100 : 0};
         input.ledger = ledger;
         play->pools[0].total = 60;
-        play->pools[1].total = 40;
-        show_host(play);
+        set_pool(play, 1, 40);
         assert_int_equal(look_at_host(arena, &input)->moved_pages, 40);
 }
 
