@@ -40,8 +40,7 @@ static void check_members(Arena *arena, const Account *group) {
 }
 
 static void check_limits(Arena *arena, const Sources *sources) {
-        const Config *config =
-                config_make(arena, "pg.conf", "[Instance]\nPages=10\nUnit=pg.service\n", NULL);
+        const Config *config = config_line(arena, "pg Pages=10 Unit=pg.service");
         const HostFacts *facts = host_facts_read(
                 arena, sources, config, host_make(arena, "sizes 2M\nnode 0 total=4G free=3G\n"),
                 &(Figures){});

@@ -39,8 +39,7 @@ static uint64_t proven_pages(const BootGuard *guard, const char *name, uint64_t 
 /* The plan that holds; the rest waits for a reload. */
 static void check_plan(Arena *arena, const BootGuard *guard, const Ledger *ledger) {
         const Config *config =
-                config_make(arena, "a.conf", "[Instance]\nPages=100\n", "pg.conf",
-                            "[Instance]\nPages=300\nPlacement=pack\nShortage=degrade\n", NULL);
+                config_line(arena, "a Pages=100; pg Pages=300 Placement=pack Shortage=degrade");
         Diags problems = diags_in(arena);
         GuardedPlanInput input = {
                 .guard = guard,

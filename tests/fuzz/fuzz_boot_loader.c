@@ -38,8 +38,7 @@ static void check_advice(Arena *arena, const BootLoader *loader, const KernelAdv
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         CLEANUP(arena_freep) Arena *arena = arena_new();
         const Sources *sources = test_sources_unpack(arena, data, size);
-        const Config *config =
-                config_make(arena, "db.conf", "[Instance]\nPages=1G:3\nPlacement=0-1\n", NULL);
+        const Config *config = config_line(arena, "db Pages=1G:3 Placement=0-1");
         Topology *topology = host_make(arena, host_text);
         const SourceText present = source_read(sources, arena, "/proc/cmdline");
 

@@ -325,10 +325,10 @@ static void end_stage(void) {
 /* A host without a page yet: one instance that waits, one whose size is automatic, one that is too large. */
 static void begin_keeper(Keeper *keeper) {
         keeper->arena = arena_new();
-        keeper->config = config_make(keeper->arena, "20-pg.conf",
-                                     "[Instance]\nPages=40\nUnit=pg.service\n", "30-my.conf",
-                                     "[Instance]\nEngine=mysql\nMemory=auto\n", "40-big.conf",
-                                     "[Instance]\nPages=4000\nWaitTimeout=1s\n", NULL);
+        keeper->config = config_line(
+                keeper->arena,
+                "20-pg Pages=40 Unit=pg.service; 30-my Engine=mysql Memory=auto; 40-big "
+                "Pages=4000 WaitTimeout=1s");
         const LookInput input = {.root = stage.root, .config = keeper->config};
 
         keeper->look = look_make(keeper->arena, &input);

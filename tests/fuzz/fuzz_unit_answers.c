@@ -45,8 +45,7 @@ static void begin_bus(void) {
                 return;
         lasting = arena_new();
         require(bus_new(&calls) == 0);
-        config =
-                config_make(lasting, "20-pg.conf", "[Instance]\nPages=10\nUnit=pg.service\n", NULL);
+        config = config_line(lasting, "20-pg Pages=10 Unit=pg.service");
         require(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, fds) == 0);
         require(sd_bus_new(&bus) >= 0 && sd_bus_set_fd(bus, fds[0], fds[0]) >= 0);
         require(sd_bus_start(bus) >= 0);

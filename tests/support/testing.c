@@ -230,6 +230,16 @@ Topology *host_make(Arena *arena, const char *text) {
         return topology;
 }
 
+Topology *host_printf(Arena *arena, const char *format, ...) {
+        const char *text;
+        va_list arguments;
+
+        va_start(arguments, format);
+        text = arena_vprintf(arena, format, arguments);
+        va_end(arguments);
+        return host_make(arena, text);
+}
+
 static void apply_to_pool(Node *node, Pool *pool, uint64_t to_pages) {
         uint64_t from_pages = pool_persistent_pages(pool);
 
@@ -303,6 +313,38 @@ Config *config_make(Arena *arena, ...) {
                 add_file(arena, files, name, text, text ? strlen(text) : 0);
         }
         va_end(arguments);
+        return config_parse(arena, files);
+}
+
+Config *config_line(Arena *arena, const char *format, ...) {
+        ConfigFiles *files = ARENA_NEW(arena, ConfigFiles);
+        const char *rest;
+        char *file, *word;
+        va_list arguments;
+
+        va_start(arguments, format);
+        rest = arena_vprintf(arena, format, arguments);
+        va_end(arguments);
+        while ((file = text_next_word(arena, &rest, ";"))) {
+                const char *words = file;
+                const char *name = text_next_word(arena, &words, " \n");
+                Text text = text_in(arena);
+
+                if (!strchr(words, '['))
+                        text_add(&text, "[Instance]");
+                while ((word = text_next_word(arena, &words, " \n"))) {
+                        bool is_key = *word >= 'A' && *word <= 'Z' && strchr(word, '=');
+
+                        text_printf(&text, "%s%s",
+                                    is_key            ? "\n"
+                                    : text.length > 0 ? " "
+                                                      : "",
+                                    word);
+                }
+                text_add(&text, "\n");
+                add_file(arena, files, arena_printf(arena, "%s.conf", name), text_string(&text),
+                         text.length);
+        }
         return config_parse(arena, files);
 }
 

@@ -65,6 +65,7 @@ void testing_assert_contains(const char *haystack, const char *needle, const cha
  *
  * A node without `total` has no memory. */
 Topology *host_make(Arena *arena, const char *text);
+Topology *host_printf(Arena *arena, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* Who runs: what units were let start with, and what they use. */
 typedef struct Running {
@@ -94,6 +95,10 @@ void host_apply(Topology *topology, const Plan *plan);
  * NULL is a file that cannot be read (EACCES). */
 Config *config_make(Arena *arena, ...) __attribute__((sentinel));
 
+/* "a Pages=10 Nodes=0; 00 [Host] KeepFree=1G": a.conf and 00.conf, a setting to a line. The section is [Instance]
+ * where none is named; a word that is no Key=... belongs to the value before it. */
+Config *config_line(Arena *arena, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
 /* The same for a file that holds any bytes. */
 Config *config_make_bytes(Arena *arena, const char *name, const char *bytes, size_t size);
 
@@ -107,6 +112,11 @@ Plan *plan_with(Arena *arena, const Config *config, const Topology *topology, Le
 /* Beside those who run, whose holds LEDGER (which may be NULL) takes up. */
 Plan *plan_beside(Arena *arena, const Config *config, const Topology *topology, Ledger *ledger,
                   const Running *running);
+
+/* By the test's own arena. */
+#define assert_grants(plan, instance, expected) \
+        assert_text(grants_text(arena, (plan), (instance)), (expected))
+#define assert_steps(plan, expected) assert_text(steps_text(arena, (plan)), (expected))
 
 /* "0:3 2:5": what an instance gets; "-" for nothing. */
 char *grants_text(Arena *arena, const Plan *plan, const char *instance);

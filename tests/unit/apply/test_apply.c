@@ -109,8 +109,7 @@ static Run run_of(const Tree *tree, const Config *config, Ledger *ledger, const 
 }
 
 static const Config *config_of(const Tree *tree, const char *lines) {
-        return config_make(tree->arena, "a.conf",
-                           arena_printf(tree->arena, "[Instance]\n%s\n", lines), NULL);
+        return config_line(tree->arena, "a %s", lines);
 }
 
 static Run run_new(const Tree *tree, const char *lines) {
@@ -151,9 +150,8 @@ static void run_all(Run *run) {
 }
 
 TREE_TEST(order) {
-        const Config *config = config_make(tree->arena, "a.conf",
-                                           "[Instance]\nPages=4\nPageSize=1G\n", "b.conf",
-                                           "[Instance]\nPages=10\nPageSize=2M\n", NULL);
+        const Config *config =
+                config_line(tree->arena, "a Pages=4 PageSize=1G; b Pages=10 PageSize=2M");
 
         make_host(tree);
         Run run = run_of(tree, config, ledger_new(tree->arena, ""), NULL, NULL);
@@ -182,9 +180,8 @@ TREE_TEST(lowered_first) {
 /* What is tried where memory is in pieces: by the files of the node that is short, and of the host. */
 TREE_TEST(attempts) {
         static const char compact[] = "/sys/devices/system/node/node%u/compact";
-        const Config *config = config_make(tree->arena, "00.conf", "[Host]\nDropCaches=yes\n",
-                                           "a.conf",
-                                           "[Instance]\nPages=100\nPageSize=2M\nNodes=1\n", NULL);
+        const Config *config = config_line(
+                tree->arena, "00 [Host] DropCaches=yes; a Pages=100 PageSize=2M Nodes=1");
 
         make_host(tree);
         tree_write(tree, PATH_DROP_CACHES, "");
@@ -512,9 +509,9 @@ TREE_TEST(more_surplus_than_is_known) {
 
 /* 1G pages that can be split, three of which are found; 2M pages are too fragmented to be had. */
 static Run splitting_run(const Tree *tree) {
-        const Config *config = config_make(
-                tree->arena, "big.conf", "[Instance]\nPages=3\nPageSize=1G\nNodes=0\n",
-                "small.conf", "[Instance]\nPages=100\nPageSize=2M\nNodes=0\nPriority=90\n", NULL);
+        const Config *config = config_line(
+                tree->arena, "big Pages=3 PageSize=1G Nodes=0; small Pages=100 PageSize=2M Nodes=0 "
+                             "Priority=90");
         PoolLimits limits = {};
 
         make_host(tree);

@@ -105,7 +105,7 @@ TEST(standing) {
 /* An instance that has some, a database that was found, and the rest by the nodes' shares. */
 TEST(rest) {
         const Topology *topology = host_make(arena, host);
-        const Config *config = config_make(arena, "20-a.conf", "[Instance]\nPages=30\n", NULL);
+        const Config *config = config_line(arena, "20-a Pages=30");
         const Entry setting = {
                 TMP, "w /sys/devices/system/node/node0/hugepages/hugepages-2048kB/nr_hugepages "
                      "- - - - 300\nw " NODE_1 " - - - - 100"};

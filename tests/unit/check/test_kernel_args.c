@@ -389,11 +389,7 @@ TEST(verdicts) {
 }
 
 static Config *nodes_config(Arena *arena, const char *split) {
-        return config_make(arena, "20-a.conf",
-                           arena_printf(arena,
-                                        "[Instance]\nUnit=a.service\nPageSize=1G\nNodeMemory=%s\n",
-                                        split),
-                           NULL);
+        return config_line(arena, "20-a Unit=a.service PageSize=1G NodeMemory=%s", split);
 }
 
 /* What cannot be told is not advised: one number where that rounds the plan off, else nothing. */
@@ -469,9 +465,8 @@ TEST(old_kernel_filled) {
 }
 
 TEST(nothing_wanted) {
-        const Config *config = config_make(
-                arena, "20-a.conf",
-                "[Instance]\nEngine=generic\nUnit=a.service\nMemory=3G\nPageSize=2M\n", NULL);
+        const Config *config =
+                config_line(arena, "20-a Engine=generic Unit=a.service Memory=3G PageSize=2M");
         Advised advised = advise(arena, EMPTY, config, "quiet hugepages=5");
 
         assert_text(kernel_verdict_names[advised.advice->verdict], "not-needed");
@@ -484,9 +479,8 @@ TEST(nothing_wanted) {
 /* A machine of one node needs no node numbers. */
 TEST(single_node) {
         static const char one[] = "sizes 1G 2M\nnode 0 total=64G free=60G\n";
-        const Config *config = config_make(
-                arena, "20-a.conf",
-                "[Instance]\nEngine=generic\nUnit=a.service\nMemory=3G\nPageSize=1G\n", NULL);
+        const Config *config =
+                config_line(arena, "20-a Engine=generic Unit=a.service Memory=3G PageSize=1G");
 
         assert_text(advise(arena, one, config, "").advice->wanted, "hugepagesz=1G hugepages=3");
         assert_text(kernel_verdict_names[advise(arena, one, config, "hugepagesz=1G hugepages=0:3")
@@ -496,9 +490,8 @@ TEST(single_node) {
 
 /* One node cannot be spread over unevenly. */
 TEST(no_spread) {
-        const Config *config = config_make(
-                arena, "20-a.conf",
-                "[Instance]\nEngine=generic\nUnit=a.service\nMemory=3G\nPageSize=1G\n", NULL);
+        const Config *config =
+                config_line(arena, "20-a Engine=generic Unit=a.service Memory=3G PageSize=1G");
 
         assert_text(advise(arena, "sizes 1G 2M\nnode 0 total=64G free=60G\n", config,
                            "hugepagesz=1G hugepages=2")
@@ -508,33 +501,24 @@ TEST(no_spread) {
 
 TEST(node_preference) {
         static const char one[] = "sizes 1G 2M\nnode 0 total=64G free=60G\n";
-        const Config *config = config_make(
-                arena, "20-a.conf",
-                "[Instance]\nEngine=generic\nUnit=a.service\nMemory=3G\nPageSize=2M\nNodes=0\n",
-                NULL);
+        const Config *config = config_line(
+                arena, "20-a Engine=generic Unit=a.service Memory=3G PageSize=2M Nodes=0");
         Advised advised = advise(arena, one, config, "numa=off");
 
         assert_text(advised.ids, "e:cmdline-numa-off");
         assert_text(advised.changes, "-numa=off\n");
         assert_text(kernel_verdict_names[advised.advice->verdict], "change");
         assert_text(advise(arena, one, config, "numa=fake=2").ids, "");
-        config = config_make(arena, "20-a.conf",
-                             "[Instance]\nEngine=generic\nUnit=a.service\nMemory=3G\n"
-                             "NodeMemory=0:3G\n",
-                             NULL);
+        config = config_line(arena, "20-a Engine=generic Unit=a.service Memory=3G NodeMemory=0:3G");
         assert_text(advise(arena, one, config, "numa=off").ids, "e:cmdline-numa-off");
-        config = config_make(arena, "20-a.conf",
-                             "[Instance]\nEngine=generic\nUnit=a.service\nMemory=3G\n"
-                             "Placement=pack\n",
-                             NULL);
+        config = config_line(arena, "20-a Engine=generic Unit=a.service Memory=3G Placement=pack");
         assert_text(advise(arena, one, config, "numa=off").ids, "");
 }
 
 /* default_hugepagesz=1G does not make pages of 1G ordinary. */
 TEST(default_gigantic) {
-        const Config *config = config_make(
-                arena, "20-a.conf",
-                "[Instance]\nEngine=generic\nUnit=a.service\nMemory=3G\nPageSize=1G\n", NULL);
+        const Config *config =
+                config_line(arena, "20-a Engine=generic Unit=a.service Memory=3G PageSize=1G");
         Advised advised = advise(arena, "sizes 1G\nnode 0 total=64G free=60G\n", config,
                                  "default_hugepagesz=1G hugepages=3");
 
@@ -545,11 +529,9 @@ TEST(default_gigantic) {
 /* What is free today does not matter; what does not fit even at boot is told. */
 TEST(boot_host) {
         static const char full[] = "sizes 1G 2M\nnode 0 total=64G free=0G 2M=20000/0\n";
-        const Config *config = config_make(
-                arena, "20-a.conf",
-                "[Instance]\nEngine=generic\nUnit=a.service\nMemory=40G\nPageSize=1G\n",
-                "30-b.conf",
-                "[Instance]\nEngine=generic\nUnit=b.service\nMemory=400G\nPageSize=1G\n", NULL);
+        const Config *config = config_line(
+                arena, "20-a Engine=generic Unit=a.service Memory=40G PageSize=1G; 30-b "
+                       "Engine=generic Unit=b.service Memory=400G PageSize=1G");
         Advised advised = advise(arena, full, config, "");
 
         assert_text(advised.advice->wanted, "hugepagesz=1G hugepages=40");
@@ -557,9 +539,9 @@ TEST(boot_host) {
 }
 
 TEST(existing_kept) {
-        const Config *config = config_make(
-                arena, "00-host.conf", "[Host]\nExistingPages=keep\n", "20-a.conf",
-                "[Instance]\nEngine=generic\nUnit=a.service\nMemory=3G\nPageSize=1G\n", NULL);
+        const Config *config = config_line(
+                arena, "00-host [Host] ExistingPages=keep; 20-a Engine=generic Unit=a.service "
+                       "Memory=3G PageSize=1G");
         Advised advised = advise(arena, "sizes 1G 2M\nnode 0 total=64G free=60G 1G=3\n", config,
                                  "hugepagesz=1G hugepages=3");
 
@@ -569,8 +551,7 @@ TEST(existing_kept) {
 
 /* What is shown, and pasted into a shell, has no control characters. */
 TEST(printable) {
-        Advised advised = advise(arena, host,
-                                 config_make(arena, "a.conf", "[Instance]\nPages=3\n", NULL),
+        Advised advised = advise(arena, host, config_line(arena, "a Pages=3"),
                                  "hugepagesz=1G\033[2J hugepages=3 numa=off\xff");
 
         assert_text(advised.advice->present, "hugepagesz=1G?[2J hugepages=3 numa=off?");

@@ -104,10 +104,8 @@ TEST(found_by_program) {
 }
 
 TEST(described_already) {
-        const Config *config = config_make(arena, "20-pg.conf",
-                                           "[Instance]\nEngine=postgresql\nMemory=2G\n"
-                                           "Unit=postgresql@15-main.service\n",
-                                           NULL);
+        const Config *config = config_line(
+                arena, "20-pg Engine=postgresql Memory=2G Unit=postgresql@15-main.service");
         Suggestions found = suggest_for(arena, config,
                                         test_sources(arena, debian, ARRAY_LEN(debian)), NULL, NULL);
         const Suggestion *one = only(&found);

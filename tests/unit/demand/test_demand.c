@@ -8,8 +8,7 @@ static const char two_nodes[] = "sizes 1G 2M\n"
                                 "node 1 total=16G free=15G\n";
 
 static const DemandInstance *demand_of(Arena *arena, const char *host, const char *lines) {
-        const Config *config =
-                config_make(arena, "pg.conf", arena_printf(arena, "[Instance]\n%s\n", lines), NULL);
+        const Config *config = config_line(arena, "pg %s", lines);
         const Demand *demand = demand_compute(arena, config, host_make(arena, host), NULL);
 
         assert_text(problems_text(arena, &config->problems), "");
@@ -324,8 +323,7 @@ TEST(policy) {
 }
 
 TEST(refused_file) {
-        const Config *config = config_make(arena, "pg.conf", "[Instance]\nMemory=x\n", "ok.conf",
-                                           "[Instance]\nPages=1\n", NULL);
+        const Config *config = config_line(arena, "pg Memory=x; ok Pages=1");
         const Demand *demand = demand_compute(arena, config, host_make(arena, two_nodes), NULL);
 
         assert_text(demand->instances[0].config->name, "ok");

@@ -259,7 +259,7 @@ TEST(read_back) {
 
 /* Of an engine that reserves nothing, the version and what it wants. */
 TEST(version_only) {
-        const Config *config = config_make(arena, "m.conf", "[Instance]\nEngine=mongodb\n", NULL);
+        const Config *config = config_line(arena, "m Engine=mongodb");
         Lesson lesson = {.instance = config_find(config, "m"), .version = "8.0.4"};
 
         assert_true(instance_is_learning(lesson.instance));

@@ -141,12 +141,9 @@ TEST(page_sizes) {
         };
 
         for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-                const Config *config = config_make(
-                        arena, "a.conf",
-                        arena_printf(arena, "[Instance]\nMemory=1G\nPageSize=%s\n", cases[i].a),
-                        "b.conf",
-                        arena_printf(arena, "[Instance]\nMemory=1G\nPageSize=%s\n", cases[i].b),
-                        NULL);
+                const Config *config =
+                        config_line(arena, "a Memory=1G PageSize=%s; b Memory=1G PageSize=%s",
+                                    cases[i].a, cases[i].b);
 
                 assert_int_equal(
                         instances_share_page_size(&config->instances[0], &config->instances[1]),

@@ -14,9 +14,7 @@ static const char host[] = "sizes 1G 2M\nnode 0 total=16G free=8G 1G=3/3 2M=20/1
                            "node 1 total=16G free=8G 2M=20/15\n";
 
 static const UnitUse *read_unit(const Tree *tree, const char *unit) {
-        const Config *config = config_make(
-                tree->arena, "a.conf",
-                arena_printf(tree->arena, "[Instance]\nPages=1\nUnit=%s\n", unit), NULL);
+        const Config *config = config_line(tree->arena, "a Pages=1 Unit=%s", unit);
         const HostUse *use = host_use_read(tree->root, tree->arena, config,
                                            ledger_new(tree->arena, ""),
                                            host_make(tree->arena, host));
@@ -151,9 +149,8 @@ TREE_TEST(memory_nodes) {
 
 /* Those that are described, and those that were let start; each once. */
 TREE_TEST(which) {
-        const Config *config = config_make(
-                tree->arena, "a.conf", "[Instance]\nPages=1\nUnit=a.service\n", "b.conf",
-                "[Instance]\nPages=1\nUnit=a.service\n", "c.conf", "[Instance]\nPages=1\n", NULL);
+        const Config *config = config_line(
+                tree->arena, "a Pages=1 Unit=a.service; b Pages=1 Unit=a.service; c Pages=1");
         Ledger *ledger = ledger_new(tree->arena, "");
 
         tree_mkdir(tree, ROOT "/system.slice/old.service");
@@ -194,8 +191,7 @@ TREE_TEST(mounts) {
 TREE_TEST(no_pages) {
         static const char group[] = ROOT "/system.slice/a.service";
         static const char without[] = "sizes 1G 2M\nnode 0 total=16G free=8G 2M=20/17\n";
-        const Config *config =
-                config_make(tree->arena, "a.conf", "[Instance]\nPages=1\nUnit=a.service\n", NULL);
+        const Config *config = config_line(tree->arena, "a Pages=1 Unit=a.service");
 
         write_counts(tree, group);
         const HostUse *use = host_use_read(tree->root, tree->arena, config,
@@ -216,8 +212,7 @@ TREE_TEST(is_current) {
                 "sizes 1G 2M\nnode 0 total=16G free=8G 1G=3/3 2M=20/17\n",
         };
         Topology *then = host_make(tree->arena, host);
-        const Config *config =
-                config_make(tree->arena, "a.conf", "[Instance]\nPages=1\nUnit=a.service\n", NULL);
+        const Config *config = config_line(tree->arena, "a Pages=1 Unit=a.service");
 
         write_counts(tree, ROOT "/system.slice/a.service");
         const HostUse *use =

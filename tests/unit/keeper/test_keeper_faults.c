@@ -122,15 +122,15 @@ PLAY_TEST(looks_of_reload) {
                 assert_int_equal(keeper_reload_result(play->keeper).state, KEEPER_RELOAD_REJECTED);
                 assert_int_equal(count(&play->told, "the previous plan stays in effect"), at);
                 assert_int_equal(count(&play->told, "there is no memory"), 0);
-                assert_text(grants_text(arena, keeper_look(play->keeper)->plan, "a"), "0:600");
-                assert_text(grants_text(arena, keeper_look(play->keeper)->plan, "b"), "0:300");
+                assert_grants(keeper_look(play->keeper)->plan, "a", "0:600");
+                assert_grants(keeper_look(play->keeper)->plan, "b", "0:300");
                 assert_text(round_of(play), "-");
         }
         assert_int_equal(reload_failing(play, 0, false), KEEPER_RELOAD_BEGUN);
         assert_int_equal(keeper_reload_result(play->keeper).state, KEEPER_RELOAD_BEGUN);
         /* What was kept of a was in the way. */
-        assert_text(grants_text(arena, keeper_look(play->keeper)->plan, "a"), "1:600");
-        assert_text(grants_text(arena, keeper_look(play->keeper)->plan, "b"), "0:900");
+        assert_grants(keeper_look(play->keeper)->plan, "a", "1:600");
+        assert_grants(keeper_look(play->keeper)->plan, "b", "0:900");
         assert_text(run(play), "1:512 1:600");
         assert_int_equal(keeper_reload_result(play->keeper).state, KEEPER_RELOAD_APPLIED);
         assert_text(state_text(play), "a 1:600; b 0:900");

@@ -19,9 +19,7 @@ static const char mariadb[] = "[mysqld]\nlarge_pages\ninnodb_buffer_pool_size=1G
 static LookInput input_of(const Play *play, const char *lines) {
         return (LookInput){
                 .root = play->tree->root,
-                .config = config_make(play->tree->arena, "a.conf",
-                                      arena_printf(play->tree->arena, "[Instance]\n%s\n", lines),
-                                      NULL),
+                .config = config_line(play->tree->arena, "a %s", lines),
         };
 }
 
@@ -34,7 +32,7 @@ PLAY_TEST(figures) {
         Figures found = {};
 
         tree_write(play->tree, "/etc/my.cnf", mariadb);
-        assert_text(grants_text(arena, look_make(arena, &input)->plan, "a"), "-");
+        assert_grants(look_make(arena, &input)->plan, "a", "-");
         LookInput gathering = input;
 
         gathering.derive = figures_derive;
@@ -48,8 +46,8 @@ PLAY_TEST(figures) {
                          .sizing = {.page_size_bytes = 2 * MIB, .pages = 333, .bytes = 666 * MIB}};
         input.found = gathering.found = &found;
         gathered = look_make(arena, &gathering);
-        assert_text(grants_text(arena, gathered->plan, "a"), "0:333");
-        assert_text(grants_text(arena, look_make(arena, &input)->plan, "a"), "0:333");
+        assert_grants(gathered->plan, "a", "0:333");
+        assert_grants(look_make(arena, &input)->plan, "a", "0:333");
 }
 
 /* Who starts has ended before: he has nothing, and is to get all of it. */

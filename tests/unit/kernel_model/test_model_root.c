@@ -388,8 +388,7 @@ ROOT_TEST(hugetlb_limit) {
 }
 
 ROOT_TEST(mount_use) {
-        const Config *config = config_make(fixture->arena, "a.conf",
-                                           "[Instance]\nPages=10\nUser=db\nMount=/mnt/pg\n", NULL);
+        const Config *config = config_line(fixture->arena, "a Pages=10 User=db Mount=/mnt/pg");
         KernelProcess *process = database(fixture, UNIT, (KernelPolicy){});
         KernelMapping *memory;
         KernelMount *mount;
@@ -416,8 +415,7 @@ ROOT_TEST(mount_use) {
 
 static Apply *begin(const Fixture *fixture, const char *lines) {
         const Config *config =
-                config_make(fixture->arena, "00-host.conf", "[Host]\nKeepFree=1M\n", "a.conf",
-                            arena_printf(fixture->arena, "[Instance]\n%s\n", lines), NULL);
+                config_line(fixture->arena, "00-host [Host] KeepFree=1M; a %s", lines);
         const Topology *topology = probe_topology(fixture->root, fixture->arena);
 
         const ApplyInput input = {
@@ -520,7 +518,7 @@ ROOT_TEST(apply_takes_back) {
                 .deadline_usec = UINT64_MAX,
         };
 
-        assert_text(steps_text(arena, input.plan), "1:2M:40->1");
+        assert_steps(input.plan, "1:2M:40->1");
         model_root_set_hooks(fixture->root, &(ModelRootHooks){reserve_pages, NULL, &thief});
         run_all(fixture, apply_new(arena, &input));
         assert_int_equal(thief.n_writes, 2);

@@ -234,25 +234,21 @@ TEST(proven_read_back) {
 }
 
 TEST(plan_open) {
-        const Config *config = config_make(arena, "pg.conf", "[Instance]\nPages=200\n", NULL);
+        const Config *config = config_line(arena, "pg Pages=200");
         Ledger *ledger = ledger_new(arena, "now");
         Diags problems = diags_in(arena);
         const BootGuard *guard = guard_of(arena, 0, "");
 
         for (int is_reload = 0; is_reload <= 1; is_reload++)
-                assert_text(grants_text(arena,
-                                        plan_of(arena, guard, config, ledger, is_reload, &problems),
-                                        "pg"),
-                            "0:200");
+                assert_grants(plan_of(arena, guard, config, ledger, is_reload, &problems), "pg",
+                              "0:200");
         assert_int_equal(problems.list.n, 0);
 }
 
 TEST(plan_closed) {
-        const Config *config = config_make(arena, "10-new.conf", "[Instance]\nPages=50\n",
-                                           "20-pg.conf", "[Instance]\nPages=100\n", "30-part.conf",
-                                           "[Instance]\nPages=10\nShortage=degrade\n",
-                                           "40-gone.conf", "[Instance]\nPages=7\n", "50-thp.conf",
-                                           "[Instance]\nEngine=redis\n", NULL);
+        const Config *config = config_line(
+                arena, "10-new Pages=50; 20-pg Pages=100; 30-part Pages=10 Shortage=degrade; "
+                       "40-gone Pages=7; 50-thp Engine=redis");
         Ledger *ledger = ledger_new(arena, "now");
         Diags problems = diags_in(arena);
 
@@ -262,9 +258,9 @@ TEST(plan_closed) {
         const Plan *plan = plan_of(arena, guard, config, ledger, false, &problems);
         const PlanInstance *refused = plan_find(plan, "new");
 
-        assert_text(grants_text(arena, plan, "pg"), "0:100");
-        assert_text(grants_text(arena, plan, "new"), "-");
-        assert_text(grants_text(arena, plan, "part"), "-"); /* not even what is left */
+        assert_grants(plan, "pg", "0:100");
+        assert_grants(plan, "new", "-");
+        assert_grants(plan, "part", "-"); /* not even what is left */
         assert_int_equal(refused->reason.kind, REASON_BOOT_GUARD);
         /* Who reserves nothing has nothing to be proven. */
         assert_int_equal(plan_find(plan, "thp")->reason.kind, REASON_NONE);
@@ -277,8 +273,8 @@ TEST(plan_closed) {
         /* A reload makes another, and what it changes is said besides. */
         plan = plan_of(arena, guard, config, ledger, true, &problems);
         assert_int_equal(plan_find(plan, "new")->demand->reason.kind, REASON_NONE);
-        assert_text(steps_text(arena, plan), "0:2M:0->167");
-        assert_text(grants_text(arena, plan, "gone"), "0:7");
+        assert_steps(plan, "0:2M:0->167");
+        assert_grants(plan, "gone", "0:7");
         assert_int_equal(problems.list.n, 3);
         assert_text(problems.list.items[1].id, "boot-guard");
         assert_text(problems.list.items[2].id, "released");
@@ -288,22 +284,21 @@ TEST(plan_closed) {
 }
 
 TEST(plan_grown) {
-        const Config *config = config_make(arena, "pg.conf", "[Instance]\nPages=101\n", NULL);
+        const Config *config = config_line(arena, "pg Pages=101");
         Diags problems = diags_in(arena);
         const Plan *plan = plan_of(arena, guard_of(arena, 3, "b"), config, ledger_new(arena, "now"),
                                    false, &problems);
 
-        assert_text(grants_text(arena, plan, "pg"), "-");
+        assert_grants(plan, "pg", "-");
         assert_contains(plan_find(plan, "pg")->reason.text, "only 100 pages of 2M");
 }
 
 /* A page size that the last good boot did not have is as new as an instance. */
 TEST(plan_other_size) {
-        const Config *config =
-                config_make(arena, "pg.conf", "[Instance]\nPages=1\nPageSize=1G\n", NULL);
+        const Config *config = config_line(arena, "pg Pages=1 PageSize=1G");
         Diags problems = diags_in(arena);
         const Plan *plan = plan_of(arena, guard_of(arena, 3, "b"), config, ledger_new(arena, "now"),
                                    false, &problems);
 
-        assert_text(grants_text(arena, plan, "pg"), "-");
+        assert_grants(plan, "pg", "-");
 }

@@ -152,11 +152,9 @@ static PlanInput input_of(Arena *arena, const Config *config, const Topology *ho
 TEST(pages) {
         const Topology *host =
                 host_make(arena, "sizes 2M\nnode 0 total=10G free=8G\nnode 1 total=10G free=8G\n");
-        const Config *alone = config_make(arena, "20-a.conf", "[Instance]\nPages=10\n", NULL);
-        const Config *two = config_make(arena, "20-a.conf", "[Instance]\nPages=10\nPriority=90\n",
-                                        "30-b.conf", "[Instance]\nPages=1000\n", NULL);
-        const Config *bound = config_make(arena, "20-a.conf",
-                                          "[Instance]\nPages=10\nPlacement=bind\nNodes=1\n", NULL);
+        const Config *alone = config_line(arena, "20-a Pages=10");
+        const Config *two = config_line(arena, "20-a Pages=10 Priority=90; 30-b Pages=1000");
+        const Config *bound = config_line(arena, "20-a Pages=10 Placement=bind Nodes=1");
         PlanInput input = input_of(arena, alone, host);
         uint64_t pages = fit_pages(arena, &input, "a", 2 * MIB);
 
@@ -172,7 +170,7 @@ TEST(pages) {
 /* It is asked in mind only. */
 TEST(demand_is_not_changed) {
         const Topology *host = host_make(arena, "sizes 2M\nnode 0 total=10G free=8G\n");
-        const Config *config = config_make(arena, "a.conf", "[Instance]\nPages=10\n", NULL);
+        const Config *config = config_line(arena, "a Pages=10");
         const PlanInput input = input_of(arena, config, host);
 
         assert_int_equal(fit_pages(arena, &input, "a", 2 * MIB), 7 * GIB / (2 * MIB));
@@ -186,8 +184,7 @@ TEST(pages_of_another_size) {
         static const char *const lines[] = {"Memory=1G\nPageSize=1G,2M", "Memory=1G\nPageSize=64K"};
 
         for (size_t i = 0; i < ARRAY_LEN(lines); i++) {
-                const Config *config = config_make(
-                        arena, "a.conf", arena_printf(arena, "[Instance]\n%s\n", lines[i]), NULL);
+                const Config *config = config_line(arena, "a %s", lines[i]);
                 const PlanInput input = input_of(arena, config, host);
 
                 assert_int_equal(fit_pages(arena, &input, "a", 2 * MIB), 7 * GIB / (2 * MIB));
@@ -197,7 +194,7 @@ TEST(pages_of_another_size) {
 
 /* From not a single page to all memory, where all is in the pool already. */
 TEST(pages_of_full_hosts) {
-        const Config *config = config_make(arena, "a.conf", "[Instance]\nPages=1\n", NULL);
+        const Config *config = config_line(arena, "a Pages=1");
         PlanInput input =
                 input_of(arena, config, host_make(arena, "sizes 2M\nnode 0 total=10G free=10M\n"));
 

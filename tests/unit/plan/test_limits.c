@@ -124,8 +124,7 @@ TEST(group) {
 }
 
 static const InstanceConfig *instance_of(Arena *arena, const char *keys) {
-        const Config *config = config_make(
-                arena, "a.conf", arena_printf(arena, "[Instance]\nPages=5\n%s", keys), NULL);
+        const Config *config = config_line(arena, "a Pages=5 %s", keys);
 
         assert_text(problems_text(arena, &config->problems), "");
         return &config->instances[0];
@@ -148,10 +147,9 @@ TEST(memory_lock) {
         for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
                 const char *keys = cases[i].keys;
                 const InstanceConfig *instance =
-                        strstr(keys, "mongodb") ? &config_make(arena, "a.conf",
-                                                               "[Instance]\nEngine=mongodb\n", NULL)
-                                                           ->instances[0]
-                                                : instance_of(arena, keys);
+                        strstr(keys, "mongodb")
+                                ? &config_line(arena, "a Engine=mongodb")->instances[0]
+                                : instance_of(arena, keys);
 
                 assert_text(instance_memory_lock(instance), cases[i].expected);
         }
@@ -170,21 +168,19 @@ TEST(logins) {
         assert_text(pam_lines(arena, config_make(arena, "a.conf", oracle_10, "b.conf", oracle_20,
                                                  "pg.conf", postgresql, NULL)),
                     "oracle soft memlock 31457280\noracle hard memlock 31457280\n");
-        assert_text(pam_lines(arena, config_make(arena, "a.conf",
-                                                 "[Instance]\nEngine=oracle\nPages=1\n"
-                                                 "User=ora19\nMemoryLock=infinity\n",
-                                                 NULL)),
-                    "ora19 soft memlock unlimited\nora19 hard memlock unlimited\n");
-        assert_text(pam_lines(arena, config_make(arena, "a.conf",
-                                                 "[Instance]\nEngine=generic\nPages=1\n"
-                                                 "User=ifx\nMemoryLock=64M\n",
-                                                 NULL)),
-                    "ifx soft memlock 65536\nifx hard memlock 65536\n");
-        assert_text(pam_lines(arena, config_make(arena, "a.conf",
-                                                 "[Instance]\nEngine=generic\nPages=1\n"
-                                                 "User=54321\nMemoryLock=64M\n",
-                                                 NULL)),
-                    ":54321 soft memlock 65536\n:54321 hard memlock 65536\n");
+        assert_text(
+                pam_lines(arena,
+                          config_line(arena,
+                                      "a Engine=oracle Pages=1 User=ora19 MemoryLock=infinity")),
+                "ora19 soft memlock unlimited\nora19 hard memlock unlimited\n");
+        assert_text(
+                pam_lines(arena,
+                          config_line(arena, "a Engine=generic Pages=1 User=ifx MemoryLock=64M")),
+                "ifx soft memlock 65536\nifx hard memlock 65536\n");
+        assert_text(
+                pam_lines(arena,
+                          config_line(arena, "a Engine=generic Pages=1 User=54321 MemoryLock=64M")),
+                ":54321 soft memlock 65536\n:54321 hard memlock 65536\n");
 }
 
 TEST(accounts) {
@@ -223,8 +219,7 @@ TEST(accounts) {
 
 /* The first instance's as well as the last one's. */
 TEST(accounts_of_first_instance) {
-        Config *config = config_make(arena, "a.conf", "[Instance]\nPages=1\nUser=ghost\n", "b.conf",
-                                     "[Instance]\nPages=1\n", NULL);
+        Config *config = config_line(arena, "a Pages=1 User=ghost; b Pages=1");
         Accounts accounts = accounts_read(
                 arena, TEST_SOURCES(arena, {"/etc/passwd", "nobody:x:65534:65534::/:\n"}));
 
@@ -235,10 +230,9 @@ TEST(accounts_of_first_instance) {
 
 /* One that does not exist makes that instance invalid, by file and line, and no other. */
 TEST(accounts_of_instances) {
-        Config *config = config_make(arena, "a.conf", "[Instance]\nPages=1\nUser=nobody\n",
-                                     "b.conf", "[Instance]\nPages=1\nUser=ghost\n", "c.conf",
-                                     "[Instance]\nPages=1\nGroup=ghosts\n", "d.conf",
-                                     "[Instance]\nPages=1\nUser=4711\n", NULL);
+        Config *config = config_line(
+                arena, "a Pages=1 User=nobody; b Pages=1 User=ghost; c Pages=1 Group=ghosts; d "
+                       "Pages=1 User=4711");
         Accounts accounts = accounts_read(
                 arena, TEST_SOURCES(arena, {"/etc/passwd", "nobody:x:65534:65534::/:\n"}));
 
@@ -253,7 +247,7 @@ TEST(accounts_of_instances) {
 
         /* Somebody else may know it. */
         accounts.users_elsewhere = true;
-        config = config_make(arena, "b.conf", "[Instance]\nPages=1\nUser=ghost\n", NULL);
+        config = config_line(arena, "b Pages=1 User=ghost");
         config_check_accounts(arena, config, &accounts);
         assert_null(config->instances[0].refusal);
 }

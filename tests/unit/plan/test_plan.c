@@ -11,8 +11,7 @@ static const char even[] = "sizes 1G 2M\n"
                            "node 1 total=20G free=4048M\n";
 
 static Plan *plan_one(Arena *arena, const char *host, const char *lines) {
-        const Config *config =
-                config_make(arena, "a.conf", arena_printf(arena, "[Instance]\n%s\n", lines), NULL);
+        const Config *config = config_line(arena, "a %s", lines);
 
         assert_text(problems_text(arena, &config->problems), "");
         return plan_simple(arena, config, host_make(arena, host));
@@ -33,13 +32,13 @@ static void assert_short(const Plan *plan, const char *name, ReasonKind kind, co
 TEST(spread) {
         const Plan *plan = plan_one(arena, even, "Pages=100");
 
-        assert_text(grants_text(arena, plan, "a"), "0:50 1:50");
-        assert_text(steps_text(arena, plan), "0:2M:0->50 1:2M:0->50");
+        assert_grants(plan, "a", "0:50 1:50");
+        assert_steps(plan, "0:2M:0->50 1:2M:0->50");
         assert_int_equal(plan_count_changed(plan), 2);
         assert_int_equal(reason_of(plan, "a")->kind, REASON_NONE);
         /* The odd page goes to the lowest number. */
-        assert_text(grants_text(arena, plan_one(arena, even, "Pages=101"), "a"), "0:51 1:50");
-        assert_text(grants_text(arena, plan_one(arena, even, "Pages=1"), "a"), "0:1");
+        assert_grants(plan_one(arena, even, "Pages=101"), "a", "0:51 1:50");
+        assert_grants(plan_one(arena, even, "Pages=1"), "a", "0:1");
 }
 
 /* What a node cannot take goes to the others in equal parts. */
@@ -49,12 +48,12 @@ TEST(spread_uneven) {
                                    "node 1 total=20G free=4048M\n"
                                    "node 2 total=20G free=4048M\n";
 
-        assert_text(grants_text(arena, plan_one(arena, host, "Pages=150"), "a"), "0:30 1:60 2:60");
-        assert_text(grants_text(arena, plan_one(arena, host, "Pages=30"), "a"), "0:10 1:10 2:10");
+        assert_grants(plan_one(arena, host, "Pages=150"), "a", "0:30 1:60 2:60");
+        assert_grants(plan_one(arena, host, "Pages=30"), "a", "0:10 1:10 2:10");
 }
 
 TEST(spread_named_nodes) {
-        assert_text(grants_text(arena, plan_one(arena, even, "Pages=100\nNodes=1"), "a"), "1:100");
+        assert_grants(plan_one(arena, even, "Pages=100\nNodes=1"), "a", "1:100");
 }
 
 TEST(pack) {
@@ -64,64 +63,54 @@ TEST(pack) {
                                    "node 2 total=20G free=3048M\n"; /* 500 */
 
         /* The smallest node that takes all of it. */
-        assert_text(grants_text(arena, plan_one(arena, host, "Pages=100\nPlacement=pack"), "a"),
-                    "1:100");
-        assert_text(grants_text(arena, plan_one(arena, host, "Pages=200\nPlacement=pack"), "a"),
-                    "1:200");
-        assert_text(grants_text(arena, plan_one(arena, host, "Pages=201\nPlacement=pack"), "a"),
-                    "2:201");
-        assert_text(grants_text(arena, plan_one(arena, host, "Pages=501\nPlacement=pack"), "a"),
-                    "0:501");
+        assert_grants(plan_one(arena, host, "Pages=100\nPlacement=pack"), "a", "1:100");
+        assert_grants(plan_one(arena, host, "Pages=200\nPlacement=pack"), "a", "1:200");
+        assert_grants(plan_one(arena, host, "Pages=201\nPlacement=pack"), "a", "2:201");
+        assert_grants(plan_one(arena, host, "Pages=501\nPlacement=pack"), "a", "0:501");
         /* None does: the largest first, then the smallest that takes the rest. */
-        assert_text(grants_text(arena, plan_one(arena, host, "Pages=1150\nPlacement=pack"), "a"),
-                    "0:1000 1:150");
-        assert_text(grants_text(arena, plan_one(arena, host, "Pages=1600\nPlacement=pack"), "a"),
-                    "0:1000 1:100 2:500");
+        assert_grants(plan_one(arena, host, "Pages=1150\nPlacement=pack"), "a", "0:1000 1:150");
+        assert_grants(plan_one(arena, host, "Pages=1600\nPlacement=pack"), "a",
+                      "0:1000 1:100 2:500");
         /* Ties go to the lowest number. */
-        assert_text(grants_text(arena, plan_one(arena, even, "Pages=10\nPlacement=pack"), "a"),
-                    "0:10");
+        assert_grants(plan_one(arena, even, "Pages=10\nPlacement=pack"), "a", "0:10");
 }
 
 TEST(bind) {
-        assert_text(
-                grants_text(arena, plan_one(arena, even, "Pages=10\nPlacement=bind\nNodes=1"), "a"),
-                "1:10");
+        assert_grants(plan_one(arena, even, "Pages=10\nPlacement=bind\nNodes=1"), "a", "1:10");
         const Plan *plan = plan_one(arena, even, "Pages=1001\nPlacement=bind\nNodes=1");
 
-        assert_text(grants_text(arena, plan, "a"), "-");
+        assert_grants(plan, "a", "-");
         assert_short(plan, "a", REASON_NOT_ENOUGH_MEMORY, "node 1 can give 1,000 (2G)");
 }
 
 TEST(split) {
-        assert_text(grants_text(arena, plan_one(arena, even, "NodeMemory=0:400M 1:20M"), "a"),
-                    "0:200 1:10");
+        assert_grants(plan_one(arena, even, "NodeMemory=0:400M 1:20M"), "a", "0:200 1:10");
         const Plan *plan = plan_one(arena, even, "NodeMemory=0:20M 1:2002M");
 
-        assert_text(grants_text(arena, plan, "a"), "-");
+        assert_grants(plan, "a", "-");
         assert_short(plan, "a", REASON_NOT_ENOUGH_MEMORY,
                      "on node 1 do not fit: it can give 1,000 beyond KeepFree=10%");
-        assert_text(steps_text(arena, plan), "-");
+        assert_steps(plan, "-");
 }
 
 /* ---- capacity ---- */
 
 TEST(limit_is_exact) {
-        assert_text(grants_text(arena, plan_one(arena, even, "Pages=2000"), "a"), "0:1000 1:1000");
+        assert_grants(plan_one(arena, even, "Pages=2000"), "a", "0:1000 1:1000");
         const Plan *plan = plan_one(arena, even, "Pages=2001");
 
-        assert_text(grants_text(arena, plan, "a"), "-");
-        assert_text(steps_text(arena, plan), "-");
+        assert_grants(plan, "a", "-");
+        assert_steps(plan, "-");
         assert_short(plan, "a", REASON_NOT_ENOUGH_MEMORY, "can give 2,000 (3.9G)");
 }
 
 TEST(keep_free) {
-        const Config *config = config_make(arena, "00.conf", "[Host]\nKeepFree=4028M\n", "a.conf",
-                                           "[Instance]\nPages=20\n", "b.conf",
-                                           "[Instance]\nPages=1\n", NULL);
+        const Config *config =
+                config_line(arena, "00 [Host] KeepFree=4028M; a Pages=20; b Pages=1");
         const Plan *plan = plan_simple(arena, config, host_make(arena, even));
 
-        assert_text(grants_text(arena, plan, "a"), "0:10 1:10");
-        assert_text(grants_text(arena, plan, "b"), "-");
+        assert_grants(plan, "a", "0:10 1:10");
+        assert_grants(plan, "b", "-");
         assert_true(plan->keep_free_bytes == 2 * 4028 * MIB);
 }
 
@@ -129,49 +118,46 @@ TEST(keep_free) {
 TEST(floor) {
         static const char host[] = "sizes 2M\nnode 0 total=128M free=100M\n";
 
-        assert_text(grants_text(arena, plan_one(arena, host, "Pages=18"), "a"), "0:18");
-        assert_text(grants_text(arena, plan_one(arena, host, "Pages=19"), "a"), "-");
+        assert_grants(plan_one(arena, host, "Pages=18"), "a", "0:18");
+        assert_grants(plan_one(arena, host, "Pages=19"), "a", "-");
 }
 
 TEST(page_cache) {
         static const char host[] = "sizes 2M\nnode 0 total=10G free=1034M cache=100M\n";
-        const Config *without = config_make(arena, "00.conf", "[Host]\nReclaim=no\n", "a.conf",
-                                            "[Instance]\nPages=6\n", NULL);
+        const Config *without = config_line(arena, "00 [Host] Reclaim=no; a Pages=6");
 
         /* 10 M are free beyond KeepFree=, 100 M can be had from the page cache. */
-        assert_text(grants_text(arena, plan_one(arena, host, "Pages=55"), "a"), "0:55");
-        assert_text(grants_text(arena, plan_one(arena, host, "Pages=56"), "a"), "-");
-        assert_text(grants_text(arena, plan_simple(arena, without, host_make(arena, host)), "a"),
-                    "-");
+        assert_grants(plan_one(arena, host, "Pages=55"), "a", "0:55");
+        assert_grants(plan_one(arena, host, "Pages=56"), "a", "-");
+        assert_grants(plan_simple(arena, without, host_make(arena, host)), "a", "-");
 }
 
 TEST(memoryless_node) {
         static const char host[] = "sizes 2M\nnode 0 total=20G free=4048M\nnode 1\n";
 
-        assert_text(grants_text(arena, plan_one(arena, host, "Pages=10"), "a"), "0:10");
+        assert_grants(plan_one(arena, host, "Pages=10"), "a", "0:10");
 }
 
 TEST(node_without_pool_directory) {
         static const char host[] = "sizes 1G 2M\nnode 0 total=20G free=4048M\n"
                                    "node 1 total=20G free=4048M 2M=-\n";
 
-        assert_text(grants_text(arena, plan_one(arena, host, "Pages=10"), "a"), "0:10");
+        assert_grants(plan_one(arena, host, "Pages=10"), "a", "0:10");
 }
 
 /* Two page sizes share one node's memory. */
 TEST(sizes_share_memory) {
-        const Config *config = config_make(
-                arena, "a.conf", "[Instance]\nPages=2\nPageSize=1G\nNodes=0\n", "b.conf",
-                "[Instance]\nPages=1\nNodes=0\n", "c.conf", "[Instance]\nPages=1\nNodes=1\n", NULL);
+        const Config *config = config_line(
+                arena, "a Pages=2 PageSize=1G Nodes=0; b Pages=1 Nodes=0; c Pages=1 Nodes=1");
         const Plan *plan = plan_simple(arena, config,
                                        host_make(arena, "sizes 1G 2M\n"
                                                         "node 0 total=20G free=4096M\n"
                                                         "node 1 total=20G free=4096M\n"));
 
-        assert_text(grants_text(arena, plan, "a"), "0:2");
-        assert_text(grants_text(arena, plan, "b"), "-");
-        assert_text(grants_text(arena, plan, "c"), "1:1");
-        assert_text(steps_text(arena, plan), "0:1G:0->2 1:2M:0->1"); /* largest pages first */
+        assert_grants(plan, "a", "0:2");
+        assert_grants(plan, "b", "-");
+        assert_grants(plan, "c", "1:1");
+        assert_steps(plan, "0:1G:0->2 1:2M:0->1"); /* largest pages first */
 }
 
 TEST(page_size_preference) {
@@ -181,11 +167,11 @@ TEST(page_size_preference) {
         const Plan *plan = plan_one(arena, host, "Memory=2G\nPageSize=1G,2M");
 
         assert_true(plan_find(plan, "a")->page_size_bytes == GIB);
-        assert_text(grants_text(arena, plan, "a"), "0:2");
+        assert_grants(plan, "a", "0:2");
         plan = plan_one(arena, "sizes 1G 2M\nnode 0 total=20G free=4095M\n",
                         "Memory=1030M\nPageSize=1G,2M");
         assert_true(plan_find(plan, "a")->page_size_bytes == 2 * MIB);
-        assert_text(grants_text(arena, plan, "a"), "0:515");
+        assert_grants(plan, "a", "0:515");
         /* Neither fits: the first choice is what it is told about. */
         plan = plan_one(arena, host, "Memory=4G\nPageSize=1G,2M");
         assert_short(plan, "a", REASON_NOT_ENOUGH_MEMORY, "4 pages of 1G");
@@ -194,35 +180,32 @@ TEST(page_size_preference) {
 /* ---- who is served ---- */
 
 TEST(priority) {
-        const Config *config = config_make(arena, "a.conf", "[Instance]\nPages=1500\n", "b.conf",
-                                           "[Instance]\nPages=1500\nPriority=60\n", "c.conf",
-                                           "[Instance]\nPages=500\nPriority=0\n", NULL);
+        const Config *config = config_line(
+                arena, "a Pages=1500; b Pages=1500 Priority=60; c Pages=500 Priority=0");
         const Plan *plan = plan_simple(arena, config, host_make(arena, even));
 
-        assert_text(grants_text(arena, plan, "b"), "0:750 1:750");
-        assert_text(grants_text(arena, plan, "a"), "-"); /* what it cannot use whole ... */
-        assert_text(grants_text(arena, plan, "c"), "0:250 1:250"); /* ... goes to the next */
+        assert_grants(plan, "b", "0:750 1:750");
+        assert_grants(plan, "a", "-");           /* what it cannot use whole ... */
+        assert_grants(plan, "c", "0:250 1:250"); /* ... goes to the next */
         assert_short(plan, "a", REASON_NOT_ENOUGH_MEMORY, "1,500 pages of 2M");
 }
 
 TEST(priority_ties) {
-        const Config *config = config_make(arena, "z.conf", "[Instance]\nPages=1500\nName=a\n",
-                                           "b.conf", "[Instance]\nPages=1500\n", NULL);
+        const Config *config = config_line(arena, "z Pages=1500 Name=a; b Pages=1500");
         const Plan *plan = plan_simple(arena, config, host_make(arena, even));
 
-        assert_text(grants_text(arena, plan, "a"), "0:750 1:750"); /* by name, not by file */
-        assert_text(grants_text(arena, plan, "b"), "-");
+        assert_grants(plan, "a", "0:750 1:750"); /* by name, not by file */
+        assert_grants(plan, "b", "-");
 }
 
 TEST(degrade) {
-        const Config *config = config_make(
-                arena, "a.conf", "[Instance]\nPages=2500\nShortage=degrade\nPriority=90\n",
-                "b.conf", "[Instance]\nPages=1500\n", NULL);
+        const Config *config =
+                config_line(arena, "a Pages=2500 Shortage=degrade Priority=90; b Pages=1500");
         const Plan *plan = plan_simple(arena, config, host_make(arena, even));
 
         /* A part, and only what nobody else could use whole. */
-        assert_text(grants_text(arena, plan, "b"), "0:750 1:750");
-        assert_text(grants_text(arena, plan, "a"), "0:250 1:250");
+        assert_grants(plan, "b", "0:750 1:750");
+        assert_grants(plan, "a", "0:250 1:250");
         assert_true(plan_find(plan, "a")->pages_wanted == 2500);
         assert_true(plan_find(plan, "a")->pages_granted == 500);
         assert_int_equal(reason_of(plan, "a")->kind, REASON_NOT_ENOUGH_MEMORY);
@@ -231,7 +214,7 @@ TEST(degrade) {
 TEST(degrade_split) {
         const Plan *plan = plan_one(arena, even, "NodeMemory=0:4G 1:20M\nShortage=degrade\n");
 
-        assert_text(grants_text(arena, plan, "a"), "0:1000 1:10");
+        assert_grants(plan, "a", "0:1000 1:10");
         assert_int_equal(reason_of(plan, "a")->kind, REASON_NOT_ENOUGH_MEMORY);
 }
 
@@ -242,19 +225,17 @@ TEST(degrade_pack) {
                                    "node 2 total=20G free=2248M\n"; /* 100 */
         const Plan *plan = plan_one(arena, host, "Pages=5000\nShortage=degrade\nPlacement=pack\n");
 
-        assert_text(grants_text(arena, plan, "a"), "0:10 1:200 2:100");
+        assert_grants(plan, "a", "0:10 1:200 2:100");
 }
 
 /* An instance that makes no sense here takes nothing, and nobody else's. */
 TEST(reason_of_demand) {
-        const Config *config = config_make(arena, "a.conf",
-                                           "[Instance]\nPages=10\nNodes=9\nPriority=99\n", "b.conf",
-                                           "[Instance]\nPages=10\n", NULL);
+        const Config *config = config_line(arena, "a Pages=10 Nodes=9 Priority=99; b Pages=10");
         const Plan *plan = plan_simple(arena, config, host_make(arena, even));
 
         assert_short(plan, "a", REASON_NODE_ABSENT, "node 9 does not exist");
-        assert_text(grants_text(arena, plan, "a"), "-");
-        assert_text(grants_text(arena, plan, "b"), "0:5 1:5");
+        assert_grants(plan, "a", "-");
+        assert_grants(plan, "b", "0:5 1:5");
 }
 
 /* ---- pools that are not empty ---- */
@@ -266,25 +247,23 @@ static const char found_pages[] = "sizes 2M\n"
 TEST(existing_pages_count) {
         const Plan *plan = plan_one(arena, found_pages, "Pages=80\nNodes=0");
 
-        assert_text(steps_text(arena, plan), "-");
-        assert_text(grants_text(arena, plan, "a"), "0:80");
+        assert_steps(plan, "-");
+        assert_grants(plan, "a", "0:80");
         assert_true(plan_pool(plan, 0, 2 * MIB)->found_pages == 100);
         plan = plan_one(arena, found_pages, "Pages=150\nNodes=0");
-        assert_text(steps_text(arena, plan), "0:2M:100->150");
+        assert_steps(plan, "0:2M:100->150");
         /* The room counts on top of the pages that are there. */
-        assert_text(steps_text(arena, plan_one(arena, found_pages, "Pages=1100\nNodes=0")),
-                    "0:2M:100->1100");
-        assert_text(grants_text(arena, plan_one(arena, found_pages, "Pages=1101\nNodes=0"), "a"),
-                    "-");
+        assert_steps(plan_one(arena, found_pages, "Pages=1100\nNodes=0"), "0:2M:100->1100");
+        assert_grants(plan_one(arena, found_pages, "Pages=1101\nNodes=0"), "a", "-");
 }
 
 TEST(existing_pages_kept) {
-        const Config *config = config_make(arena, "00.conf", "[Host]\nExistingPages=keep\n",
-                                           "a.conf", "[Instance]\nPages=80\nNodes=0\n", NULL);
+        const Config *config =
+                config_line(arena, "00 [Host] ExistingPages=keep; a Pages=80 Nodes=0");
         const Plan *plan = plan_simple(arena, config, host_make(arena, found_pages));
 
-        assert_text(steps_text(arena, plan), "0:2M:100->180");
-        assert_text(grants_text(arena, plan, "a"), "0:80");
+        assert_steps(plan, "0:2M:100->180");
+        assert_grants(plan, "a", "0:80");
 }
 
 static Ledger *ledger_with_pool(Arena *arena, unsigned node, uint64_t found, uint64_t set) {
@@ -308,34 +287,34 @@ static void add_ledger_instance(Arena *arena, Ledger *ledger, const char *name, 
 TEST(shrink) {
         const Config *config = config_make(arena, NULL);
 
-        assert_text(steps_text(arena, plan_with(arena, config,
-                                                host_make(arena, "sizes 2M\n"
-                                                                 "node 0 total=20G free=4G "
-                                                                 "2M=100\n"),
-                                                ledger_with_pool(arena, 0, 20, 100), NULL)),
-                    "0:2M:100->20");
+        assert_steps(plan_with(arena, config,
+                               host_make(arena, "sizes 2M\n"
+                                                "node 0 total=20G free=4G "
+                                                "2M=100\n"),
+                               ledger_with_pool(arena, 0, 20, 100), NULL),
+                     "0:2M:100->20");
         /* 40 in use. */
-        assert_text(steps_text(arena, plan_with(arena, config,
-                                                host_make(arena, "sizes 2M\n"
-                                                                 "node 0 total=20G free=4G "
-                                                                 "2M=100/60\n"),
-                                                ledger_with_pool(arena, 0, 20, 100), NULL)),
-                    "0:2M:100->40");
+        assert_steps(plan_with(arena, config,
+                               host_make(arena, "sizes 2M\n"
+                                                "node 0 total=20G free=4G "
+                                                "2M=100/60\n"),
+                               ledger_with_pool(arena, 0, 20, 100), NULL),
+                     "0:2M:100->40");
         /* 40 in use and 10 promised. */
-        assert_text(steps_text(arena, plan_with(arena, config,
-                                                host_make(arena, "sizes 2M\n"
-                                                                 "node 0 total=20G free=4G "
-                                                                 "2M=100/60\n"
-                                                                 "reserved 2M=10\n"),
-                                                ledger_with_pool(arena, 0, 20, 100), NULL)),
-                    "0:2M:100->50");
+        assert_steps(plan_with(arena, config,
+                               host_make(arena, "sizes 2M\n"
+                                                "node 0 total=20G free=4G "
+                                                "2M=100/60\n"
+                                                "reserved 2M=10\n"),
+                               ledger_with_pool(arena, 0, 20, 100), NULL),
+                     "0:2M:100->50");
         /* More in use than is persistent: nothing is to be done, and nothing is raised. */
-        assert_text(steps_text(arena, plan_with(arena, config,
-                                                host_make(arena, "sizes 2M\n"
-                                                                 "node 0 total=20G free=4G "
-                                                                 "2M=100/0/10\n"),
-                                                ledger_with_pool(arena, 0, 20, 90), NULL)),
-                    "-");
+        assert_steps(plan_with(arena, config,
+                               host_make(arena, "sizes 2M\n"
+                                                "node 0 total=20G free=4G "
+                                                "2M=100/0/10\n"),
+                               ledger_with_pool(arena, 0, 20, 90), NULL),
+                     "-");
 }
 
 /* While not all is known that is wanted, nothing is given back. */
@@ -356,7 +335,7 @@ TEST(nothing_given_back_by_half) {
                         .is_incomplete = cases[i].is_incomplete,
                 };
 
-                assert_text(steps_text(arena, plan_make(arena, &input)), cases[i].steps);
+                assert_steps(plan_make(arena, &input), cases[i].steps);
         }
 }
 
@@ -376,17 +355,16 @@ TEST(shrink_beside_unknown_promises) {
                 Ledger *ledger = ledger_with_pool(arena, 0, 0, 50);
 
                 *vec_push((Arena *) arena, &ledger->pools) = (LedgerPool){1, 2 * MIB, 0, 50};
-                const Plan *plan =
-                        plan_with(arena, config_make(arena, NULL),
-                                  host_make(arena, arena_printf(arena,
-                                                                "sizes 2M\n"
-                                                                "node 0 total=20G free=4G 2M=50\n"
-                                                                "node 1 total=20G free=4G 2M=50\n"
-                                                                "reserved 2M=%u\n",
-                                                                cases[i].reserved)),
-                                  ledger, NULL);
+                const Plan *plan = plan_with(arena, config_make(arena, NULL),
+                                             host_printf(arena,
+                                                         "sizes 2M\n"
+                                                         "node 0 total=20G free=4G 2M=50\n"
+                                                         "node 1 total=20G free=4G 2M=50\n"
+                                                         "reserved 2M=%u\n",
+                                                         cases[i].reserved),
+                                             ledger, NULL);
 
-                assert_text(steps_text(arena, plan), cases[i].steps);
+                assert_steps(plan, cases[i].steps);
         }
 }
 
@@ -398,16 +376,16 @@ TEST(surplus_is_not_persistent) {
         assert_true(plan_pool(plan, 0, 2 * MIB)->from_pages == 10);
         /* They are others'; ten are free for the instance only when they are made. */
         assert_true(plan_pool(plan, 0, 2 * MIB)->others_pages == 30);
-        assert_text(steps_text(arena, plan), "0:2M:10->60");
+        assert_steps(plan, "0:2M:10->60");
 }
 
 /* What raises a pool makes its surplus pages persistent first, and that takes no memory. */
 TEST(surplus_costs_nothing) {
         static const char host[] = "sizes 2M\nnode 0 total=20G free=2068M 2M=30/10/10\n"; /* 10 */
 
-        assert_text(grants_text(arena, plan_one(arena, host, "Pages=20"), "a"), "0:20");
-        assert_text(steps_text(arena, plan_one(arena, host, "Pages=20")), "0:2M:20->40");
-        assert_text(grants_text(arena, plan_one(arena, host, "Pages=21"), "a"), "-");
+        assert_grants(plan_one(arena, host, "Pages=20"), "a", "0:20");
+        assert_steps(plan_one(arena, host, "Pages=20"), "0:2M:20->40");
+        assert_grants(plan_one(arena, host, "Pages=21"), "a", "-");
 }
 
 /* What nobody who is known uses is others'; instances get theirs on top. */
@@ -415,8 +393,8 @@ TEST(others_pages) {
         const Plan *plan =
                 plan_one(arena, "sizes 2M\nnode 0 total=20G free=4048M 2M=100/50\n", "Pages=80");
 
-        assert_text(steps_text(arena, plan), "0:2M:100->130");
-        assert_text(grants_text(arena, plan, "a"), "0:80");
+        assert_steps(plan, "0:2M:100->130");
+        assert_grants(plan, "a", "0:80");
         assert_true(plan_pool(plan, 0, 2 * MIB)->others_pages == 50);
 }
 
@@ -432,11 +410,10 @@ TEST(others_leave) {
         const Config *config = config_make(arena, NULL);
 
         for (size_t i = 0; i < ARRAY_LEN(steps); i++) {
-                const Topology *host =
-                        host_make(arena, arena_printf(arena,
-                                                      "sizes 2M\nnode 0 total=20G free=4G 2M=%s\n"
-                                                      "reserved 2M=%s\n",
-                                                      steps[i].counts, steps[i].reserved));
+                const Topology *host = host_printf(arena,
+                                                   "sizes 2M\nnode 0 total=20G free=4G 2M=%s\n"
+                                                   "reserved 2M=%s\n",
+                                                   steps[i].counts, steps[i].reserved);
                 const Plan *plan = plan_with(arena, config, host, ledger, NULL);
 
                 assert_int_equal(plan_pool(plan, 0, 2 * MIB)->others_pages, steps[i].others);
@@ -445,14 +422,14 @@ TEST(others_leave) {
 
 /* They are made up for where an instance needs the pool, and nowhere else. */
 TEST(others_pages_alone) {
-        const Config *config = config_make(arena, "a.conf", "[Instance]\nPages=8\nNodes=1\n", NULL);
+        const Config *config = config_line(arena, "a Pages=8 Nodes=1");
         const Plan *plan = plan_with(arena, config,
                                      host_make(arena, "sizes 2M\n"
                                                       "node 0 total=20G free=4G 2M=20/0/15\n"
                                                       "node 1 total=20G free=4G\n"),
                                      ledger_with_pool(arena, 0, 5, 5), NULL);
 
-        assert_text(steps_text(arena, plan), "1:2M:0->8");
+        assert_steps(plan, "1:2M:0->8");
 }
 
 /* Nobody knows whether an instance without a unit runs. What has come into use where its pages are is likely
@@ -473,22 +450,19 @@ TEST(without_unit) {
         };
 
         for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-                const Topology *host =
-                        host_make(arena, arena_printf(arena,
-                                                      "sizes 2M\nnode 0 total=20G free=4G 2M=%s\n"
-                                                      "reserved 2M=%u\n",
-                                                      cases[i].counts, cases[i].reserved));
-                const Config *config = config_make(
-                        arena, "a.conf",
-                        arena_printf(arena, "[Instance]\nPages=%u\n", cases[i].pages), NULL);
+                const Topology *host = host_printf(arena,
+                                                   "sizes 2M\nnode 0 total=20G free=4G 2M=%s\n"
+                                                   "reserved 2M=%u\n",
+                                                   cases[i].counts, cases[i].reserved);
+                const Config *config = config_line(arena, "a Pages=%u", cases[i].pages);
                 Ledger *ledger = ledger_with_pool(arena, 0, 0, 100);
 
                 ledger->pools.items[0].others_pages = cases[i].before;
                 add_ledger_instance(arena, ledger, "a", 100, 0, 100);
                 const Plan *plan = plan_with(arena, config, host, ledger, NULL);
 
-                assert_text(grants_text(arena, plan, "a"), cases[i].grants);
-                assert_text(steps_text(arena, plan), cases[i].steps);
+                assert_grants(plan, "a", cases[i].grants);
+                assert_steps(plan, cases[i].steps);
         }
 }
 
@@ -510,16 +484,14 @@ TEST(mount_is_its_own) {
                  "unit a.service 2M=0\n",
                  0},
         };
-        const Config *config = config_make(arena, "a.conf",
-                                           "[Instance]\nPages=100\nUnit=a.service\n", "b.conf",
-                                           "[Instance]\nPages=40\nUnit=b.service\n", NULL);
+        const Config *config =
+                config_line(arena, "a Pages=100 Unit=a.service; b Pages=40 Unit=b.service");
 
         for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-                const Topology *host =
-                        host_make(arena, arena_printf(arena,
-                                                      "sizes 2M\nnode 0 total=20G free=4G 2M=%s\n"
-                                                      "reserved 2M=%u\n",
-                                                      cases[i].counts, cases[i].reserved));
+                const Topology *host = host_printf(arena,
+                                                   "sizes 2M\nnode 0 total=20G free=4G 2M=%s\n"
+                                                   "reserved 2M=%u\n",
+                                                   cases[i].counts, cases[i].reserved);
                 const Running running = running_make(arena, cases[i].running);
                 Ledger *ledger = ledger_with_pool(arena, 0, 0, 140);
 
@@ -527,9 +499,9 @@ TEST(mount_is_its_own) {
                 add_ledger_instance(arena, ledger, "b", 40, 0, 40);
                 const Plan *plan = plan_beside(arena, config, host, ledger, &running);
 
-                assert_text(steps_text(arena, plan), "-");
-                assert_text(grants_text(arena, plan, "a"), "0:100");
-                assert_text(grants_text(arena, plan, "b"), "0:40");
+                assert_steps(plan, "-");
+                assert_grants(plan, "a", "0:100");
+                assert_grants(plan, "b", "0:40");
         }
 }
 
@@ -539,9 +511,8 @@ TEST(mount_elsewhere) {
                 "mount a 2M=100/100\n",
                 "mount a 2M=100/100\nhold a.service a 2M=0:50/1:50 counted\nunit a.service 2M=0\n",
         };
-        const Config *config = config_make(arena, "a.conf",
-                                           "[Instance]\nPages=100\nUnit=a.service\n", "b.conf",
-                                           "[Instance]\nPages=40\nUnit=b.service\n", NULL);
+        const Config *config =
+                config_line(arena, "a Pages=100 Unit=a.service; b Pages=40 Unit=b.service");
         const Topology *host = host_make(arena, "sizes 2M\nnode 0 total=20G free=4G 2M=70/0\n"
                                                 "node 1 total=20G free=4G 2M=70/40\n");
 
@@ -556,7 +527,7 @@ TEST(mount_elsewhere) {
                 VEC_FOREACH(instance, &ledger->instances)
                         *vec_push((Arena *) arena, &instance->grants) =
                                 (NodePages){1, instance->grants.items[0].pages};
-                assert_text(steps_text(arena, plan_beside(arena, config, host, ledger, &who)), "-");
+                assert_steps(plan_beside(arena, config, host, ledger, &who), "-");
         }
 }
 
@@ -578,10 +549,7 @@ TEST(what_stood_stays) {
 
         for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
                 const Config *config =
-                        config_make(arena, "a.conf",
-                                    arena_printf(arena, "[Instance]\nPages=%u\nUnit=a.service\n",
-                                                 cases[i].pages),
-                                    NULL);
+                        config_line(arena, "a Pages=%u Unit=a.service", cases[i].pages);
                 Ledger *ledger = ledger_with_pool(arena, 0, 0, 100);
 
                 add_ledger_instance(arena, ledger, "a", 100, 0, 100);
@@ -589,8 +557,8 @@ TEST(what_stood_stays) {
                 ledger->instances.items[0].is_released = cases[i].is_released;
                 const Plan *plan = plan_with(arena, config, host_make(arena, host), ledger, NULL);
 
-                assert_text(grants_text(arena, plan, "a"), cases[i].grants);
-                assert_text(steps_text(arena, plan), cases[i].steps);
+                assert_grants(plan, "a", cases[i].grants);
+                assert_steps(plan, cases[i].steps);
                 /* What it wants is known, whether or not it gets that. */
                 assert_int_equal(plan->instances[0].page_size_bytes, 2 * MIB);
                 assert_int_equal(plan->instances[0].pages_wanted, cases[i].pages);
@@ -614,18 +582,15 @@ TEST(who_stands) {
         };
 
         for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-                const Config *config =
-                        config_make(arena, "a.conf",
-                                    arena_printf(arena, "[Instance]\n%s\n", cases[i].lines), NULL);
+                const Config *config = config_line(arena, "a %s", cases[i].lines);
                 Running running = running_make(arena, cases[i].stands && !cases[i].is_ready
                                                               ? "hold c.service c 2M=1:40 counted\n"
                                                                 "unit c.service 2M=40\n"
                                                               : "");
                 Ledger *ledger = ledger_new(arena, "boot");
-                const Plan *plan = plan_beside(
-                        arena, config,
-                        host_make(arena, arena_printf(arena, "sizes 2M\n%s", cases[i].host)),
-                        ledger, &running);
+                const Plan *plan = plan_beside(arena, config,
+                                               host_printf(arena, "sizes 2M\n%s", cases[i].host),
+                                               ledger, &running);
 
                 plan_record(arena, plan, ledger);
                 plan_note_ready(plan, ledger);
@@ -640,8 +605,7 @@ TEST(who_stands) {
 
 /* But not on a node that it may no longer use. */
 TEST(what_stood_elsewhere) {
-        const Config *config = config_make(
-                arena, "a.conf", "[Instance]\nPages=100\nNodes=0\nUnit=a.service\n", NULL);
+        const Config *config = config_line(arena, "a Pages=100 Nodes=0 Unit=a.service");
         Ledger *ledger = ledger_with_pool(arena, 0, 0, 50);
 
         *vec_push((Arena *) arena, &ledger->pools) = (LedgerPool){1, 2 * MIB, .set_pages = 50};
@@ -654,8 +618,8 @@ TEST(what_stood_elsewhere) {
                                                       "node 1 total=20G free=2G 2M=50\n"),
                                      ledger, NULL);
 
-        assert_text(grants_text(arena, plan, "a"), "0:50");
-        assert_text(steps_text(arena, plan), "1:2M:50->0");
+        assert_grants(plan, "a", "0:50");
+        assert_steps(plan, "1:2M:50->0");
 }
 
 /* Nor beside a part: that is what is left of them. */
@@ -673,28 +637,23 @@ TEST(what_stood_as_part) {
                                                       "node 1 total=20G free=2G 2M=20\n"),
                                      ledger, NULL);
 
-        assert_text(grants_text(arena, plan, "a"), "0:100 1:20");
+        assert_grants(plan, "a", "0:100 1:20");
 }
 
 /* Where no node takes all, the largest one goes first, and of equal ones the first. */
 TEST(pack_ties) {
-        const Config *config =
-                config_make(arena, "a.conf", "[Instance]\nPages=150\nPlacement=pack\n", NULL);
+        const Config *config = config_line(arena, "a Pages=150 Placement=pack");
 
-        assert_text(grants_text(arena,
-                                plan_simple(arena, config,
-                                            host_make(arena, "sizes 2M\n"
-                                                             "node 0 total=4G free=0 2M=100\n"
-                                                             "node 1 total=4G free=0 2M=100\n")),
-                                "a"),
-                    "0:100 1:50");
-        assert_text(grants_text(arena,
-                                plan_simple(arena, config,
-                                            host_make(arena, "sizes 2M\n"
-                                                             "node 0 total=4G free=0 2M=99\n"
-                                                             "node 1 total=4G free=0 2M=100\n")),
-                                "a"),
-                    "0:50 1:100");
+        assert_grants(plan_simple(arena, config,
+                                  host_make(arena, "sizes 2M\n"
+                                                   "node 0 total=4G free=0 2M=100\n"
+                                                   "node 1 total=4G free=0 2M=100\n")),
+                      "a", "0:100 1:50");
+        assert_grants(plan_simple(arena, config,
+                                  host_make(arena, "sizes 2M\n"
+                                                   "node 0 total=4G free=0 2M=99\n"
+                                                   "node 1 total=4G free=0 2M=100\n")),
+                      "a", "0:50 1:100");
 }
 
 /* Promises of others are laid where nobody of ours depends on the pages: first to those that we
@@ -723,30 +682,27 @@ TEST(promises_of_others) {
         };
 
         for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-                const Topology *host =
-                        host_make(arena, arena_printf(arena,
-                                                      "sizes 2M\n"
-                                                      "node 0 total=20G free=4048M 2M=%s\n"
-                                                      "node 1 total=20G free=4048M 2M=%s\n"
-                                                      "reserved 2M=%u\n",
-                                                      cases[i].pools[0], cases[i].pools[1],
-                                                      cases[i].reserved));
-                const Config *config =
-                        config_make(arena, "a.conf",
-                                    arena_printf(arena, "[Instance]\n%s\n", cases[i].lines), NULL);
+                const Topology *host = host_printf(arena,
+                                                   "sizes 2M\n"
+                                                   "node 0 total=20G free=4048M 2M=%s\n"
+                                                   "node 1 total=20G free=4048M 2M=%s\n"
+                                                   "reserved 2M=%u\n",
+                                                   cases[i].pools[0], cases[i].pools[1],
+                                                   cases[i].reserved);
+                const Config *config = config_line(arena, "a %s", cases[i].lines);
                 Ledger *ledger = ledger_new(arena, "boot");
 
                 add_ledger_instance(arena, ledger, "a", 60, cases[i].grants[0] - '0', 60);
                 const Plan *plan = plan_with(arena, config, host, ledger, NULL);
 
-                assert_text(grants_text(arena, plan, "a"), cases[i].grants);
-                assert_text(steps_text(arena, plan), cases[i].steps);
+                assert_grants(plan, "a", cases[i].grants);
+                assert_steps(plan, cases[i].steps);
         }
 }
 
 /* Short by what others hold: that is the reason, not the host's memory. */
 TEST(taken) {
-        const Config *config = config_make(arena, "a.conf", "[Instance]\nPages=300\n", NULL);
+        const Config *config = config_line(arena, "a Pages=300");
         const Plan *plan = plan_with(
                 arena, config, host_make(arena, "sizes 2M\nnode 0 total=2G free=300M 2M=300/100\n"),
                 ledger_with_pool(arena, 0, 0, 300), NULL);
@@ -757,20 +713,20 @@ TEST(taken) {
 
 /* A pool that others have lowered below what was found is not raised for its own sake. */
 TEST(lowered_by_others) {
-        const Config *config = config_make(arena, "a.conf", "[Instance]\nPages=10\n", NULL);
+        const Config *config = config_line(arena, "a Pages=10");
         const Plan *plan = plan_with(arena, config,
                                      host_make(arena, "sizes 2M\nnode 0 total=20G free=4G 2M=30\n"),
                                      ledger_with_pool(arena, 0, 100, 100), NULL);
 
-        assert_text(steps_text(arena, plan), "-");
-        assert_text(grants_text(arena, plan, "a"), "0:10");
+        assert_steps(plan, "-");
+        assert_grants(plan, "a", "0:10");
 }
 
 /* ---- the ledger ---- */
 
 /* An unchanged instance never moves, though it would be spread today. */
 TEST(stays_where_it_is) {
-        const Config *config = config_make(arena, "a.conf", "[Instance]\nPages=100\n", NULL);
+        const Config *config = config_line(arena, "a Pages=100");
         Ledger *ledger = ledger_with_pool(arena, 0, 0, 100);
 
         add_ledger_instance(arena, ledger, "a", 100, 0, 100);
@@ -780,8 +736,8 @@ TEST(stays_where_it_is) {
                                                       "node 1 total=20G free=4G\n"),
                                      ledger, NULL);
 
-        assert_text(grants_text(arena, plan, "a"), "0:100");
-        assert_text(steps_text(arena, plan), "-");
+        assert_grants(plan, "a", "0:100");
+        assert_steps(plan, "-");
 }
 
 /* Also on a node that has just as many pages, and no memory for more. */
@@ -789,44 +745,35 @@ TEST(stays_where_it_just_fits) {
         static const char host[] = "sizes 2M\n"
                                    "node 0 total=20G free=1G 2M=100\n"
                                    "node 1 total=20G free=4G\n";
-        const Config *config = config_make(arena, "a.conf", "[Instance]\nPages=100\n", NULL);
+        const Config *config = config_line(arena, "a Pages=100");
         Ledger *ledger = ledger_with_pool(arena, 0, 0, 100);
 
         add_ledger_instance(arena, ledger, "a", 100, 0, 100);
-        assert_text(grants_text(arena,
-                                plan_with(arena, config, host_make(arena, host), ledger, NULL),
-                                "a"),
-                    "0:100");
+        assert_grants(plan_with(arena, config, host_make(arena, host), ledger, NULL), "a", "0:100");
 }
 
 /* As many pages of another size are another preference. */
 TEST(moves_with_another_size) {
-        const Config *config = config_make(arena, "a.conf", "[Instance]\nPages=3\n", NULL);
+        const Config *config = config_line(arena, "a Pages=3");
         Ledger *ledger = ledger_new(arena, "boot");
 
         add_ledger_instance(arena, ledger, "a", 3, 1, 3);
         ledger->instances.items[0].page_size_bytes = GIB;
-        assert_text(grants_text(arena,
-                                plan_with(arena, config, host_make(arena, even), ledger, NULL),
-                                "a"),
-                    "0:2 1:1");
+        assert_grants(plan_with(arena, config, host_make(arena, even), ledger, NULL), "a",
+                      "0:2 1:1");
 }
 
 /* Where its unit runs with less than it has been granted since, it is where it is granted. */
 TEST(stays_beside_hold) {
-        const Config *config =
-                config_make(arena, "a.conf", "[Instance]\nPages=1500\nUnit=a.service\n", NULL);
+        const Config *config = config_line(arena, "a Pages=1500 Unit=a.service");
         const Running running = running_make(arena, "hold a.service a 2M=0:600 wanted=1500\n"
                                                     "unit a.service\n");
         Ledger *ledger = ledger_new(arena, "boot");
 
         add_ledger_instance(arena, ledger, "a", 1500, 0, 900);
         *vec_push((Arena *) arena, &ledger->instances.items[0].grants) = (NodePages){1, 600};
-        assert_text(
-                grants_text(arena,
-                            plan_beside(arena, config, host_make(arena, even), ledger, &running),
-                            "a"),
-                "0:900 1:600");
+        assert_grants(plan_beside(arena, config, host_make(arena, even), ledger, &running), "a",
+                      "0:900 1:600");
 }
 
 /* Another demand, another placement or other nodes: it is placed anew. */
@@ -844,35 +791,32 @@ TEST(moves_when_changed) {
 
         for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
                 Ledger *ledger = ledger_with_pool(arena, 0, 0, 100);
-                const Config *config =
-                        config_make(arena, "a.conf",
-                                    arena_printf(arena, "[Instance]\n%s\n", cases[i].lines), NULL);
+                const Config *config = config_line(arena, "a %s", cases[i].lines);
 
                 add_ledger_instance(arena, ledger, "a", 100, 0, 100);
                 const Plan *plan = plan_with(arena, config, host_make(arena, host), ledger, NULL);
 
-                assert_text(grants_text(arena, plan, "a"), cases[i].grants);
-                assert_text(steps_text(arena, plan), cases[i].steps);
+                assert_grants(plan, "a", cases[i].grants);
+                assert_steps(plan, cases[i].steps);
         }
 }
 
 /* Who holds its pages keeps them, whatever priority comes later. */
 TEST(held_first) {
-        const Config *config = config_make(arena, "a.conf",
-                                           "[Instance]\nPages=1500\nPriority=1\nUnit=a.service\n",
-                                           "b.conf", "[Instance]\nPages=1500\nPriority=99\n", NULL);
+        const Config *config = config_line(
+                arena, "a Pages=1500 Priority=1 Unit=a.service; b Pages=1500 Priority=99");
         const Running running = running_make(arena, "hold a.service a 2M=0:750/1:750\n"
                                                     "unit a.service\n");
         const Plan *plan = plan_beside(arena, config, host_make(arena, even), NULL, &running);
 
-        assert_text(grants_text(arena, plan, "b"), "-");
-        assert_text(grants_text(arena, plan, "a"), "0:750 1:750");
+        assert_grants(plan, "b", "-");
+        assert_grants(plan, "a", "0:750 1:750");
         assert_non_null(plan_find(plan, "a")->hold);
         /* The unit has stopped. */
         const Running stopped = {.holds = running.holds};
 
         plan = plan_beside(arena, config, host_make(arena, even), NULL, &stopped);
-        assert_text(grants_text(arena, plan, "a"), "-");
+        assert_grants(plan, "a", "-");
         assert_true(plan_find(plan, "b")->pages_granted == 1500);
         assert_null(plan_find(plan, "a")->hold);
 }
@@ -880,9 +824,9 @@ TEST(held_first) {
 /* On a host with room for 2000 pages "part" wants 3000 and has had 600 of them, with which its unit
  * may run: what another instance, with LINES, gets beside it. */
 static const Plan *plan_beside_part(Arena *arena, bool is_running, const char *lines) {
-        const Config *config = config_make(
-                arena, "new.conf", arena_printf(arena, "[Instance]\n%s\n", lines), "part.conf",
-                "[Instance]\nPages=3000\nShortage=degrade\nPriority=50\nUnit=part.service\n", NULL);
+        const Config *config = config_line(
+                arena, "new %s; part Pages=3000 Shortage=degrade Priority=50 Unit=part.service",
+                lines);
         Ledger *ledger = ledger_new(arena, "boot");
         const Running running =
                 running_make(arena, is_running ? "hold part.service part 2M=0:600 wanted=3000\n"
@@ -925,17 +869,16 @@ TEST(what_is_a_part) {
         };
 
         for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-                const Config *config = config_make(
-                        arena, "new.conf", "[Instance]\nPages=1000\nNodes=0\n", "part.conf",
-                        "[Instance]\nPages=900\nNodes=0\nShortage=degrade\n", NULL);
+                const Config *config = config_line(
+                        arena, "new Pages=1000 Nodes=0; part Pages=900 Nodes=0 Shortage=degrade");
                 Ledger *ledger = ledger_new(arena, "boot");
 
                 add_ledger_instance(arena, ledger, "part", 900, 0, cases[i].pages);
                 ledger->instances.items[0].is_released = cases[i].is_released;
                 const Plan *plan = plan_with(arena, config, host_make(arena, even), ledger, NULL);
 
-                assert_text(grants_text(arena, plan, "new"), cases[i].newcomer);
-                assert_text(grants_text(arena, plan, "part"), cases[i].part);
+                assert_grants(plan, "new", cases[i].newcomer);
+                assert_grants(plan, "part", cases[i].part);
         }
 }
 
@@ -943,26 +886,25 @@ TEST(what_is_a_part) {
 TEST(beside_part) {
         const Plan *plan = plan_beside_part(arena, false, "Pages=400\nNodes=0\nPriority=1");
 
-        assert_text(grants_text(arena, plan, "new"), "0:400");
-        assert_text(grants_text(arena, plan, "part"), "0:600 1:1000");
+        assert_grants(plan, "new", "0:400");
+        assert_grants(plan, "part", "0:600 1:1000");
 }
 
 /* The more important one takes what nobody uses yet, but not what may be in use. */
 TEST(part_and_priority) {
         const Plan *plan = plan_beside_part(arena, false, "Pages=500\nNodes=0\nPriority=51");
 
-        assert_text(grants_text(arena, plan, "new"), "0:500");
-        assert_text(grants_text(arena, plan, "part"), "0:500 1:1000");
+        assert_grants(plan, "new", "0:500");
+        assert_grants(plan, "part", "0:500 1:1000");
         plan = plan_beside_part(arena, true, "Pages=500\nNodes=0\nPriority=51");
-        assert_text(grants_text(arena, plan, "new"), "-");
-        assert_text(grants_text(arena, plan, "part"), "0:1000 1:1000");
+        assert_grants(plan, "new", "-");
+        assert_grants(plan, "part", "0:1000 1:1000");
 }
 
 /* Whole as soon as it can be, and then without a reason. */
 TEST(part_becomes_whole) {
         const Config *config =
-                config_make(arena, "part.conf",
-                            "[Instance]\nPages=1500\nShortage=degrade\nUnit=part.service\n", NULL);
+                config_line(arena, "part Pages=1500 Shortage=degrade Unit=part.service");
         const Running running = running_make(arena, "hold part.service part 2M=0:600 wanted=1500\n"
                                                     "unit part.service\n");
         Ledger *ledger = ledger_new(arena, "boot");
@@ -976,9 +918,9 @@ TEST(part_becomes_whole) {
 
 /* Released while its unit runs with a part, and wanted again: it keeps the part and takes its turn for the rest. */
 TEST(part_after_release) {
-        const Config *config = config_make(
-                arena, "part.conf", "[Instance]\nPages=1500\nShortage=degrade\nUnit=part.service\n",
-                "vip.conf", "[Instance]\nPages=1400\nPriority=90\n", NULL);
+        const Config *config = config_line(
+                arena, "part Pages=1500 Shortage=degrade Unit=part.service; vip Pages=1400 "
+                       "Priority=90");
         const Running running = running_make(arena, "hold part.service part 2M=0:600 wanted=1500\n"
                                                     "unit part.service\n");
         Ledger *ledger = ledger_new(arena, "boot");
@@ -989,21 +931,18 @@ TEST(part_after_release) {
         const Plan *plan = plan_beside(arena, config, host_make(arena, even), ledger, &running);
 
         assert_int_equal(plan_find(plan, "vip")->pages_granted, 1400);
-        assert_text(grants_text(arena, plan, "part"), "0:600");
+        assert_grants(plan, "part", "0:600");
 }
 
 /* What of it is on a node that it may no longer use is given up. */
 TEST(part_elsewhere) {
-        const Config *config = config_make(
-                arena, "part.conf", "[Instance]\nPages=3000\nNodes=0\nShortage=degrade\n", NULL);
+        const Config *config = config_line(arena, "part Pages=3000 Nodes=0 Shortage=degrade");
         Ledger *ledger = ledger_new(arena, "boot");
 
         add_ledger_instance(arena, ledger, "part", 3000, 0, 600);
         *vec_push((Arena *) arena, &ledger->instances.items[0].grants) = (NodePages){1, 100};
-        assert_text(grants_text(arena,
-                                plan_with(arena, config, host_make(arena, even), ledger, NULL),
-                                "part"),
-                    "0:1000");
+        assert_grants(plan_with(arena, config, host_make(arena, even), ledger, NULL), "part",
+                      "0:1000");
 }
 
 /* Its unit runs with a part, and the rest is just enough: it comes at its turn, as anybody's. */
@@ -1028,23 +967,21 @@ TEST(rest_in_turn) {
                 const Plan *plan =
                         plan_beside(arena, config, host_make(arena, even), ledger, &running);
 
-                assert_text(grants_text(arena, plan, "part"), row->part);
-                assert_text(grants_text(arena, plan, "new"), row->new);
+                assert_grants(plan, "part", row->part);
+                assert_grants(plan, "new", row->new);
         }
 }
 
 /* What is missing of it is placed as its whole would be: packed on the node that takes it. */
 TEST(rest_of_packed_part) {
-        const Config *config = config_make(arena, "part.conf",
-                                           "[Instance]\nPages=1500\nPlacement=pack\n"
-                                           "Shortage=degrade\nUnit=part.service\n",
-                                           NULL);
+        const Config *config = config_line(
+                arena, "part Pages=1500 Placement=pack Shortage=degrade Unit=part.service");
         Ledger *ledger = ledger_new(arena, "boot");
 
         add_ledger_instance(arena, ledger, "part", 1500, 0, 600);
         const Plan *plan = plan_with(arena, config, host_make(arena, even), ledger, NULL);
 
-        assert_text(grants_text(arena, plan, "part"), "0:600 1:900");
+        assert_grants(plan, "part", "0:600 1:900");
 }
 
 /* Who runs with a part stays with its page size while a single page of it is left; without any it begins anew. */
@@ -1055,26 +992,22 @@ TEST(part_of_another_size) {
         } cases[] = {{"2M=1", "0:1", 2 * MIB}, {"2M=0", "0:2", GIB}};
 
         for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-                const Config *config =
-                        config_make(arena, "part.conf",
-                                    "[Instance]\nMemory=4G\nPageSize=1G,2M\nShortage=degrade\n"
-                                    "Unit=part.service\n",
-                                    NULL);
+                const Config *config = config_line(
+                        arena, "part Memory=4G PageSize=1G,2M Shortage=degrade Unit=part.service");
                 const Running running = running_make(arena,
                                                      "hold part.service part 2M=0:600 wanted=2048\n"
                                                      "unit part.service\n");
                 Ledger *ledger = ledger_new(arena, "boot");
 
                 add_ledger_instance(arena, ledger, "part", 2048, 0, 600);
-                const Plan *plan = plan_beside(
-                        arena, config,
-                        host_make(arena, arena_printf(arena,
-                                                      "sizes 1G 2M\n"
-                                                      "node 0 total=20G free=100M 1G=2 %s\n",
-                                                      cases[i].pool)),
-                        ledger, &running);
+                const Plan *plan = plan_beside(arena, config,
+                                               host_printf(arena,
+                                                           "sizes 1G 2M\n"
+                                                           "node 0 total=20G free=100M 1G=2 %s\n",
+                                                           cases[i].pool),
+                                               ledger, &running);
 
-                assert_text(grants_text(arena, plan, "part"), cases[i].grants);
+                assert_grants(plan, "part", cases[i].grants);
                 assert_int_equal(plan_find(plan, "part")->page_size_bytes,
                                  cases[i].page_size_bytes);
         }
@@ -1083,8 +1016,8 @@ TEST(part_of_another_size) {
 /* With another demand it is an instance like any other; if its unit runs, that keeps what it has. */
 TEST(part_of_another_demand) {
         const Config *config =
-                config_make(arena, "new.conf", "[Instance]\nPages=1000\nNodes=0\n", "part.conf",
-                            "[Instance]\nPages=3001\nShortage=degrade\nUnit=part.service\n", NULL);
+                config_line(arena, "new Pages=1000 Nodes=0; part Pages=3001 Shortage=degrade "
+                                   "Unit=part.service");
         const Running running = running_make(arena, "hold part.service part 2M=0:600 wanted=3000\n"
                                                     "unit part.service\n");
         Ledger *ledger = ledger_new(arena, "boot");
@@ -1092,10 +1025,10 @@ TEST(part_of_another_demand) {
         add_ledger_instance(arena, ledger, "part", 3000, 0, 600);
         const Plan *plan = plan_with(arena, config, host_make(arena, even), ledger, NULL);
 
-        assert_text(grants_text(arena, plan, "new"), "0:1000");
+        assert_grants(plan, "new", "0:1000");
         plan = plan_beside(arena, config, host_make(arena, even), ledger, &running);
-        assert_text(grants_text(arena, plan, "new"), "-");
-        assert_text(grants_text(arena, plan, "part"), "0:1000 1:1000");
+        assert_grants(plan, "new", "-");
+        assert_grants(plan, "part", "0:1000 1:1000");
 }
 
 /* NodeMemory=: each node's part stays, and grows by itself. */
@@ -1108,8 +1041,8 @@ TEST(part_of_split) {
         add_ledger_instance(arena, ledger, "part", 2200, 1, 200);
         const Plan *plan = plan_with(arena, config, host_make(arena, even), ledger, NULL);
 
-        assert_text(grants_text(arena, plan, "new"), "-");
-        assert_text(grants_text(arena, plan, "part"), "0:1000 1:200");
+        assert_grants(plan, "new", "-");
+        assert_grants(plan, "part", "0:1000 1:200");
 }
 
 /* It is whole when not a page is missing on any node. */
@@ -1130,7 +1063,7 @@ TEST(part_of_split_becomes_whole) {
                 add_ledger_instance(arena, ledger, "part", 1010 + i, 0, 500);
                 const Plan *plan = plan_with(arena, config, host_make(arena, even), ledger, NULL);
 
-                assert_text(grants_text(arena, plan, "part"), "0:1000 1:10");
+                assert_grants(plan, "part", "0:1000 1:10");
                 assert_int_equal(reason_of(plan, "part")->kind, cases[i].reason);
         }
 }
@@ -1157,15 +1090,14 @@ TEST(part_of_another_split) {
                         (NodePages){1, 500};
                 const Plan *plan = plan_with(arena, config, host_make(arena, even), ledger, NULL);
 
-                assert_text(grants_text(arena, plan, "x"), on_node_0[i].grants);
-                assert_text(grants_text(arena, plan, "y"), on_node_1[i].grants);
+                assert_grants(plan, "x", on_node_0[i].grants);
+                assert_grants(plan, "y", on_node_1[i].grants);
         }
 }
 
 /* A file that was broken since: its pages stay until it is mended, and go to nobody else. */
 TEST(broken_file_keeps_pages) {
-        const Config *config = config_make(arena, "a.conf", "[Instance]\nMemory=x\n", "b.conf",
-                                           "[Instance]\nPages=1000\nNodes=0\nPriority=99\n", NULL);
+        const Config *config = config_line(arena, "a Memory=x; b Pages=1000 Nodes=0 Priority=99");
         Ledger *ledger = ledger_with_pool(arena, 0, 0, 100);
 
         add_ledger_instance(arena, ledger, "a", 100, 0, 100);
@@ -1174,29 +1106,27 @@ TEST(broken_file_keeps_pages) {
                                                       "node 0 total=20G free=3848M 2M=100\n"),
                                      ledger, NULL);
 
-        assert_text(grants_text(arena, plan, "a"), "0:100");
+        assert_grants(plan, "a", "0:100");
         assert_int_equal(plan_find(plan, "a")->pages_wanted, 100);
         assert_int_equal(plan_find(plan, "a")->page_size_bytes, 2 * MIB);
         assert_int_equal(reason_of(plan, "a")->kind, REASON_CONFIG);
-        assert_text(grants_text(arena, plan, "b"), "-"); /* 100 + 900, and 100 are a's */
-        assert_text(steps_text(arena, plan), "-");
+        assert_grants(plan, "b", "-"); /* 100 + 900, and 100 are a's */
+        assert_steps(plan, "-");
         /* Also where there is no memory beside them. */
         plan = plan_with(arena, config,
                          host_make(arena, "sizes 2M\nnode 0 total=20G free=1G 2M=100\n"), ledger,
                          NULL);
-        assert_text(grants_text(arena, plan, "a"), "0:100");
+        assert_grants(plan, "a", "0:100");
         /* Removed altogether, it gives them back. */
         config = config_make(arena, NULL);
         plan = plan_with(arena, config,
                          host_make(arena, "sizes 2M\nnode 0 total=20G free=3848M 2M=100\n"), ledger,
                          NULL);
-        assert_text(steps_text(arena, plan), "0:2M:100->0");
+        assert_steps(plan, "0:2M:100->0");
 }
 
 TEST(record) {
-        const Config *config = config_make(arena, "a.conf",
-                                           "[Instance]\nPages=100\nPlacement=pack\n", "b.conf",
-                                           "[Instance]\nPages=999999\n", NULL);
+        const Config *config = config_line(arena, "a Pages=100 Placement=pack; b Pages=999999");
         Ledger *ledger = ledger_new(arena, "boot");
         const Plan *plan = plan_with(arena, config, host_make(arena, even), ledger, NULL);
 
@@ -1216,8 +1146,7 @@ TEST(record) {
 
 /* What was let start is another record: it stays as it was. */
 TEST(record_keeps_holds) {
-        const Config *config =
-                config_make(arena, "a.conf", "[Instance]\nPages=101\nUnit=a.service\n", NULL);
+        const Config *config = config_line(arena, "a Pages=101 Unit=a.service");
         const Running running =
                 running_make(arena, "hold a.service a 2M=0:40/1:60\nunit a.service\n");
         Ledger *ledger = ledger_new(arena, "boot");
@@ -1241,9 +1170,7 @@ static bool is_running(Arena *arena, const PlanInput *input, const Plan *plan, c
 }
 
 static Plan *plan_running(Arena *arena, const char *host, const char *lines, const char *running) {
-        const Config *config =
-                config_make(arena, "a.conf",
-                            arena_printf(arena, "[Instance]\nUnit=a.service\n%s\n", lines), NULL);
+        const Config *config = config_line(arena, "a Unit=a.service %s", lines);
         const Running who = running_make(arena, running);
 
         assert_text(problems_text(arena, &config->problems), "");
@@ -1274,8 +1201,8 @@ TEST(changed_beside_hold) {
                                                 "hold a.service a 2M=0:100\nunit a.service\n");
                 const PlanInstance *a = plan_find(plan, "a");
 
-                assert_text(grants_text(arena, plan, "a"), cases[i].grants);
-                assert_text(steps_text(arena, plan), cases[i].steps);
+                assert_grants(plan, "a", cases[i].grants);
+                assert_steps(plan, cases[i].steps);
                 assert_non_null(a->hold);
                 assert_int_equal(plan_waits_for_restart(a, a->hold), cases[i].is_waiting);
                 assert_int_equal(plan->left_holds.n, 0);
@@ -1308,16 +1235,15 @@ TEST(left_holds) {
         for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
                 const Plan *plan = plan_running(arena, hundred, cases[i].lines, cases[i].running);
 
-                assert_text(steps_text(arena, plan), cases[i].steps);
+                assert_steps(plan, cases[i].steps);
                 assert_int_equal(plan->left_holds.n, cases[i].n_left);
         }
 }
 
 /* Of two instances of a unit each has its own hold; who was not there yet has none. */
 TEST(holds_of_one_unit) {
-        const Config *config =
-                config_make(arena, "a.conf", "[Instance]\nPages=60\nNodes=0\nUnit=x.service\n",
-                            "b.conf", "[Instance]\nPages=40\nNodes=0\nUnit=x.service\n", NULL);
+        const Config *config = config_line(
+                arena, "a Pages=60 Nodes=0 Unit=x.service; b Pages=40 Nodes=0 Unit=x.service");
         const Running running = running_make(arena, "hold x.service a 2M=0:60\nunit x.service\n");
         const Plan *plan = plan_beside(arena, config, host_make(arena, hundred), NULL, &running);
 
@@ -1328,8 +1254,7 @@ TEST(holds_of_one_unit) {
 
 /* As if all of them were stopped. */
 TEST(restarted) {
-        const Config *config =
-                config_make(arena, "a.conf", "[Instance]\nPages=20\nUnit=a.service\n", NULL);
+        const Config *config = config_line(arena, "a Pages=20 Unit=a.service");
         const Running running = running_make(arena, "hold a.service a 2M=0:100\nunit a.service\n"
                                                     "hold old.service old 1G=0:1\n"
                                                     "unit old.service\n");
@@ -1348,7 +1273,7 @@ TEST(restarted) {
         };
         const Plan *plan = plan_make(arena, &input);
 
-        assert_text(grants_text(arena, plan, "a"), "0:10 1:10");
+        assert_grants(plan, "a", "0:10 1:10");
         assert_null(plan_find(plan, "a")->hold);
         assert_int_equal(plan->left_holds.n, 0);
         assert_int_equal(plan_pool(plan, 0, 2 * MIB)->granted_pages, 10);
@@ -1364,19 +1289,19 @@ TEST(hold_beyond_memory) {
         const Plan *plan = plan_running(arena, host, "Pages=100\nNodes=0",
                                         "hold a.service a 2M=0:100\nunit a.service\n");
 
-        assert_text(steps_text(arena, plan), "0:2M:50->60");
-        assert_text(grants_text(arena, plan, "a"), "-");
+        assert_steps(plan, "0:2M:50->60");
+        assert_grants(plan, "a", "-");
         assert_short(plan, "a", REASON_NOT_ENOUGH_MEMORY, "node 0 can give 60");
         plan = plan_running(arena, host, "Pages=60\nNodes=0",
                             "hold a.service a 2M=0:60\nunit a.service\n");
-        assert_text(steps_text(arena, plan), "0:2M:50->60");
-        assert_text(grants_text(arena, plan, "a"), "0:60");
+        assert_steps(plan, "0:2M:50->60");
+        assert_grants(plan, "a", "0:60");
         /* Surplus pages in use are there already. */
         plan = plan_running(arena, "sizes 2M\nnode 0 total=20G free=2048M 2M=100/0/60\n",
                             "Pages=100\nNodes=0",
                             "hold a.service a 2M=0:100 counted\nunit a.service 2M=100/0:100\n");
-        assert_text(steps_text(arena, plan), "0:2M:40->100");
-        assert_text(grants_text(arena, plan, "a"), "0:100");
+        assert_steps(plan, "0:2M:40->100");
+        assert_grants(plan, "a", "0:100");
 }
 
 /* Nobody let it start: hugeplan is new here, or its ledger was lost. Pages in use are its own, as
@@ -1417,8 +1342,8 @@ TEST(tentative_hold) {
         const PlanInstance *a = plan_find(plan, "a");
         const PlanInput input = {.ledger = ledger_new(arena, "boot")};
 
-        assert_text(grants_text(arena, plan, "a"), "1:100");
-        assert_text(steps_text(arena, plan), "1:2M:0->100");
+        assert_grants(plan, "a", "1:100");
+        assert_steps(plan, "1:2M:0->100");
         assert_true(a->hold && a->hold->is_tentative);
         assert_false(is_running(arena, &input, plan, "a"));
 }
@@ -1428,15 +1353,15 @@ TEST(tentative_hold) {
 /* b.service is bound to node 1, and has 30 pages there that it has not touched yet; c.service takes
  * 40 more wherever it likes. FREE is what node 1 has of memory. */
 static Plan *plan_cover(Arena *arena, const char *free, const char *reserved, const char *running) {
-        const Config *config = config_make(
-                arena, "b.conf", "[Instance]\nPages=30\nNodes=1\nPlacement=bind\nUnit=b.service\n",
-                "c.conf", "[Instance]\nPages=40\nNodes=0\nUnit=c.service\n", NULL);
-        const Topology *host = host_make(arena, arena_printf(arena,
-                                                             "sizes 2M\n"
-                                                             "node 0 total=20G free=4G 2M=40\n"
-                                                             "node 1 total=20G free=%s 2M=30\n"
-                                                             "reserved 2M=%s\n",
-                                                             free, reserved));
+        const Config *config = config_line(
+                arena, "b Pages=30 Nodes=1 Placement=bind Unit=b.service; c Pages=40 Nodes=0 "
+                       "Unit=c.service");
+        const Topology *host = host_printf(arena,
+                                           "sizes 2M\n"
+                                           "node 0 total=20G free=4G 2M=40\n"
+                                           "node 1 total=20G free=%s 2M=30\n"
+                                           "reserved 2M=%s\n",
+                                           free, reserved);
         const Running who = running_make(arena, running);
 
         return plan_beside(arena, config, host, NULL, &who);
@@ -1451,13 +1376,13 @@ static const char both_run[] = "hold b.service b 2M=1:30 bind=1 counted\n"
 TEST(cover_unit) {
         const Plan *plan = plan_cover(arena, "4G", "70", both_run);
 
-        assert_text(steps_text(arena, plan), "1:2M:30->70");
+        assert_steps(plan, "1:2M:30->70");
         assert_int_equal(plan_pool(plan, 1, 2 * MIB)->cover_pages, 40);
         assert_int_equal(plan_pool(plan, 1, 2 * MIB)->granted_pages, 30);
         assert_int_equal(plan->exposures.n, 0);
         /* As far as there is memory: 25 pages. */
         plan = plan_cover(arena, "2098M", "70", both_run);
-        assert_text(steps_text(arena, plan), "1:2M:30->55");
+        assert_steps(plan, "1:2M:30->55");
         assert_int_equal(plan->exposures.n, 1);
         const Exposure *exposure = &plan->exposures.items[0];
 
@@ -1472,15 +1397,14 @@ TEST(cover_unit) {
 TEST(cover_reclaims) {
         const Plan *plan = plan_cover(arena, "2048M cache=2G", "70", both_run);
 
-        assert_text(steps_text(arena, plan), "1:2M:30->70");
+        assert_steps(plan, "1:2M:30->70");
         assert_int_equal(plan->exposures.n, 0);
 }
 
 /* What the instances take of the free memory is not there for it. */
 TEST(cover_comes_last) {
-        const Config *config = config_make(
-                arena, "b.conf", "[Instance]\nPages=30\nNodes=1\nPlacement=bind\nUnit=b.service\n",
-                "d.conf", "[Instance]\nPages=20\nNodes=1\n", NULL);
+        const Config *config = config_line(
+                arena, "b Pages=30 Nodes=1 Placement=bind Unit=b.service; d Pages=20 Nodes=1");
         const Topology *host = host_make(arena, "sizes 2M\n"
                                                 "node 0 total=20G free=4G 2M=40\n"
                                                 "node 1 total=20G free=2098M 2M=30\n"
@@ -1489,15 +1413,14 @@ TEST(cover_comes_last) {
         const Plan *plan = plan_beside(arena, config, host, NULL, &running);
 
         /* 25 pages are free: 20 for d, 5 for whatever c.service may take. */
-        assert_text(steps_text(arena, plan), "1:2M:30->55");
+        assert_steps(plan, "1:2M:30->55");
         assert_int_equal(plan_pool(plan, 1, 2 * MIB)->cover_pages, 5);
 }
 
 /* Pages that are there, and would be given back, cover first; they take no memory. */
 TEST(cover_keeps_what_is_there) {
-        const Config *config = config_make(
-                arena, "b.conf", "[Instance]\nPages=30\nNodes=1\nPlacement=bind\nUnit=b.service\n",
-                NULL);
+        const Config *config =
+                config_line(arena, "b Pages=30 Nodes=1 Placement=bind Unit=b.service");
         const Topology *host = host_make(arena, "sizes 2M\n"
                                                 "node 0 total=20G free=2G 2M=40\n"
                                                 "node 1 total=20G free=2G 2M=100\n"
@@ -1507,15 +1430,14 @@ TEST(cover_keeps_what_is_there) {
         Ledger *ledger = ledger_with_pool(arena, 1, 0, 100);
         const Plan *plan = plan_beside(arena, config, host, ledger, &running);
 
-        assert_text(steps_text(arena, plan), "1:2M:100->70");
+        assert_steps(plan, "1:2M:100->70");
         assert_int_equal(plan_pool(plan, 1, 2 * MIB)->cover_pages, 40);
         assert_int_equal(plan_find(plan, "b")->exposed.kind, REASON_NONE);
 }
 
 /* Of whichever node it is: somebody uses 64 pages that nobody granted it. */
 TEST(cover_keeps_what_is_elsewhere) {
-        const Config *config = config_make(
-                arena, "a.conf", "[Instance]\nPages=100\nNodes=0\nUnit=a.service\n", NULL);
+        const Config *config = config_line(arena, "a Pages=100 Nodes=0 Unit=a.service");
         const Topology *host = host_make(arena, "sizes 2M\n"
                                                 "node 0 total=20G free=4G 2M=100/36\n"
                                                 "node 1 total=20G free=4G 2M=70\n");
@@ -1524,16 +1446,15 @@ TEST(cover_keeps_what_is_elsewhere) {
         Ledger *ledger = ledger_with_pool(arena, 1, 0, 70);
         const Plan *plan = plan_beside(arena, config, host, ledger, &running);
 
-        assert_text(grants_text(arena, plan, "a"), "0:100");
-        assert_text(steps_text(arena, plan), "1:2M:70->64");
+        assert_grants(plan, "a", "0:100");
+        assert_steps(plan, "1:2M:70->64");
         assert_int_equal(plan_find(plan, "a")->exposed.kind, REASON_NONE);
 }
 
 /* A pool with surplus pages has to become that much larger before anything is free. */
 TEST(cover_beyond_surplus) {
-        const Config *config = config_make(
-                arena, "b.conf", "[Instance]\nPages=20\nNodes=1\nPlacement=bind\nUnit=b.service\n",
-                NULL);
+        const Config *config =
+                config_line(arena, "b Pages=20 Nodes=1 Placement=bind Unit=b.service");
         const Topology *host = host_make(arena, "sizes 2M\n"
                                                 "node 0 total=20G free=4G 2M=40\n"
                                                 "node 1 total=20G free=2128M 2M=30/20/10\n"
@@ -1545,7 +1466,7 @@ TEST(cover_beyond_surplus) {
         const Plan *plan = plan_beside(arena, config, host, NULL, &running);
 
         /* The 40 pages for which there is room are as many as are needed. */
-        assert_text(steps_text(arena, plan), "1:2M:20->70");
+        assert_steps(plan, "1:2M:20->70");
         assert_int_equal(plan->exposures.n, 0);
 }
 
@@ -1556,7 +1477,7 @@ TEST(no_cover_for_unknown) {
                                       "unit b.service 2M=30\n");
 
         /* 20 of node 0 are theirs, and c gets its own on top. */
-        assert_text(steps_text(arena, plan), "0:2M:40->60");
+        assert_steps(plan, "0:2M:40->60");
         assert_int_equal(plan->exposures.n, 1);
         assert_null(plan->exposures.items[0].taker);
         assert_int_equal(plan->exposures.items[0].pages, 20);
@@ -1568,13 +1489,13 @@ TEST(cover_starter) {
         static const char running[] = "hold c.service c 2M=0:40 counted\nunit c.service 2M=40\n";
         const Plan *plan = plan_cover(arena, "4G", "40", running);
 
-        assert_text(steps_text(arena, plan), "1:2M:30->70");
+        assert_steps(plan, "1:2M:30->70");
         assert_int_equal(plan_reason(plan_find(plan, "b"))->kind, REASON_NONE);
         plan = plan_cover(arena, "2098M", "40", running);
         const PlanInstance *b = plan_find(plan, "b");
 
-        assert_text(steps_text(arena, plan), "1:2M:30->55");
-        assert_text(grants_text(arena, plan, "b"), "1:30");
+        assert_steps(plan, "1:2M:30->55");
+        assert_grants(plan, "b", "1:30");
         assert_int_equal(b->reason.kind, REASON_NONE);
         assert_ptr_equal(plan_reason(b), &b->exposed);
         assert_int_equal(b->exposed.kind, REASON_TAKEN);
@@ -1588,9 +1509,9 @@ TEST(cover_starter) {
 
 /* A start that is under way is judged by its policy, not by the plan. */
 TEST(starting) {
-        const Config *config = config_make(
-                arena, "b.conf", "[Instance]\nPages=30\nNodes=1\nPlacement=bind\nUnit=b.service\n",
-                "c.conf", "[Instance]\nPages=40\nNodes=0\nUnit=c.service\n", NULL);
+        const Config *config = config_line(
+                arena, "b Pages=30 Nodes=1 Placement=bind Unit=b.service; c Pages=40 Nodes=0 "
+                       "Unit=c.service");
         const Topology *host = host_make(arena, "sizes 2M\n"
                                                 "node 0 total=20G free=4G 2M=40\n"
                                                 "node 1 total=20G free=4G 2M=30\n"
@@ -1622,17 +1543,16 @@ TEST(starting) {
         assert_false(
                 plan_starter(&input, plan_promises(arena, &input), plan_find(plan, "b")).is_now);
         /* It may take them from node 1 as well: there are as many more. */
-        assert_text(steps_text(arena, plan), "1:2M:30->70");
+        assert_steps(plan, "1:2M:30->70");
         /* Bound to node 0 it does not. */
         starting.items[0].policy.kind = MEMORY_POLICY_BIND;
         id_set_add(&starting.items[0].policy.nodes, 0);
-        assert_text(steps_text(arena, plan_make(arena, &input)), "-");
+        assert_steps(plan_make(arena, &input), "-");
 }
 
 /* What its mount keeps in files is its own already. */
 TEST(starter_with_mount) {
-        const Config *config =
-                config_make(arena, "a.conf", "[Instance]\nPages=40\nUnit=a.service\n", NULL);
+        const Config *config = config_line(arena, "a Pages=40 Unit=a.service");
         const Topology *host = host_make(arena, "sizes 2M\nnode 0 total=20G free=4G 2M=40/25\n"
                                                 "reserved 2M=10\n");
         static const struct {
@@ -1673,9 +1593,8 @@ TEST(starter_with_mount) {
 /* ---- what trying has shown ---- */
 
 TEST(limits) {
-        const Config *config = config_make(arena, "a.conf", "[Instance]\nPages=600\nNodes=0\n",
-                                           "b.conf",
-                                           "[Instance]\nPages=300\nNodes=0\nPriority=10\n", NULL);
+        const Config *config =
+                config_line(arena, "a Pages=600 Nodes=0; b Pages=300 Nodes=0 Priority=10");
         PoolLimits limits = {};
 
         *vec_push((Arena *) arena, &limits) =
@@ -1685,17 +1604,17 @@ TEST(limits) {
                             .reason = {REASON_FRAGMENTED, "in small pieces", "reboot"}};
         const Plan *plan = plan_with(arena, config, host_make(arena, even), NULL, &limits);
 
-        assert_text(grants_text(arena, plan, "a"), "-");
+        assert_grants(plan, "a", "-");
         assert_short(plan, "a", REASON_FRAGMENTED, "in small pieces");
-        assert_text(grants_text(arena, plan, "b"), "0:300"); /* what a cannot use whole */
+        assert_grants(plan, "b", "0:300"); /* what a cannot use whole */
         /* A limit of another page size or node is none. */
         limits.items[0].page_size_bytes = GIB;
         plan = plan_with(arena, config, host_make(arena, even), NULL, &limits);
-        assert_text(grants_text(arena, plan, "a"), "0:600");
+        assert_grants(plan, "a", "0:600");
         limits.items[0].page_size_bytes = 2 * MIB;
         limits.items[0].node = 1;
         plan = plan_with(arena, config, host_make(arena, even), NULL, &limits);
-        assert_text(grants_text(arena, plan, "a"), "0:600");
+        assert_grants(plan, "a", "0:600");
 }
 
 /* What trying has shown is how far memory goes: surplus pages become persistent beyond that, however many
@@ -1724,15 +1643,14 @@ TEST(limit_and_surplus) {
                         cases[i].second > 0 ? "b.conf" : NULL,
                         arena_printf(arena, "[Instance]\nPages=%u\n", cases[i].second), NULL);
 
-                assert_text(steps_text(arena, plan_with(arena, config, host_make(arena, host), NULL,
-                                                        &limits)),
-                            cases[i].steps);
+                assert_steps(plan_with(arena, config, host_make(arena, host), NULL, &limits),
+                             cases[i].steps);
         }
 }
 
 /* Spread goes round a node that gave less than it promised. */
 TEST(spread_around_limit) {
-        const Config *config = config_make(arena, "a.conf", "[Instance]\nPages=600\n", NULL);
+        const Config *config = config_line(arena, "a Pages=600");
         PoolLimits limits = {};
 
         *vec_push((Arena *) arena, &limits) = (PoolLimit){.node = 0,
@@ -1741,7 +1659,7 @@ TEST(spread_around_limit) {
                                                           .reason = {REASON_FRAGMENTED, "x", "y"}};
         const Plan *plan = plan_with(arena, config, host_make(arena, even), NULL, &limits);
 
-        assert_text(grants_text(arena, plan, "a"), "0:100 1:500");
+        assert_grants(plan, "a", "0:100 1:500");
         assert_int_equal(reason_of(plan, "a")->kind, REASON_NONE);
 }
 
@@ -1751,28 +1669,27 @@ TEST(nothing_asked) {
         const Plan *plan = plan_simple(arena, config_make(arena, NULL), host_make(arena, even));
 
         assert_int_equal(plan->n_instances, 0);
-        assert_text(steps_text(arena, plan), "-");
+        assert_steps(plan, "-");
         assert_null(plan_find(plan, "a"));
         plan = plan_one(arena, even, "Engine=redis");
-        assert_text(grants_text(arena, plan, "a"), "-");
+        assert_grants(plan, "a", "-");
         assert_int_equal(reason_of(plan, "a")->kind, REASON_NONE);
 }
 
 TEST(absurd_demand) {
         const Plan *plan = plan_one(arena, even, "Pages=18446744073709551615");
 
-        assert_text(grants_text(arena, plan, "a"), "-");
-        assert_text(steps_text(arena, plan), "-");
+        assert_grants(plan, "a", "-");
+        assert_steps(plan, "-");
         assert_int_equal(reason_of(plan, "a")->kind, REASON_NOT_ENOUGH_MEMORY);
         plan = plan_one(arena, even, "NodeMemory=0:15E 1:15E\nShortage=degrade");
-        assert_text(grants_text(arena, plan, "a"), "0:1000 1:1000");
+        assert_grants(plan, "a", "0:1000 1:1000");
 }
 
 /* The remedy names only what can help, the reason who goes before. */
 TEST(shortage_names_earlier_claims) {
-        const Config *config = config_make(
-                arena, "10-a.conf", "[Instance]\nPages=2000\nPriority=60\n", "20-b.conf",
-                "[Instance]\nPages=9999\n", "30-c.conf", "[Instance]\nPages=9999\nNodes=1\n", NULL);
+        const Config *config = config_line(
+                arena, "10-a Pages=2000 Priority=60; 20-b Pages=9999; 30-c Pages=9999 Nodes=1");
         const Plan *plan = plan_simple(arena, config,
                                        host_make(arena, "sizes 2M\nnode 0 total=8G free=8G\n"
                                                         "node 1 total=8G free=8G\n"));

@@ -24,12 +24,7 @@ typedef struct Scene {
 
 static Scene scene_make(Arena *arena, const char *b, const char *host, const char *running) {
         return (Scene){
-                .config = config_make(
-                        arena, "b.conf",
-                        arena_printf(arena,
-                                     "[Instance]\nNodes=1\nPlacement=bind\nUnit=b.service\n%s\n",
-                                     b),
-                        NULL),
+                .config = config_line(arena, "b Nodes=1 Placement=bind Unit=b.service %s", b),
                 .host = host_make(arena, host),
                 .running = running_make(arena, running),
         };
@@ -70,16 +65,16 @@ TEST(beside_limit) {
                              .reason = {REASON_FRAGMENTED, "x", "y"}};
         /* 25 more than the 20 that are persistent now. */
         plan = plan_scene(arena, &scene);
-        assert_text(steps_text(arena, plan), "1:2M:20->55");
+        assert_steps(plan, "1:2M:20->55");
         assert_int_equal(plan_pool(plan, 1, 2 * MIB)->cover_pages, 35);
         assert_int_equal(plan->exposures.items[0].pages, 15);
         limit->persistent_pages = 60;
         plan = plan_scene(arena, &scene);
-        assert_text(steps_text(arena, plan), "1:2M:20->70");
+        assert_steps(plan, "1:2M:20->70");
         assert_int_equal(plan->exposures.n, 0);
         limit->persistent_pages = 20;
         plan = plan_scene(arena, &scene);
-        assert_text(steps_text(arena, plan), "-");
+        assert_steps(plan, "-");
         assert_int_equal(plan->exposures.items[0].pages, 20);
 }
 
@@ -100,17 +95,17 @@ TEST(beside_moving_counts) {
                              c_runs));
         PlanStarting b = {"b", "b.service", "", {.kind = MEMORY_POLICY_BIND}};
 
-        assert_text(steps_text(arena, plan_scene(arena, &scene)), "1:2M:30->70");
-        assert_text(steps_text(arena, plan_scene(arena, &running)), "1:2M:30->70");
+        assert_steps(plan_scene(arena, &scene), "1:2M:30->70");
+        assert_steps(plan_scene(arena, &running), "1:2M:30->70");
         scene.running.use.is_moving = running.running.use.is_moving = true;
         const Plan *plan = plan_scene(arena, &scene);
 
-        assert_text(steps_text(arena, plan), "-");
+        assert_steps(plan, "-");
         assert_int_equal(plan_find(plan, "b")->exposed.kind, REASON_TAKEN); /* it is said */
-        assert_text(steps_text(arena, plan_scene(arena, &running)), "-");
+        assert_steps(plan_scene(arena, &running), "-");
         id_set_add(&b.policy.nodes, 1);
         *vec_push((Arena *) arena, &scene.starting) = b;
-        assert_text(steps_text(arena, plan_scene(arena, &scene)), "1:2M:30->70");
+        assert_steps(plan_scene(arena, &scene), "1:2M:30->70");
 }
 
 /* ---- where nobody counts ---- */
@@ -140,7 +135,7 @@ TEST(uncounted) {
                                                 cases[i].reserved);
                 Scene scene = scene_make(arena, "Pages=30", host, running);
 
-                assert_text(steps_text(arena, plan_scene(arena, &scene)), cases[i].steps);
+                assert_steps(plan_scene(arena, &scene), cases[i].steps);
         }
 }
 
@@ -161,7 +156,7 @@ TEST(beside_split) {
                 host->nodes[i].pools[0].demote_to_bytes = 2 * MIB;
         const Plan *plan = plan_scene(arena, &scene);
 
-        assert_text(steps_text(arena, plan), "1:1G:3=>2 1:2M:0->551");
+        assert_steps(plan, "1:1G:3=>2 1:2M:0->551");
         assert_int_equal(plan_find(plan, "b")->exposed.kind, REASON_NONE);
 }
 
@@ -205,7 +200,7 @@ TEST(one_page) {
                                  "reserved 2M=40\n",
                                  c_runs);
 
-        assert_text(steps_text(arena, plan_scene(arena, &scene)), "1:2M:1->41");
+        assert_steps(plan_scene(arena, &scene), "1:2M:1->41");
         /* And to be told of, where there is no memory for more. */
         scene.host = host_make(arena, "sizes 2M\n"
                                       "node 0 total=20G free=4G 2M=40\n"
@@ -213,7 +208,7 @@ TEST(one_page) {
                                       "reserved 2M=40\n");
         const Plan *plan = plan_scene(arena, &scene);
 
-        assert_text(steps_text(arena, plan), "-");
+        assert_steps(plan, "-");
         assert_int_equal(plan_find(plan, "b")->exposed.kind, REASON_TAKEN);
 }
 
@@ -227,7 +222,7 @@ TEST(beside_node_without_pool) {
                                  "reserved 2M=40\n",
                                  c_runs);
 
-        assert_text(steps_text(arena, plan_scene(arena, &scene)), "1:2M:30->70");
+        assert_steps(plan_scene(arena, &scene), "1:2M:30->70");
 }
 
 /* Who gets no pages is nobody for whom any have to be there: where it would lie makes no difference to what the
@@ -259,8 +254,8 @@ TEST(beside_refused) {
                         arena_printf(arena, line, "z", z[i]), NULL);
                 const Plan *plan = plan_scene(arena, &scene);
 
-                assert_text(grants_text(arena, plan, "z"), "-");
-                assert_text(steps_text(arena, plan), "1:2M:20->50 2:2M:20->50");
+                assert_grants(plan, "z", "-");
+                assert_steps(plan, "1:2M:20->50 2:2M:20->50");
         }
 }
 
@@ -283,7 +278,7 @@ TEST(starter_without_unit) {
                 Ledger *ledger = ledger_new(arena, "boot");
                 LedgerInstance *instance = vec_push((Arena *) arena, &ledger->instances);
 
-                scene.config = config_make(arena, "a.conf", "[Instance]\nPages=100\n", NULL);
+                scene.config = config_line(arena, "a Pages=100");
                 *instance = (LedgerInstance){
                         .name = "a", .page_size_bytes = 2 * MIB, .pages_wanted = 100};
                 *vec_push((Arena *) arena, &instance->grants) = (NodePages){0, 100};

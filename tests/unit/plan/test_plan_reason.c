@@ -24,9 +24,7 @@ typedef struct Case {
 /* Of instance a, which is alone there. */
 static void assert_cases(Arena *arena, ReasonKind kind, const Case *cases, size_t n) {
         for (size_t i = 0; i < n; i++) {
-                const Config *config =
-                        config_make(arena, "a.conf",
-                                    arena_printf(arena, "[Instance]\n%s\n", cases[i].lines), NULL);
+                const Config *config = config_line(arena, "a %s", cases[i].lines);
                 const Topology *host = host_make(arena, cases[i].host);
                 const Plan *plan = plan_with(arena, config, host, ledger_new(arena, "boot"), NULL);
 
@@ -76,13 +74,10 @@ TEST(part_not_enough) {
 /* ---- who goes before ---- */
 
 static Config *config_of_claims(Arena *arena) {
-        return config_make(arena, "a.conf", "[Instance]\nPages=200\nNodes=0\nPriority=90\n",
-                           "b.conf", "[Instance]\nPages=100\nPriority=80\n", "c.conf",
-                           "[Instance]\nPages=10\nNodes=1\nPriority=70\n", "d.conf",
-                           "[Instance]\nPages=20\nNodes=0\nPriority=60\n", "e.conf",
-                           "[Instance]\nPages=30\nNodes=0\nPriority=55\n", "y.conf",
-                           "[Instance]\nPages=1001\nNodes=1\n", "z.conf",
-                           "[Instance]\nPages=2001\n", NULL);
+        return config_line(
+                arena, "a Pages=200 Nodes=0 Priority=90; b Pages=100 Priority=80; c Pages=10 "
+                       "Nodes=1 Priority=70; d Pages=20 Nodes=0 Priority=60; e Pages=30 Nodes=0 "
+                       "Priority=55; y Pages=1001 Nodes=1; z Pages=2001");
 }
 
 /* By what each has on these nodes, and three of them by name. */
@@ -104,9 +99,7 @@ TEST(claims) {
 
 /* Exactly as many as are named. */
 TEST(claims_of_three) {
-        const Config *config = config_make(
-                arena, "a.conf", "[Instance]\nPages=1\n", "b.conf", "[Instance]\nPages=1\n",
-                "c.conf", "[Instance]\nPages=1\n", "z.conf", "[Instance]\nPages=2001\n", NULL);
+        const Config *config = config_line(arena, "a Pages=1; b Pages=1; c Pages=1; z Pages=2001");
         const Plan *plan = plan_simple(arena, config, host_make(arena, even));
 
         assert_text(plan_find(plan, "z")->reason.text,
@@ -131,10 +124,8 @@ TEST(claims_of_part) {
 
 /* Who runs with a part keeps to its page size: that is what it lacks, though another one would suffice. */
 TEST(part_held) {
-        const Config *config = config_make(arena, "a.conf",
-                                           "[Instance]\nMemory=2G\nPageSize=1G,2M\n"
-                                           "Shortage=degrade\nUnit=a.service\n",
-                                           NULL);
+        const Config *config =
+                config_line(arena, "a Memory=2G PageSize=1G,2M Shortage=degrade Unit=a.service");
         const Topology *host = host_make(arena, "sizes 1G 2M\n"
                                                 "node 0 total=20G free=2448M 1G=2 2M=500\n");
         const Running running = running_make(arena,
@@ -142,7 +133,7 @@ TEST(part_held) {
                                              "unit a.service 2M=0\n");
         const Plan *plan = plan_beside(arena, config, host, ledger_new(arena, "boot"), &running);
 
-        assert_text(grants_text(arena, plan, "a"), "0:700");
+        assert_grants(plan, "a", "0:700");
         assert_reason(&plan_find(plan, "a")->reason, REASON_NOT_ENOUGH_MEMORY,
                       "1,024 pages of 2M (2G) do not fit: node 0 can give 700 (1.4G) beyond "
                       "KeepFree=10%",
@@ -213,8 +204,7 @@ TEST(not_only_taken) {
 /* ---- what trying has shown ---- */
 
 static Reason reason_with_limit(Arena *arena, unsigned node, const char *lines) {
-        const Config *config =
-                config_make(arena, "a.conf", arena_printf(arena, "[Instance]\n%s\n", lines), NULL);
+        const Config *config = config_line(arena, "a %s", lines);
         PoolLimits limits = {};
 
         *vec_push(arena, &limits) = (PoolLimit){node, 2 * MIB, .persistent_pages = 400,

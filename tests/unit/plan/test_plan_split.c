@@ -18,16 +18,13 @@ static Topology *splitting_host(Arena *arena, const char *text) {
 }
 
 static Plan *plan_one(Arena *arena, const Topology *topology, const char *lines) {
-        return plan_simple(
-                arena,
-                config_make(arena, "a.conf", arena_printf(arena, "[Instance]\n%s\n", lines), NULL),
-                topology);
+        return plan_simple(arena, config_line(arena, "a %s", lines), topology);
 }
 
 TEST(memory_comes_first) {
         const Plan *plan = plan_one(arena, splitting_host(arena, roomy), "Pages=150\nPageSize=2M");
 
-        assert_text(steps_text(arena, plan), "0:2M:0->150");
+        assert_steps(plan, "0:2M:0->150");
         assert_true(plan_pool(plan, 0, GIB)->demoted_pages == 0);
 }
 
@@ -35,8 +32,8 @@ TEST(memory_comes_first) {
 TEST(splits_what_is_missing) {
         const Plan *plan = plan_one(arena, splitting_host(arena, roomy), "Pages=151\nPageSize=2M");
 
-        assert_text(grants_text(arena, plan, "a"), "0:151");
-        assert_text(steps_text(arena, plan), "0:1G:3=>2 0:2M:0->512");
+        assert_grants(plan, "a", "0:151");
+        assert_steps(plan, "0:1G:3=>2 0:2M:0->512");
         assert_true(plan_pool(plan, 0, GIB)->demoted_pages == 1);
         assert_true(plan_pool(plan, 0, 2 * MIB)->gained_pages == 512);
 }
@@ -45,16 +42,12 @@ TEST(splits_what_is_missing) {
 TEST(never_beyond) {
         const Topology *host = splitting_host(arena, roomy);
 
-        assert_text(steps_text(arena, plan_one(arena, host, "Pages=1686\nPageSize=2M")),
-                    "0:1G:3=>0 0:2M:0->1686");
-        assert_text(grants_text(arena, plan_one(arena, host, "Pages=1687\nPageSize=2M"), "a"), "-");
+        assert_steps(plan_one(arena, host, "Pages=1686\nPageSize=2M"), "0:1G:3=>0 0:2M:0->1686");
+        assert_grants(plan_one(arena, host, "Pages=1687\nPageSize=2M"), "a", "-");
 }
 
 TEST(only_where_the_kernel_can) {
-        assert_text(grants_text(arena,
-                                plan_one(arena, host_make(arena, roomy), "Pages=151\nPageSize=2M"),
-                                "a"),
-                    "-");
+        assert_grants(plan_one(arena, host_make(arena, roomy), "Pages=151\nPageSize=2M"), "a", "-");
 }
 
 TEST(leaves_used_and_promised_pages) {
@@ -64,44 +57,38 @@ TEST(leaves_used_and_promised_pages) {
                                                          "node 0 total=20G free=2348M 1G=3/3/0\n"
                                                          "reserved 1G=2\n");
 
-        assert_text(grants_text(arena, plan_one(arena, used, "Pages=662\nPageSize=2M"), "a"),
-                    "0:662");
-        assert_text(grants_text(arena, plan_one(arena, used, "Pages=663\nPageSize=2M"), "a"), "-");
-        assert_text(grants_text(arena, plan_one(arena, promised, "Pages=663\nPageSize=2M"), "a"),
-                    "-");
+        assert_grants(plan_one(arena, used, "Pages=662\nPageSize=2M"), "a", "0:662");
+        assert_grants(plan_one(arena, used, "Pages=663\nPageSize=2M"), "a", "-");
+        assert_grants(plan_one(arena, promised, "Pages=663\nPageSize=2M"), "a", "-");
 }
 
 /* Who asked for the larger pages keeps them. */
 TEST(leaves_granted_pages) {
-        const Config *config =
-                config_make(arena, "big.conf", "[Instance]\nPages=2\nPageSize=1G\nPriority=90\n",
-                            "small.conf", "[Instance]\nPages=663\nPageSize=2M\n", NULL);
+        const Config *config = config_line(
+                arena, "big Pages=2 PageSize=1G Priority=90; small Pages=663 PageSize=2M");
         const Plan *plan = plan_simple(arena, config, splitting_host(arena, roomy));
 
-        assert_text(grants_text(arena, plan, "big"), "0:2");
-        assert_text(grants_text(arena, plan, "small"), "-");
+        assert_grants(plan, "big", "0:2");
+        assert_grants(plan, "small", "-");
 }
 
 TEST(leaves_what_is_kept_for_others) {
-        const Config *config = config_make(arena, "00.conf", "[Host]\nExistingPages=keep\n",
-                                           "a.conf", "[Instance]\nPages=151\nPageSize=2M\n", NULL);
+        const Config *config =
+                config_line(arena, "00 [Host] ExistingPages=keep; a Pages=151 PageSize=2M");
 
-        assert_text(
-                grants_text(arena, plan_simple(arena, config, splitting_host(arena, roomy)), "a"),
-                "-");
+        assert_grants(plan_simple(arena, config, splitting_host(arena, roomy)), "a", "-");
 }
 
 /* Applied once, the plan is met: what was split was found. */
 TEST(settles) {
         Topology *host = splitting_host(arena, roomy);
-        const Config *config =
-                config_make(arena, "a.conf", "[Instance]\nPages=151\nPageSize=2M\n", NULL);
+        const Config *config = config_line(arena, "a Pages=151 PageSize=2M");
         Ledger *ledger = ledger_new(arena, "boot");
         const Plan *plan = plan_with(arena, config, host, ledger, NULL);
 
         plan_record(arena, plan, ledger);
         host_apply(host, plan);
-        assert_text(steps_text(arena, plan_with(arena, config, host, ledger, NULL)), "-");
+        assert_steps(plan_with(arena, config, host, ledger, NULL), "-");
 }
 
 /* Small pages cannot be had by growing, for trying has shown that they are fragmented. */
@@ -114,8 +101,8 @@ static const PoolLimits *fragmented(Arena *arena) {
 }
 
 static const Config *small_and_big(Arena *arena) {
-        return config_make(arena, "big.conf", "[Instance]\nPages=3\nPageSize=1G\n", "small.conf",
-                           "[Instance]\nPages=100\nPageSize=2M\nPriority=90\n", NULL);
+        return config_line(arena,
+                           "big Pages=3 PageSize=1G; small Pages=100 PageSize=2M Priority=90");
 }
 
 /* A found page is split, and another one is made for who wants large ones: as many as before, and
@@ -126,13 +113,13 @@ TEST(splits_and_grows) {
         Ledger *ledger = ledger_new(arena, "boot");
         const Plan *plan = plan_with(arena, config, host, ledger, fragmented(arena));
 
-        assert_text(grants_text(arena, plan, "small"), "0:100");
-        assert_text(grants_text(arena, plan, "big"), "0:3");
-        assert_text(steps_text(arena, plan), "0:1G:3=>2 0:1G:2->3 0:2M:0->512");
+        assert_grants(plan, "small", "0:100");
+        assert_grants(plan, "big", "0:3");
+        assert_steps(plan, "0:1G:3=>2 0:1G:2->3 0:2M:0->512");
         assert_int_equal(plan_count_changed(plan), 2);
         plan_record(arena, plan, ledger);
         host_apply(host, plan);
-        assert_text(steps_text(arena, plan_with(arena, config, host, ledger, NULL)), "-");
+        assert_steps(plan_with(arena, config, host, ledger, NULL), "-");
 }
 
 /* What the kernel would not split is not counted on again. */
@@ -145,10 +132,10 @@ TEST(unsplittable) {
         const Plan *plan =
                 plan_with(arena, small_and_big(arena), host, ledger_new(arena, "boot"), &limits);
 
-        assert_text(grants_text(arena, plan, "small"), "-");
+        assert_grants(plan, "small", "-");
         assert_int_equal(plan_find(plan, "small")->reason.kind, REASON_FRAGMENTED);
-        assert_text(grants_text(arena, plan, "big"), "0:3");
-        assert_text(steps_text(arena, plan), "-");
+        assert_grants(plan, "big", "0:3");
+        assert_steps(plan, "-");
 }
 
 /* That holds for that very pool: not for another node's, nor for pages of another size. */
@@ -168,15 +155,14 @@ TEST(unsplittable_elsewhere) {
                 const Plan *plan = plan_with(arena, small_and_big(arena), host,
                                              ledger_new(arena, "boot"), &limits);
 
-                assert_text(grants_text(arena, plan, "small"), "0:100");
+                assert_grants(plan, "small", "0:100");
         }
 }
 
 /* Pages of 32M, of which each gives 16, beside those of 1G. */
 static Topology *host_of_three_sizes(Arena *arena, const char *pools) {
-        Topology *topology = host_make(
-                arena,
-                arena_printf(arena, "sizes 1G 32M 2M\nnode 0 total=20G free=2248M %s\n", pools));
+        Topology *topology =
+                host_printf(arena, "sizes 1G 32M 2M\nnode 0 total=20G free=2248M %s\n", pools);
 
         topology->nodes[0].pools[0].demote_to_bytes = 2 * MIB;
         topology->nodes[0].pools[1].demote_to_bytes = 2 * MIB;
@@ -187,19 +173,17 @@ static Topology *host_of_three_sizes(Arena *arena, const char *pools) {
 TEST(splits_one_size) {
         const Topology *host = host_of_three_sizes(arena, "1G=1/1/0 32M=5/5/0");
 
-        assert_text(steps_text(arena, plan_one(arena, host, "Pages=200\nPageSize=2M")),
-                    "0:1G:1=>0 0:2M:0->512");
-        assert_text(steps_text(arena, plan_one(arena, host, "Pages=620\nPageSize=2M")),
-                    "0:1G:1=>0 0:32M:5=>4 0:2M:0->620");
+        assert_steps(plan_one(arena, host, "Pages=200\nPageSize=2M"), "0:1G:1=>0 0:2M:0->512");
+        assert_steps(plan_one(arena, host, "Pages=620\nPageSize=2M"),
+                     "0:1G:1=>0 0:32M:5=>4 0:2M:0->620");
 }
 
 /* What memory gives to one is not split for the next: of 120 pages 100 can be had by memory. */
 TEST(splits_for_second) {
-        const Config *config = config_make(arena, "a.conf", "[Instance]\nPages=60\nPageSize=2M\n",
-                                           "b.conf", "[Instance]\nPages=60\nPageSize=2M\n", NULL);
+        const Config *config = config_line(arena, "a Pages=60 PageSize=2M; b Pages=60 PageSize=2M");
         const Plan *plan =
                 plan_simple(arena, config, host_of_three_sizes(arena, "1G=0 32M=20/20/0"));
 
-        assert_text(grants_text(arena, plan, "b"), "0:60");
-        assert_text(steps_text(arena, plan), "0:32M:20=>18 0:2M:0->120");
+        assert_grants(plan, "b", "0:60");
+        assert_steps(plan, "0:32M:20=>18 0:2M:0->120");
 }

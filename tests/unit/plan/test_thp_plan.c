@@ -14,8 +14,7 @@ static const char *short_name(Arena *arena, const char *path) {
 /* "POLICY|PATH=VALUE ...|problems" for these files on this host. */
 static char *resolve(Arena *arena, const Config *config, const char *thp) {
         Diags problems = diags_in(arena);
-        const Topology *topology =
-                host_make(arena, arena_printf(arena, "sizes 2M\nnode 0 total=1G\n%s", thp));
+        const Topology *topology = host_printf(arena, "sizes 2M\nnode 0 total=1G\n%s", thp);
         ThpPlan plan = thp_plan_make(arena, config, topology, 0, &problems);
         Text text = text_in(arena);
 
@@ -46,11 +45,9 @@ TEST(auto) {
 /* Without any instance nothing is touched. */
 TEST(nobody) {
         assert_text(resolve(arena, config_make(arena, NULL), "thp always"), "keep||");
-        assert_text(
-                resolve(arena,
-                        config_make(arena, "00.conf", "[Host]\nTransparentHugePages=never\n", NULL),
-                        "thp always"),
-                "never|transparent_hugepage=never|");
+        assert_text(resolve(arena, config_line(arena, "00 [Host] TransparentHugePages=never"),
+                            "thp always"),
+                    "never|transparent_hugepage=never|");
 }
 
 TEST(keep) {
@@ -106,14 +103,12 @@ TEST(served_by_unit) {
 
         for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
                 Diags problems = diags_in(arena);
-                const Config *config = config_make(
-                        arena, "00.conf",
-                        arena_printf(arena, "[Host]\nTransparentHugePages=%s\n", cases[i].host),
-                        "a.conf",
-                        arena_printf(arena, "[Instance]\nPages=1\nTransparentHugePages=%s\n%s%s\n",
-                                     cases[i].preference, cases[i].unit ? "Unit=" : "",
-                                     cases[i].unit ? cases[i].unit : ""),
-                        NULL);
+                const Config *config = config_line(
+                        arena,
+                        "00 [Host] TransparentHugePages=%s; a Pages=1 TransparentHugePages=%s "
+                        "%s%s",
+                        cases[i].host, cases[i].preference, cases[i].unit ? "Unit=" : "",
+                        cases[i].unit ? cases[i].unit : "");
 
                 thp_plan_make(arena, config, topology, cases[i].systemd_version, &problems);
                 assert_int_equal(problems.list.n > 0, cases[i].is_named);

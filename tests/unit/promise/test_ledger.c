@@ -7,8 +7,7 @@
 static const char boot[] = "8ac7e6f2-boot";
 
 static Topology *host_with_pool(Arena *arena, const char *counts) {
-        return host_make(arena,
-                         arena_printf(arena, "sizes 2M\nnode 0 total=16G free=8G 2M=%s\n", counts));
+        return host_printf(arena, "sizes 2M\nnode 0 total=16G free=8G 2M=%s\n", counts);
 }
 
 static Ledger *full_ledger(Arena *arena) {
@@ -87,10 +86,10 @@ TEST(observe_lowered) {
 }
 
 static Topology *host_with_pools(Arena *arena, unsigned first, unsigned second) {
-        return host_make(arena, arena_printf(arena,
-                                             "sizes 2M\nnode 0 total=16G free=8G 2M=%u\n"
-                                             "node 1 total=16G free=8G 2M=%u\n",
-                                             first, second));
+        return host_printf(arena,
+                           "sizes 2M\nnode 0 total=16G free=8G 2M=%u\n"
+                           "node 1 total=16G free=8G 2M=%u\n",
+                           first, second);
 }
 
 /* Pages that somebody has moved between nodes are ours still; what there is beyond them was added. */

@@ -82,10 +82,7 @@ TEST(host_after) {
                 {"/run/systemd/generator/old.service.d/10-hugeplan.conf", "[Service]\n"},
                 {"/run/systemd/generator/old.service.d/20-other.conf", "[Service]\n"},
                 {"/etc/security/limits.conf", "oracle soft memlock 64\n"});
-        const Config *config = config_make(arena, "20-db.conf",
-                                           "[Instance]\nEngine=oracle\nUnit=db.service\n"
-                                           "Pages=100\n",
-                                           NULL);
+        const Config *config = config_line(arena, "20-db Engine=oracle Unit=db.service Pages=100");
         Topology *topology = host_make(arena, "sizes 2M\nnode 0 total=16G free=15G\nthp always\n");
         const Accounts accounts = {};
 
@@ -117,8 +114,7 @@ TEST(host_after) {
 /* Nothing is written for logins that have no limits. */
 TEST(no_logins) {
         const Sources *sources = TEST_SOURCES(arena, {"/etc/passwd", ""});
-        const Config *config =
-                config_make(arena, "20-db.conf", "[Instance]\nEngine=oracle\nPages=100\n", NULL);
+        const Config *config = config_line(arena, "20-db Engine=oracle Pages=100");
         const HostPlan host = {};
         const Dropins dropins = {};
         Plan *plan = plan_simple(arena, config,

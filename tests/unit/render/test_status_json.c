@@ -7,10 +7,9 @@
 #include "support/testing.h"
 
 static Status *some_status(Arena *arena) {
-        const Config *config = config_make(
-                arena, "a.conf", "[Instance]\nPages=10\nUnit=a.service\nEngine=postgresql\n",
-                "b.conf", "[Instance]\nPages=99999\nShortage=degrade\nPriority=7\n", "c.conf",
-                "[Instance]\nPages=99999\n", "d.conf", "[Instance]\nPages=x\n", NULL);
+        const Config *config =
+                config_line(arena, "a Pages=10 Unit=a.service Engine=postgresql; b Pages=99999 "
+                                   "Shortage=degrade Priority=7; c Pages=99999; d Pages=x");
         Topology *topology = host_make(arena, "sizes 2M\n"
                                               "node 0 total=20G free=4048M 2M=10/4/2\n"
                                               "node 2 total=20G free=4048M 2M=30\n"
@@ -303,8 +302,7 @@ TEST(odd_texts) {
 }
 
 TEST(plan) {
-        const Config *config = config_make(arena, "a.conf", "[Instance]\nPages=3\n", "b.conf",
-                                           "[Instance]\nPages=18446744073709551615\n", NULL);
+        const Config *config = config_line(arena, "a Pages=3; b Pages=18446744073709551615");
         const Plan *plan = plan_simple(arena, config,
                                        host_make(arena, "sizes 2M\n"
                                                         "node 1 total=20G free=4G 2M=1\n"));
@@ -339,8 +337,7 @@ TEST(plan_running) {
                 {"hold a.service a 2M=0:3\nunit a.service\n", true},
                 {"hold x a 2M=0:3 tentative\n", false},
         };
-        const Config *config =
-                config_make(arena, "a.conf", "[Instance]\nPages=3\nUnit=a.service\n", NULL);
+        const Config *config = config_line(arena, "a Pages=3 Unit=a.service");
         const Topology *topology = host_make(arena, "sizes 2M\nnode 0 total=20G free=4G 2M=3\n");
 
         for (size_t i = 0; i < ARRAY_LEN(cases); i++) {

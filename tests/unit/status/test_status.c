@@ -86,10 +86,7 @@ static const StatusInstance *instance_of(const Scene *scene, const char *name) {
         assert_text(verdict_name(instance_of((scene), (name))->verdict), (word))
 
 TEST(ready) {
-        Scene scene = scene_with(
-                arena,
-                config_make(arena, "a.conf", "[Instance]\nPages=100\nUnit=a.service\n", NULL),
-                host);
+        Scene scene = scene_with(arena, config_line(arena, "a Pages=100 Unit=a.service"), host);
 
         apply_all(&scene);
         judge(&scene, false);
@@ -112,8 +109,7 @@ TEST(ready) {
 
 /* Nothing was written yet: a plan alone is no success. */
 TEST(planned_is_not_ready) {
-        Scene scene = scene_with(
-                arena, config_make(arena, "a.conf", "[Instance]\nPages=100\n", NULL), host);
+        Scene scene = scene_with(arena, config_line(arena, "a Pages=100"), host);
 
         judge(&scene, false);
         assert_verdict(&scene, "a", "refused");
@@ -124,8 +120,7 @@ TEST(planned_is_not_ready) {
 }
 
 TEST(pending) {
-        Scene scene = scene_with(
-                arena, config_make(arena, "a.conf", "[Instance]\nPages=100\n", NULL), host);
+        Scene scene = scene_with(arena, config_line(arena, "a Pages=100"), host);
 
         judge(&scene, true);
         assert_verdict(&scene, "a", "pending");
@@ -135,10 +130,8 @@ TEST(pending) {
 }
 
 TEST(refused) {
-        Scene scene = scene_with(arena,
-                                 config_make(arena, "a.conf", "[Instance]\nPages=99999\n", "b.conf",
-                                             "[Instance]\nPages=99999\nShortage=degrade\n", NULL),
-                                 host);
+        Scene scene = scene_with(
+                arena, config_line(arena, "a Pages=99999; b Pages=99999 Shortage=degrade"), host);
 
         apply_all(&scene);
         judge(&scene, false);
@@ -160,10 +153,7 @@ TEST(refused) {
 
 /* What a short instance is said to have is what is there, not what was planned for it. */
 TEST(degraded_counts_what_is_there) {
-        Scene scene = scene_with(
-                arena,
-                config_make(arena, "b.conf", "[Instance]\nPages=99999\nShortage=degrade\n", NULL),
-                host);
+        Scene scene = scene_with(arena, config_line(arena, "b Pages=99999 Shortage=degrade"), host);
 
         judge(&scene, false);
         assert_verdict(&scene, "b", "degraded");
@@ -177,9 +167,7 @@ TEST(degraded_counts_what_is_there) {
 /* Fragmented memory may still come together, as long as work goes on. */
 TEST(fragmented_is_pending) {
         PoolLimits limits = {};
-        Scene scene = scene_with(
-                arena, config_make(arena, "a.conf", "[Instance]\nPages=100\nNodes=0\n", NULL),
-                host);
+        Scene scene = scene_with(arena, config_line(arena, "a Pages=100 Nodes=0"), host);
 
         *vec_push((Arena *) arena, &limits) =
                 (PoolLimit){0, 2 * MIB, 40, {REASON_FRAGMENTED, "in pieces", "reboot"}};
@@ -192,10 +180,7 @@ TEST(fragmented_is_pending) {
 }
 
 TEST(invalid) {
-        Scene scene = scene_with(arena,
-                                 config_make(arena, "a.conf", "[Instance]\nMemory=x\n", "b.conf",
-                                             "[Instance]\nPages=1\n", NULL),
-                                 host);
+        Scene scene = scene_with(arena, config_line(arena, "a Memory=x; b Pages=1"), host);
 
         apply_all(&scene);
         judge(&scene, false);
@@ -210,11 +195,8 @@ TEST(invalid) {
 
 /* Who insists on a hugetlb limit does not start without, though its pages stand. */
 TEST(no_hugetlb_limit) {
-        Scene scene = scene_with(arena,
-                                 config_make(arena, "a.conf", "[Instance]\nPages=10\nIsolate=yes\n",
-                                             "b.conf", "[Instance]\nPages=10\n", "c.conf",
-                                             "[Instance]\nPages=x\n", NULL),
-                                 host);
+        Scene scene = scene_with(
+                arena, config_line(arena, "a Pages=10 Isolate=yes; b Pages=10; c Pages=x"), host);
 
         apply_all(&scene);
         judge(&scene, false);
@@ -233,9 +215,7 @@ TEST(no_hugetlb_limit) {
 }
 
 TEST(lost) {
-        Scene scene = scene_with(
-                arena, config_make(arena, "a.conf", "[Instance]\nPages=100\nNodes=1\n", NULL),
-                host);
+        Scene scene = scene_with(arena, config_line(arena, "a Pages=100 Nodes=1"), host);
 
         apply_all(&scene);
         lose_pages(&scene, 1, 30);
@@ -250,9 +230,7 @@ TEST(lost) {
 
 /* A single page is one too few. */
 TEST(one_page_lost) {
-        Scene scene = scene_with(
-                arena, config_make(arena, "a.conf", "[Instance]\nPages=100\nNodes=1\n", NULL),
-                host);
+        Scene scene = scene_with(arena, config_line(arena, "a Pages=100 Nodes=1"), host);
 
         apply_all(&scene);
         lose_pages(&scene, 1, 1);
@@ -264,10 +242,7 @@ TEST(one_page_lost) {
 /* The pool is as it was, and somebody whom nobody knows has come: nothing was lowered. */
 TEST(one_page_taken) {
         Scene scene =
-                scene_with(arena,
-                           config_make(arena, "a.conf",
-                                       "[Instance]\nPages=100\nNodes=1\nUnit=a.service\n", NULL),
-                           host);
+                scene_with(arena, config_line(arena, "a Pages=100 Nodes=1 Unit=a.service"), host);
 
         apply_all(&scene);
         ((Pool *) topology_pool(scene.topology, 1, 2 * MIB))->free_pages -= 1;
@@ -287,10 +262,7 @@ TEST(one_page_taken) {
 }
 
 TEST(lost_but_degrade) {
-        Scene scene = scene_with(
-                arena,
-                config_make(arena, "a.conf", "[Instance]\nPages=100\nShortage=degrade\n", NULL),
-                host);
+        Scene scene = scene_with(arena, config_line(arena, "a Pages=100 Shortage=degrade"), host);
 
         apply_all(&scene);
         lose_pages(&scene, 0, 1);
@@ -303,9 +275,9 @@ TEST(lost_but_degrade) {
 TEST(who_loses_first) {
         Scene scene = scene_with(
                 arena,
-                config_make(arena, "a.conf", "[Instance]\nPages=50\nNodes=0\nPriority=10\n",
-                            "b.conf", "[Instance]\nPages=50\nNodes=0\nPriority=90\n", "c.conf",
-                            "[Instance]\nPages=50\nNodes=0\n", NULL),
+                config_line(arena,
+                            "a Pages=50 Nodes=0 Priority=10; b Pages=50 Nodes=0 Priority=90; c "
+                            "Pages=50 Nodes=0"),
                 host);
 
         apply_all(&scene);
@@ -326,10 +298,8 @@ TEST(who_loses_first) {
 
 /* Among equals, the later name. */
 TEST(who_loses_among_equals) {
-        Scene scene = scene_with(arena,
-                                 config_make(arena, "a.conf", "[Instance]\nPages=50\nNodes=0\n",
-                                             "b.conf", "[Instance]\nPages=50\nNodes=0\n", NULL),
-                                 host);
+        Scene scene = scene_with(
+                arena, config_line(arena, "a Pages=50 Nodes=0; b Pages=50 Nodes=0"), host);
 
         apply_all(&scene);
         lose_pages(&scene, 0, 10);
@@ -341,10 +311,7 @@ TEST(who_loses_among_equals) {
 /* Surplus pages of others do not stand in for lost ones: they vanish when they are given back. */
 TEST(surplus_does_not_count) {
         Scene scene =
-                scene_with(arena,
-                           config_make(arena, "a.conf",
-                                       "[Instance]\nPages=100\nNodes=0\nUnit=a.service\n", NULL),
-                           host);
+                scene_with(arena, config_line(arena, "a Pages=100 Nodes=0 Unit=a.service"), host);
         Pool *pool = (Pool *) topology_pool(scene.topology, 0, 2 * MIB);
 
         apply_all(&scene);
@@ -367,9 +334,8 @@ TEST(surplus_does_not_count) {
 
 /* Pages of others in the pool are nobody's instance's. */
 TEST(foreign_pages) {
-        Scene scene = scene_with(
-                arena, config_make(arena, "a.conf", "[Instance]\nPages=100\nNodes=0\n", NULL),
-                "sizes 2M\nnode 0 total=20G free=4048M 2M=20/0\n");
+        Scene scene = scene_with(arena, config_line(arena, "a Pages=100 Nodes=0"),
+                                 "sizes 2M\nnode 0 total=20G free=4048M 2M=20/0\n");
 
         apply_all(&scene);
         judge(&scene, false);
@@ -464,11 +430,8 @@ static const char hundred[] = "sizes 2M\n"
 
 static Scene scene_of_unit(Arena *arena, const char *lines, const char *host_text,
                            const char *running) {
-        Scene scene = scene_beside(
-                arena,
-                config_make(arena, "a.conf",
-                            arena_printf(arena, "[Instance]\nUnit=a.service\n%s\n", lines), NULL),
-                host_text, running);
+        Scene scene = scene_beside(arena, config_line(arena, "a Unit=a.service %s", lines),
+                                   host_text, running);
 
         plan_record(arena, scene.plan, scene.ledger);
         judge(&scene, false);
@@ -712,10 +675,8 @@ TEST(nothing_described) {
 
 /* Nobody is harmed, and yet not all is well: a broken host file. */
 TEST(host_errors) {
-        Scene scene = scene_with(arena,
-                                 config_make(arena, "00.conf", "[Host]\nKeepFree=x\n", "a.conf",
-                                             "[Instance]\nPages=1\n", NULL),
-                                 host);
+        Scene scene =
+                scene_with(arena, config_line(arena, "00 [Host] KeepFree=x; a Pages=1"), host);
 
         apply_all(&scene);
         judge(&scene, false);
@@ -763,9 +724,7 @@ static Lack lack_alone(Arena *arena, const StatusInput *input, const char *name)
 /* By what the host has NOW; MOUNT is what follows "mount a ". */
 static uint64_t lack_with_mount(Arena *arena, const char *lines, const char *now,
                                 const char *mount) {
-        const Config *config =
-                config_make(arena, "a.conf",
-                            arena_printf(arena, "[Instance]\nUnit=a.service\n%s\n", lines), NULL);
+        const Config *config = config_line(arena, "a Unit=a.service %s", lines);
         const Plan *plan = plan_simple(arena, config, host_make(arena, host));
         const Running running =
                 running_make(arena, mount ? arena_printf(arena, "mount a %s\n", mount) : "");
@@ -856,9 +815,8 @@ TEST(lack_with_mount_bound) {
 
 /* The more important ones that do not run yet come before; who is asked for alone may come before them. */
 TEST(lack_in_order) {
-        const Config *config =
-                config_make(arena, "a.conf", "[Instance]\nPages=50\nUnit=a.service\n", "b.conf",
-                            "[Instance]\nPages=50\nPriority=60\nUnit=b.service\n", NULL);
+        const Config *config = config_line(
+                arena, "a Pages=50 Unit=a.service; b Pages=50 Priority=60 Unit=b.service");
         const Plan *plan = plan_simple(arena, config, host_make(arena, host));
         const PlanInstance *a = plan_find(plan, "a");
         StatusInput input = {
@@ -892,10 +850,8 @@ TEST(lack_in_order) {
 }
 
 TEST(plan_verdict) {
-        const Config *config = config_make(arena, "a.conf", "[Instance]\nPages=1\n", "b.conf",
-                                           "[Instance]\nPages=99999\n", "c.conf",
-                                           "[Instance]\nPages=99999\nShortage=degrade\n", "d.conf",
-                                           "[Instance]\nPages=x\n", NULL);
+        const Config *config = config_line(
+                arena, "a Pages=1; b Pages=99999; c Pages=99999 Shortage=degrade; d Pages=x");
         const Plan *plan = plan_simple(arena, config, host_make(arena, host));
 
         assert_int_equal(plan_verdict(plan_find(plan, "a")), VERDICT_READY);

@@ -19,9 +19,7 @@ static Dropins make(Arena *arena, const Config *config) {
 
 TEST(text) {
         const Dropins dropins =
-                make(arena,
-                     config_make(arena, "20-pg.conf",
-                                 "[Instance]\nMemory=1G\nUnit=postgresql@15-main.service\n", NULL));
+                make(arena, config_line(arena, "20-pg Memory=1G Unit=postgresql@15-main.service"));
 
         assert_int_equal(dropins.n, 1);
         assert_text(dropins.items[0].unit, "postgresql@15-main.service");
@@ -42,11 +40,11 @@ TEST(text) {
 TEST(learning) {
         const Dropins dropins = make(
                 arena,
-                config_make(arena, "a.conf", "[Instance]\nEngine=mariadb\nUnit=a.service\n",
-                            "b.conf", "[Instance]\nEngine=db2\nMemory=1G\nUnit=b.service\n",
-                            "c.conf", "[Instance]\nEngine=mongodb\nUnit=c.service\n", "d.conf",
-                            "[Instance]\nEngine=mssql\nUnit=d.service\n", "e.conf",
-                            "[Instance]\nEngine=postgresql\nMemory=1G\nUnit=e.service\n", NULL));
+                config_line(
+                        arena,
+                        "a Engine=mariadb Unit=a.service; b Engine=db2 Memory=1G Unit=b.service; "
+                        "c Engine=mongodb Unit=c.service; d Engine=mssql Unit=d.service; e "
+                        "Engine=postgresql Memory=1G Unit=e.service"));
 
         assert_int_equal(dropins.n, 5);
         assert_contains(dropins.items[0].text, "\nExecStartPre=/usr/bin/hugeplanctl wait a\n");
@@ -107,23 +105,20 @@ TEST(mounts) {
 TEST(never_requires) {
         static const char *const words[] = {
                 "Requires=", "BindsTo=", "PartOf=", "Requisite=", "Upholds=", "Conflicts="};
-        const Dropins dropins =
-                make(arena, config_make(arena, "a.conf",
-                                        "[Instance]\nMemory=1G\nUnit=a.service\nNodes=0\n"
-                                        "Placement=bind\n",
-                                        NULL));
+        const Dropins dropins = make(
+                arena, config_line(arena, "a Memory=1G Unit=a.service Nodes=0 Placement=bind"));
 
         for (size_t i = 0; i < ARRAY_LEN(words); i++)
                 assert_null(strstr(dropins.items[0].text, words[i]));
 }
 
 TEST(who_has_one) {
-        const Dropins dropins =
-                make(arena, config_make(arena, "a.conf", "[Instance]\nPages=1\n", "b.conf",
-                                        "[Instance]\nPages=1\nUnit=z.service\n", "c.conf",
-                                        "[Instance]\nPages=1\nUnit=y.service\n", "d.conf",
-                                        "[Instance]\nPages=x\nUnit=w.service\n", "e.conf",
-                                        "[Instance]\nEngine=mongodb\n", NULL));
+        const Dropins dropins = make(
+                arena,
+                config_line(
+                        arena,
+                        "a Pages=1; b Pages=1 Unit=z.service; c Pages=1 Unit=y.service; d Pages=x "
+                        "Unit=w.service; e Engine=mongodb"));
 
         /* By unit; without a unit none; a broken file keeps its gate. */
         assert_int_equal(dropins.n, 4);
@@ -135,9 +130,8 @@ TEST(who_has_one) {
 }
 
 TEST(shared_unit) {
-        const Dropins dropins =
-                make(arena, config_make(arena, "b.conf", "[Instance]\nPages=1\nUnit=x.service\n",
-                                        "a.conf", "[Instance]\nPages=1\nUnit=x.service\n", NULL));
+        const Dropins dropins = make(
+                arena, config_line(arena, "b Pages=1 Unit=x.service; a Pages=1 Unit=x.service"));
 
         assert_int_equal(dropins.n, 1);
         assert_contains(dropins.items[0].text,
@@ -147,10 +141,8 @@ TEST(shared_unit) {
 }
 
 TEST(bind) {
-        Dropins dropins = make(arena, config_make(arena, "a.conf",
-                                                  "[Instance]\nPages=1\nUnit=a.service\n"
-                                                  "Nodes=0,2-3\nPlacement=bind\n",
-                                                  NULL));
+        Dropins dropins = make(
+                arena, config_line(arena, "a Pages=1 Unit=a.service Nodes=0,2-3 Placement=bind"));
 
         assert_contains(dropins.items[0].text, "NUMAPolicy=bind\nNUMAMask=0,2-3\n");
         dropins = make(arena, config_make(arena, "a.conf",
@@ -158,9 +150,7 @@ TEST(bind) {
                                           "NodeMemory=4:1G 1:1G\nPlacement=bind\n",
                                           NULL));
         assert_contains(dropins.items[0].text, "NUMAPolicy=bind\nNUMAMask=1,4\n");
-        dropins =
-                make(arena, config_make(arena, "a.conf",
-                                        "[Instance]\nUnit=a.service\nMemory=1G\nNodes=1\n", NULL));
+        dropins = make(arena, config_line(arena, "a Unit=a.service Memory=1G Nodes=1"));
         assert_null(strstr(dropins.items[0].text, "NUMA"));
 }
 
@@ -178,24 +168,18 @@ TEST(bind_shared) {
                                           "[Instance]\nPages=1\nUnit=x.service\n", NULL));
         assert_null(strstr(dropins.items[0].text, "NUMA"));
         /* What a broken file says of nodes is not believed. */
-        dropins = make(arena, config_make(arena, "a.conf",
-                                          "[Instance]\nPages=x\nUnit=x.service\nNodes=0\n"
-                                          "Placement=bind\n",
-                                          NULL));
+        dropins =
+                make(arena, config_line(arena, "a Pages=x Unit=x.service Nodes=0 Placement=bind"));
         assert_null(strstr(dropins.items[0].text, "NUMA"));
 }
 
 TEST(interleave) {
-        Dropins dropins = make(arena, config_make(arena, "a.conf",
-                                                  "[Instance]\nPages=1\nUnit=a.service\n"
-                                                  "Nodes=0-1\nPlacement=interleave\n",
-                                                  NULL));
+        Dropins dropins =
+                make(arena,
+                     config_line(arena, "a Pages=1 Unit=a.service Nodes=0-1 Placement=interleave"));
 
         assert_contains(dropins.items[0].text, "NUMAPolicy=interleave\nNUMAMask=0-1\n");
-        dropins = make(arena, config_make(arena, "a.conf",
-                                          "[Instance]\nPages=1\nUnit=a.service\n"
-                                          "Placement=interleave\n",
-                                          NULL));
+        dropins = make(arena, config_line(arena, "a Pages=1 Unit=a.service Placement=interleave"));
         assert_contains(dropins.items[0].text, "NUMAPolicy=interleave\nNUMAMask=all\n");
 }
 
@@ -215,10 +199,7 @@ TEST(policy_that_cannot_be_had) {
 
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 const Config *config =
-                        config_make(arena, "a.conf",
-                                    arena_printf(arena, "[Instance]\nPages=1\nUnit=a.service\n%s\n",
-                                                 rows[i].lines),
-                                    NULL);
+                        config_line(arena, "a Pages=1 Unit=a.service %s", rows[i].lines);
                 IdSet nodes = {};
                 DropinInput input = {.config = config, .ctl = ctl};
 
@@ -273,10 +254,11 @@ TEST(limits) {
 
         assert_contains(dropins.items[0].text,
                         "LimitMEMLOCK=infinity\nSupplementaryGroups=hugetlb\n");
-        dropins = make(arena,
-                       config_make(arena, "a.conf",
-                                   "[Instance]\nPages=1\nUnit=a.service\nMemoryLock=1G\n", "b.conf",
-                                   "[Instance]\nPages=1\nUnit=a.service\nMemoryLock=2G\n", NULL));
+        dropins =
+                make(arena,
+                     config_line(arena,
+                                 "a Pages=1 Unit=a.service MemoryLock=1G; b Pages=1 Unit=a.service "
+                                 "MemoryLock=2G"));
         assert_contains(dropins.items[0].text, "\nLimitMEMLOCK=2147483648\n");
         assert_null(strstr(dropins.items[0].text, "SupplementaryGroups="));
 
@@ -309,10 +291,7 @@ TEST(outdated) {
 
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 const Config *config =
-                        config_make(arena, "a.conf",
-                                    arena_printf(arena, "[Instance]\nPages=1\nUnit=a.service\n%s\n",
-                                                 rows[i].lines),
-                                    NULL);
+                        config_line(arena, "a Pages=1 Unit=a.service %s", rows[i].lines);
                 IdSet nodes = {};
 
                 assert_int_equal(id_set_parse(rows[i].nodes, &nodes), 0);
@@ -329,11 +308,10 @@ TEST(outdated) {
 
 /* Who gets more than it asks for is served by its own unit, where systemd knows how. */
 TEST(memory_thp) {
-        const Config *config = config_make(
-                arena, "a.conf", "[Instance]\nEngine=postgresql\nMemory=1G\nUnit=a.service\n",
-                "b.conf", "[Instance]\nPages=1\nUnit=b.service\nTransparentHugePages=always\n",
-                "c.conf", "[Instance]\nPages=1\nUnit=c.service\nTransparentHugePages=madvise\n",
-                "d.conf", "[Instance]\nPages=1\nUnit=d.service\n", NULL);
+        const Config *config = config_line(
+                arena, "a Engine=postgresql Memory=1G Unit=a.service; b Pages=1 Unit=b.service "
+                       "TransparentHugePages=always; c Pages=1 Unit=c.service "
+                       "TransparentHugePages=madvise; d Pages=1 Unit=d.service");
         DropinInput input = {.config = config, .ctl = ctl, .systemd_version = 260};
         Dropins dropins = dropins_make(arena, &input);
 

@@ -52,10 +52,9 @@ TEST(preference) {
 
 /* One that leaves the unit open leaves it open for those that share it. */
 TEST(preference_of_shared_unit) {
-        const Config *config = config_make(arena, "a.conf", "[Instance]\nPages=1\nUnit=x.service\n",
-                                           "b.conf",
-                                           "[Instance]\nPages=1\nUnit=x.service\nIsolate=no\n",
-                                           "c.conf", "[Instance]\nPages=1\nUnit=y.service\n", NULL);
+        const Config *config = config_line(
+                arena, "a Pages=1 Unit=x.service; b Pages=1 Unit=x.service Isolate=no; c Pages=1 "
+                       "Unit=y.service");
 
         assert_int_equal(hugetlb_limit_preference(config, "x.service"), TRI_NO);
         assert_int_equal(hugetlb_limit_preference(config, "y.service"), TRI_AUTO);

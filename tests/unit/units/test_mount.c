@@ -154,8 +154,7 @@ TEST(overlap) {
 /* ---- in a configuration ---- */
 
 static const char *refusal(Arena *arena, const char *lines) {
-        const Config *config = config_make(arena, "20-pg.conf",
-                                           arena_printf(arena, "[Instance]\n%s\n", lines), NULL);
+        const Config *config = config_line(arena, "20-pg %s", lines);
 
         assert_int_equal(config->n_instances, 1);
         return config->instances[0].refusal ? diag_format(arena, config->instances[0].refusal)
@@ -190,10 +189,9 @@ TEST(reset) {
 }
 
 TEST(one_place_each) {
-        const Config *config =
-                config_make(arena, "a.conf", "[Instance]\nPages=1\nUser=db\nMount=/mnt/a\n",
-                            "b.conf", "[Instance]\nPages=1\nUser=db\nMount=/mnt/a/b\n", "c.conf",
-                            "[Instance]\nPages=1\nUser=db\nMount=/mnt/ab\n", NULL);
+        const Config *config = config_line(
+                arena, "a Pages=1 User=db Mount=/mnt/a; b Pages=1 User=db Mount=/mnt/a/b; c "
+                       "Pages=1 User=db Mount=/mnt/ab");
 
         assert_text(problems_text(arena, &config->problems),
                     "/etc/hugeplan.d/b.conf:4: Mount: /mnt/a/b is in the way of /mnt/a, the mount "
@@ -223,8 +221,7 @@ static MountUnits make(Arena *arena, Config *config, const char *host) {
 }
 
 static const char *options(Arena *arena, const char *lines) {
-        Config *config = config_make(arena, "20-db.conf",
-                                     arena_printf(arena, "[Instance]\n%s\n", lines), NULL);
+        Config *config = config_line(arena, "20-db %s", lines);
         MountUnits units = make(arena, config, host_text);
 
         assert_text(problems_text(arena, &config->problems), "");
@@ -324,9 +321,7 @@ TEST(number_without_group) {
 }
 
 TEST(no_page_size) {
-        Config *config = config_make(arena, "a.conf",
-                                     "[Instance]\nPages=1\nPageSize=512M\nUser=db\nMount=/mnt/a\n",
-                                     NULL);
+        Config *config = config_line(arena, "a Pages=1 PageSize=512M User=db Mount=/mnt/a");
 
         assert_int_equal(make(arena, config, host_text).n, 0);
         assert_int_equal(make(arena, config, "node 0 total=64G free=60G\n").n, 0);
@@ -335,8 +330,7 @@ TEST(no_page_size) {
 /* ---- the reservation that goes with it ---- */
 
 static const char *reason(Arena *arena, const char *lines, const char *host) {
-        const Config *config = config_make(
-                arena, "a.conf", arena_printf(arena, "[Instance]\nUser=db\n%s\n", lines), NULL);
+        const Config *config = config_line(arena, "a User=db %s", lines);
         const Plan *plan = plan_simple(arena, config, host_make(arena, host));
 
         return plan->instances[0].reason.kind == REASON_NONE
@@ -422,14 +416,9 @@ typedef struct Scene {
 static Scene *scene(Arena *arena, const char *mount) {
         Scene *scene = ARENA_NEW(arena, Scene);
 
-        scene->units = make(arena,
-                            config_make(arena, "a.conf",
-                                        arena_printf(arena,
-                                                     "[Instance]\nPages=10\nUser=db\n"
-                                                     "Unit=db.service\nMount=%s\n",
-                                                     mount),
-                                        NULL),
-                            host_text);
+        scene->units = make(
+                arena, config_line(arena, "a Pages=10 User=db Unit=db.service Mount=%s", mount),
+                host_text);
         scene->table = mount_table_parse(arena, mountinfo);
         scene->sight.table = &scene->table;
         assert_int_equal(scene->units.n, 1);
