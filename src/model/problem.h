@@ -3,7 +3,7 @@
 
 /* The kinds of problems, besides the reasons of instances (model/reason.h): the one table of their ids. Each has a
  * message identifier (status/messages.h), a paragraph in units/hugeplan.catalog and a place under PROBLEMS in
- * hugeplanctl(1), which tests check. Identifier, id, severity, weight. */
+ * hugeplan-rules(7), which tests check. Identifier, id, severity, weight. */
 
 #include "base/diag.h"
 

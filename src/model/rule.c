@@ -48,10 +48,5 @@ const char *rule_nearest(const char *word) {
 }
 
 char *rule_documentation(Arena *arena, const char *id) {
-        ReasonKind reason;
-
-        if (find_rule(id))
-                return arena_printf(arena, "hugeplan-rules(7), %s", id);
-        return arena_printf(arena, "hugeplanctl(1), %s",
-                            reason_from_id(id, &reason) == 0 ? "REASONS" : "PROBLEMS");
+        return arena_printf(arena, "hugeplan-rules(7), %s", id);
 }

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Ids of problems come from the tables only (src/model/reason.h, src/model/problem.h), every one of
-them stands in hugeplanctl(1), and journalctl takes the catalogue. That each has its paragraph in the
+them stands in hugeplan-rules(7), and journalctl takes the catalogue. That each has its paragraph in the
 catalogue is tested by unit/status/test_messages.c.
 
 usage: check_messages.py SOURCE-DIR
@@ -34,12 +34,12 @@ def ids(root: pathlib.Path) -> list[str]:
 
 
 def undocumented(root: pathlib.Path) -> list[str]:
-    page = (root / "man/hugeplanctl.1.scd").read_text(encoding="utf-8")
-    words = set(re.findall(r"\*([a-z-]+)\*", page[page.index("# REASONS"):page.index("# OUTPUT")]))
+    page = (root / "man/hugeplan-rules.7.scd").read_text(encoding="utf-8")
+    words = set(re.findall(r"\*([a-z-]+)\*", page[page.index("# REASONS"):page.index("# POSTGRESQL")]))
     rows = ids(root)
     if len(rows) < LEAST:
         return [f"only {len(rows)} ids were found; the pattern must be fixed"]
-    return [f"hugeplanctl(1): '{each}' stands neither under REASONS nor under PROBLEMS"
+    return [f"hugeplan-rules(7): '{each}' stands neither under REASONS nor under PROBLEMS"
             for each in rows if each not in words]
 
 

@@ -1040,8 +1040,9 @@ TEST(sound_host_is_fine) {
 
 TEST(documentation) {
         assert_text(rule_documentation(arena, "pg-try"), "hugeplan-rules(7), pg-try");
-        assert_text(rule_documentation(arena, "conflict-sysctl"), "hugeplanctl(1), PROBLEMS");
-        assert_text(rule_documentation(arena, "fragmented"), "hugeplanctl(1), REASONS");
+        assert_text(rule_documentation(arena, "conflict-sysctl"),
+                    "hugeplan-rules(7), conflict-sysctl");
+        assert_text(rule_documentation(arena, "fragmented"), "hugeplan-rules(7), fragmented");
 }
 
 TEST(nearest) {
