@@ -3,6 +3,7 @@
 
 #include "base/text.h"
 
+#include <regex.h>
 #include <string.h>
 #include <strings.h>
 
@@ -19,6 +20,7 @@ typedef struct Reading {
         const Sources *sources;
         PostgresqlWanted *is_wanted;
         Settings *settings;
+        regex_t pattern; /* line_pattern */
         size_t n_files;
         size_t n_settings;
         const char *
@@ -30,7 +32,6 @@ typedef struct File {
         const char *path;
         const struct File *includer;
         unsigned depth;
-        const char *at, *end; /* the rest of the text */
         unsigned line;
 } File;
 
@@ -64,161 +65,67 @@ static const char *refuse(const File *file, const char *text) {
         return arena_printf(file->reading->arena, "%s:%u: %s", file->path, file->line, text);
 }
 
-/* ---- tokens ---- */
+/* ---- the grammar ---- */
 
-typedef enum TokenKind {
-        TOKEN_END, /* of the line or the file */
-        TOKEN_EQUALS,
-        TOKEN_NAME,           /* letters and digits */
-        TOKEN_QUALIFIED_NAME, /* NAME.NAME */
-        TOKEN_VALUE,          /* a number, or letters with any of -._:/ */
-        TOKEN_STRING,         /* in quotes */
-        TOKEN_WRONG,
-} TokenKind;
+#define SPACE "[ \t\r]*"
+#define NAME  "[A-Za-z_][A-Za-z_0-9]*"
 
+/* NAME [=] VALUE [# comment] by the tokens of guc-file.l, on text that has "_" in place of each byte of a non-ASCII
+ * character, which counts as a letter in any encoding. VALUE is a string with '' and \' inside, an integer ("-1",
+ * "128MB", "0x1F"), a real number (".5", "1.5e-3") or a word. */
+static const char line_pattern[] = "^" SPACE "(" NAME "(\\." NAME ")?)(" SPACE "=?" SPACE ")"
+                                   "('([^'\\]|\\\\.|'')*'|[-+]?[0-9]+[A-Za-z]*|"
+                                   "[-+]?0x[0-9A-Fa-f]+[A-Za-z]*|"
+                                   "[-+]?[0-9]*\\.[0-9]*([eE][-+]?[0-9]+)?|"
+                                   "[A-Za-z_][-A-Za-z_0-9.:/]*)" SPACE "(#|$)";
+
+enum { MATCH_NAME = 1, MATCH_BETWEEN = 3, MATCH_VALUE = 4, MATCHES };
+
+/* A part of a line. */
 typedef struct Token {
-        TokenKind kind;
         const char *start;
         size_t length;
 } Token;
 
-/* Compares bytes: every byte of a non-ASCII character counts as a letter, in any encoding. */
-static bool is_letter(char c) {
-        return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || c == '_' ||
-               (unsigned char) c >= 0x80;
+/* "lib.max" is a name and no value. */
+static bool is_qualified(const char *word, size_t length) {
+        static const char letters[] =
+                "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_0123456789";
+        size_t n = strspn(word, letters);
+
+        return n > 0 && n + 1 < length && !text_is_digit(*word) && word[n] == '.' &&
+               !text_is_digit(word[n + 1]) && n + 1 + strspn(word + n + 1, letters) == length;
 }
 
-static bool is_hex_digit(char c) {
-        return text_is_digit(c) || (c >= 'A' && c <= 'F') || (c >= 'a' && c <= 'f');
-}
+/* Sets *RET_NAME and *RET_VALUE to the parts of LINE. Returns 0, -EINVAL if the server does not accept LINE, or
+ * -ENOMEM. */
+static int split_line(const Reading *reading, const char *line, size_t length, Token *ret_name,
+                      Token *ret_value) {
+        char *ascii = arena_memdup(reading->arena, line, length + 1);
+        regmatch_t parts[MATCHES];
 
-static bool is_unit_letter(char c) {
-        return is_letter(c) && c != '_' && (unsigned char) c < 0x80;
-}
+        ascii[length] = '\0';
+        for (char *c = ascii; c < ascii + length; c++)
+                *c = (unsigned char) *c >= 0x80 ? '_' : *c ? *c : '\1';
+        int r = regexec(&reading->pattern, ascii, MATCHES, parts, 0);
 
-static bool is_word_character(char c) {
-        return is_letter(c) || text_is_digit(c) || (c && strchr("-._:/", c));
-}
+        if (r != 0)
+                return r == REG_NOMATCH ? -EINVAL : -ENOMEM;
+        Token *const tokens[] = {ret_name, ret_value};
+        const size_t matches[] = {MATCH_NAME, MATCH_VALUE};
 
-/* Returns how many bytes from AT on belong to a class. */
-static size_t span(const char *at, const char *end, bool (*is_member)(char)) {
-        const char *start = at;
+        for (size_t i = 0; i < ARRAY_LEN(tokens); i++) {
+                const regmatch_t *part = &parts[matches[i]];
 
-        while (at < end && is_member(*at))
-                at++;
-        return (size_t) (at - start);
-}
-
-static size_t count_sign(const char *at, const char *end) {
-        return at < end && (*at == '-' || *at == '+');
-}
-
-/* Returns the length of "12", "-1", "128MB", "0x1F"; 0: none of these. */
-static size_t integer_length(const char *at, const char *end) {
-        const char *start = at + count_sign(at, end);
-        size_t digits = span(start, end, text_is_digit);
-        size_t length = digits;
-
-        if (digits == 0)
-                return 0;
-        if (digits == 1 && *start == '0' && end - start > 2 && start[1] == 'x' &&
-            is_hex_digit(start[2]))
-                length = 2 + span(start + 2, end, is_hex_digit);
-        length += span(start + length, end, is_unit_letter);
-        return (size_t) (start - at) + length;
-}
-
-/* Returns the length of "1.5", ".5", "1.5e-3"; 0: none of these. */
-static size_t real_length(const char *at, const char *end) {
-        const char *next = at + count_sign(at, end);
-
-        next += span(next, end, text_is_digit);
-        if (next == end || *next != '.')
-                return 0;
-        next += 1 + span(next + 1, end, text_is_digit);
-        if (next < end && (*next == 'e' || *next == 'E')) {
-                const char *exponent = next + 1 + count_sign(next + 1, end);
-
-                if (span(exponent, end, text_is_digit) > 0)
-                        next = exponent + span(exponent, end, text_is_digit);
+                *tokens[i] = (Token){line + part->rm_so, (size_t) (part->rm_eo - part->rm_so)};
         }
-        return (size_t) (next - at);
-}
+        /* Without anything between them, only these signs end the name. */
+        bool is_apart = parts[MATCH_BETWEEN].rm_so < parts[MATCH_BETWEEN].rm_eo ||
+                        strchr("'+", *ret_value->start);
 
-/* Returns the length from quote to quote, with '' and \' inside; 0 if the string does not end in its line. */
-static size_t string_length(const char *at, const char *end) {
-        const char *next = at + 1;
-
-        for (; next < end && *next != '\n'; next++) {
-                if (*next == '\\') {
-                        next++;
-                        if (next == end || *next == '\n')
-                                return 0;
-                } else if (*next == '\'') {
-                        if (end - next < 2 || next[1] != '\'')
-                                return (size_t) (next - at) + 1;
-                        next++;
-                }
-        }
-        return 0;
-}
-
-static bool is_name_character(char c) {
-        return is_letter(c) || text_is_digit(c);
-}
-
-/* The word begins with a letter. */
-static Token take_word(File *file) {
-        Token token = {TOKEN_VALUE, file->at, span(file->at, file->end, is_word_character)};
-        const char *end = token.start + token.length;
-        const char *point = token.start + span(token.start, end, is_name_character);
-
-        if (point == end)
-                token.kind = TOKEN_NAME;
-        else if (*point == '.' && point + 1 < end && is_letter(point[1]) &&
-                 point + 1 + span(point + 1, end, is_name_character) == end)
-                token.kind = TOKEN_QUALIFIED_NAME;
-        file->at = end;
-        return token;
-}
-
-static bool is_at_line_end(const File *file) {
-        return file->at == file->end || *file->at == '\n';
-}
-
-static void skip_line(File *file) {
-        const char *newline = memchr(file->at, '\n', (size_t) (file->end - file->at));
-
-        file->at = newline ? newline : file->end;
-}
-
-/* Takes the longest token that matches, like flex, but not beyond the end of the line. */
-static Token take_token(File *file) {
-        while (!is_at_line_end(file) && strchr(" \t\r", *file->at) && *file->at)
-                file->at++;
-        if (!is_at_line_end(file) && *file->at == '#')
-                skip_line(file);
-        Token token = {TOKEN_END, file->at, 0};
-
-        if (is_at_line_end(file))
-                return token;
-        if (is_letter(*file->at))
-                return take_word(file);
-        if (*file->at == '\'') {
-                token.kind = TOKEN_STRING;
-                token.length = string_length(file->at, file->end);
-        } else if (*file->at == '=') {
-                token.kind = TOKEN_EQUALS;
-                token.length = 1;
-        } else {
-                token.kind = TOKEN_VALUE;
-                token.length =
-                        MAX(integer_length(file->at, file->end), real_length(file->at, file->end));
-        }
-        if (token.length == 0)
-                token.kind = TOKEN_WRONG;
-        file->at += token.length;
-        return token;
+        return is_apart && !is_qualified(ascii + parts[MATCH_VALUE].rm_so, ret_value->length)
+                       ? 0
+                       : -EINVAL;
 }
 
 /* ---- values ---- */
@@ -244,21 +151,20 @@ static char unescape(const char **at, const char *end) {
         return (char) value;
 }
 
-/* Returns the text of a token; NULL if it contains a NUL. */
-static const char *token_text(Arena *arena, const Token *token) {
+/* Returns the text of a value; NULL if it contains a NUL. */
+static const char *value_text(Arena *arena, const Token *token) {
         char *text = arena_alloc(arena, token->length + 1), *to = text;
         const char *at = token->start, *end = at + token->length;
+        bool is_string = *at == '\'';
 
-        if (token->kind == TOKEN_STRING) {
-                at++;
-                end--;
-        }
+        at += is_string;
+        end -= is_string;
         while (at < end) {
                 char c = *at++;
 
-                if (token->kind == TOKEN_STRING && c == '\\')
+                if (is_string && c == '\\')
                         c = unescape(&at, end);
-                else if (token->kind == TOKEN_STRING && c == '\'')
+                else if (is_string && c == '\'')
                         at++;
                 if (c == '\0')
                         return NULL;
@@ -369,10 +275,10 @@ static const char *use_line(const File *file, const Token *name_token, const Tok
                 return NULL;
         memcpy(name, name_token->start, name_token->length);
         if (is_include(name))
-                return include(file, name, token_text(file->reading->arena, value_token));
+                return include(file, name, value_text(file->reading->arena, value_token));
         if (!file->reading->is_wanted(name))
                 return NULL;
-        const char *value = token_text(file->reading->arena, value_token);
+        const char *value = value_text(file->reading->arena, value_token);
         const char *fault = value ? postgresql_value_fault(value)
                                   : "the value has a NUL; remove it";
 
@@ -386,23 +292,18 @@ static const char *use_line(const File *file, const Token *name_token, const Tok
         return NULL;
 }
 
-/* NAME [=] VALUE, or an empty line. */
-static const char *read_line(File *file) {
-        Token name = take_token(file), value;
+static const char *read_line(const File *file, const char *line, size_t length) {
+        Token name, value;
+        const char *start = line + strspn(line, " \t\r");
 
-        if (name.kind == TOKEN_END)
+        if (start == line + length || *start == '#')
                 return NULL;
-        value = take_token(file);
-        if (value.kind == TOKEN_EQUALS)
-                value = take_token(file);
-        bool has_name = name.kind == TOKEN_NAME || name.kind == TOKEN_QUALIFIED_NAME;
-        bool has_value = value.kind == TOKEN_NAME || value.kind == TOKEN_VALUE ||
-                         value.kind == TOKEN_STRING;
+        int r = split_line(file->reading, line, length, &name, &value);
 
-        if (!has_name || !has_value || take_token(file).kind != TOKEN_END)
+        if (r == -EINVAL)
                 return refuse(file, "not a line that PostgreSQL can read, so the server would not "
                                     "start; write NAME = VALUE, with text in single quotes");
-        return use_line(file, &name, &value);
+        return r < 0 ? refuse(file, strerror(-r)) : use_line(file, &name, &value);
 }
 
 static const char *read_file(File *file, int *ret_unopened) {
@@ -417,16 +318,16 @@ static const char *read_file(File *file, int *ret_unopened) {
                                 refuse(file, reader_fault(file->reading->arena, text.error));
                 return NULL;
         }
-        file->at = text.text;
-        file->end = text.text + text.size;
-        for (file->line = 1; file->at < file->end; file->line++) {
-                const char *wrong = read_line(file);
+        const char *at = text.text, *end = at + text.size, *wrong = NULL;
 
-                if (wrong)
-                        return wrong;
-                file->at += file->at < file->end;
+        for (file->line = 1; at < end && !wrong; file->line++) {
+                const char *newline = memchr(at, '\n', (size_t) (end - at));
+                const char *stop = newline ? newline : end;
+
+                wrong = read_line(file, at, (size_t) (stop - at));
+                at = stop + 1;
         }
-        return NULL;
+        return wrong;
 }
 
 const char *postgresql_conf_read(Arena *arena, const Sources *sources, const char *path,
@@ -436,7 +337,10 @@ const char *postgresql_conf_read(Arena *arena, const Sources *sources, const cha
                 .arena = arena, .sources = sources, .is_wanted = is_wanted, .settings = settings};
         File file = {.reading = &reading, .path = path};
 
+        if (regcomp(&reading.pattern, line_pattern, REG_EXTENDED) != 0)
+                return strerror(ENOMEM);
         const char *wrong = read_file(&file, ret_unopened ? ret_unopened : &(int){0});
 
+        regfree(&reading.pattern);
         return wrong ? wrong : reading.unread;
 }

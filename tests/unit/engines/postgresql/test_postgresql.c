@@ -64,6 +64,7 @@ TEST(grammar) {
                 {"a = 'M\xC3\xBCnchen'\nm\xC3\xBC = 1\n", "a=M\xC3\xBCnchen m\xC3\xBC=1"},
                 {"# caf\xE9\na = 1\n", "a=1"},
                 {"a = 'open \\\\'", "a=open \\"},
+                {"a'x'\nb+5\nc = x.\nd = .\n", "a=x b=+5 c=x. d=."},
         };
 
         for (size_t i = 0; i < ARRAY_LEN(cases); i++)
@@ -92,6 +93,11 @@ TEST(syntax_errors) {
                 "a = 'x' 'y'",
                 "a = $variable",
                 "'a' = 1",
+                "a-5",
+                "a1.5",
+                "a = 5e3",
+                "a = 0\xC3\xBC",
+                "a = \xC3\xBC.b",
         };
 
         for (size_t i = 0; i < ARRAY_LEN(lines); i++)
