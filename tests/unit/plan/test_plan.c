@@ -41,21 +41,6 @@ TEST(spread) {
         assert_grants(plan_one(arena, even, "Pages=1"), "a", "0:1");
 }
 
-/* What a node cannot take goes to the others in equal parts. */
-TEST(spread_uneven) {
-        static const char host[] = "sizes 2M\n"
-                                   "node 0 total=1G free=164M\n" /* 50 pages beyond 10% */
-                                   "node 1 total=20G free=4048M\n"
-                                   "node 2 total=20G free=4048M\n";
-
-        assert_grants(plan_one(arena, host, "Pages=150"), "a", "0:30 1:60 2:60");
-        assert_grants(plan_one(arena, host, "Pages=30"), "a", "0:10 1:10 2:10");
-}
-
-TEST(spread_named_nodes) {
-        assert_grants(plan_one(arena, even, "Pages=100\nNodes=1"), "a", "1:100");
-}
-
 TEST(pack) {
         static const char host[] = "sizes 2M\n"
                                    "node 0 total=20G free=4048M\n"  /* 1000 */
@@ -114,14 +99,6 @@ TEST(keep_free) {
         assert_true(plan->keep_free_bytes == 2 * 4028 * MIB);
 }
 
-/* However small the share is on a small node, 64M stay. */
-TEST(floor) {
-        static const char host[] = "sizes 2M\nnode 0 total=128M free=100M\n";
-
-        assert_grants(plan_one(arena, host, "Pages=18"), "a", "0:18");
-        assert_grants(plan_one(arena, host, "Pages=19"), "a", "-");
-}
-
 TEST(page_cache) {
         static const char host[] = "sizes 2M\nnode 0 total=10G free=1034M cache=100M\n";
         const Config *without = config_line(arena, "00 [Host] Reclaim=no; a Pages=6");
@@ -130,34 +107,6 @@ TEST(page_cache) {
         assert_grants(plan_one(arena, host, "Pages=55"), "a", "0:55");
         assert_grants(plan_one(arena, host, "Pages=56"), "a", "-");
         assert_grants(plan_simple(arena, without, host_make(arena, host)), "a", "-");
-}
-
-TEST(memoryless_node) {
-        static const char host[] = "sizes 2M\nnode 0 total=20G free=4048M\nnode 1\n";
-
-        assert_grants(plan_one(arena, host, "Pages=10"), "a", "0:10");
-}
-
-TEST(node_without_pool_directory) {
-        static const char host[] = "sizes 1G 2M\nnode 0 total=20G free=4048M\n"
-                                   "node 1 total=20G free=4048M 2M=-\n";
-
-        assert_grants(plan_one(arena, host, "Pages=10"), "a", "0:10");
-}
-
-/* Two page sizes share one node's memory. */
-TEST(sizes_share_memory) {
-        const Config *config = config_line(
-                arena, "a Pages=2 PageSize=1G Nodes=0; b Pages=1 Nodes=0; c Pages=1 Nodes=1");
-        const Plan *plan = plan_simple(arena, config,
-                                       host_make(arena, "sizes 1G 2M\n"
-                                                        "node 0 total=20G free=4096M\n"
-                                                        "node 1 total=20G free=4096M\n"));
-
-        assert_grants(plan, "a", "0:2");
-        assert_grants(plan, "b", "-");
-        assert_grants(plan, "c", "1:1");
-        assert_steps(plan, "0:1G:0->2 1:2M:0->1"); /* largest pages first */
 }
 
 TEST(page_size_preference) {
@@ -190,14 +139,6 @@ TEST(priority) {
         assert_short(plan, "a", REASON_NOT_ENOUGH_MEMORY, "1,500 pages of 2M");
 }
 
-TEST(priority_ties) {
-        const Config *config = config_line(arena, "z Pages=1500 Name=a; b Pages=1500");
-        const Plan *plan = plan_simple(arena, config, host_make(arena, even));
-
-        assert_grants(plan, "a", "0:750 1:750"); /* by name, not by file */
-        assert_grants(plan, "b", "-");
-}
-
 TEST(degrade) {
         const Config *config =
                 config_line(arena, "a Pages=2500 Shortage=degrade Priority=90; b Pages=1500");
@@ -211,23 +152,6 @@ TEST(degrade) {
         assert_int_equal(reason_of(plan, "a")->kind, REASON_NOT_ENOUGH_MEMORY);
 }
 
-TEST(degrade_split) {
-        const Plan *plan = plan_one(arena, even, "NodeMemory=0:4G 1:20M\nShortage=degrade\n");
-
-        assert_grants(plan, "a", "0:1000 1:10");
-        assert_int_equal(reason_of(plan, "a")->kind, REASON_NOT_ENOUGH_MEMORY);
-}
-
-TEST(degrade_pack) {
-        static const char host[] = "sizes 2M\n"
-                                   "node 0 total=20G free=2068M\n"  /* 10 */
-                                   "node 1 total=20G free=2448M\n"  /* 200 */
-                                   "node 2 total=20G free=2248M\n"; /* 100 */
-        const Plan *plan = plan_one(arena, host, "Pages=5000\nShortage=degrade\nPlacement=pack\n");
-
-        assert_grants(plan, "a", "0:10 1:200 2:100");
-}
-
 /* An instance that makes no sense here takes nothing, and nobody else's. */
 TEST(reason_of_demand) {
         const Config *config = config_line(arena, "a Pages=10 Nodes=9 Priority=99; b Pages=10");
@@ -239,32 +163,6 @@ TEST(reason_of_demand) {
 }
 
 /* ---- pools that are not empty ---- */
-
-static const char found_pages[] = "sizes 2M\n"
-                                  "node 0 total=20G free=4048M 2M=100\n"
-                                  "node 1 total=20G free=4048M 2M=0\n";
-
-TEST(existing_pages_count) {
-        const Plan *plan = plan_one(arena, found_pages, "Pages=80\nNodes=0");
-
-        assert_steps(plan, "-");
-        assert_grants(plan, "a", "0:80");
-        assert_true(plan_pool(plan, 0, 2 * MIB)->found_pages == 100);
-        plan = plan_one(arena, found_pages, "Pages=150\nNodes=0");
-        assert_steps(plan, "0:2M:100->150");
-        /* The room counts on top of the pages that are there. */
-        assert_steps(plan_one(arena, found_pages, "Pages=1100\nNodes=0"), "0:2M:100->1100");
-        assert_grants(plan_one(arena, found_pages, "Pages=1101\nNodes=0"), "a", "-");
-}
-
-TEST(existing_pages_kept) {
-        const Config *config =
-                config_line(arena, "00 [Host] ExistingPages=keep; a Pages=80 Nodes=0");
-        const Plan *plan = plan_simple(arena, config, host_make(arena, found_pages));
-
-        assert_steps(plan, "0:2M:100->180");
-        assert_grants(plan, "a", "0:80");
-}
 
 static Ledger *ledger_with_pool(Arena *arena, unsigned node, uint64_t found, uint64_t set) {
         Ledger *ledger = ledger_new(arena, "boot");
@@ -339,65 +237,6 @@ TEST(nothing_given_back_by_half) {
         }
 }
 
-/* A promise of nobody who is known may depend on any one node: it counts in full against each. */
-TEST(shrink_beside_unknown_promises) {
-        static const struct {
-                unsigned reserved;
-                const char *steps;
-        } cases[] = {
-                {0, "0:2M:50->0 1:2M:50->0"},
-                {20, "0:2M:50->20 1:2M:50->20"},
-                {49, "0:2M:50->49 1:2M:50->49"},
-                {50, "-"},
-        };
-
-        for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-                Ledger *ledger = ledger_with_pool(arena, 0, 0, 50);
-
-                *vec_push((Arena *) arena, &ledger->pools) = (LedgerPool){1, 2 * MIB, 0, 50};
-                const Plan *plan = plan_with(arena, config_make(arena, NULL),
-                                             host_printf(arena,
-                                                         "sizes 2M\n"
-                                                         "node 0 total=20G free=4G 2M=50\n"
-                                                         "node 1 total=20G free=4G 2M=50\n"
-                                                         "reserved 2M=%u\n",
-                                                         cases[i].reserved),
-                                             ledger, NULL);
-
-                assert_steps(plan, cases[i].steps);
-        }
-}
-
-/* Never what was read: surplus pages are no persistent ones. */
-TEST(surplus_is_not_persistent) {
-        const Plan *plan =
-                plan_one(arena, "sizes 2M\nnode 0 total=20G free=4048M 2M=30/0/20\n", "Pages=30");
-
-        assert_true(plan_pool(plan, 0, 2 * MIB)->from_pages == 10);
-        /* They are others'; ten are free for the instance only when they are made. */
-        assert_true(plan_pool(plan, 0, 2 * MIB)->others_pages == 30);
-        assert_steps(plan, "0:2M:10->60");
-}
-
-/* What raises a pool makes its surplus pages persistent first, and that takes no memory. */
-TEST(surplus_costs_nothing) {
-        static const char host[] = "sizes 2M\nnode 0 total=20G free=2068M 2M=30/10/10\n"; /* 10 */
-
-        assert_grants(plan_one(arena, host, "Pages=20"), "a", "0:20");
-        assert_steps(plan_one(arena, host, "Pages=20"), "0:2M:20->40");
-        assert_grants(plan_one(arena, host, "Pages=21"), "a", "-");
-}
-
-/* What nobody who is known uses is others'; instances get theirs on top. */
-TEST(others_pages) {
-        const Plan *plan =
-                plan_one(arena, "sizes 2M\nnode 0 total=20G free=4048M 2M=100/50\n", "Pages=80");
-
-        assert_steps(plan, "0:2M:100->130");
-        assert_grants(plan, "a", "0:80");
-        assert_true(plan_pool(plan, 0, 2 * MIB)->others_pages == 50);
-}
-
 /* Looked at each time: who leaves has nothing. What is promised to nobody who is known is others',
  * too. */
 TEST(others_leave) {
@@ -418,18 +257,6 @@ TEST(others_leave) {
 
                 assert_int_equal(plan_pool(plan, 0, 2 * MIB)->others_pages, steps[i].others);
         }
-}
-
-/* They are made up for where an instance needs the pool, and nowhere else. */
-TEST(others_pages_alone) {
-        const Config *config = config_line(arena, "a Pages=8 Nodes=1");
-        const Plan *plan = plan_with(arena, config,
-                                     host_make(arena, "sizes 2M\n"
-                                                      "node 0 total=20G free=4G 2M=20/0/15\n"
-                                                      "node 1 total=20G free=4G\n"),
-                                     ledger_with_pool(arena, 0, 5, 5), NULL);
-
-        assert_steps(plan, "1:2M:0->8");
 }
 
 /* Nobody knows whether an instance without a unit runs. What has come into use where its pages are is likely
@@ -640,66 +467,6 @@ TEST(what_stood_as_part) {
         assert_grants(plan, "a", "0:100 1:20");
 }
 
-/* Where no node takes all, the largest one goes first, and of equal ones the first. */
-TEST(pack_ties) {
-        const Config *config = config_line(arena, "a Pages=150 Placement=pack");
-
-        assert_grants(plan_simple(arena, config,
-                                  host_make(arena, "sizes 2M\n"
-                                                   "node 0 total=4G free=0 2M=100\n"
-                                                   "node 1 total=4G free=0 2M=100\n")),
-                      "a", "0:100 1:50");
-        assert_grants(plan_simple(arena, config,
-                                  host_make(arena, "sizes 2M\n"
-                                                   "node 0 total=4G free=0 2M=99\n"
-                                                   "node 1 total=4G free=0 2M=100\n")),
-                      "a", "0:50 1:100");
-}
-
-/* Promises of others are laid where nobody of ours depends on the pages: first to those that we
- * have not reserved, then to nodes to which nobody is bound. */
-TEST(promises_of_others) {
-        static const struct {
-                const char *pools[2];
-                unsigned reserved;
-                const char *lines, *grants, *steps;
-        } cases[] = {
-                {{"100", "100"}, 40, "Pages=20\nNodes=1", "1:20", "-"},
-                /* What was reserved for the instance (60 on node 1) is left to it. */
-                {{"10", "100"}, 50, "Pages=60\nNodes=1", "1:60", "-"},
-                {{"10", "100"}, 51, "Pages=60\nNodes=1\nUnit=a.service", "1:60", "1:2M:100->101"},
-                /* Without a unit, they are likely its own. */
-                {{"10", "100"}, 51, "Pages=60\nNodes=1", "1:60", "-"},
-                {{"10", "100"},
-                 51,
-                 "Pages=60\nPlacement=bind\nNodes=1\nUnit=a.service",
-                 "1:60",
-                 "1:2M:100->101"},
-                /* Beyond that, they are laid to the first node, unless somebody is bound to it. */
-                {{"40", "60"}, 40, "Pages=60\nNodes=1", "1:60", "-"},
-                {{"60", "60"}, 90, "Pages=60\nNodes=0\nUnit=a.service", "0:60", "0:2M:60->90"},
-                {{"60", "60"}, 60, "Pages=60\nPlacement=bind\nNodes=0\nUnit=a.service", "0:60", "-"},
-        };
-
-        for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-                const Topology *host = host_printf(arena,
-                                                   "sizes 2M\n"
-                                                   "node 0 total=20G free=4048M 2M=%s\n"
-                                                   "node 1 total=20G free=4048M 2M=%s\n"
-                                                   "reserved 2M=%u\n",
-                                                   cases[i].pools[0], cases[i].pools[1],
-                                                   cases[i].reserved);
-                const Config *config = config_line(arena, "a %s", cases[i].lines);
-                Ledger *ledger = ledger_new(arena, "boot");
-
-                add_ledger_instance(arena, ledger, "a", 60, cases[i].grants[0] - '0', 60);
-                const Plan *plan = plan_with(arena, config, host, ledger, NULL);
-
-                assert_grants(plan, "a", cases[i].grants);
-                assert_steps(plan, cases[i].steps);
-        }
-}
-
 /* Short by what others hold: that is the reason, not the host's memory. */
 TEST(taken) {
         const Config *config = config_line(arena, "a Pages=300");
@@ -709,17 +476,6 @@ TEST(taken) {
 
         assert_int_equal(plan_find(plan, "a")->reason.kind, REASON_TAKEN);
         assert_non_null(strstr(plan_find(plan, "a")->reason.text, "others hold 200 pages of 2M"));
-}
-
-/* A pool that others have lowered below what was found is not raised for its own sake. */
-TEST(lowered_by_others) {
-        const Config *config = config_line(arena, "a Pages=10");
-        const Plan *plan = plan_with(arena, config,
-                                     host_make(arena, "sizes 2M\nnode 0 total=20G free=4G 2M=30\n"),
-                                     ledger_with_pool(arena, 0, 100, 100), NULL);
-
-        assert_steps(plan, "-");
-        assert_grants(plan, "a", "0:10");
 }
 
 /* ---- the ledger ---- */
@@ -740,18 +496,6 @@ TEST(stays_where_it_is) {
         assert_steps(plan, "-");
 }
 
-/* Also on a node that has just as many pages, and no memory for more. */
-TEST(stays_where_it_just_fits) {
-        static const char host[] = "sizes 2M\n"
-                                   "node 0 total=20G free=1G 2M=100\n"
-                                   "node 1 total=20G free=4G\n";
-        const Config *config = config_line(arena, "a Pages=100");
-        Ledger *ledger = ledger_with_pool(arena, 0, 0, 100);
-
-        add_ledger_instance(arena, ledger, "a", 100, 0, 100);
-        assert_grants(plan_with(arena, config, host_make(arena, host), ledger, NULL), "a", "0:100");
-}
-
 /* As many pages of another size are another preference. */
 TEST(moves_with_another_size) {
         const Config *config = config_line(arena, "a Pages=3");
@@ -761,19 +505,6 @@ TEST(moves_with_another_size) {
         ledger->instances.items[0].page_size_bytes = GIB;
         assert_grants(plan_with(arena, config, host_make(arena, even), ledger, NULL), "a",
                       "0:2 1:1");
-}
-
-/* Where its unit runs with less than it has been granted since, it is where it is granted. */
-TEST(stays_beside_hold) {
-        const Config *config = config_line(arena, "a Pages=1500 Unit=a.service");
-        const Running running = running_make(arena, "hold a.service a 2M=0:600 wanted=1500\n"
-                                                    "unit a.service\n");
-        Ledger *ledger = ledger_new(arena, "boot");
-
-        add_ledger_instance(arena, ledger, "a", 1500, 0, 900);
-        *vec_push((Arena *) arena, &ledger->instances.items[0].grants) = (NodePages){1, 600};
-        assert_grants(plan_beside(arena, config, host_make(arena, even), ledger, &running), "a",
-                      "0:900 1:600");
 }
 
 /* Another demand, another placement or other nodes: it is placed anew. */
@@ -798,61 +529,6 @@ TEST(moves_when_changed) {
 
                 assert_grants(plan, "a", cases[i].grants);
                 assert_steps(plan, cases[i].steps);
-        }
-}
-
-/* Who holds its pages keeps them, whatever priority comes later. */
-TEST(held_first) {
-        const Config *config = config_line(
-                arena, "a Pages=1500 Priority=1 Unit=a.service; b Pages=1500 Priority=99");
-        const Running running = running_make(arena, "hold a.service a 2M=0:750/1:750\n"
-                                                    "unit a.service\n");
-        const Plan *plan = plan_beside(arena, config, host_make(arena, even), NULL, &running);
-
-        assert_grants(plan, "b", "-");
-        assert_grants(plan, "a", "0:750 1:750");
-        assert_non_null(plan_find(plan, "a")->hold);
-        /* The unit has stopped. */
-        const Running stopped = {.holds = running.holds};
-
-        plan = plan_beside(arena, config, host_make(arena, even), NULL, &stopped);
-        assert_grants(plan, "a", "-");
-        assert_true(plan_find(plan, "b")->pages_granted == 1500);
-        assert_null(plan_find(plan, "a")->hold);
-}
-
-/* On a host with room for 2000 pages "part" wants 3000 and has had 600 of them, with which its unit
- * may run: what another instance, with LINES, gets beside it. */
-static const Plan *plan_beside_part(Arena *arena, bool is_running, const char *lines) {
-        const Config *config = config_line(
-                arena, "new %s; part Pages=3000 Shortage=degrade Priority=50 Unit=part.service",
-                lines);
-        Ledger *ledger = ledger_new(arena, "boot");
-        const Running running =
-                running_make(arena, is_running ? "hold part.service part 2M=0:600 wanted=3000\n"
-                                                 "unit part.service\n"
-                                               : "");
-
-        add_ledger_instance(arena, ledger, "part", 3000, 0, 600);
-        return plan_beside(arena, config, host_make(arena, even), ledger, &running);
-}
-
-/* What could be reserved stays reserved: newcomers that are no more important do not get it. */
-TEST(part_stays) {
-        static const char *const newcomers[] = {
-                "Pages=500\nNodes=0\nPriority=50", /* "new" comes first by name */
-                "Pages=500\nNodes=0\nPriority=1",
-                "Pages=500\nNodes=0\nPriority=50\nShortage=degrade",
-        };
-
-        for (size_t i = 0; i < ARRAY_LEN(newcomers); i++) {
-                const Plan *plan = plan_beside_part(arena, false, newcomers[i]);
-                const PlanInstance *part = plan_find(plan, "part");
-
-                assert_true(part->n_grants > 0 && part->grants[0].node == 0);
-                assert_true(part->grants[0].pages >= 600);
-                assert_true(plan_find(plan, "new")->pages_granted <= 400);
-                assert_int_equal(part->reason.kind, REASON_NOT_ENOUGH_MEMORY);
         }
 }
 
@@ -882,69 +558,6 @@ TEST(what_is_a_part) {
         }
 }
 
-/* What is left beside the part is the newcomer's, if it can use it whole. */
-TEST(beside_part) {
-        const Plan *plan = plan_beside_part(arena, false, "Pages=400\nNodes=0\nPriority=1");
-
-        assert_grants(plan, "new", "0:400");
-        assert_grants(plan, "part", "0:600 1:1000");
-}
-
-/* The more important one takes what nobody uses yet, but not what may be in use. */
-TEST(part_and_priority) {
-        const Plan *plan = plan_beside_part(arena, false, "Pages=500\nNodes=0\nPriority=51");
-
-        assert_grants(plan, "new", "0:500");
-        assert_grants(plan, "part", "0:500 1:1000");
-        plan = plan_beside_part(arena, true, "Pages=500\nNodes=0\nPriority=51");
-        assert_grants(plan, "new", "-");
-        assert_grants(plan, "part", "0:1000 1:1000");
-}
-
-/* Whole as soon as it can be, and then without a reason. */
-TEST(part_becomes_whole) {
-        const Config *config =
-                config_line(arena, "part Pages=1500 Shortage=degrade Unit=part.service");
-        const Running running = running_make(arena, "hold part.service part 2M=0:600 wanted=1500\n"
-                                                    "unit part.service\n");
-        Ledger *ledger = ledger_new(arena, "boot");
-
-        add_ledger_instance(arena, ledger, "part", 1500, 0, 600);
-        const Plan *plan = plan_beside(arena, config, host_make(arena, even), ledger, &running);
-
-        assert_int_equal(reason_of(plan, "part")->kind, REASON_NONE);
-        assert_true(plan_find(plan, "part")->pages_granted == 1500);
-}
-
-/* Released while its unit runs with a part, and wanted again: it keeps the part and takes its turn for the rest. */
-TEST(part_after_release) {
-        const Config *config = config_line(
-                arena, "part Pages=1500 Shortage=degrade Unit=part.service; vip Pages=1400 "
-                       "Priority=90");
-        const Running running = running_make(arena, "hold part.service part 2M=0:600 wanted=1500\n"
-                                                    "unit part.service\n");
-        Ledger *ledger = ledger_new(arena, "boot");
-
-        add_ledger_instance(arena, ledger, "part", 1500, 0, 600);
-        ledger_release(arena, ledger, "part");
-        ledger_reload(ledger);
-        const Plan *plan = plan_beside(arena, config, host_make(arena, even), ledger, &running);
-
-        assert_int_equal(plan_find(plan, "vip")->pages_granted, 1400);
-        assert_grants(plan, "part", "0:600");
-}
-
-/* What of it is on a node that it may no longer use is given up. */
-TEST(part_elsewhere) {
-        const Config *config = config_line(arena, "part Pages=3000 Nodes=0 Shortage=degrade");
-        Ledger *ledger = ledger_new(arena, "boot");
-
-        add_ledger_instance(arena, ledger, "part", 3000, 0, 600);
-        *vec_push((Arena *) arena, &ledger->instances.items[0].grants) = (NodePages){1, 100};
-        assert_grants(plan_with(arena, config, host_make(arena, even), ledger, NULL), "part",
-                      "0:1000");
-}
-
 /* Its unit runs with a part, and the rest is just enough: it comes at its turn, as anybody's. */
 TEST(rest_in_turn) {
         static const struct {
@@ -969,129 +582,6 @@ TEST(rest_in_turn) {
 
                 assert_grants(plan, "part", row->part);
                 assert_grants(plan, "new", row->new);
-        }
-}
-
-/* What is missing of it is placed as its whole would be: packed on the node that takes it. */
-TEST(rest_of_packed_part) {
-        const Config *config = config_line(
-                arena, "part Pages=1500 Placement=pack Shortage=degrade Unit=part.service");
-        Ledger *ledger = ledger_new(arena, "boot");
-
-        add_ledger_instance(arena, ledger, "part", 1500, 0, 600);
-        const Plan *plan = plan_with(arena, config, host_make(arena, even), ledger, NULL);
-
-        assert_grants(plan, "part", "0:600 1:900");
-}
-
-/* Who runs with a part stays with its page size while a single page of it is left; without any it begins anew. */
-TEST(part_of_another_size) {
-        static const struct {
-                const char *pool, *grants;
-                uint64_t page_size_bytes;
-        } cases[] = {{"2M=1", "0:1", 2 * MIB}, {"2M=0", "0:2", GIB}};
-
-        for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-                const Config *config = config_line(
-                        arena, "part Memory=4G PageSize=1G,2M Shortage=degrade Unit=part.service");
-                const Running running = running_make(arena,
-                                                     "hold part.service part 2M=0:600 wanted=2048\n"
-                                                     "unit part.service\n");
-                Ledger *ledger = ledger_new(arena, "boot");
-
-                add_ledger_instance(arena, ledger, "part", 2048, 0, 600);
-                const Plan *plan = plan_beside(arena, config,
-                                               host_printf(arena,
-                                                           "sizes 1G 2M\n"
-                                                           "node 0 total=20G free=100M 1G=2 %s\n",
-                                                           cases[i].pool),
-                                               ledger, &running);
-
-                assert_grants(plan, "part", cases[i].grants);
-                assert_int_equal(plan_find(plan, "part")->page_size_bytes,
-                                 cases[i].page_size_bytes);
-        }
-}
-
-/* With another demand it is an instance like any other; if its unit runs, that keeps what it has. */
-TEST(part_of_another_demand) {
-        const Config *config =
-                config_line(arena, "new Pages=1000 Nodes=0; part Pages=3001 Shortage=degrade "
-                                   "Unit=part.service");
-        const Running running = running_make(arena, "hold part.service part 2M=0:600 wanted=3000\n"
-                                                    "unit part.service\n");
-        Ledger *ledger = ledger_new(arena, "boot");
-
-        add_ledger_instance(arena, ledger, "part", 3000, 0, 600);
-        const Plan *plan = plan_with(arena, config, host_make(arena, even), ledger, NULL);
-
-        assert_grants(plan, "new", "0:1000");
-        plan = plan_beside(arena, config, host_make(arena, even), ledger, &running);
-        assert_grants(plan, "new", "-");
-        assert_grants(plan, "part", "0:1000 1:1000");
-}
-
-/* NodeMemory=: each node's part stays, and grows by itself. */
-TEST(part_of_split) {
-        const Config *config =
-                config_make(arena, "new.conf", "[Instance]\nPages=900\nNodes=1\n", "part.conf",
-                            "[Instance]\nNodeMemory=0:4000M 1:400M\nShortage=degrade\n", NULL);
-        Ledger *ledger = ledger_new(arena, "boot");
-
-        add_ledger_instance(arena, ledger, "part", 2200, 1, 200);
-        const Plan *plan = plan_with(arena, config, host_make(arena, even), ledger, NULL);
-
-        assert_grants(plan, "new", "-");
-        assert_grants(plan, "part", "0:1000 1:200");
-}
-
-/* It is whole when not a page is missing on any node. */
-TEST(part_of_split_becomes_whole) {
-        static const struct {
-                const char *on_node_0;
-                ReasonKind reason;
-        } cases[] = {{"2000M", REASON_NONE}, {"2002M", REASON_NOT_ENOUGH_MEMORY}};
-
-        for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-                const Config *config = config_make(
-                        arena, "part.conf",
-                        arena_printf(arena, "[Instance]\nNodeMemory=0:%s 1:20M\nShortage=degrade\n",
-                                     cases[i].on_node_0),
-                        NULL);
-                Ledger *ledger = ledger_new(arena, "boot");
-
-                add_ledger_instance(arena, ledger, "part", 1010 + i, 0, 500);
-                const Plan *plan = plan_with(arena, config, host_make(arena, even), ledger, NULL);
-
-                assert_grants(plan, "part", "0:1000 1:10");
-                assert_int_equal(reason_of(plan, "part")->kind, cases[i].reason);
-        }
-}
-
-/* But no more of it than is wanted there now: newcomers get the rest. */
-TEST(part_of_another_split) {
-        static const struct {
-                const char *pages, *grants;
-        } on_node_1[] = {{"800", "1:800"}, {"801", "-"}},
-          on_node_0[] = {{"700", "0:700"}, {"701", "-"}};
-
-        for (size_t i = 0; i < ARRAY_LEN(on_node_1); i++) {
-                const Config *config = config_make(
-                        arena, "x.conf",
-                        arena_printf(arena, "[Instance]\nNodes=0\nPages=%s\n", on_node_0[i].pages),
-                        "y.conf",
-                        arena_printf(arena, "[Instance]\nNodes=1\nPages=%s\n", on_node_1[i].pages),
-                        "part.conf", "[Instance]\nNodeMemory=0:4000M 1:400M\nShortage=degrade\n",
-                        NULL);
-                Ledger *ledger = ledger_new(arena, "boot");
-
-                add_ledger_instance(arena, ledger, "part", 2200, 0, 300);
-                *vec_push((Arena *) arena, &ledger->instances.items[0].grants) =
-                        (NodePages){1, 500};
-                const Plan *plan = plan_with(arena, config, host_make(arena, even), ledger, NULL);
-
-                assert_grants(plan, "x", on_node_0[i].grants);
-                assert_grants(plan, "y", on_node_1[i].grants);
         }
 }
 
@@ -1240,18 +730,6 @@ TEST(left_holds) {
         }
 }
 
-/* Of two instances of a unit each has its own hold; who was not there yet has none. */
-TEST(holds_of_one_unit) {
-        const Config *config = config_line(
-                arena, "a Pages=60 Nodes=0 Unit=x.service; b Pages=40 Nodes=0 Unit=x.service");
-        const Running running = running_make(arena, "hold x.service a 2M=0:60\nunit x.service\n");
-        const Plan *plan = plan_beside(arena, config, host_make(arena, hundred), NULL, &running);
-
-        assert_non_null(plan_find(plan, "a")->hold);
-        assert_null(plan_find(plan, "b")->hold);
-        assert_int_equal(plan_pool(plan, 0, 2 * MIB)->granted_pages, 100);
-}
-
 /* As if all of them were stopped. */
 TEST(restarted) {
         const Config *config = config_line(arena, "a Pages=20 Unit=a.service");
@@ -1365,123 +843,6 @@ static Plan *plan_cover(Arena *arena, const char *free, const char *reserved, co
         const Running who = running_make(arena, running);
 
         return plan_beside(arena, config, host, NULL, &who);
-}
-
-static const char both_run[] = "hold b.service b 2M=1:30 bind=1 counted\n"
-                               "unit b.service 2M=30\n"
-                               "hold c.service c 2M=0:40 counted\n"
-                               "unit c.service 2M=40\n";
-
-/* Where somebody may take pages that another one is bound to, there are as many more. */
-TEST(cover_unit) {
-        const Plan *plan = plan_cover(arena, "4G", "70", both_run);
-
-        assert_steps(plan, "1:2M:30->70");
-        assert_int_equal(plan_pool(plan, 1, 2 * MIB)->cover_pages, 40);
-        assert_int_equal(plan_pool(plan, 1, 2 * MIB)->granted_pages, 30);
-        assert_int_equal(plan->exposures.n, 0);
-        /* As far as there is memory: 25 pages. */
-        plan = plan_cover(arena, "2098M", "70", both_run);
-        assert_steps(plan, "1:2M:30->55");
-        assert_int_equal(plan->exposures.n, 1);
-        const Exposure *exposure = &plan->exposures.items[0];
-
-        assert_text(exposure->unit, "b.service");
-        assert_text(exposure->taker, "c.service");
-        assert_int_equal(exposure->pages, 15);
-        assert_int_equal(exposure->taker_pages, 40);
-        assert_text(id_set_format(arena, &exposure->nodes), "1");
-}
-
-/* Page cache is worth less than a database. */
-TEST(cover_reclaims) {
-        const Plan *plan = plan_cover(arena, "2048M cache=2G", "70", both_run);
-
-        assert_steps(plan, "1:2M:30->70");
-        assert_int_equal(plan->exposures.n, 0);
-}
-
-/* What the instances take of the free memory is not there for it. */
-TEST(cover_comes_last) {
-        const Config *config = config_line(
-                arena, "b Pages=30 Nodes=1 Placement=bind Unit=b.service; d Pages=20 Nodes=1");
-        const Topology *host = host_make(arena, "sizes 2M\n"
-                                                "node 0 total=20G free=4G 2M=40\n"
-                                                "node 1 total=20G free=2098M 2M=30\n"
-                                                "reserved 2M=70\n");
-        const Running running = running_make(arena, both_run);
-        const Plan *plan = plan_beside(arena, config, host, NULL, &running);
-
-        /* 25 pages are free: 20 for d, 5 for whatever c.service may take. */
-        assert_steps(plan, "1:2M:30->55");
-        assert_int_equal(plan_pool(plan, 1, 2 * MIB)->cover_pages, 5);
-}
-
-/* Pages that are there, and would be given back, cover first; they take no memory. */
-TEST(cover_keeps_what_is_there) {
-        const Config *config =
-                config_line(arena, "b Pages=30 Nodes=1 Placement=bind Unit=b.service");
-        const Topology *host = host_make(arena, "sizes 2M\n"
-                                                "node 0 total=20G free=2G 2M=40\n"
-                                                "node 1 total=20G free=2G 2M=100\n"
-                                                "reserved 2M=40\n");
-        const Running running =
-                running_make(arena, "hold c.service c 2M=0:40 counted\nunit c.service 2M=40\n");
-        Ledger *ledger = ledger_with_pool(arena, 1, 0, 100);
-        const Plan *plan = plan_beside(arena, config, host, ledger, &running);
-
-        assert_steps(plan, "1:2M:100->70");
-        assert_int_equal(plan_pool(plan, 1, 2 * MIB)->cover_pages, 40);
-        assert_int_equal(plan_find(plan, "b")->exposed.kind, REASON_NONE);
-}
-
-/* Of whichever node it is: somebody uses 64 pages that nobody granted it. */
-TEST(cover_keeps_what_is_elsewhere) {
-        const Config *config = config_line(arena, "a Pages=100 Nodes=0 Unit=a.service");
-        const Topology *host = host_make(arena, "sizes 2M\n"
-                                                "node 0 total=20G free=4G 2M=100/36\n"
-                                                "node 1 total=20G free=4G 2M=70\n");
-        const Running running = running_make(arena, "hold x.service x 2M= counted\n"
-                                                    "unit x.service 2M=64/0:64\n");
-        Ledger *ledger = ledger_with_pool(arena, 1, 0, 70);
-        const Plan *plan = plan_beside(arena, config, host, ledger, &running);
-
-        assert_grants(plan, "a", "0:100");
-        assert_steps(plan, "1:2M:70->64");
-        assert_int_equal(plan_find(plan, "a")->exposed.kind, REASON_NONE);
-}
-
-/* A pool with surplus pages has to become that much larger before anything is free. */
-TEST(cover_beyond_surplus) {
-        const Config *config =
-                config_line(arena, "b Pages=20 Nodes=1 Placement=bind Unit=b.service");
-        const Topology *host = host_make(arena, "sizes 2M\n"
-                                                "node 0 total=20G free=4G 2M=40\n"
-                                                "node 1 total=20G free=2128M 2M=30/20/10\n"
-                                                "reserved 2M=60\n");
-        const Running running = running_make(arena, "hold b.service b 2M=1:20 bind=1 counted\n"
-                                                    "unit b.service 2M=30/1:10\n"
-                                                    "hold c.service c 2M=0:40 counted\n"
-                                                    "unit c.service 2M=40\n");
-        const Plan *plan = plan_beside(arena, config, host, NULL, &running);
-
-        /* The 40 pages for which there is room are as many as are needed. */
-        assert_steps(plan, "1:2M:20->70");
-        assert_int_equal(plan->exposures.n, 0);
-}
-
-/* Whom nobody knows no memory is spent on; it is said. */
-TEST(no_cover_for_unknown) {
-        const Plan *plan = plan_cover(arena, "4G", "50",
-                                      "hold b.service b 2M=1:30 bind=1 counted\n"
-                                      "unit b.service 2M=30\n");
-
-        /* 20 of node 0 are theirs, and c gets its own on top. */
-        assert_steps(plan, "0:2M:40->60");
-        assert_int_equal(plan->exposures.n, 1);
-        assert_null(plan->exposures.items[0].taker);
-        assert_int_equal(plan->exposures.items[0].pages, 20);
-        assert_int_equal(plan->exposures.items[0].taker_pages, 20);
 }
 
 /* Who does not run yet is to find its pages as well, or it is said that it will not start. */
@@ -1615,52 +976,6 @@ TEST(limits) {
         limits.items[0].node = 1;
         plan = plan_with(arena, config, host_make(arena, even), NULL, &limits);
         assert_grants(plan, "a", "0:600");
-}
-
-/* What trying has shown is how far memory goes: surplus pages become persistent beyond that, however many
- * instances share them. */
-TEST(limit_and_surplus) {
-        static const char host[] = "sizes 2M\nnode 0 total=20G free=4G 2M=70/30/20\n";
-        static const struct {
-                unsigned first, second;
-                const char *steps;
-        } cases[] = {
-                {40, 0, "0:2M:50->80"},
-                {41, 0, "-"},
-                {25, 15, "0:2M:50->80"},
-                {25, 16, "-"}, /* that free ones are there suffices */
-        };
-        PoolLimits limits = {};
-
-        /* 40 are in use by others, 10 persistent ones are free; 10 more could be had. */
-        *vec_push((Arena *) arena, &limits) = (PoolLimit){.page_size_bytes = 2 * MIB,
-                                                          .persistent_pages = 60,
-                                                          .reason = {REASON_FRAGMENTED, "x", "y"}};
-        for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-                const Config *config = config_make(
-                        arena, "a.conf",
-                        arena_printf(arena, "[Instance]\nPages=%u\n", cases[i].first),
-                        cases[i].second > 0 ? "b.conf" : NULL,
-                        arena_printf(arena, "[Instance]\nPages=%u\n", cases[i].second), NULL);
-
-                assert_steps(plan_with(arena, config, host_make(arena, host), NULL, &limits),
-                             cases[i].steps);
-        }
-}
-
-/* Spread goes round a node that gave less than it promised. */
-TEST(spread_around_limit) {
-        const Config *config = config_line(arena, "a Pages=600");
-        PoolLimits limits = {};
-
-        *vec_push((Arena *) arena, &limits) = (PoolLimit){.node = 0,
-                                                          .page_size_bytes = 2 * MIB,
-                                                          .persistent_pages = 100,
-                                                          .reason = {REASON_FRAGMENTED, "x", "y"}};
-        const Plan *plan = plan_with(arena, config, host_make(arena, even), NULL, &limits);
-
-        assert_grants(plan, "a", "0:100 1:500");
-        assert_int_equal(reason_of(plan, "a")->kind, REASON_NONE);
 }
 
 /* ---- the rest ---- */

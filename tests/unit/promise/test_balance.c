@@ -66,88 +66,6 @@ static void assert_cases(Arena *arena, const Case *cases, size_t n) {
         }
 }
 
-TEST(nobody) {
-        static const Case cases[] = {
-                {"100/50", 0, "", "100/50", "0/0"},
-                {"0/0", 0, "", "0/0", "0/0"},
-        };
-
-        assert_cases(arena, cases, ARRAY_LEN(cases));
-}
-
-/* It may depend on any one node, so it counts in full against each; the host has to serve it once. */
-TEST(unknown) {
-        static const Case cases[] = {
-                {"100/50", 30, "", "70/20", "0/0"},
-                {"100/20", 30, "", "70/0", "0/10"},
-                {"20/20", 30, "", "0/0", "10/10"},
-                {"20/20", 60, "", "0/0", "40/40"},
-                /* The same of somebody whose policy nobody can tell, mapped or not. */
-                {"100/50", 30, "hold a.service a 2M=0:30 unknown counted\nunit a.service 2M=30\n",
-                 "70/20", "0/0"},
-                {"100/50", 0, "hold a.service a 2M=0:30 unknown counted\nunit a.service 2M=0\n",
-                 "70/20", "0/0"},
-                {"100/50", 30, "hold a.service a 2M=0:50 unknown\nunit a.service\n", "50/0", "0/0"},
-        };
-
-        assert_cases(arena, cases, ARRAY_LEN(cases));
-}
-
-/* Any node will do for it, but all of them together must. */
-TEST(any) {
-        static const char running[] = "hold a.service a 2M=0:30 counted\nunit a.service 2M=30\n";
-        static const Case cases[] = {
-                {"100/50", 30, running, "100/50", "0/0"},
-                {"20/20", 30, running, "10/10", "0/0"},
-                {"10/10", 30, running, "0/0", "10/10"},
-                /* What it was granted it may map at any moment. */
-                {"20/20", 0, "hold a.service a 2M=0:30 counted\nunit a.service 2M=0\n", "10/10",
-                 "0/0"},
-                {"20/20", 10, "hold a.service a 2M=0:30 counted\nunit a.service 2M=10\n", "10/10",
-                 "0/0"},
-                /* What it has touched it has. */
-                {"20/20", 0, "hold a.service a 2M=0:30 counted\nunit a.service 2M=30/0:30\n",
-                 "20/20", "0/0"},
-        };
-
-        assert_cases(arena, cases, ARRAY_LEN(cases));
-}
-
-/* Only its nodes will do, whoever else may take pages there. */
-TEST(bound) {
-        static const char bound[] =
-                "hold b.service b 2M=1:30 bind=1 counted\nunit b.service 2M=30\n";
-        static const char and_any[] =
-                "hold b.service b 2M=1:30 bind=1 counted\nunit b.service 2M=30\n"
-                "hold a.service a 2M=0:20 counted\nunit a.service 2M=20\n";
-        static const char and_bound[] =
-                "hold b.service b 2M=1:30 bind=1 counted\nunit b.service 2M=30\n"
-                "hold a.service a 2M=0:20 bind=0 counted\nunit a.service 2M=20\n";
-        static const char and_both[] =
-                "hold b.service b 2M=1:30 bind=1 counted\nunit b.service 2M=30\n"
-                "hold a.service a 2M=0:20 bind=0-1 counted\nunit a.service 2M=20\n";
-        static const Case cases[] = {
-                {"100/50", 30, bound, "100/20", "0/0"},
-                {"100/30", 30, bound, "100/0", "0/0"},
-                {"100/25", 30, bound, "95/0", "0/5"},
-                {"100/60", 50, and_any, "100/10", "0/0"},
-                {"100/40", 50, and_any, "90/0", "0/10"},
-                {"100/40", 50, and_bound, "80/10", "0/0"},
-                {"100/40", 50, and_both, "90/0", "0/10"},
-                {"10/55", 50, and_both, "10/5", "0/0"},
-                /* Where he has touched all that he has, he depends on nothing any more. */
-                {"100/40", 40,
-                 "hold b.service b 2M=1:30 bind=1 counted\nunit b.service 2M=30/1:30\n"
-                 "hold a.service a 2M=0:40 counted\nunit a.service 2M=40\n",
-                 "100/40", "0/0"},
-                /* Of nobody who is known: 10 more may be taken there, or be bound to node 0, which
-                 * must then be enough for them and all of a. */
-                {"100/60", 60, and_any, "70/0", "0/0"},
-        };
-
-        assert_cases(arena, cases, ARRAY_LEN(cases));
-}
-
 /* It takes its nodes' pages in turn, so half of them of each, but for an odd page of each mapping; none of
  * the nodes must run out for it. */
 TEST(interleaved) {
@@ -187,62 +105,6 @@ TEST(interleaved) {
         assert_cases(arena, cases, ARRAY_LEN(cases));
 }
 
-/* Who has touched all that he has takes no turns any more, and who has a single page left does. */
-TEST(last_turn) {
-        static const Case cases[] = {
-                {"100/60", 50,
-                 "hold b.service b 2M=1:30 bind=1 counted\nunit b.service 2M=30\n"
-                 "hold a.service a 2M=0:20 counted\nunit a.service 2M=20\n"
-                 "hold i.service i 2M=0:50/1:50 interleave=0-1 counted\n"
-                 "unit i.service 2M=100/0:50/1:50\n",
-                 "100/10", "0/0"},
-                {"100/60", 51,
-                 "hold b.service b 2M=1:30 bind=1 counted\nunit b.service 2M=30\n"
-                 "hold a.service a 2M=0:20 counted\nunit a.service 2M=20\n"
-                 "hold i.service i 2M=0:50/1:50 interleave=0-1 counted\n"
-                 "unit i.service 2M=100/0:50/1:49\n",
-                 "80/9", "0/0"},
-        };
-
-        assert_cases(arena, cases, ARRAY_LEN(cases));
-}
-
-/* Who may leave his turns already is not driven further from them: of node 0 he takes 70 in turn, though
- * node 1 has less than it should. */
-TEST(not_further_from_turns) {
-        static const Case cases[] = {
-                {"100/150/300", 234,
-                 "hold b.service b 2M=1:94 bind=1 counted\nunit b.service 2M=94\n"
-                 "hold i.service i 2M=0:71/1:71 interleave=0-1 counted\n"
-                 "unit i.service 2M=142/0:1/1:1\n",
-                 "30/0/300", "0/84/0"},
-        };
-
-        assert_cases(arena, cases, ARRAY_LEN(cases));
-}
-
-/* What goes is gone for all, and what comes is there for all. */
-TEST(remove_and_add) {
-        const Scene *scene =
-                scene_new(arena, "100/60/0", 50,
-                          "hold b.service b 2M=1:30 bind=1 counted\nunit b.service 2M=30\n"
-                          "hold a.service a 2M=0:20 counted\nunit a.service 2M=20\n");
-
-        assert_spare(scene, "100/10/0");
-        balance_change(scene->balance, 1, 10, 0);
-        assert_spare(scene, "100/0/0");
-        balance_change(scene->balance, 0, 100, 0);
-        assert_spare(scene, "0/0/0");
-        assert_missing(scene, "0/0/0");
-        balance_change(scene->balance, 1, 4, 0);
-        assert_missing(scene, "4/4/4");
-        balance_change(scene->balance, 2, 0, 4);
-        assert_missing(scene, "0/4/0");
-        balance_change(scene->balance, 1, 0, 4);
-        assert_missing(scene, "0/0/0");
-        assert_spare(scene, "0/0/4");
-}
-
 /* What is lowered beyond what is reserved would become surplus, and vanish later. */
 TEST(surplus) {
         const Topology *topology = host_make(arena, "sizes 2M\nreserved 2M=40\n"
@@ -258,17 +120,4 @@ TEST(surplus) {
         assert_int_equal(balance_spare_pages(balance, 0), 0);
         /* 40 are reserved, and 60 free: nobody is short. */
         assert_int_equal(balance_missing_pages(balance, 0), 0);
-}
-
-/* Somebody who takes his pages in turn may take an odd one more, and all of a node when the others have run
- * out: who may be bound to that node, for all that is known, needs it. */
-TEST(unknown_beside_turns) {
-        static const char turns[] =
-                "hold a.service a 2M=0:20/1:20 interleave=0-1 counted\nunit a.service 2M=40\n";
-        const Case cases[] = {
-                {"100/100", 70, turns, "42/42", "0/0"},
-                {"100/40", 70, turns, "30/0", "0/30"},
-        };
-
-        assert_cases(arena, cases, ARRAY_LEN(cases));
 }

@@ -80,10 +80,6 @@ static char *promises_text(Arena *arena, const Promises *promises) {
                 assert_text(promises_text((arena), &made_), (expected));      \
         } while (0)
 
-TEST(nobody) {
-        assert_promises("", "others: used 0:60 1:30, unknown 50, theirs 50");
-}
-
 /* Nothing is known of them. */
 TEST(without_use) {
         const Topology *topology = host_make(arena, host);
@@ -94,63 +90,6 @@ TEST(without_use) {
         assert_text(promises_text(arena, &promises),
                     "a.service any, used 0:20, promised 0, likely 0, owed 0\n"
                     "others: used 0:40 1:30, unknown 50, theirs 50");
-}
-
-/* ---- counted ---- */
-
-TEST(counted) {
-        /* Mapped 40, touched 25 of them wherever it liked; 10 more are granted. */
-        assert_promises("hold a.service a 2M=0:30/1:20 counted\n"
-                        "unit a.service 2M=40/0:5/1:20\n",
-                        "a.service any, used 0:5 1:20, promised 15, likely 0, owed 10\n"
-                        "others: used 0:55 1:10, unknown 35, theirs 35");
-        /* More than it was granted; it is counted all the same. */
-        assert_promises("hold a.service a 2M=0:1 counted\n"
-                        "unit a.service 2M=40/0:25\n",
-                        "a.service any, used 0:25, promised 15, likely 0, owed 0\n"
-                        "others: used 0:35 1:30, unknown 35, theirs 35");
-        /* The two counts are read one after the other. */
-        assert_promises("hold a.service a 2M=0:30 counted\n"
-                        "unit a.service 2M=20/0:25\n",
-                        "a.service any, used 0:25, promised 0, likely 0, owed 5\n"
-                        "others: used 0:35 1:30, unknown 50, theirs 50");
-}
-
-/* Nobody has less than nothing, however the counts contradict each other. */
-TEST(contradictions) {
-        assert_promises("hold a.service a 2M=0:1 counted\n"
-                        "unit a.service 2M=900/0:70/1:31/7:5\n",
-                        "a.service any, used 0:70 1:31, promised 799, likely 0, owed 0\n"
-                        "others: used -, unknown 0, theirs 0");
-}
-
-/* Of this page size only. */
-TEST(other_size) {
-        assert_promises("hold a.service a 1G=0:3 counted\n"
-                        "unit a.service 1G=3/0:1 2M=0\n",
-                        "a.service any, used -, promised 0, likely 0, owed 0\n"
-                        "others: used 0:60 1:30, unknown 50, theirs 50");
-}
-
-/* All instances of a unit share its control group: one row, with what all were granted. */
-TEST(shared_unit) {
-        assert_promises("hold a.service x 2M=0:10 bind=0 counted\n"
-                        "hold b.service y 2M=0:10 bind=1 counted\n"
-                        "hold a.service z 2M=1:20 bind=0 counted\n"
-                        "hold a.service g 1G=1:20 bind=0 counted\n"
-                        "unit a.service 2M=12/0:4\n"
-                        "unit b.service 2M=0\n",
-                        "a.service bind=0, used 0:4, promised 8, likely 0, owed 18\n"
-                        "b.service bind=1, used -, promised 0, likely 0, owed 10\n"
-                        "others: used 0:56 1:30, unknown 42, theirs 42");
-}
-
-/* The controller was turned on when it ran already: what it had mapped by then nobody counts. */
-TEST(counted_too_late) {
-        assert_promises("hold a.service a 2M=0:30\n"
-                        "unit a.service 2M=1/1:1\n",
-                        "a.service any, used 0:30, promised 0, likely 0, owed 0\n"
-                        "others: used 0:30 1:30, unknown 50, theirs 50");
 }
 
 /* ---- where nobody counts ---- */
