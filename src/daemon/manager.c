@@ -41,9 +41,9 @@ static void tell_ready(Manager *manager, const Status *status) {
 
         service_notify("READY=1\nSTATUS=%zu of %zu instances may start%s", n_start,
                        status->n_instances, text_string(&text));
-        manager->is_ready_sent = true;
-        loop_unset(&manager->boot);
-        boot_note_planned(&manager->boot_guard);
+        manager->notice.is_ready_sent = true;
+        loop_unset(&manager->notice.boot);
+        boot_note_planned(&manager->lasting.boot_guard);
 }
 
 /* During a start or a reload, systemd is told that the loop still runs.
@@ -54,11 +54,12 @@ static void tell_ready(Manager *manager, const Status *status) {
 static void on_alive(void *userdata) {
         Manager *manager = userdata;
 
-        if (loop_is_set(&manager->alive) ||
-            (manager->is_ready_sent && !keeper_is_working(manager->keeper)))
+        if (loop_is_set(&manager->notice.alive) ||
+            (manager->notice.is_ready_sent && !keeper_is_working(manager->keeper)))
                 return;
         service_extend_timeout(alive_extension_usec);
-        loop_set(manager->loop, &manager->alive, clock_now_usec() + alive_usec, on_alive, manager);
+        loop_set(manager->loop, &manager->notice.alive, clock_now_usec() + alive_usec, on_alive,
+                 manager);
 }
 
 /* ---- what is so ---- */
@@ -68,7 +69,7 @@ const Config *manager_files(Manager *manager) {
         const Config *in_force = keeper_config(manager->keeper);
         Files *files = &manager->files;
 
-        if (manager->is_starting || config_is_current(manager->root, in_force))
+        if (manager->rounds.is_starting || config_is_current(manager->root, in_force))
                 return in_force;
         if (!files->config || !config_is_current(manager->root, files->config)) {
                 arena_free(files->before);
@@ -80,7 +81,7 @@ const Config *manager_files(Manager *manager) {
 }
 
 bool manager_is_retrying(const Manager *manager) {
-        return loop_is_set(&manager->retry) || watch_is_settling(&manager->watch);
+        return loop_is_set(&manager->rounds.retry) || watch_is_settling(&manager->watch);
 }
 
 /* IS_UNREAD: systemd has not read the units of FILES yet. */
@@ -134,7 +135,7 @@ static void tell_news(void *userdata) {
         /* The end of the round will do that. */
         if (keeper_is_working(manager->keeper) || keeper_is_held_back(manager->keeper))
                 return;
-        told_log(&manager->told, manager_judge(manager, arena));
+        told_log(&manager->notice.told, manager_judge(manager, arena));
         manager->listener(manager, MANAGER_LOOKED);
 }
 
@@ -145,7 +146,8 @@ static void count(Manager *manager) {
                 keeper_count(manager->keeper, arena, manager_files(manager), clock_now_usec());
 
         VEC_FOREACH(news, &all)
-                store_learned(&manager->store, news->instance, &news->learned, false, NULL, NULL);
+                store_learned(&manager->lasting.store, news->instance, &news->learned, false, NULL,
+                              NULL);
         if (keeper_is_working(manager->keeper))
                 manager_work(manager);
 }
@@ -180,35 +182,35 @@ static void on_retry(void *userdata) {
 
 static void end_round(Manager *manager) {
         CLEANUP(arena_freep) Arena *arena = arena_new();
-        uint64_t delay = manager->retry_delay_usec;
+        uint64_t delay = manager->rounds.retry_delay_usec;
         bool is_unread;
 
-        manager->round_ended_usec = clock_now_usec();
-        if (manager->is_reload_wanted) {
+        manager->rounds.ended_usec = clock_now_usec();
+        if (manager->rounds.reload != RELOADS_NONE) {
                 begin_reload(manager);
                 return;
         }
         /* If pages are missing, tries again at growing intervals until ReserveTimeout= has passed. */
         if (keeper_wants_retry(manager->keeper, add_saturated(clock_now_usec(), delay))) {
-                loop_set(manager->loop, &manager->retry, clock_now_usec() + delay, on_retry,
+                loop_set(manager->loop, &manager->rounds.retry, clock_now_usec() + delay, on_retry,
                          manager);
-                manager->retry_delay_usec = MIN(delay * 2, retry_delay_max_usec);
+                manager->rounds.retry_delay_usec = MIN(delay * 2, retry_delay_max_usec);
         }
         watch_refresh(&manager->watch);
         manager->listener(manager, MANAGER_WRITTEN); /* no database waits for systemd's answer */
         if (keeper_is_working(manager->keeper))      /* a gate has begun another round */
                 return;
-        if (manager->units.is_expired)
+        if (manager->units.answer.is_expired)
                 units_refresh(&manager->units);
         Status *status = judge(manager, arena, true, manager_files(manager), &is_unread);
 
-        told_log(&manager->told, status);
+        told_log(&manager->notice.told, status);
         tell_ready(manager, status);
-        login_limits_follow(&manager->login_limits, manager->keeper);
-        if (manager->is_reload_begun &&
+        login_limits_follow(&manager->lasting.login_limits, manager->keeper);
+        if (manager->rounds.is_of_reload &&
             keeper_reload_result(manager->keeper).state == KEEPER_RELOAD_APPLIED)
-                boot_open_guard(&manager->boot_guard);
-        manager->is_reload_begun = false;
+                boot_open_guard(&manager->lasting.boot_guard);
+        manager->rounds.is_of_reload = false;
         manager->listener(manager, MANAGER_SETTLED);
         /* A round leaves holes in the heap, and usually nothing follows for a long time. */
         malloc_trim(0);
@@ -217,14 +219,15 @@ static void end_round(Manager *manager) {
 static int perform(void *argument) {
         const Manager *manager = argument;
 
-        return apply_perform(manager->root, &manager->operation);
+        return apply_perform(manager->root, &manager->writer.operation);
 }
 
 void manager_work(Manager *manager) {
-        if (worker_is_busy(manager->worker) || boot_holds_round(&manager->boot_guard))
+        if (worker_is_busy(manager->writer.worker) ||
+            boot_holds_round(&manager->lasting.boot_guard))
                 return;
-        loop_unset(&manager->retry);
-        while (keeper_next(manager->keeper, clock_now_usec(), &manager->operation)) {
+        loop_unset(&manager->rounds.retry);
+        while (keeper_next(manager->keeper, clock_now_usec(), &manager->writer.operation)) {
                 CLEANUP(arena_freep) Arena *arena = arena_new();
                 uint64_t done, all;
 
@@ -232,13 +235,14 @@ void manager_work(Manager *manager) {
                 apply_progress(keeper_apply(manager->keeper), &done, &all);
                 service_notify("STATUS=Reserving: %s of %s pages", format_count(arena, done),
                                format_count(arena, all));
-                if (worker_start(manager->worker, perform, manager) == 0)
+                if (worker_start(manager->writer.worker, perform, manager) == 0)
                         return;
                 /* Without a thread the write runs here: clients have to wait, but the pages are reserved. */
                 uint64_t start = clock_now_usec();
                 int r = perform(manager);
 
-                keeper_done(manager->keeper, &manager->operation, r, clock_now_usec() - start);
+                keeper_done(manager->keeper, &manager->writer.operation, r,
+                            clock_now_usec() - start);
         }
         end_round(manager);
 }
@@ -246,9 +250,9 @@ void manager_work(Manager *manager) {
 static void on_worker(void *userdata, uint32_t events UNUSED) {
         Manager *manager = userdata;
         uint64_t usec;
-        int r = worker_finish(manager->worker, &usec);
+        int r = worker_finish(manager->writer.worker, &usec);
 
-        keeper_done(manager->keeper, &manager->operation, r, usec);
+        keeper_done(manager->keeper, &manager->writer.operation, r, usec);
         manager->listener(manager, MANAGER_WRITTEN);
         manager_work(manager);
 }
@@ -256,13 +260,13 @@ static void on_worker(void *userdata, uint32_t events UNUSED) {
 static void on_counted(void *userdata) {
         Manager *manager = userdata;
 
-        manager->is_starting = true;
+        manager->rounds.is_starting = true;
         manager_work(manager);
-        manager->is_starting = false;
+        manager->rounds.is_starting = false;
 }
 
 static void begin_round(Manager *manager, KeeperCause cause) {
-        manager->retry_delay_usec = retry_delay_min_usec;
+        manager->rounds.retry_delay_usec = retry_delay_min_usec;
         keeper_begin(manager->keeper, cause, clock_now_usec());
         manager_work(manager);
 }
@@ -285,14 +289,14 @@ static void on_boot_timeout(void *userdata) {
 void manager_start(Manager *manager) {
         CLEANUP(arena_freep) Arena *arena = arena_new();
 
-        manager->is_starting = true;
+        manager->rounds.is_starting = true;
         on_alive(manager);
         keeper_start(manager->keeper);
         watch_start(&manager->watch);
         uint64_t boot_timeout_usec = keeper_config(manager->keeper)->host.boot_timeout_usec;
 
         if (boot_timeout_usec != UINT64_MAX)
-                loop_set(manager->loop, &manager->boot,
+                loop_set(manager->loop, &manager->notice.boot,
                          add_saturated(clock_now_usec(), boot_timeout_usec), on_boot_timeout,
                          manager);
         if (kernel_command_line_is_rescue(
@@ -302,19 +306,19 @@ void manager_start(Manager *manager) {
         } else {
                 begin_round(manager, KEEPER_START);
         }
-        manager->is_starting = false;
+        manager->rounds.is_starting = false;
         units_begin(&manager->units);
 }
 
 /* ---- reload ---- */
 
 static void begin_reload(Manager *manager) {
-        bool is_forced = manager->is_reload_forced;
+        bool is_forced = manager->rounds.reload == RELOADS_FORCED;
 
-        manager->is_reload_wanted = manager->is_reload_forced = false;
-        manager->is_reload_begun = true;
-        manager->retry_delay_usec = retry_delay_min_usec;
-        manager->units.is_expired = true;
+        manager->rounds.reload = RELOADS_NONE;
+        manager->rounds.is_of_reload = true;
+        manager->rounds.retry_delay_usec = retry_delay_min_usec;
+        manager->units.answer.is_expired = true;
         service_notify("RELOADING=1\nMONOTONIC_USEC=%" PRIu64, clock_read_usec(CLOCK_MONOTONIC));
         if (keeper_reload(manager->keeper, is_forced, clock_now_usec()) == KEEPER_RELOAD_BEGUN)
                 manager_work(manager);
@@ -323,8 +327,10 @@ static void begin_reload(Manager *manager) {
 }
 
 void manager_reload(Manager *manager, bool is_forced) {
-        manager->is_reload_wanted = true;
-        manager->is_reload_forced = manager->is_reload_forced || is_forced;
+        if (is_forced)
+                manager->rounds.reload = RELOADS_FORCED;
+        else if (manager->rounds.reload == RELOADS_NONE)
+                manager->rounds.reload = RELOADS_WANTED;
         if (keeper_is_working(manager->keeper))
                 keeper_stop_early(manager->keeper);
         else
@@ -345,36 +351,28 @@ int manager_new(const Root *root, Loop *loop, ManagerListener listener, Manager 
         manager->loop = loop;
         manager->listener = listener;
         manager->keeper = keeper_new(root, watch_tell, &manager->watch);
-        manager->watch = (Watch){.root = root,
-                                 .loop = loop,
-                                 .keeper = manager->keeper,
-                                 .listener = on_watch,
-                                 .userdata = manager};
-        manager->units = (Units){.root = root,
-                                 .loop = loop,
-                                 .keeper = manager->keeper,
-                                 .listener = tell_news,
-                                 .on_reread = on_reread,
-                                 .userdata = manager};
-        manager->worker = worker_new();
-        if (!manager->worker)
+        manager->watch = (Watch){root, loop, manager->keeper, on_watch, manager};
+        manager->units =
+                (Units){root, loop, manager->keeper, tell_news, manager, .on_reread = on_reread};
+        manager->writer.worker = worker_new();
+        if (!manager->writer.worker)
                 return -errno;
-        int r = loop_watch(loop, &manager->worker_io, worker_fd(manager->worker), EPOLLIN,
+        int r = loop_watch(loop, &manager->writer.io, worker_fd(manager->writer.worker), EPOLLIN,
                            on_worker, manager);
 
         if (r >= 0)
-                r = disk_new(root, loop, &manager->disk);
+                r = disk_new(root, loop, &manager->lasting.disk);
         if (r < 0)
                 return r;
-        manager->store =
-                (Store){.disk = manager->disk, .on_preference = on_preference, .userdata = manager};
-        manager->login_limits = (LoginLimits){.root = root, .disk = manager->disk};
-        manager->boot_guard = (Boot){.root = root,
-                                     .loop = loop,
-                                     .disk = manager->disk,
-                                     .keeper = manager->keeper,
-                                     .on_counted = on_counted,
-                                     .userdata = manager};
+        manager->lasting.store = (Store){
+                .disk = manager->lasting.disk, .on_preference = on_preference, .userdata = manager};
+        manager->lasting.login_limits = (LoginLimits){.root = root, .disk = manager->lasting.disk};
+        manager->lasting.boot_guard = (Boot){.root = root,
+                                             .loop = loop,
+                                             .disk = manager->lasting.disk,
+                                             .keeper = manager->keeper,
+                                             .on_counted = on_counted,
+                                             .userdata = manager};
         *ret = TAKE_PTR(manager);
         return 0;
 }
@@ -384,19 +382,19 @@ void manager_freep(Manager **at) {
 
         if (!manager)
                 return;
-        loop_unwatch(&manager->worker_io);
-        loop_unset(&manager->boot);
-        loop_unset(&manager->retry);
-        loop_unset(&manager->alive);
-        loop_unset(&manager->due);
+        loop_unwatch(&manager->writer.io);
+        loop_unset(&manager->notice.boot);
+        loop_unset(&manager->rounds.retry);
+        loop_unset(&manager->notice.alive);
+        loop_unset(&manager->clients.due);
         watch_stop(&manager->watch);
         units_free(&manager->units);
-        worker_free(manager->worker);
-        disk_free(manager->disk);
-        boot_free(&manager->boot_guard);
+        worker_free(manager->writer.worker);
+        disk_free(manager->lasting.disk);
+        boot_free(&manager->lasting.boot_guard);
         keeper_free(manager->keeper);
-        arena_free(manager->beliefs_arena);
-        arena_free(manager->told.arena);
+        arena_free(manager->clients.beliefs_arena);
+        arena_free(manager->notice.told.arena);
         arena_free(manager->files.before);
         arena_free(manager->files.arena);
         memory_free(manager);

@@ -39,36 +39,65 @@ typedef struct Files {
         const Config *config;
 } Files;
 
+/* The listener's. */
+typedef struct Clients {
+        Client *first;
+        LoopTimer due; /* runs the clients that are due */
+        size_t n_due;
+        VEC(Belief) beliefs; /* which reported sizes were accepted */
+        Arena *beliefs_arena;
+} Clients;
+
+/* What outlives the boot, and the thread that writes it. */
+typedef struct Lasting {
+        Disk *disk;
+        Boot boot_guard;
+        LoginLimits login_limits;
+        Store store;
+} Lasting;
+
+/* The thread that writes to the kernel. */
+typedef struct Writer {
+        Worker *worker;
+        LoopIo io;
+        ApplyOperation operation; /* the running one */
+} Writer;
+
+/* What systemd and the journal have been told. */
+typedef struct Notice {
+        Told told;
+        bool is_ready_sent;
+        LoopTimer boot;  /* BootTimeout= */
+        LoopTimer alive; /* the next sign of life */
+} Notice;
+
+/* When rounds are run. */
+typedef struct Rounds {
+        bool is_starting; /* within manager_start(), or while the boot is counted */
+        enum {
+                RELOADS_NONE,
+                RELOADS_WANTED, /* after the running round */
+                RELOADS_FORCED, /* likewise, with --force */
+        } reload;
+        bool is_of_reload; /* the running or the next round belongs to a reload */
+        LoopTimer retry;
+        uint64_t retry_delay_usec;
+        uint64_t ended_usec;
+} Rounds;
+
 struct Manager {
         const Root *root;
         Loop *loop;
         ManagerListener listener;
-        Client *clients;     /* the listener's */
-        LoopTimer due;       /* likewise: runs the clients that are due */
-        size_t n_due;        /* so many */
-        VEC(Belief) beliefs; /* likewise: which reported sizes were accepted */
-        Arena *beliefs_arena;
+        Clients clients;
         Keeper *keeper;
-        Disk *disk;
-        Boot boot_guard;
-        LoginLimits login_limits;
-        Worker *worker;
-        ApplyOperation operation; /* running in the worker */
-        LoopIo worker_io;
-        LoopTimer boot, retry, alive;
+        Writer writer;
+        Rounds rounds;
+        Lasting lasting;
         Watch watch;
         Units units;
         Files files;
-        Store store;
-        Told told;
-
-        bool is_starting; /* within manager_start(), or while the boot is counted */
-        bool is_ready_sent;
-        bool is_reload_wanted; /* after the running round */
-        bool is_reload_forced;
-        bool is_reload_begun; /* the running or the next round belongs to a reload */
-        uint64_t round_ended_usec;
-        uint64_t retry_delay_usec;
+        Notice notice;
 };
 
 /* LOOP and ROOT must outlive the manager. Returns 0 or a negative errno. */

@@ -27,34 +27,35 @@ static const uint64_t pause_usec = 10 * USEC_PER_SEC;
 /* ---- answers ---- */
 
 static void cancel(Units *units) {
-        units->query = unit_query_free(units->query);
-        units->query_arena = arena_free(units->query_arena);
+        units->query.pending = unit_query_free(units->query.pending);
+        units->query.arena = arena_free(units->query.arena);
 }
 
 /* Takes ownership of ARENA, which has LOADED and KEY. */
 static void accept(Units *units, Arena *arena, const char *key, LoadedUnits loaded) {
         dropin_explain(units->root, arena, keeper_config(units->keeper), &loaded);
-        arena_free(units->arena);
-        units->arena = arena;
-        units->loaded = loaded;
+        arena_free(units->answer.arena);
+        units->answer.arena = arena;
+        units->answer.loaded = loaded;
         /* Such a unit may appear, or a change may be reverted, without systemd reading all units again. */
-        units->key = VEC_FIND(unit, &loaded,
-                              unit->is_outdated || text_equals(unit->load_state, "not-found"))
-                             ? NULL
-                             : key;
-        units->failed_usec = 0;
+        units->answer.key =
+                VEC_FIND(unit, &loaded,
+                         unit->is_outdated || text_equals(unit->load_state, "not-found"))
+                        ? NULL
+                        : key;
+        units->answer.failed_usec = 0;
 }
 
 /* The earlier answer may be outdated. */
 static void give_up(Units *units, int error) {
-        if (units->failed_usec == 0)
+        if (units->answer.failed_usec == 0)
                 log_line(LOG_INFO,
                          "systemd cannot be asked what it has loaded (%s): it is not verified that "
                          "the gates are in effect",
                          strerror(-error));
-        units->failed_usec = clock_now_usec();
-        units->loaded = (LoadedUnits){};
-        units->key = NULL;
+        units->answer.failed_usec = clock_now_usec();
+        units->answer.loaded = (LoadedUnits){};
+        units->answer.key = NULL;
 }
 
 /* ---- without waiting ---- */
@@ -65,7 +66,7 @@ static void on_answered(void *userdata, int error, const LoadedUnits *loaded) {
         if (error < 0)
                 give_up(units, error);
         else
-                accept(units, TAKE_PTR(units->query_arena), units->query_key, *loaded);
+                accept(units, TAKE_PTR(units->query.arena), units->query.key, *loaded);
         cancel(units);
         units->listener(units->userdata);
 }
@@ -77,13 +78,14 @@ void units_begin(Units *units) {
         if (!unit_manager_exists(units->root) || names.n == 0)
                 return;
         cancel(units);
-        units->query_key = dropin_key(units->root, arena, &names);
-        int r = unit_query_new(units->root, arena, &names, UNIT_QUERY_LOADED, &units->query);
+        units->query.key = dropin_key(units->root, arena, &names);
+        int r = unit_query_new(units->root, arena, &names, UNIT_QUERY_LOADED,
+                               &units->query.pending);
 
         if (r >= 0)
-                r = unit_query_attach(units->query, units->loop, start_limit_usec, on_answered,
-                                      units);
-        units->query_arena = TAKE_PTR(arena);
+                r = unit_query_attach(units->query.pending, units->loop, start_limit_usec,
+                                      on_answered, units);
+        units->query.arena = TAKE_PTR(arena);
         if (r >= 0)
                 return;
         give_up(units, r);
@@ -97,18 +99,18 @@ void units_refresh(Units *units) {
         CLEANUP(arena_freep) Arena *arena = arena_new();
         CLEANUP(unit_query_freep) UnitQuery *query = NULL;
         LoadedUnits loaded = {};
-        bool is_paused = units->failed_usec > 0 &&
-                         clock_now_usec() - units->failed_usec < pause_usec;
+        bool is_paused = units->answer.failed_usec > 0 &&
+                         clock_now_usec() - units->answer.failed_usec < pause_usec;
 
-        if (!unit_manager_exists(units->root) || (is_paused && !units->is_expired))
+        if (!unit_manager_exists(units->root) || (is_paused && !units->answer.is_expired))
                 return;
         const SourceNames names = dropin_units(arena, keeper_config(units->keeper));
         const char *key = dropin_key(units->root, arena, &names);
 
-        if (text_equals(key, units->key) && !units->is_expired)
+        if (text_equals(key, units->answer.key) && !units->answer.is_expired)
                 return;
         cancel(units);
-        units->is_expired = false;
+        units->answer.is_expired = false;
         int r = names.n > 0 ? unit_query_new(units->root, arena, &names, UNIT_QUERY_LOADED, &query)
                             : 0;
 
@@ -136,7 +138,7 @@ static void on_reread(void *userdata, int error) {
         Units *units = userdata;
 
         units->reread = unit_reread_free(units->reread);
-        units->is_expired = true;
+        units->answer.is_expired = true;
         if (error < 0)
                 log_line(
                         LOG_WARNING,
@@ -150,7 +152,7 @@ void units_follow_host(Units *units) {
         CLEANUP(arena_freep) Arena *arena = arena_new();
         const Config *config = keeper_config(units->keeper);
         const Look *look = keeper_look(units->keeper);
-        IdSet nodes = look ? topology_memory_nodes(look->topology) : units->nodes;
+        IdSet nodes = look ? topology_memory_nodes(look->topology) : units->lines.nodes;
         const Accounts accounts = accounts_for_limits(units->root, arena, config);
         const DropinInput now = {
                 .config = config,
@@ -160,10 +162,10 @@ void units_follow_host(Units *units) {
         };
 
         if (units->reread ||
-            (id_set_equals(&nodes, &units->nodes) && now.has_group == units->has_group))
+            (id_set_equals(&nodes, &units->lines.nodes) && now.has_group == units->lines.has_group))
                 return;
-        units->nodes = nodes;
-        units->has_group = now.has_group;
+        units->lines.nodes = nodes;
+        units->lines.has_group = now.has_group;
         const SourceNames names = dropin_units(arena, config);
 
         if (!unit_manager_exists(units->root) ||
@@ -188,7 +190,7 @@ void units_follow_host(Units *units) {
 /* ---- what is wrong ---- */
 
 void units_judge(const Units *units, Arena *arena, const Config *files, Diags *problems) {
-        if (units->loaded.n == 0)
+        if (units->answer.loaded.n == 0)
                 return;
         const Config *all = keeper_config(units->keeper);
         Config *config = arena_memdup(arena, all, sizeof(*all));
@@ -210,11 +212,11 @@ void units_judge(const Units *units, Arena *arena, const Config *files, Diags *p
                 .accounts = &accounts,
         };
 
-        loaded_units_judge(&input, &units->loaded, problems);
+        loaded_units_judge(&input, &units->answer.loaded, problems);
 }
 
 void units_free(Units *units) {
         cancel(units);
         units->reread = unit_reread_free(units->reread);
-        units->arena = arena_free(units->arena);
+        units->answer.arena = arena_free(units->answer.arena);
 }

@@ -7,23 +7,37 @@
 #include "systemd/unit_manager.h"
 #include "systemd/unit_reread.h"
 
+/* What systemd has loaded. */
+typedef struct UnitsAnswer {
+        Arena *arena;
+        LoadedUnits loaded;
+        const char *
+                key; /* it is valid as long as the key is the same; NULL: systemd must be queried */
+        uint64_t failed_usec; /* when the last query failed; 0: it succeeded */
+        bool is_expired;      /* query again, whatever the key is */
+} UnitsAnswer;
+
+typedef struct UnitsQuery {
+        UnitQuery *pending; /* NULL: none */
+        Arena *arena;
+        const char *key;
+} UnitsQuery;
+
+/* What decided which lines the drop-ins can have, when it was looked last. */
+typedef struct DropinLines {
+        IdSet nodes;    /* that had memory */
+        bool has_group; /* whether NAME_HUGETLB_GROUP existed */
+} DropinLines;
+
 typedef struct Units {
         const Root *root;
         Loop *loop;
         const Keeper *keeper;
         void (*listener)(void *userdata); /* called with the answer to units_begin() */
         void *userdata;
-        Arena *arena; /* of the last answer */
-        LoadedUnits loaded;
-        const char *
-                key; /* the answer is valid as long as the key is the same; NULL: systemd must be queried */
-        uint64_t failed_usec; /* when the last query failed; 0: it succeeded */
-        bool is_expired;      /* query again, whatever the key is */
-        UnitQuery *query;     /* pending; NULL: none */
-        Arena *query_arena;
-        const char *query_key;
-        IdSet nodes; /* that had memory when it was looked last whether the units' lines can be had */
-        bool has_group;                    /* whether NAME_HUGETLB_GROUP existed then */
+        UnitsAnswer answer;
+        UnitsQuery query;
+        DropinLines lines;
         UnitReread *reread;                /* a pending daemon-reload; NULL: none */
         void (*on_reread)(void *userdata); /* called after the daemon-reload */
 } Units;

@@ -110,9 +110,9 @@ static void look_at_units_again(Watch *watch) {
         SourceNames units = keeper_units(watch->keeper, arena);
 
         if (!VEC_FIND(unit, &units, !unit_cgroup_is_populated(watch->root, *unit)))
-                watch->ended_usec = clock_now_usec();
-        else if (pause_after(watch->ended_usec) > 0)
-                arm_units(watch, pause_after(watch->ended_usec));
+                watch->units.ended_usec = clock_now_usec();
+        else if (pause_after(watch->units.ended_usec) > 0)
+                arm_units(watch, pause_after(watch->units.ended_usec));
 }
 
 /* Whether an instance is bound to nodes while units have pages reserved that they have not touched yet, or will have.
@@ -140,7 +140,7 @@ static bool has_part(const Plan *plan) {
 /* The kernel has no event for units that map or touch pages, by which pools may have to grow or can shrink. */
 static void look_at_promises_again(Watch *watch) {
         const Look *look = keeper_look(watch->keeper);
-        uint64_t pause_usec = pause_after(watch->started_usec);
+        uint64_t pause_usec = pause_after(watch->units.started_usec);
 
         if (look->use->is_moving || keeper_waits_for_end(watch->keeper))
                 arm_units(watch, moving_usec);
@@ -153,27 +153,27 @@ static void look_at_promises_again(Watch *watch) {
 }
 
 static void verify(Watch *watch) {
-        bool has_memory = watch->has_hotplug, wants_repair;
+        bool has_memory = watch->hotplug.is_seen, wants_repair;
 
         if (keeper_is_working(watch->keeper)) { /* later events are handled after the round */
                 arm_settle(watch, hotplug_settle_usec);
                 return;
         }
-        watch->has_hotplug = false;
+        watch->hotplug.is_seen = false;
         uint64_t now = clock_now_usec();
         bool has_begun = keeper_verify(watch->keeper, has_memory, false, now, &wants_repair);
 
         /* A program that keeps changing a pool must not be answered without end. */
-        if (wants_repair &&
-            (watch->repaired_usec == 0 || now - watch->repaired_usec >= watch->repair_pause_usec)) {
+        if (wants_repair && (watch->repair.ended_usec == 0 ||
+                             now - watch->repair.ended_usec >= watch->repair.pause_usec)) {
                 watch->listener(watch->userdata, WATCH_LOST);
-                if (watch->repaired_usec == 0 ||
-                    now - watch->repaired_usec > repair_pause_max_usec * 2)
-                        watch->repair_pause_usec = repair_pause_min_usec;
+                if (watch->repair.ended_usec == 0 ||
+                    now - watch->repair.ended_usec > repair_pause_max_usec * 2)
+                        watch->repair.pause_usec = repair_pause_min_usec;
                 else
-                        watch->repair_pause_usec =
-                                MIN(watch->repair_pause_usec * 2, repair_pause_max_usec);
-                watch->repaired_usec = now;
+                        watch->repair.pause_usec =
+                                MIN(watch->repair.pause_usec * 2, repair_pause_max_usec);
+                watch->repair.ended_usec = now;
                 has_begun = keeper_verify(watch->keeper, has_memory, true, now, &wants_repair);
         }
         if (has_begun) {
@@ -181,7 +181,7 @@ static void verify(Watch *watch) {
                 return;
         }
         if (wants_repair)
-                arm_settle(watch, watch->repair_pause_usec);
+                arm_settle(watch, watch->repair.pause_usec);
         watch->listener(watch->userdata, WATCH_LOOKED); /* the verdict "lost" is reported at once */
         look_at_units_again(watch);
         look_at_promises_again(watch);
@@ -204,7 +204,7 @@ void watch_look_soon(Watch *watch) {
 }
 
 void watch_note_start(Watch *watch) {
-        watch->started_usec = clock_now_usec();
+        watch->units.started_usec = clock_now_usec();
         look_at_promises_again(watch);
 }
 
@@ -212,11 +212,11 @@ void watch_note_start(Watch *watch) {
 static void arm_settle(Watch *watch, uint64_t delay_usec) {
         uint64_t now = clock_now_usec(), at = now + delay_usec;
 
-        if (!loop_is_set(&watch->settle))
-                watch->settle_latest_usec = now + settle_max_usec;
+        if (!loop_is_set(&watch->settle.timer))
+                watch->settle.latest_usec = now + settle_max_usec;
         else
-                at = MAX(MIN(at, watch->settle_latest_usec), watch->settle.at_usec);
-        loop_set(watch->loop, &watch->settle, at, on_due, watch);
+                at = MAX(MIN(at, watch->settle.latest_usec), watch->settle.timer.at_usec);
+        loop_set(watch->loop, &watch->settle.timer, at, on_due, watch);
 }
 
 /* ---- files ---- */
@@ -225,20 +225,21 @@ static void arm_settle(Watch *watch, uint64_t delay_usec) {
 static int watch_path(const Watch *watch, const char *path, uint32_t events) {
         CLEANUP(arena_freep) Arena *arena = arena_new();
 
-        return inotify_add_watch(watch->inotify_fd, root_path(arena, watch->root, path), events);
+        return inotify_add_watch(watch->files.fd, root_path(arena, watch->root, path), events);
 }
 
 static void watch_file(Watch *watch, const char *path, bool is_of_host) {
-        int number = watch->n_files < ARRAY_LEN(watch->files) ? watch_path(watch, path, IN_MODIFY)
-                                                              : -1;
+        int number = watch->files.n < ARRAY_LEN(watch->files.items)
+                             ? watch_path(watch, path, IN_MODIFY)
+                             : -1;
 
         if (number >= 0)
-                watch->files[watch->n_files++] = (WatchedFile){number, is_of_host};
+                watch->files.items[watch->files.n++] = (WatchedFile){number, is_of_host};
 }
 
 static void unwatch_files(Watch *watch) {
-        while (watch->n_files > 0)
-                inotify_rm_watch(watch->inotify_fd, watch->files[--watch->n_files].number);
+        while (watch->files.n > 0)
+                inotify_rm_watch(watch->files.fd, watch->files.items[--watch->files.n].number);
 }
 
 /* Watches every file through which a pool or the policy can be changed, because a write to one gives no event on the
@@ -269,11 +270,12 @@ static void watch_files(Watch *watch, const Topology *topology) {
 
 /* systemd-sysusers and groupdel(8) replace the file, so its directory is watched. */
 static void watch_accounts(Watch *watch) {
-        if (!config_needs_group(keeper_config(watch->keeper)) == !watch->accounts)
+        if (!config_needs_group(keeper_config(watch->keeper)) == !watch->files.accounts)
                 return;
-        if (watch->accounts > 0)
-                inotify_rm_watch(watch->inotify_fd, watch->accounts);
-        watch->accounts = watch->accounts ? 0 : watch_path(watch, PATH_ETC, IN_MOVED_TO);
+        if (watch->files.accounts > 0)
+                inotify_rm_watch(watch->files.fd, watch->files.accounts);
+        watch->files.accounts = watch->files.accounts ? 0
+                                                      : watch_path(watch, PATH_ETC, IN_MOVED_TO);
 }
 
 /* ---- units that run ---- */
@@ -292,12 +294,12 @@ void watch_refresh_units(Watch *watch) {
         SourceNames units = keeper_units(watch->keeper, scratch);
         Index *running = INDEX_OF(scratch, unit, units.items, units.n, *unit);
         Index *watched = index_new(scratch), *groups = NULL;
-        typeof(watch->units) all = {};
+        typeof(watch->units.list) all = {};
 
-        VEC_FOREACH(unit, &watch->units) {
+        VEC_FOREACH(unit, &watch->units.list) {
                 if (!index_find(running, unit->name)) {
                         inotify_rm_watch(
-                                watch->inotify_fd,
+                                watch->files.fd,
                                 unit->number); /* the kernel removes the watch with the group */
                         continue;
                 }
@@ -315,26 +317,26 @@ void watch_refresh_units(Watch *watch) {
                         *vec_push(arena, &all) = (WatchedUnit){arena_strdup(arena, *unit), number};
                 index_add(watched, *unit, "");
         }
-        arena_free(watch->units_arena);
-        watch->units_arena = arena;
-        watch->units = all;
+        arena_free(watch->units.arena);
+        watch->units.arena = arena;
+        watch->units.list = all;
 }
 
 void watch_forget_unit(Watch *watch, const char *name) {
-        const WatchedUnit *unit = VEC_FIND(each, &watch->units, text_equals(each->name, name));
+        const WatchedUnit *unit = VEC_FIND(each, &watch->units.list, text_equals(each->name, name));
 
         if (unit)
-                inotify_rm_watch(watch->inotify_fd, unit->number);
-        VEC_KEEP(each, &watch->units, !text_equals(each->name, name));
+                inotify_rm_watch(watch->files.fd, unit->number);
+        VEC_KEEP(each, &watch->units.list, !text_equals(each->name, name));
 }
 
 void watch_refresh(Watch *watch) {
         const Topology *topology = keeper_look(watch->keeper)->topology;
         const IdSet nodes = topology_all_nodes(topology);
 
-        if (watch->n_files == 0 || !id_set_equals(&nodes, &watch->nodes)) {
+        if (watch->files.n == 0 || !id_set_equals(&nodes, &watch->files.nodes)) {
                 unwatch_files(watch);
-                watch->nodes = nodes;
+                watch->files.nodes = nodes;
                 watch_files(watch, topology);
         }
         watch_accounts(watch);
@@ -343,12 +345,12 @@ void watch_refresh(Watch *watch) {
 }
 
 void watch_expect_repair(Watch *watch) {
-        if (!loop_is_set(&watch->settle))
+        if (!loop_is_set(&watch->settle.timer))
                 arm_settle(watch, settle_usec);
 }
 
 bool watch_is_settling(const Watch *watch) {
-        return loop_is_set(&watch->settle) &&
+        return loop_is_set(&watch->settle.timer) &&
                keeper_config(watch->keeper)->host.on_drift == DRIFT_REPAIR;
 }
 
@@ -356,25 +358,25 @@ bool watch_is_settling(const Watch *watch) {
 
 static void on_changed(Watch *watch, const struct inotify_event *event) {
         const WatchedFile *file =
-                ARRAY_FIND(each, watch->files, watch->n_files, each->number == event->wd);
+                ARRAY_FIND(each, watch->files.items, watch->files.n, each->number == event->wd);
         bool is_lost = event->mask & IN_Q_OVERFLOW; /* lost events may be of any file */
 
         if (is_lost || (file && file->is_of_host && event->mask & IN_MODIFY))
                 keeper_note_host_written(watch->keeper, clock_now_usec());
-        bool is_group = event->wd == watch->accounts && event->len > 0 &&
+        bool is_group = event->wd == watch->files.accounts && event->len > 0 &&
                         text_equals(event->name, text_base_name(PATH_GROUP));
 
         if (is_lost || file || is_group)
                 arm_settle(watch, settle_usec);
-        if (is_lost || VEC_ANY(unit, &watch->units, unit->number == event->wd)) {
-                watch->ended_usec = clock_now_usec();
+        if (is_lost || VEC_ANY(unit, &watch->units.list, unit->number == event->wd)) {
+                watch->units.ended_usec = clock_now_usec();
                 arm_units(watch, unit_settle_usec);
         }
 }
 
 static void on_inotify(void *userdata, uint32_t events UNUSED) {
         _Alignas(struct inotify_event) char buffer[4096];
-        ssize_t size = read(((Watch *) userdata)->inotify_fd, buffer, sizeof(buffer));
+        ssize_t size = read(((Watch *) userdata)->files.fd, buffer, sizeof(buffer));
 
         for (ssize_t at = 0; at < size;) {
                 const struct inotify_event *event = (const void *) (buffer + at);
@@ -400,7 +402,7 @@ static void on_uevent(void *userdata, uint32_t events UNUSED) {
         struct sockaddr_nl sender;
         socklen_t sender_size = sizeof(sender);
         char message[8192];
-        ssize_t size = recvfrom(watch->uevents.fd, message, sizeof(message) - 1, MSG_DONTWAIT,
+        ssize_t size = recvfrom(watch->hotplug.io.fd, message, sizeof(message) - 1, MSG_DONTWAIT,
                                 (struct sockaddr *) &sender, &sender_size);
 
         bool is_lost = size < 0 && errno == ENOBUFS; /* the socket has overflowed */
@@ -414,7 +416,7 @@ static void on_uevent(void *userdata, uint32_t events UNUSED) {
         for (const char *at = message; at < message + size; at += strlen(at) + 1)
                 is_about_memory |= TEXT_IS_ANY(at, "SUBSYSTEM=memory", "SUBSYSTEM=node");
         if (is_about_memory) {
-                watch->has_hotplug = true;
+                watch->hotplug.is_seen = true;
                 arm_settle(watch, hotplug_settle_usec);
         }
 }
@@ -431,10 +433,10 @@ static void on_slow(void *userdata) {
 void watch_start(Watch *watch) {
         const struct sockaddr_nl address = {.nl_family = AF_NETLINK, .nl_groups = 1};
 
-        watch->ended_usec = clock_now_usec();
+        watch->units.ended_usec = clock_now_usec();
         loop_set(watch->loop, &watch->slow, clock_now_usec() + slow_usec, on_slow, watch);
-        watch->inotify_fd = watch_fd(watch, &watch->inotify,
-                                     inotify_init1(IN_CLOEXEC | IN_NONBLOCK), on_inotify);
+        watch->files.fd = watch_fd(watch, &watch->files.io, inotify_init1(IN_CLOEXEC | IN_NONBLOCK),
+                                   on_inotify);
         int fd = root_is_host(watch->root)
                          ? socket(AF_NETLINK, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK,
                                   NETLINK_KOBJECT_UEVENT)
@@ -444,7 +446,7 @@ void watch_start(Watch *watch) {
                 close(fd);
                 fd = -1;
         }
-        watch_fd(watch, &watch->uevents, fd, on_uevent);
+        watch_fd(watch, &watch->hotplug.io, fd, on_uevent);
 }
 
 static void unwatch_fd(LoopIo *io) {
@@ -456,10 +458,10 @@ static void unwatch_fd(LoopIo *io) {
 }
 
 void watch_stop(Watch *watch) {
-        arena_free(watch->units_arena);
-        loop_unset(&watch->settle);
+        arena_free(watch->units.arena);
+        loop_unset(&watch->settle.timer);
         loop_unset(&watch->looks);
         loop_unset(&watch->slow);
-        unwatch_fd(&watch->inotify); /* closes all watches */
-        unwatch_fd(&watch->uevents);
+        unwatch_fd(&watch->files.io); /* closes all watches */
+        unwatch_fd(&watch->hotplug.io);
 }

@@ -19,6 +19,39 @@ typedef struct WatchedFile {
         bool is_of_host; /* the host-wide file, which sets the pools of all nodes */
 } WatchedFile;
 
+/* inotify(7) for files of the kernel, control groups, and accounts. */
+typedef struct WatchedFiles {
+        int fd; /* negative: not available */
+        LoopIo io;
+        WatchedFile items[256];
+        size_t n;
+        IdSet nodes;  /* nodes whose files are watched */
+        int accounts; /* watch of the directory of PATH_GROUP; 0: the group is not needed */
+} WatchedFiles;
+
+typedef struct WatchedUnits {
+        Arena *arena; /* of the names */
+        VEC(WatchedUnit) list;
+        uint64_t ended_usec; /* when last no unit was known whose group was empty but not removed */
+        uint64_t started_usec; /* the last start of a unit; 0: none */
+} WatchedUnits;
+
+/* The wait for the end of a burst of events. */
+typedef struct Settle {
+        LoopTimer timer;
+        uint64_t latest_usec;
+} Settle;
+
+typedef struct Hotplug {
+        LoopIo io;    /* the kernel's uevents */
+        bool is_seen; /* in the burst that is under way */
+} Hotplug;
+
+typedef struct Repair {
+        uint64_t ended_usec; /* the last one */
+        uint64_t pause_usec;
+} Repair;
+
 typedef enum WatchNews {
         WATCH_LOST,   /* pages are lost and are about to be reserved again */
         WATCH_BEGUN,  /* a round has begun */
@@ -31,21 +64,12 @@ typedef struct Watch {
         Keeper *keeper;
         void (*listener)(void *userdata, WatchNews news);
         void *userdata;
-        int inotify_fd; /* of files and units; negative: not available */
-        LoopIo inotify, uevents;
-        WatchedFile files[256];
-        size_t n_files;
-        IdSet nodes;        /* nodes whose files are watched */
-        int accounts;       /* watch of the directory of PATH_GROUP; 0: the group is not needed */
-        Arena *units_arena; /* of the names */
-        VEC(WatchedUnit) units;
-        uint64_t ended_usec; /* when last no unit was known whose group was empty but not removed */
-        uint64_t started_usec; /* the last start of a unit; 0: none */
-        LoopTimer settle, looks, slow;
-        uint64_t settle_latest_usec; /* the end of waiting for a burst of events */
-        bool has_hotplug;
-        uint64_t repaired_usec;
-        uint64_t repair_pause_usec;
+        WatchedFiles files;
+        WatchedUnits units;
+        Hotplug hotplug;
+        Settle settle;
+        LoopTimer looks, slow;
+        Repair repair;
 } Watch;
 
 void watch_start(Watch *watch);

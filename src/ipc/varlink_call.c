@@ -14,7 +14,7 @@
 static void call_send(VarlinkCall *call, json_t *message) {
         Connection *c = call->connection;
 
-        if (!call->oneway && !c->is_doomed &&
+        if (!call->oneway && !c->end.is_doomed &&
             (!message || varlink_writer_add(&c->writer, message) < 0))
                 connection_doom(c);
         json_decref(message);
@@ -24,7 +24,7 @@ static void call_finish(VarlinkCall *call) {
         Connection *c = call->connection;
 
         c->call = NULL;
-        c->idle_since_usec = varlink_now_usec();
+        c->idle.since_usec = varlink_now_usec();
         free(call);
         connection_kick(c);
 }
@@ -90,7 +90,7 @@ VarlinkText *varlink_text_free(VarlinkText *text) {
 static void call_send_text(VarlinkCall *call, const VarlinkText *text) {
         Connection *c = call->connection;
 
-        if (!call->oneway && !c->is_doomed &&
+        if (!call->oneway && !c->end.is_doomed &&
             (!text || varlink_writer_add_copy(&c->writer, &text->writer) < 0))
                 connection_doom(c);
 }
@@ -129,11 +129,11 @@ void varlink_call_set_drained_handler(VarlinkCall *call, VarlinkCallHandler func
 }
 
 uid_t varlink_call_peer_uid(const VarlinkCall *call) {
-        return call->connection->peer.uid;
+        return call->connection->peer.credentials.uid;
 }
 
 pid_t varlink_call_peer_pid(const VarlinkCall *call) {
-        return call->connection->peer.pid;
+        return call->connection->peer.credentials.pid;
 }
 
 void varlink_call_keep_place(VarlinkCall *call) {
@@ -159,7 +159,7 @@ static void call_run(VarlinkCall *call, const VarlinkMethod *method,
 
         if (!method->handler || request->upgrade)
                 return; /* NotImplemented follows */
-        if (method->flags & VARLINK_ROOT_ONLY && !call->connection->is_trusted) {
+        if (method->flags & VARLINK_ROOT_ONLY && !call->connection->peer.is_trusted) {
                 varlink_call_error(call, VARLINK_ERROR_PERMISSION_DENIED, NULL);
                 return;
         }
@@ -172,7 +172,8 @@ static void call_run(VarlinkCall *call, const VarlinkMethod *method,
         if (fault)
                 varlink_call_error_invalid_parameter(call, fault);
         else
-                method->handler(call, request->parameters, call->connection->server->userdata);
+                method->handler(call, request->parameters,
+                                call->connection->server->served.userdata);
 }
 
 static const VarlinkMethod *find_method(const VarlinkServer *server, const char *name,
@@ -226,7 +227,7 @@ void call_take(Connection *c, const char *bytes, size_t length) {
         VarlinkCall *call = NULL;
 
         if (varlink_request_parse(bytes, length, &request) == 0 &&
-            (!c->is_gone || request.oneway || c->is_trusted))
+            (!c->end.is_gone || request.oneway || c->peer.is_trusted))
                 call = calloc(1, sizeof(*call));
         if (!call) {
                 connection_send(c); /* earlier answers are still sent */
@@ -258,14 +259,14 @@ void call_take(Connection *c, const char *bytes, size_t length) {
 
 static void service_get_info(VarlinkCall *call, json_t *parameters UNUSED, void *userdata UNUSED) {
         const VarlinkServer *server = call->connection->server;
+        const VarlinkServerInfo *info = &server->served.info;
         json_t *names = json_array();
 
         for (size_t i = 0; i < server->n_interfaces; i++)
                 json_array_append_new(names, json_string(server->interfaces[i]->name));
-        varlink_call_reply(call, json_pack("{s:s, s:s, s:s, s:s, s:o}", "vendor",
-                                           server->info.vendor, "product", server->info.product,
-                                           "version", server->info.version, "url", server->info.url,
-                                           "interfaces", names));
+        varlink_call_reply(call, json_pack("{ss ss ss ss so}", "vendor", info->vendor, "product",
+                                           info->product, "version", info->version, "url",
+                                           info->url, "interfaces", names));
 }
 
 static void service_get_interface_description(VarlinkCall *call, json_t *parameters,

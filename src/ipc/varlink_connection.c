@@ -36,20 +36,21 @@ enum { OUTPUT_LOW_BYTES = 64 * 1024 }; /* with more unsent no further call is ta
 
 /* A timer that is set is not changed, because deadlines only move away; it is set again when it fires. */
 void server_schedule(VarlinkServer *server) {
-        bool is_needed = server->n_idle > 0 || server->resume_usec > 0;
-        uint64_t earliest = server->resume_usec ? server->resume_usec : UINT64_MAX;
+        bool is_needed = server->connections.n_idle > 0 || server->listening.resume_usec > 0;
+        uint64_t earliest = server->listening.resume_usec ? server->listening.resume_usec
+                                                          : UINT64_MAX;
         struct itimerspec spec = {0};
 
-        if (is_needed == (server->timer_usec > 0))
+        if (is_needed == (server->timer.set_usec > 0))
                 return;
-        for (const Connection *c = server->connections; c; c = c->next)
-                if (c->is_idle)
+        for (const Connection *c = server->connections.first; c; c = c->next)
+                if (c->idle.is_counted)
                         earliest = MIN(earliest,
-                                       add_saturated(c->idle_since_usec, server->limits.idle_usec));
-        server->timer_usec = is_needed ? MAX(earliest, UINT64_C(1)) : 0;
-        spec.it_value.tv_sec = (time_t) (server->timer_usec / USEC_PER_SEC);
-        spec.it_value.tv_nsec = (long) (server->timer_usec % USEC_PER_SEC * 1000);
-        timerfd_settime(server->timer.fd, TFD_TIMER_ABSTIME, &spec, NULL);
+                                       add_saturated(c->idle.since_usec, server->limits.idle_usec));
+        server->timer.set_usec = is_needed ? MAX(earliest, UINT64_C(1)) : 0;
+        spec.it_value.tv_sec = (time_t) (server->timer.set_usec / USEC_PER_SEC);
+        spec.it_value.tv_nsec = (long) (server->timer.set_usec % USEC_PER_SEC * 1000);
+        timerfd_settime(server->timer.source.fd, TFD_TIMER_ABSTIME, &spec, NULL);
 }
 
 /* ---- calls that wait for their turn ---- */
@@ -58,11 +59,11 @@ void server_set_awake(VarlinkServer *server) {
         bool is_awake = server->places.n_queued > 0;
         uint64_t count = 1;
 
-        if (is_awake == server->is_awake)
+        if (is_awake == server->turn.is_awake)
                 return;
-        if (is_awake ? write(server->wake.fd, &count, sizeof(count)) > 0
-                     : read(server->wake.fd, &count, sizeof(count)) > 0)
-                server->is_awake = is_awake;
+        if (is_awake ? write(server->turn.wake.fd, &count, sizeof(count)) > 0
+                     : read(server->turn.wake.fd, &count, sizeof(count)) > 0)
+                server->turn.is_awake = is_awake;
 }
 
 /* ---- connections ---- */
@@ -70,7 +71,7 @@ void server_set_awake(VarlinkServer *server) {
 static void connection_dispatch(VarlinkServer *server, Source *source, uint32_t events);
 
 bool server_trusts(const VarlinkServer *server, uid_t uid) {
-        return uid == 0 || uid == server->own_uid;
+        return uid == 0 || uid == server->served.own_uid;
 }
 
 Connection *connection_new(VarlinkServer *server, int fd, const struct ucred *peer) {
@@ -85,12 +86,11 @@ Connection *connection_new(VarlinkServer *server, int fd, const struct ucred *pe
         *c = (Connection){
                 .source = {.fd = fd, .dispatch = connection_dispatch},
                 .server = server,
-                .peer = *peer,
-                .is_trusted = is_trusted,
+                .peer = {*peer, is_trusted},
                 .reader = varlink_reader_make(is_trusted ? limits->message_bytes
                                                          : limits->others_message_bytes),
                 .writer = varlink_writer_make(limits->output_bytes),
-                .idle_since_usec = varlink_now_usec(),
+                .idle.since_usec = varlink_now_usec(),
         };
         if (varlink_places_enter(&server->places, &c->place, c, peer->uid, is_trusted) < 0 ||
             source_add(server, &c->source, EPOLLIN) < 0) {
@@ -99,11 +99,11 @@ Connection *connection_new(VarlinkServer *server, int fd, const struct ucred *pe
                 free(c);
                 return NULL;
         }
-        c->next = server->connections;
+        c->next = server->connections.first;
         if (c->next)
                 c->next->previous = c;
-        server->connections = c;
-        server->n_connections++;
+        server->connections.first = c;
+        server->connections.n++;
         return c;
 }
 
@@ -112,18 +112,18 @@ void connection_close(Connection *c) {
         VarlinkServer *server = c->server;
         VarlinkCall *call = c->call;
 
-        c->is_doomed = true;
+        c->end.is_doomed = true;
         varlink_places_leave(&server->places, &c->place);
         if (c->previous)
                 c->previous->next = c->next;
         else
-                server->connections = c->next;
+                server->connections.first = c->next;
         if (c->next)
                 c->next->previous = c->previous;
-        server->n_connections--;
-        server->n_idle -= c->is_idle;
+        server->connections.n--;
+        server->connections.n_idle -= c->idle.is_counted;
         source_remove(server, &c->source);
-        if (c->is_leaving)
+        if (c->end.is_leaving)
                 lobby_take(server, c->source.fd, true);
         else
                 close(c->source.fd);
@@ -137,40 +137,40 @@ void connection_close(Connection *c) {
 }
 
 void connection_doom(Connection *c) {
-        if (c->is_doomed)
+        if (c->end.is_doomed)
                 return;
-        c->is_doomed = true;
+        c->end.is_doomed = true;
         varlink_writer_done(&c->writer);
         shutdown(c->source.fd, SHUT_RDWR);
 }
 
 bool connection_send(Connection *c) {
         size_t before = varlink_writer_unsent(&c->writer);
-        int r = c->is_doomed ? 0 : varlink_writer_send(&c->writer, c->source.fd);
+        int r = c->end.is_doomed ? 0 : varlink_writer_send(&c->writer, c->source.fd);
 
         if (r < 0 && r != -EAGAIN)
                 connection_doom(c);
         if (varlink_writer_unsent(&c->writer) < before)
-                c->idle_since_usec = varlink_now_usec();
+                c->idle.since_usec = varlink_now_usec();
         return varlink_writer_unsent(&c->writer) == 0;
 }
 
 void connection_evict(Connection *c) {
         VarlinkServer *server = c->server;
 
-        if (c->is_leaving)
+        if (c->end.is_leaving)
                 return;
         varlink_places_leave(&server->places, &c->place);
-        c->is_doomed = true; /* without shutdown(2), which the client would notice */
+        c->end.is_doomed = true; /* without shutdown(2), which the client would notice */
         varlink_writer_done(&c->writer);
-        c->is_leaving = true;
-        c->next_leaving = server->leaving;
-        server->leaving = c;
+        c->end.is_leaving = true;
+        c->end.next_leaving = server->connections.leaving;
+        server->connections.leaving = c;
 }
 
 static void connection_settle(Connection *c) {
         VarlinkServer *server = c->server;
-        bool is_idle = !c->call && !c->message;
+        bool is_idle = !c->call && !c->queued.message;
         VarlinkPlaceKind kind = is_idle            ? VARLINK_PLACE_IDLE
                                 : !c->call         ? VARLINK_PLACE_WAITING
                                 : c->call->is_kept ? VARLINK_PLACE_KEPT
@@ -179,16 +179,16 @@ static void connection_settle(Connection *c) {
         /* epoll reports a hang-up even without any interest. */
         uint32_t interest = varlink_writer_unsent(&c->writer) > 0 ? EPOLLOUT
                             : !is_idle                            ? 0
-                            : c->is_at_end                        ? EPOLLOUT
+                            : c->end.is_read                      ? EPOLLOUT
                                                                   : EPOLLIN;
 
-        server->n_idle += is_idle;
-        server->n_idle -= c->is_idle;
-        c->is_idle = is_idle;
+        server->connections.n_idle += is_idle;
+        server->connections.n_idle -= c->idle.is_counted;
+        c->idle.is_counted = is_idle;
         varlink_places_set_kind(&server->places, &c->place, kind);
-        if (!c->message)
+        if (!c->queued.message)
                 varlink_reader_trim(&c->reader);
-        if (!c->is_doomed && c->source.interest != interest &&
+        if (!c->end.is_doomed && c->source.interest != interest &&
             source_change(server, &c->source, interest) < 0)
                 connection_doom(c);
         server_schedule(server);
@@ -200,28 +200,28 @@ static void connection_settle(Connection *c) {
 void connection_look_for_call(Connection *c, bool may_read) {
         /* Untrusted clients must read each answer before their next call is taken, or they could make the server keep
          * many. */
-        const size_t unsent_max = c->is_trusted ? OUTPUT_LOW_BYTES - 1 : 0;
+        const size_t unsent_max = c->peer.is_trusted ? OUTPUT_LOW_BYTES - 1 : 0;
 
-        while (!c->is_doomed && !c->call && !c->message &&
+        while (!c->end.is_doomed && !c->call && !c->queued.message &&
                varlink_writer_unsent(&c->writer) <= unsent_max) {
                 const char *bytes;
                 size_t length;
                 int r = varlink_reader_next(&c->reader, &bytes, &length);
 
                 if (r > 0) {
-                        c->message = bytes;
-                        c->message_length = length;
+                        c->queued.message = bytes;
+                        c->queued.length = length;
                         varlink_places_queue(&c->server->places, &c->place,
-                                             c->server->class_of(c->server, bytes, length));
+                                             c->server->hooks.class_of(c->server, bytes, length));
                 } else if (r < 0) {
                         connection_send(c);
                         connection_doom(c);
                 } else {
-                        ssize_t n = may_read && !c->is_at_end
+                        ssize_t n = may_read && !c->end.is_read
                                             ? varlink_reader_receive(&c->reader, c->source.fd)
                                             : -EAGAIN;
 
-                        c->is_at_end = c->is_at_end || n == 0;
+                        c->end.is_read = c->end.is_read || n == 0;
                         if (n < 0 && n != -EAGAIN)
                                 connection_doom(c);
                         if (n <= 0)
@@ -232,11 +232,11 @@ void connection_look_for_call(Connection *c, bool may_read) {
 }
 
 void connection_end_turn(Connection *c) {
-        c->is_in_turn = false;
-        if (c->is_leaving)
+        c->queued.is_in_turn = false;
+        if (c->end.is_leaving)
                 return;
-        if (c->is_doomed ||
-            (c->is_at_end && !c->call && !c->message && varlink_writer_unsent(&c->writer) == 0))
+        if (c->end.is_doomed || (c->end.is_read && !c->call && !c->queued.message &&
+                                 varlink_writer_unsent(&c->writer) == 0))
                 connection_close(c);
         else
                 connection_settle(c);
@@ -247,13 +247,13 @@ void connection_turn(Connection *c, uint32_t events) {
 
         /* After a hang-up no answer is wanted, but earlier messages, which may be one-way calls, are still read. */
         if (events & (EPOLLHUP | EPOLLERR)) {
-                c->is_gone = true;
+                c->end.is_gone = true;
                 if (c->call)
                         connection_doom(c);
         }
-        c->is_in_turn = true;
+        c->queued.is_in_turn = true;
         if (connection_send(c)) {
-                if (is_congested && !c->is_doomed && c->call && c->call->drained)
+                if (is_congested && !c->end.is_doomed && c->call && c->call->drained)
                         c->call->drained(c->call, c->call->drained_userdata);
                 connection_look_for_call(c, true);
         }
@@ -263,18 +263,19 @@ void connection_turn(Connection *c, uint32_t events) {
 static void connection_dispatch(VarlinkServer *server UNUSED, Source *source, uint32_t events) {
         Connection *c = (Connection *) source;
 
-        if (!c->is_leaving)
+        if (!c->end.is_leaving)
                 connection_turn(c, events);
 }
 
 void connection_kick(Connection *c) {
         uint64_t start = varlink_now_usec();
 
-        if (c->is_in_turn || c->is_doomed)
+        if (c->queued.is_in_turn || c->end.is_doomed)
                 return;
         connection_send(c);
         connection_look_for_call(c, false);
         connection_settle(c);
         server_set_awake(c->server);
-        varlink_places_charge(&c->server->places, c->peer.uid, varlink_now_usec() - start);
+        varlink_places_charge(&c->server->places, c->peer.credentials.uid,
+                              varlink_now_usec() - start);
 }

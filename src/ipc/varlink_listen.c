@@ -32,14 +32,16 @@ static const uint64_t accepting_usec = 4 * USEC_PER_MSEC;
 static bool is_worth_place(VarlinkServer *server, int fd, const VarlinkPlace *place) {
         char bytes[512];
 
-        if (place->kind != VARLINK_PLACE_IDLE && server->n_replaced >= REPLACED_PER_DISPATCH)
+        if (place->kind != VARLINK_PLACE_IDLE &&
+            server->connections.n_replaced >= REPLACED_PER_DISPATCH)
                 return false;
         ssize_t n = recv(fd, bytes, sizeof(bytes), MSG_PEEK | MSG_DONTWAIT);
         const char *end = n > 0 ? memchr(bytes, '\0', (size_t) n) : NULL;
 
         if (!end || place->kind == VARLINK_PLACE_IDLE)
                 return end;
-        return call_class(server, bytes, (size_t) (end - bytes)) == 0 && ++server->n_replaced;
+        return call_class(server, bytes, (size_t) (end - bytes)) == 0 &&
+               ++server->connections.n_replaced;
 }
 
 /* Most clients have sent their call already. A client without a place sees a closed connection, because an error
@@ -61,13 +63,13 @@ bool server_admit(VarlinkServer *server, int fd) {
         c = connection_new(server, fd, &peer);
         if (!c)
                 return true;
-        if (!c->is_trusted)
+        if (!c->peer.is_trusted)
                 setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &send_buffer_bytes,
                            sizeof(send_buffer_bytes));
         const VarlinkPlace *place = varlink_places_one_too_many(&server->places, &c->place);
 
         if (place == &c->place) {
-                c->is_leaving = true;
+                c->end.is_leaving = true;
                 connection_close(c);
                 return true;
         }
@@ -142,13 +144,13 @@ int varlink_server_listen_fd(VarlinkServer *server, int fd) {
         if (!listener)
                 return -ENOMEM;
         listener->source = (Source){.fd = fd, .dispatch = listener_turn};
-        if (!server->resume_usec)
+        if (!server->listening.resume_usec)
                 r = source_add(server, &listener->source, EPOLLIN);
         if (r < 0) {
                 free(listener);
                 return r;
         }
-        listener->next = server->listeners;
-        server->listeners = listener;
+        listener->next = server->listening.first;
+        server->listening.first = listener;
         return 0;
 }

@@ -115,7 +115,7 @@ static void lobby_turn(VarlinkServer *server, Source *source, uint32_t events UN
         for (; n_left > 0 && lobby->guests[lobby->first].since_usec <= until; n_left--) {
                 struct LobbyGuest guest = lobby_pop(lobby);
 
-                if (guest.is_heard || !server->admit(server, guest.fd))
+                if (guest.is_heard || !server->hooks.admit(server, guest.fd))
                         close(guest.fd);
         }
         if (lobby->n == 0)

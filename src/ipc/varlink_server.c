@@ -31,7 +31,7 @@ static const uint64_t serving_usec = USEC_PER_MSEC;
 static void timer_turn(VarlinkServer *server, Source *source, uint32_t events UNUSED) {
         uint64_t n_expirations;
         if (read(source->fd, &n_expirations, sizeof(n_expirations)) > 0)
-                server->timer_fired = true;
+                server->timer.has_fired = true;
 }
 
 static void wake_turn(VarlinkServer *server UNUSED, Source *source UNUSED, uint32_t events UNUSED) {
@@ -50,12 +50,12 @@ static void server_serve(VarlinkServer *server) {
                         return;
                 uid_t uid = place->user->uid;
                 Connection *c = place->owner;
-                const char *message = c->message;
+                const char *message = c->queued.message;
 
                 varlink_places_unqueue(&server->places, &c->place);
-                c->message = NULL;
-                c->is_in_turn = true;
-                call_take(c, message, c->message_length);
+                c->queued.message = NULL;
+                c->queued.is_in_turn = true;
+                call_take(c, message, c->queued.length);
                 connection_send(c);
                 connection_look_for_call(c, false);
                 connection_end_turn(c);
@@ -69,15 +69,15 @@ static void server_serve(VarlinkServer *server) {
 static void server_handle_timer(VarlinkServer *server) {
         uint64_t now = varlink_now_usec();
 
-        server->timer_fired = false;
-        server->timer_usec = 0;
-        for (Connection *c = server->connections, *next; c; c = next) {
+        server->timer.has_fired = false;
+        server->timer.set_usec = 0;
+        for (Connection *c = server->connections.first, *next; c; c = next) {
                 next = c->next;
-                if (c->is_idle &&
-                    add_saturated(c->idle_since_usec, server->limits.idle_usec) <= now)
+                if (c->idle.is_counted &&
+                    add_saturated(c->idle.since_usec, server->limits.idle_usec) <= now)
                         connection_close(c);
         }
-        if (server->resume_usec <= now)
+        if (server->listening.resume_usec <= now)
                 server_resume(server);
 }
 
@@ -92,15 +92,15 @@ int varlink_server_dispatch(VarlinkServer *server) {
 
                 source->dispatch(server, source, events[i].events);
         }
-        server->n_replaced = 0;
+        server->connections.n_replaced = 0;
         server_serve(server);
-        while (server->leaving) {
-                Connection *c = server->leaving;
+        while (server->connections.leaving) {
+                Connection *c = server->connections.leaving;
 
-                server->leaving = c->next_leaving;
+                server->connections.leaving = c->end.next_leaving;
                 connection_close(c);
         }
-        if (server->timer_fired)
+        if (server->timer.has_fired)
                 server_handle_timer(server);
         server_set_awake(server);
         server_schedule(server);
@@ -141,27 +141,25 @@ VarlinkServer *varlink_server_new(const VarlinkInterface *const *interfaces, siz
         if (!server)
                 return NULL;
         server->epoll_fd = -1;
-        server->timer = (Source){.fd = -1, .dispatch = timer_turn};
-        server->wake = (Source){.fd = -1, .dispatch = wake_turn};
+        server->timer.source = (Source){.fd = -1, .dispatch = timer_turn};
+        server->turn.wake = (Source){.fd = -1, .dispatch = wake_turn};
         server->lobby.timer.fd = -1;
         const VarlinkLimits limits = varlink_limits_default();
 
         varlink_server_set_limits(server, &limits);
-        server->info = *info;
-        server->own_uid = geteuid();
-        server->userdata = userdata;
-        server->class_of = call_class;
-        server->admit = server_admit;
+        server->served = (Served){*info, geteuid(), userdata};
+        server->hooks = (ServerHooks){call_class, server_admit};
         server->interfaces[0] = &varlink_service_interface;
         if (n > 0)
                 memcpy(server->interfaces + 1, interfaces, n * sizeof(*interfaces));
         server->n_interfaces = n + 1;
         if ((server->epoll_fd = epoll_create1(EPOLL_CLOEXEC)) < 0 ||
-            (server->timer.fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK)) < 0 ||
-            (server->wake.fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) < 0)
+            (server->timer.source.fd =
+                     timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK)) < 0 ||
+            (server->turn.wake.fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) < 0)
                 r = -errno;
-        else if ((r = source_add(server, &server->timer, EPOLLIN)) >= 0 &&
-                 (r = source_add(server, &server->wake, EPOLLIN)) >= 0)
+        else if ((r = source_add(server, &server->timer.source, EPOLLIN)) >= 0 &&
+                 (r = source_add(server, &server->turn.wake, EPOLLIN)) >= 0)
                 r = lobby_begin(server);
         if (r < 0) {
                 varlink_server_free(server);
@@ -174,18 +172,18 @@ VarlinkServer *varlink_server_new(const VarlinkInterface *const *interfaces, siz
 VarlinkServer *varlink_server_free(VarlinkServer *server) {
         if (!server)
                 return NULL;
-        while (server->connections)
-                connection_close(server->connections);
-        for (Listener *listener = server->listeners, *next; listener; listener = next) {
+        while (server->connections.first)
+                connection_close(server->connections.first);
+        for (Listener *listener = server->listening.first, *next; listener; listener = next) {
                 next = listener->next;
                 close(listener->source.fd);
                 free(listener);
         }
         lobby_end(server);
-        if (server->timer.fd >= 0)
-                close(server->timer.fd);
-        if (server->wake.fd >= 0)
-                close(server->wake.fd);
+        if (server->timer.source.fd >= 0)
+                close(server->timer.source.fd);
+        if (server->turn.wake.fd >= 0)
+                close(server->turn.wake.fd);
         if (server->epoll_fd >= 0)
                 close(server->epoll_fd);
         free(server);
@@ -197,5 +195,5 @@ int varlink_server_fd(const VarlinkServer *server) {
 }
 
 size_t varlink_server_n_connections(const VarlinkServer *server) {
-        return server->n_connections;
+        return server->connections.n;
 }

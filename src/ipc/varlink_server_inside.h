@@ -27,26 +27,44 @@ struct Listener {
         Listener *next;
 };
 
+typedef struct Peer {
+        struct ucred credentials;
+        bool is_trusted;
+} Peer;
+
+/* The next call, which waits for its turn; in the reader. */
+typedef struct Queued {
+        const char *message;
+        size_t length;
+        bool is_in_turn;
+} Queued;
+
+typedef struct Idle {
+        uint64_t since_usec; /* meaningful without a call */
+        bool is_counted;     /* in n_idle */
+} Idle;
+
+/* How the connection comes to its end. */
+typedef struct End {
+        bool is_read; /* nothing more can be read */
+        bool is_gone; /* the client has hung up */
+        bool is_doomed;
+        bool is_leaving; /* its place was taken: closed at the end of the dispatch */
+        Connection *next_leaving;
+} End;
+
 struct Connection {
         Source source;
         VarlinkServer *server;
         Connection *previous, *next;
-        struct ucred peer;
+        Peer peer;
         VarlinkReader reader;
         VarlinkWriter writer;
         VarlinkPlace place;
-        bool is_trusted;
-        const char *message; /* in the reader: the call that is queued */
-        size_t message_length;
-        VarlinkCall *call;        /* in progress */
-        uint64_t idle_since_usec; /* meaningful without one */
-        bool is_idle;             /* counted in n_idle */
-        bool is_at_end;           /* nothing more can be read */
-        bool is_gone;             /* the client has hung up */
-        bool is_in_turn;
-        bool is_doomed;
-        bool is_leaving; /* its place was taken: closed at the end of the dispatch */
-        Connection *next_leaving;
+        Queued queued;
+        VarlinkCall *call; /* in progress */
+        Idle idle;
+        End end;
 };
 
 struct VarlinkCall {
@@ -63,28 +81,51 @@ struct Lobby {
         size_t size, first, n;
 };
 
-struct VarlinkServer {
-        int epoll_fd;
-        Source timer, wake;   /* the second is readable while calls are queued */
-        uint64_t timer_usec;  /* what the timer is set to; 0: it is not */
-        bool timer_fired;     /* in this dispatch */
-        uint64_t resume_usec; /* listeners are not watched until then; 0: they are */
-        Listener *listeners;
-        Connection *connections;
-        Connection *leaving;
-        VarlinkPlaces places;
-        Lobby lobby;
-        size_t n_connections;
-        size_t n_idle;
-        size_t n_replaced; /* in this dispatch */
+typedef struct ServerTimer {
+        Source source;
+        uint64_t set_usec; /* 0: it is not set */
+        bool has_fired;    /* in this dispatch */
+} ServerTimer;
+
+typedef struct Turn {
+        Source wake; /* readable while calls are queued */
         bool is_awake;
-        VarlinkLimits limits;
+} Turn;
+
+typedef struct Listening {
+        Listener *first;
+        uint64_t resume_usec; /* listeners are not watched until then; 0: they are */
+} Listening;
+
+typedef struct Connections {
+        Connection *first, *leaving;
+        size_t n, n_idle;
+        size_t n_replaced; /* in this dispatch */
+} Connections;
+
+typedef struct Served {
         VarlinkServerInfo info;
         uid_t own_uid;
-        void *userdata;
+        void *userdata; /* of the methods */
+} Served;
+
+typedef struct ServerHooks {
         /* The class of a call (below), and a place for a newcomer (varlink_listen.h). */
         unsigned (*class_of)(const VarlinkServer *server, const char *bytes, size_t length);
         bool (*admit)(VarlinkServer *server, int fd);
+} ServerHooks;
+
+struct VarlinkServer {
+        int epoll_fd;
+        ServerTimer timer;
+        Turn turn;
+        Listening listening;
+        Connections connections;
+        VarlinkPlaces places;
+        Lobby lobby;
+        VarlinkLimits limits;
+        Served served;
+        ServerHooks hooks;
         size_t n_interfaces;
         const VarlinkInterface *interfaces[]; /* org.varlink.service is the first */
 };

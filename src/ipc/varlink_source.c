@@ -26,21 +26,23 @@ void source_remove(VarlinkServer *server, Source *source) {
 }
 
 void server_pause(VarlinkServer *server) {
-        if (server->resume_usec)
+        if (server->listening.resume_usec)
                 return;
-        for (Listener *listener = server->listeners; listener; listener = listener->next)
+        for (Listener *listener = server->listening.first; listener; listener = listener->next)
                 source_remove(server, &listener->source);
-        server->resume_usec = add_saturated(varlink_now_usec(), server->limits.accept_retry_usec);
-        server->timer_usec = 0; /* it may be set too late */
+        server->listening.resume_usec =
+                add_saturated(varlink_now_usec(), server->limits.accept_retry_usec);
+        server->timer.set_usec = 0; /* it may be set too late */
 }
 
 void server_resume(VarlinkServer *server) {
         int r = 0;
 
-        if (!server->resume_usec)
+        if (!server->listening.resume_usec)
                 return;
-        server->resume_usec = 0;
-        for (Listener *listener = server->listeners; r == 0 && listener; listener = listener->next)
+        server->listening.resume_usec = 0;
+        for (Listener *listener = server->listening.first; r == 0 && listener;
+             listener = listener->next)
                 r = source_add(server, &listener->source, EPOLLIN);
         if (r < 0)
                 server_pause(server);

@@ -268,7 +268,7 @@ Status *manager_describe(Manager *manager, Arena *arena) {
 }
 
 bool manager_is_retrying(const Manager *manager) {
-        return loop_is_set(&manager->retry);
+        return loop_is_set(&manager->rounds.retry);
 }
 
 void manager_work(Manager *manager) {
@@ -363,11 +363,11 @@ static void end_input(void) {
         for (size_t i = 0; i < CALLS_MAX; i++)
                 if (stage.calls[i].is_used)
                         hang_up(&stage.calls[i]);
-        require(!stage.manager.clients);
-        loop_unset(&stage.manager.due);
-        stage.manager.beliefs_arena = arena_free(stage.manager.beliefs_arena);
-        stage.manager.beliefs.items = NULL;
-        stage.manager.beliefs.n = stage.manager.beliefs.capacity = 0;
+        require(!stage.manager.clients.first);
+        loop_unset(&stage.manager.clients.due);
+        stage.manager.clients.beliefs_arena = arena_free(stage.manager.clients.beliefs_arena);
+        stage.manager.clients.beliefs.items = NULL;
+        stage.manager.clients.beliefs.n = stage.manager.clients.beliefs.capacity = 0;
         stage.is_in_unit = stage.keeper.is_working = false;
         stage.keeper.answer = GATE_WAIT;
         stage.keeper.reload = KEEPER_RELOAD_REJECTED;

@@ -23,14 +23,15 @@ struct Belief {
 };
 
 static Belief *find_or_add(Manager *manager, const char *instance) {
-        Belief *belief = VEC_FIND(each, &manager->beliefs, text_equals(each->instance, instance));
+        Belief *belief =
+                VEC_FIND(each, &manager->clients.beliefs, text_equals(each->instance, instance));
 
         if (belief)
                 return belief;
-        if (!manager->beliefs_arena)
-                manager->beliefs_arena = arena_new();
-        belief = vec_push(manager->beliefs_arena, &manager->beliefs);
-        belief->instance = arena_strdup(manager->beliefs_arena, instance);
+        if (!manager->clients.beliefs_arena)
+                manager->clients.beliefs_arena = arena_new();
+        belief = vec_push(manager->clients.beliefs_arena, &manager->clients.beliefs);
+        belief->instance = arena_strdup(manager->clients.beliefs_arena, instance);
         return belief;
 }
 
@@ -41,7 +42,7 @@ static bool is_within(uint64_t since_usec, uint64_t usec) {
 void belief_ignore(const Client *client, const char *why) {
         Belief *belief = find_or_add(client->manager, client->instance);
 
-        if (!client->learned || is_within(belief->ignored_usec, tell_pause_usec))
+        if (!client->size.reported || is_within(belief->ignored_usec, tell_pause_usec))
                 return;
         belief->ignored_usec = clock_now_usec();
         log_line(LOG_NOTICE, "%s: what process %i of user %u says that it takes is ignored: %s",
@@ -54,11 +55,11 @@ void belief_ignore(const Client *client, const char *why) {
 static void on_stored(void *userdata, uint64_t number, int error) {
         Manager *manager = userdata;
 
-        for (Client *client = manager->clients; client; client = client->next)
-                if (client->stored == number) {
-                        client->stored = 0;
-                        client->unkept = error < 0 ? arena_strdup(client->arena, strerror(-error))
-                                                   : NULL;
+        for (Client *client = manager->clients.first; client; client = client->next)
+                if (client->size.stored == number) {
+                        client->size.stored = 0;
+                        client->size.unkept =
+                                error < 0 ? arena_strdup(client->arena, strerror(-error)) : NULL;
                         client_make_due(client);
                 }
 }
@@ -66,7 +67,7 @@ static void on_stored(void *userdata, uint64_t number, int error) {
 static void on_patience(void *userdata) {
         Client *client = userdata;
 
-        client->stored = 0;
+        client->size.stored = 0;
         client_make_due(client);
 }
 
@@ -91,24 +92,24 @@ static void adopt(Client *client, const Config *files, const Learned *learned) {
                 keeper_grow(manager->keeper, known, &pages, clock_now_usec());
         }
         if (beyond.kind != REASON_NONE)
-                client->unkept = arena_printf(arena, "%s; %s", beyond.text, beyond.remedy);
+                client->size.unkept = arena_printf(arena, "%s; %s", beyond.text, beyond.remedy);
         else if (!described || !instance_is_learning(described))
-                client->unkept = "its file does not ask for that";
-        if (client->unkept)
+                client->size.unkept = "its file does not ask for that";
+        if (client->size.unkept)
                 return;
         kept.seen = described->learned.seen;
         if (learned_is_kept(described, &kept))
                 return;
         /* An instance that is not in effect yet needs a reload anyway. */
         bool is_preference = known && known->thp == THP_AUTO && kept.thp != known->learned.thp;
-        uint64_t number =
-                store_learned(&manager->store, described, &kept, is_preference, on_stored, manager);
+        uint64_t number = store_learned(&manager->lasting.store, described, &kept, is_preference,
+                                        on_stored, manager);
 
         if (client->kind != CLIENT_LEARN && !is_preference)
                 return;
-        client->stored = number;
+        client->size.stored = number;
         if (client->kind == CLIENT_GATE)
-                loop_set(manager->loop, &client->patience, clock_now_usec() + patience_usec,
+                loop_set(manager->loop, &client->size.patience, clock_now_usec() + patience_usec,
                          on_patience, client);
 }
 
@@ -155,12 +156,12 @@ void belief_take(Client *client, const LoadedUnit *unit) {
         Belief *belief = find_or_add(manager, client->instance);
         Learned learned;
 
-        client->is_believed = known && !known->refusal && known->memory_kind == MEMORY_AUTO &&
-                              !client->learned;
-        if (!client->learned || !known)
+        client->size.is_accepted = known && !known->refusal && known->memory_kind == MEMORY_AUTO &&
+                                   !client->size.reported;
+        if (!client->size.reported || !known)
                 return;
         if (!instance_is_learning(known) ||
-            learned_from_json(client->arena, client->learned, known,
+            learned_from_json(client->arena, client->size.reported, known,
                               keeper_look(manager->keeper)->topology, &learned) < 0) {
                 belief_ignore(client, "it is no figure, or not of pages that the instance takes");
                 return;
@@ -175,24 +176,25 @@ void belief_take(Client *client, const LoadedUnit *unit) {
                 belief_ignore(client, why);
                 return;
         }
-        client->may_try = client->is_believed = true;
-        client->believed = arena_memdup(client->arena, &learned, sizeof(learned));
+        client->may_try = client->size.is_accepted = true;
+        client->size.accepted = arena_memdup(client->arena, &learned, sizeof(learned));
 }
 
 void beliefs_adopt(Manager *manager) {
         const Config *files = NULL;
 
-        for (Client *client = manager->clients; client; client = client->next) {
-                if (!client->is_believed)
+        for (Client *client = manager->clients.first; client; client = client->next) {
+                if (!client->size.is_accepted)
                         continue;
                 files = files ? files : manager_files(manager);
-                client->is_believed = false;
-                if (client->believed)
-                        adopt(client, files, client->believed);
+                client->size.is_accepted = false;
+                if (client->size.accepted)
+                        adopt(client, files, client->size.accepted);
                 else
                         adopt_kept(client, files);
-                if (client->unkept)
-                        log_line(LOG_WARNING, "%s: not kept: %s", client->instance, client->unkept);
+                if (client->size.unkept)
+                        log_line(LOG_WARNING, "%s: not kept: %s", client->instance,
+                                 client->size.unkept);
         }
         if (files && keeper_is_working(manager->keeper))
                 manager_work(manager);

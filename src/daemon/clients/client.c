@@ -10,15 +10,16 @@ static const uint64_t hearing_usec = 2 * USEC_PER_MSEC;
 enum { DUE_MAX = 32 };
 
 void client_end(Client *client) {
-        *(client->previous ? &client->previous->next : &client->manager->clients) = client->next;
+        *(client->previous ? &client->previous->next : &client->manager->clients.first) =
+                client->next;
         if (client->next)
                 client->next->previous = client->previous;
         if (client->on_end)
                 client->on_end(client);
-        json_decref(client->answer);
-        json_decref(client->learned);
+        json_decref(client->answer.parameters);
+        json_decref(client->size.reported);
         loop_unset(&client->timer);
-        loop_unset(&client->patience);
+        loop_unset(&client->size.patience);
         arena_free(client->arena);
         memory_free(client);
 }
@@ -26,7 +27,7 @@ void client_end(Client *client) {
 static void on_due(void *userdata) {
         Manager *manager = userdata;
 
-        manager->n_due = 0;
+        manager->clients.n_due = 0;
         manager->listener(manager, MANAGER_DUE);
 }
 
@@ -34,12 +35,12 @@ void client_make_due(Client *client) {
         Manager *manager = client->manager;
 
         client->is_due = true;
-        manager->n_due++;
-        if (!loop_is_set(&manager->due))
-                loop_set_after_all(manager->loop, &manager->due, clock_now_usec() + hearing_usec,
-                                   on_due, manager);
-        else if (manager->n_due == DUE_MAX)
-                loop_set(manager->loop, &manager->due, 0, on_due, manager);
+        manager->clients.n_due++;
+        if (!loop_is_set(&manager->clients.due))
+                loop_set_after_all(manager->loop, &manager->clients.due,
+                                   clock_now_usec() + hearing_usec, on_due, manager);
+        else if (manager->clients.n_due == DUE_MAX)
+                loop_set(manager->loop, &manager->clients.due, 0, on_due, manager);
 }
 
 static void on_closed(VarlinkCall *call UNUSED, void *userdata) {
@@ -53,10 +54,10 @@ Client *client_new(Manager *manager, VarlinkCall *call, const char *instance) {
         client->instance = arena_strdup(client->arena, instance);
         client->manager = manager;
         client->call = call;
-        client->next = manager->clients;
+        client->next = manager->clients.first;
         if (client->next)
                 client->next->previous = client;
-        manager->clients = client;
+        manager->clients.first = client;
         varlink_call_set_closed_handler(call, on_closed, client);
         return client;
 }
@@ -67,10 +68,10 @@ void client_refuse_name(VarlinkCall *call, const char *instance) {
 }
 
 void clients_drop(Manager *manager) {
-        for (Client *client = manager->clients; client; client = client->next)
-                client->is_queued = false;
-        while (manager->clients) {
-                Client *client = manager->clients;
+        for (Client *client = manager->clients.first; client; client = client->next)
+                client->asking.is_queued = false;
+        while (manager->clients.first) {
+                Client *client = manager->clients.first;
 
                 varlink_call_set_closed_handler(client->call, NULL, NULL);
                 client_end(client);

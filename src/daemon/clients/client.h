@@ -7,6 +7,31 @@
 #include "ipc/varlink_server.h"
 #include "units/loaded_unit.h"
 
+/* The query whether a gate's unit is starting. One is sent at a time for each unit. */
+typedef struct ClientAsking {
+        const char *unit; /* NULL: the caller is not in it */
+        UnitQuery *query; /* pending */
+        bool is_queued;   /* waits for the query for the same unit */
+        bool is_riding; /* came before that query was sent, so that the answer is valid for it, too */
+} ClientAsking;
+
+/* The size that a gate or `hugeplanctl learn` reports (belief.c). */
+typedef struct ClientSize {
+        json_t *reported;        /* NULL: none */
+        bool is_accepted;        /* and not in effect yet: */
+        const Learned *accepted; /* NULL: the one in the instance's file */
+        uint64_t stored;         /* the number of its pending write (store.h); 0: none */
+        LoopTimer patience;      /* limits the wait for that write */
+        const char *unkept;      /* why the size is not stored; NULL: it is */
+} ClientSize;
+
+/* A gate's answer, which is sent after its hold is on disk. */
+typedef struct ClientAnswer {
+        bool is_ready;
+        const char *error; /* the refusal; NULL: the unit may start */
+        json_t *parameters;
+} ClientAnswer;
+
 /* A client that waits for an answer: a gate, a reload, or a subscriber. */
 struct Client {
         Client *previous, *next;
@@ -22,23 +47,14 @@ struct Client {
                 CLIENT_DESCRIBED, /* waits for one status */
         } kind;
         const char *instance; /* of a gate, a release or a learned size */
+        bool is_due;          /* to be tried together with all clients that have called by then */
+        bool may_try;         /* a round may be run for this gate */
+        bool is_restart;      /* the database restarts within its running unit */
         Gate gate;
-        bool may_try;            /* a round may be run for this gate */
-        bool is_restart;         /* the database restarts within its running unit */
-        json_t *learned;         /* the size that the gate reports; NULL: none */
-        bool is_believed;        /* the reported size is accepted and not in effect yet: */
-        const Learned *believed; /* NULL: the one in the instance's file */
-        const char *unit;        /* for which systemd is queried; NULL: the caller is not in it */
-        UnitQuery *query;        /* under way */
-        bool is_queued;          /* waits for the query for the same unit */
-        bool is_riding; /* came before that query was sent, so that the answer is valid for it, too */
-        bool is_due;    /* to be tried together with all clients that have called by then */
-        bool is_answered; /* a gate whose answer is sent after its hold is on disk: */
-        json_t *answer;
-        const char *error;  /* the refusal; NULL: it may start */
-        uint64_t stored;    /* the number of its pending write (store.h); 0: none */
-        const char *unkept; /* why the size is not stored; NULL: it is */
-        LoopTimer timer, patience;
+        LoopTimer timer; /* the gate's timeout */
+        ClientAsking asking;
+        ClientSize size;
+        ClientAnswer answer;
         void (*on_end)(Client *client); /* NULL: none */
 };
 

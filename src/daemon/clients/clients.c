@@ -132,7 +132,8 @@ static void answer_instance(Client *client) {
                 json_object_set_new(reply, "pools", pool_changes_to_json(&changes));
         } else {
                 json_object_set_new(reply, "unkept",
-                                    client->unkept ? json_string(client->unkept) : json_null());
+                                    client->size.unkept ? json_string(client->size.unkept)
+                                                        : json_null());
         }
         client_end(client);
         varlink_call_reply(call, reply);
@@ -196,9 +197,9 @@ static bool is_meant(const Client *client, ManagerNews news, unsigned kinds) {
 static bool try_gates(Manager *manager, ManagerNews news, unsigned kinds, GateView *view) {
         bool wants_round = false;
 
-        for (Client *client = manager->clients, *next; client; client = next) {
+        for (Client *client = manager->clients.first, *next; client; client = next) {
                 next = client->next;
-                if (client->is_answered || !is_meant(client, news, kinds))
+                if (client->answer.is_ready || !is_meant(client, news, kinds))
                         continue;
                 client->is_due = false;
                 wants_round |= gate_try(client, view);
@@ -218,15 +219,15 @@ static bool notify_gates(Manager *manager, ManagerNews news, bool *ret_wants_rou
                 units_follow_host(&manager->units);
         if (news == MANAGER_REREAD)
                 gates_ask_again(manager);
-        for (Client *client = manager->clients; client; client = client->next)
+        for (Client *client = manager->clients.first; client; client = client->next)
                 if (is_meant(client, news, GATES))
                         gate_begin(client);
         *ret_wants_round = try_gates(manager, news, STARTING, &view);
         *ret_wants_round |= try_gates(manager, news, ASKING, &view);
         keeper_end_gates(manager->keeper, &view);
-        for (Client *client = manager->clients, *next; client; client = next) {
+        for (Client *client = manager->clients.first, *next; client; client = next) {
                 next = client->next;
-                if (!client->is_answered)
+                if (!client->answer.is_ready)
                         continue;
                 is_any_answered |= client->gate.is_starting;
                 is_any_starting |= gate_answer(client);
@@ -243,7 +244,7 @@ void clients_notify(Manager *manager, ManagerNews news) {
         bool wants_round;
         bool is_any_starting = notify_gates(manager, news, &wants_round);
 
-        for (Client *client = manager->clients, *next; client; client = next) {
+        for (Client *client = manager->clients.first, *next; client; client = next) {
                 next = client->next;
                 if (!is_meant(client, news, ALL & ~(unsigned) GATES) &&
                     !(is_any_starting && client->kind == CLIENT_SUBSCRIBER))
@@ -253,7 +254,7 @@ void clients_notify(Manager *manager, ManagerNews news) {
                         answer_reload(client);
                 else if (kind_of(client) != OTHERS)
                         tell(client, &description);
-                else if (client->stored == 0 && !keeper_is_working(manager->keeper))
+                else if (client->size.stored == 0 && !keeper_is_working(manager->keeper))
                         answer_instance(client);
         }
         if (wants_round)

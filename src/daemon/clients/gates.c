@@ -25,7 +25,7 @@ static const uint64_t last_usec = USEC_PER_SEC;
 
 /* Whether a query, a daemon-reload or a reload for the database's preference is pending. */
 static bool is_asking(const Client *client) {
-        return client->query || client->is_queued || client->stored > 0 ||
+        return client->asking.query || client->asking.is_queued || client->size.stored > 0 ||
                (client->gate.is_starting && client->manager->units.reread);
 }
 
@@ -51,16 +51,16 @@ bool gate_try(Client *client, GateView *view) {
         case GATE_PASS:
                 if (starts(client))
                         watch_forget_unit(&manager->watch, instance.unit);
-                client->is_answered = true;
-                client->answer = json_pack("{so}", "instance", status_instance_to_json(&instance));
+                client->answer = (ClientAnswer){
+                        true, NULL,
+                        json_pack("{so}", "instance", status_instance_to_json(&instance))};
                 return false;
         case GATE_REFUSE:
-                client->is_answered = true;
-                client->error = MANAGER_ERROR_REFUSED;
-                client->answer =
+                client->answer = (ClientAnswer){
+                        true, MANAGER_ERROR_REFUSED,
                         json_pack("{ss ss? ss? ss?}", "instance", instance.name, "reason",
                                   reason.text, "remedy", reason.remedy, "reasonId",
-                                  reason.kind != REASON_NONE ? reason_id(reason.kind) : NULL);
+                                  reason.kind != REASON_NONE ? reason_id(reason.kind) : NULL)};
                 return false;
         case GATE_PENDING:
                 if (reason.kind == REASON_POOL_SHRANK)
@@ -70,14 +70,14 @@ bool gate_try(Client *client, GateView *view) {
                 client_end_gone(client);
                 return false;
         default:
-                return !keeper_is_working(manager->keeper) && !loop_is_set(&manager->retry);
+                return !keeper_is_working(manager->keeper) && !loop_is_set(&manager->rounds.retry);
         }
 }
 
 bool gate_answer(Client *client) {
-        bool is_start = !client->error && starts(client);
-        json_t *answer = TAKE_PTR(client->answer);
-        const char *error = client->error;
+        bool is_start = !client->answer.error && starts(client);
+        json_t *answer = TAKE_PTR(client->answer.parameters);
+        const char *error = client->answer.error;
         VarlinkCall *call = client->call;
 
         client_end(client);
@@ -160,7 +160,7 @@ static void take_run(Client *client, const LoadedUnit *unit) {
 static void begin_query(Client *client);
 
 static bool is_queued_for(const Client *client, const char *unit) {
-        return client->is_queued && text_equals(client->unit, unit);
+        return client->asking.is_queued && text_equals(client->asking.unit, unit);
 }
 
 /* Sends one query for all clients that wait for the same unit. If systemd did not answer, it is not queried again for
@@ -168,13 +168,13 @@ static bool is_queued_for(const Client *client, const char *unit) {
 static void go_on_asking(Manager *manager, const char *unit, int error) {
         Client *first = NULL;
 
-        for (Client *client = manager->clients; client; client = client->next) {
+        for (Client *client = manager->clients.first; client; client = client->next) {
                 if (!is_queued_for(client, unit))
                         continue;
                 if (error < 0 || !first)
-                        client->is_queued = client->is_riding = false;
+                        client->asking.is_queued = client->asking.is_riding = false;
                 else
-                        client->is_riding = true;
+                        client->asking.is_riding = true;
                 if (error < 0)
                         client_make_due(client);
                 first = first ? first : client;
@@ -185,17 +185,17 @@ static void go_on_asking(Manager *manager, const char *unit, int error) {
 
 /* The client has ended: the query is sent for the next one. */
 static void on_end(Client *client) {
-        if (!client->query)
+        if (!client->asking.query)
                 return;
-        client->query = unit_query_free(client->query);
-        go_on_asking(client->manager, client->unit, 0);
+        client->asking.query = unit_query_free(client->asking.query);
+        go_on_asking(client->manager, client->asking.unit, 0);
 }
 
 static void on_run(void *userdata, int error, const LoadedUnits *units) {
         CLEANUP(arena_freep) Arena *arena = arena_new();
         Client *client = userdata;
         Manager *manager = client->manager;
-        const char *unit = arena_strdup(arena, client->unit);
+        const char *unit = arena_strdup(arena, client->asking.unit);
 
         if (error < 0)
                 log_line(LOG_INFO,
@@ -205,13 +205,13 @@ static void on_run(void *userdata, int error, const LoadedUnits *units) {
         else
                 take_run(client, &units->items[0]);
         /* The answer is valid for all clients that had called before the query. */
-        for (Client *other = manager->clients; error == 0 && other; other = other->next)
-                if (other->is_riding && is_queued_for(other, units->items[0].name)) {
-                        other->is_queued = other->is_riding = false;
+        for (Client *other = manager->clients.first; error == 0 && other; other = other->next)
+                if (other->asking.is_riding && is_queued_for(other, units->items[0].name)) {
+                        other->asking.is_queued = other->asking.is_riding = false;
                         client_make_due(other);
                         take_run(other, &units->items[0]);
                 }
-        client->query = unit_query_free(client->query);
+        client->asking.query = unit_query_free(client->asking.query);
         client_make_due(client);
         go_on_asking(manager, unit, error);
 }
@@ -220,12 +220,13 @@ static void begin_query(Client *client) {
         Manager *manager = client->manager;
         SourceNames names = {};
 
-        *vec_push(client->arena, &names) = client->unit;
+        *vec_push(client->arena, &names) = client->asking.unit;
         int r = unit_query_new(manager->root, client->arena, &names, UNIT_QUERY_RUN,
-                               &client->query);
+                               &client->asking.query);
 
         if (r >= 0)
-                r = unit_query_attach(client->query, manager->loop, ask_limit_usec, on_run, client);
+                r = unit_query_attach(client->asking.query, manager->loop, ask_limit_usec, on_run,
+                                      client);
         if (r < 0)
                 on_run(client, r, NULL);
 }
@@ -233,11 +234,11 @@ static void begin_query(Client *client) {
 /* One query for each unit at a time, because its processes may call the method as often as they like. */
 static void ask_who_starts(Client *client, const char *unit) {
         Manager *manager = client->manager;
-        const Client *other = manager->clients;
+        const Client *other = manager->clients.first;
 
-        while (other && !(other->query && text_equals(other->unit, unit)))
+        while (other && !(other->asking.query && text_equals(other->asking.unit, unit)))
                 other = other->next;
-        client->unit = arena_strdup(client->arena, unit);
+        client->asking.unit = arena_strdup(client->arena, unit);
         varlink_call_keep_place(client->call); /* a client that may be starting keeps its place */
         if (!unit_manager_exists(manager->root)) {
                 Gate *gate = &client->gate;
@@ -251,18 +252,19 @@ static void ask_who_starts(Client *client, const char *unit) {
                 }
                 client_make_due(client);
         } else if (other) {
-                client->is_queued = true;
+                client->asking.is_queued = true;
         } else {
                 begin_query(client);
         }
 }
 
 void gates_ask_again(Manager *manager) {
-        for (Client *client = manager->clients; client; client = client->next)
-                if (client->kind == CLIENT_GATE && client->gate.is_starting && client->unit &&
-                    !client->is_answered && !client->query && !client->is_queued) {
+        for (Client *client = manager->clients.first; client; client = client->next)
+                if (client->kind == CLIENT_GATE && client->gate.is_starting &&
+                    client->asking.unit && !client->answer.is_ready && !client->asking.query &&
+                    !client->asking.is_queued) {
                         client->gate.has_begun = false;
-                        ask_who_starts(client, client->unit);
+                        ask_who_starts(client, client->asking.unit);
                 }
 }
 
@@ -280,7 +282,7 @@ void gate_wait(VarlinkCall *call, json_t *parameters, void *userdata) {
                 varlink_call_error_invalid_parameter(call, "timeoutUSec");
                 return;
         }
-        boot_note_caller(&manager->boot_guard, varlink_call_peer_pid(call));
+        boot_note_caller(&manager->lasting.boot_guard, varlink_call_peer_pid(call));
         Client *client = client_new(manager, call, name);
 
         uint64_t usec = json_is_integer(timeout) ? (uint64_t) json_integer_value(timeout)
@@ -290,11 +292,11 @@ void gate_wait(VarlinkCall *call, json_t *parameters, void *userdata) {
         client->on_end = on_end;
         client->gate = (Gate){.instance = client->instance, .run = ""};
         client->is_restart = json_is_true(json_object_get(parameters, "restart"));
-        client->learned = json_incref(json_object_get(parameters, "learned"));
+        client->size.reported = json_incref(json_object_get(parameters, "learned"));
         /* No round is run if it cannot help, or was run just now. */
         client->may_try = !keeper_is_held_back(manager->keeper) &&
                           (keeper_is_working(manager->keeper) ||
-                           clock_now_usec() - manager->round_ended_usec >= gate_round_pause_usec);
+                           clock_now_usec() - manager->rounds.ended_usec >= gate_round_pause_usec);
         if (usec != UINT64_MAX)
                 loop_set(manager->loop, &client->timer, add_saturated(clock_now_usec(), usec),
                          on_gate_timeout, client);
