@@ -1,18 +1,37 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Every scenario of the boot tests can be loaded, is for a suite that there is, and checks something:
-said in a second, not after an hour of boots.
+"""Every scenario of the boot tests can be loaded, knows every name that it uses, is for a suite that there is, and
+checks something: said in a second, not after an hour of boots.
 
 usage: check_scenarios.py SOURCE-DIR
 """
 
 from __future__ import annotations
 
+import builtins
+import dis
 import pathlib
 import sys
 import traceback
+import types
+from collections.abc import Iterator
 
 sys.dont_write_bytecode = True
+
+
+def names_in(code: types.CodeType) -> Iterator[str]:
+    """Of what is neither local nor an attribute, in all of its functions."""
+    for instruction in dis.get_instructions(code):
+        if instruction.opname in ("LOAD_GLOBAL", "LOAD_NAME"):
+            yield instruction.argval
+        if isinstance(instruction.argval, types.CodeType):
+            yield from names_in(instruction.argval)
+
+
+def unknown_names(run: object, file: pathlib.Path) -> list[str]:
+    known = vars(run.load_module(file)).keys() | vars(builtins).keys() | {"__qualname__", "__annotations__"}
+    code = compile(file.read_text(encoding="utf-8"), file, "exec")
+    return [f"{file}: nothing has the name {name}" for name in sorted(set(names_in(code)) - known)]
 
 
 def problems_of(run: object, file: pathlib.Path, known: tuple[str, ...]) -> list[str]:
@@ -21,7 +40,8 @@ def problems_of(run: object, file: pathlib.Path, known: tuple[str, ...]) -> list
     except Exception:
         return [f"{file}: {traceback.format_exc(limit=-1)}"]
     suites = (*scenario.suites, *scenario.more_suites)
-    problems = [f"{file}: there is no suite {one}" for one in {*suites, *scenario.files_on}
+    problems = unknown_names(run, file)
+    problems += [f"{file}: there is no suite {one}" for one in {*suites, *scenario.files_on}
                 if one not in known]
     if not suites:
         problems.append(f"{file}: is for no suite")

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from guestlib import note, said, sh, timed
+from guestlib import *
 from scenario import Content
 
 PLAY = Path("/vm/play")

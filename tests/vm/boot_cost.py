@@ -10,7 +10,7 @@ import os
 import time
 from pathlib import Path
 
-from guestlib import ask_host, note, output, unit
+from guestlib import *
 from scenario import Boot
 
 # As guest.COUNTED_NSEC, which is the host's.

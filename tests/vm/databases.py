@@ -7,22 +7,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from guestlib import (
-    DEFAULT_PAGE_BYTES,
-    MIB,
-    Mapping,
-    check,
-    check_equal,
-    hugetlb_mappings,
-    instance,
-    mappings,
-    output,
-    said,
-    sh,
-    unit,
-    used_nodes,
-    wait_for,
-)
+from guestlib import *
 from scenario import Content
 
 

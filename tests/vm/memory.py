@@ -8,17 +8,7 @@ import subprocess
 from collections.abc import Collection, Iterator
 from pathlib import Path
 
-from guestlib import (
-    DEFAULT_PAGE_BYTES,
-    HOME,
-    MIB,
-    SYSTEM_NODES,
-    check,
-    meminfo,
-    output,
-    said,
-    sh,
-)
+from guestlib import *
 
 PAGES = HOME / "pages"
 CONFIG = Path("/etc/hugeplan.d")

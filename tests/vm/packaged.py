@@ -16,20 +16,7 @@ from databases import (
     postgresql_unit,
     psql,
 )
-from guestlib import (
-    MIB,
-    check,
-    check_equal,
-    hugetlb_mappings,
-    instance,
-    output,
-    pools,
-    said,
-    sh,
-    thp,
-    unit,
-    wait_for,
-)
+from guestlib import *
 from memory import pool_file
 from scenario import Boot, Content, Node, Scenario
 

@@ -21,6 +21,7 @@ import time
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass
 from pathlib import Path
+from types import ModuleType
 
 # Said before the imports: no __pycache__ in the source tree.
 sys.dont_write_bytecode = True
@@ -227,12 +228,16 @@ def _scenario_files(names: list[str]) -> list[Path]:
     return files
 
 
-def load_scenario(file: Path) -> Scenario:
+def load_module(file: Path) -> ModuleType:
     specification = importlib.util.spec_from_file_location(file.stem, file)
     assert specification and specification.loader
     module = importlib.util.module_from_spec(specification)
     specification.loader.exec_module(module)
-    return module.SCENARIO
+    return module
+
+
+def load_scenario(file: Path) -> Scenario:
+    return load_module(file).SCENARIO
 
 
 def run_case(case: Case, origin: Path, logs: Path, report: Report, is_kept: bool = False) -> None:

@@ -8,7 +8,7 @@ import os
 import time
 from collections.abc import Callable
 
-from guestlib import instance, note, pool, sh, timed, wait_for
+from guestlib import *
 from memory import CONFIG, configure, fragment, pool_file, reload
 from scenario import Boot, Node, Scenario
 

@@ -9,7 +9,7 @@ import statistics
 from pathlib import Path
 
 from boot_cost import INSTRUCTIONS_PER_USEC
-from guestlib import note, output
+from guestlib import *
 from scenario import Boot, Node, Scenario
 
 UNIT = Path("/usr/lib/systemd/system/hugeplan.service")

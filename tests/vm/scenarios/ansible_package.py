@@ -5,7 +5,7 @@ the package that lies on the host and reserves the pages, a second one finds not
 from pathlib import Path
 
 from ansible_play import PLAY, describe, play, playbook, role_files
-from guestlib import check, check_equal, instance, output, pools, sh, unit
+from guestlib import *
 from scenario import Boot, Node, Scenario
 
 PACKAGE = "/vm/packages/older.deb"

@@ -8,7 +8,7 @@ from typing import Any
 
 from ansible_play import PLAY, describe, play, playbook, role_files
 from databases import drop_in
-from guestlib import check, check_equal, instance, pools, said, sh, thp, unit
+from guestlib import *
 from scenario import Boot, Node, Scenario
 
 CONFIGURATION = Path("/etc/hugeplan.d")

@@ -5,19 +5,7 @@ only what the last good one had is reserved. And in rescue mode nothing is."""
 import json
 from pathlib import Path
 
-from guestlib import (
-    check,
-    check_equal,
-    instance,
-    journal,
-    output,
-    pools,
-    said,
-    sh,
-    status,
-    unit,
-    wait_for,
-)
+from guestlib import *
 from scenario import Boot, Node, Scenario
 
 OLD, NEW = 30, 50

@@ -16,27 +16,7 @@ from databases import (
     postgresql_files,
     postgresql_unit,
 )
-from guestlib import (
-    DEFAULT_PAGE_BYTES,
-    MIB,
-    active_since,
-    check,
-    check_equal,
-    check_units,
-    hugeplan,
-    hugetlb_mappings,
-    instance,
-    output,
-    messages,
-    pools,
-    sh,
-    status,
-    systemctl,
-    told,
-    unit,
-    used_nodes,
-    wait_for,
-)
+from guestlib import *
 from memory import configure, pages_service, reload, watched_pools
 from older_states import of_version
 from scenario import Boot, Content, Node, Scenario

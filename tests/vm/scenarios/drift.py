@@ -9,24 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from databases import check_postgresql, postgresql_files, postgresql_unit, psql
-from guestlib import (
-    MIB,
-    SYSTEM_THP,
-    check,
-    check_equal,
-    hugetlb_mappings,
-    instance,
-    journal,
-    note,
-    output,
-    pools,
-    said,
-    sh,
-    thp,
-    timed,
-    unit,
-    wait_for,
-)
+from guestlib import *
 from memory import reload, watched_pools
 from scenario import Boot, Node, Scenario
 

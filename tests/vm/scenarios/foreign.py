@@ -3,19 +3,7 @@
 Found pages stay, held and promised ones are never taken away, and what is stolen between the
 reservation and the start of a unit is made up for, or the thief named."""
 
-from guestlib import (
-    check,
-    check_equal,
-    instance,
-    journal,
-    pool,
-    pools,
-    said,
-    sh,
-    status,
-    unit,
-    wait_for,
-)
+from guestlib import *
 from memory import (
     configure,
     pages_service,

@@ -6,20 +6,7 @@ MariaDB's template that nothing but its running tells of."""
 from pathlib import Path
 
 from databases import postgresql_files, postgresql_unit
-from guestlib import (
-    DEFAULT_PAGE_BYTES,
-    check,
-    check_equal,
-    hugeplan,
-    hugetlb_mappings,
-    instance,
-    output,
-    said,
-    sh,
-    systemctl,
-    unit,
-    wait_for,
-)
+from guestlib import *
 from memory import reload
 from scenario import Boot, Node, Scenario
 

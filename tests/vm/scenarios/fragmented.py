@@ -4,21 +4,7 @@ part of what can be had, hugeplan gets it whole and tells how. A boot for each, 
 
 import re
 
-from guestlib import (
-    MIB,
-    check,
-    check_equal,
-    instance,
-    instance_nodes,
-    journal,
-    meminfo,
-    note,
-    pool,
-    said,
-    sh,
-    timed,
-    wait_for,
-)
+from guestlib import *
 from memory import configure, fragment, pool_file, reload
 from scenario import Boot, Node, Scenario
 

@@ -2,15 +2,7 @@
 """Pages of 1 GiB: reserved at run time early in boot; instead of them pages of 2 MiB where they cannot
 be had whole; and given on the kernel command line, where they count as served."""
 
-from guestlib import (
-    check,
-    check_equal,
-    instance,
-    instance_nodes,
-    journal,
-    note,
-    pools,
-)
+from guestlib import *
 from memory import pools_witness, witnessed
 from scenario import SYMLINK, Boot, Node, Scenario
 

@@ -3,18 +3,7 @@
 
 import os
 
-from guestlib import (
-    DEFAULT_PAGE_BYTES,
-    check,
-    check_equal,
-    hugetlb_mappings,
-    instance,
-    instance_nodes,
-    journal,
-    pools,
-    unit,
-    wait_for,
-)
+from guestlib import *
 from scenario import Boot, Node, Scenario
 
 PAGES = 20

@@ -8,28 +8,7 @@ import re
 from typing import Any
 
 from databases import drop_in
-from guestlib import (
-    ask_host,
-    check,
-    check_equal,
-    hugetlb_mappings,
-    instance,
-    instance_nodes,
-    journal,
-    meminfo,
-    nodes,
-    note,
-    output,
-    pool,
-    pools,
-    said,
-    sh,
-    skip,
-    status_pools,
-    unit,
-    used_nodes,
-    wait_for,
-)
+from guestlib import *
 from memory import pages_service
 from scenario import Boot, Node, Scenario
 

@@ -6,20 +6,7 @@ built."""
 from pathlib import Path
 
 from databases import check_postgresql, drop_in, installed_postgresql, postgresql
-from guestlib import (
-    DEFAULT_PAGE_BYTES,
-    MIB,
-    check,
-    check_equal,
-    hugeplan,
-    hugetlb_mappings,
-    instance,
-    pools,
-    sh,
-    systemctl,
-    told,
-    unit,
-)
+from guestlib import *
 from memory import configure, pages_service, reload, start_pages, stop_pages
 from scenario import Boot, Node, Scenario
 

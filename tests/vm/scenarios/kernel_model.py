@@ -6,7 +6,7 @@ import os
 import re
 import subprocess
 
-from guestlib import HOME, SYSTEM_NODES, check, note, skip
+from guestlib import *
 from scenario import Boot, Node, Scenario
 
 TOOL = HOME / "kernel-script"

@@ -9,20 +9,7 @@ import subprocess
 import time
 from pathlib import Path
 
-from guestlib import (
-    DEFAULT_PAGE_BYTES,
-    check,
-    check_equal,
-    hugetlb_mappings,
-    instance,
-    instance_nodes,
-    note,
-    output,
-    pools,
-    status,
-    unit,
-    wait_for,
-)
+from guestlib import *
 from memory import configure, pages_service, pool_file, reload
 from scenario import Boot, Node, Scenario
 

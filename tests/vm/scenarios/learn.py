@@ -8,25 +8,7 @@ import time
 from pathlib import Path
 
 from databases import LIAR, LIAR_TEXT, check_postgresql, drop_in, installed_postgresql, postgresql
-from guestlib import (
-    MIB,
-    active_since,
-    check,
-    check_equal,
-    instance,
-    messages,
-    output,
-    pools,
-    said,
-    sh,
-    status,
-    systemctl,
-    taken_pages,
-    thp,
-    told,
-    unit,
-    wait_for,
-)
+from guestlib import *
 from memory import CONFIG, configure, pools_witness, witnessed
 from scenario import Boot, Node, Scenario
 

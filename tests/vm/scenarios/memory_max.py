@@ -5,7 +5,7 @@ into a limit of the unit or of a slice that is below its pages, for it would spi
 import subprocess
 from pathlib import Path
 
-from guestlib import check, check_equal, hugeplan, said, sh, told, unit
+from guestlib import *
 from memory import configure, pages_service, reload
 from scenario import Boot, Node, Scenario
 

@@ -4,24 +4,7 @@ nobody else can have; its gate takes them for its own. What is at a place alread
 
 from pathlib import Path
 
-from guestlib import (
-    DEFAULT_PAGE_BYTES,
-    active_since,
-    check,
-    check_equal,
-    check_units,
-    hugetlb_mappings,
-    instance,
-    journal,
-    meminfo,
-    output,
-    pools,
-    said,
-    sh,
-    status,
-    unit,
-    wait_for,
-)
+from guestlib import *
 from memory import PAGES as PAGES_TOOL
 from memory import configure, reload
 from scenario import Boot, Node, Scenario

@@ -9,26 +9,7 @@ import time
 from pathlib import Path
 
 from databases import LIAR, LIAR_TEXT
-from guestlib import (
-    DEFAULT_PAGE_BYTES,
-    MIB,
-    check,
-    check_equal,
-    instance,
-    journal,
-    meminfo,
-    messages,
-    nodes,
-    note,
-    output,
-    pools,
-    said,
-    sh,
-    status_pools,
-    systemctl,
-    unit,
-    wait_for,
-)
+from guestlib import *
 from memory import CONFIG, configure, reload
 from scenario import Boot, Node, Scenario
 

@@ -3,7 +3,7 @@
 makes those surplus pages persistent, and they are not free for anybody: what an instance got is what is
 free for it, not what was written."""
 
-from guestlib import check, check_equal, failed_units, instance, pools, said, sh, status, unit, wait_for
+from guestlib import *
 from memory import configure, pages_service, reload, stop_pages
 from scenario import Boot, Node, Scenario
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from databases import charged
-from guestlib import check, check_equal, failed_units, instance, messages, status, unit, wait_for
+from guestlib import *
 from packaged import DROP_IN, LIMIT_SEC, check_dpkg, database, database_unit, packaged_scenario
 from scenario import Boot
 

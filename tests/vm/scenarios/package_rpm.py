@@ -9,7 +9,7 @@ import re
 from pathlib import Path
 
 from databases import drop_in
-from guestlib import check, check_equal, failed_units, instance, output, said, sh, unit
+from guestlib import *
 from packaged import (
     GUARD,
     LIMIT_SEC,

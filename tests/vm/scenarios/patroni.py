@@ -6,20 +6,7 @@ import re
 from pathlib import Path
 
 from databases import charged, installed_postgresql, large, psql
-from guestlib import (
-    MIB,
-    check,
-    check_equal,
-    hugetlb_mappings,
-    instance,
-    messages,
-    output,
-    pools,
-    said,
-    sh,
-    unit,
-    wait_for,
-)
+from guestlib import *
 from memory import CONFIG, configure
 from scenario import Boot, Node, Scenario
 

@@ -11,7 +11,7 @@ import shutil
 import tempfile
 from pathlib import Path
 
-from guestlib import check, check_equal, instance, messages, output, pools, said, sh, unit, wait_for
+from guestlib import *
 from memory import CONFIG, configure
 from scenario import Boot, Node, Scenario
 

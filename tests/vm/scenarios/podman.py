@@ -7,22 +7,7 @@ import subprocess
 from pathlib import Path
 
 from databases import charged, drop_in
-from guestlib import (
-    DEFAULT_PAGE_BYTES,
-    MIB,
-    check,
-    check_equal,
-    hugeplan,
-    instance,
-    note,
-    output,
-    said,
-    sh,
-    systemctl,
-    told,
-    unit,
-    wait_for,
-)
+from guestlib import *
 from memory import configure, reload
 from scenario import Boot, Node, Scenario
 

@@ -3,7 +3,7 @@
 start at boot, and hardly more; and what it says itself are just those that it takes."""
 
 from databases import check_postgresql, figure, mapped_pages, postgresql_files, postgresql_unit
-from guestlib import check, said, sh
+from guestlib import *
 from memory import configure, reload
 from scenario import Boot, Node, Scenario
 

@@ -16,26 +16,7 @@ from databases import (
     postgresql_unit,
     psql,
 )
-from guestlib import (
-    MIB,
-    active_since,
-    check,
-    check_equal,
-    check_units,
-    failed_units,
-    instance,
-    instance_nodes,
-    kernel_thp_default,
-    output,
-    pools,
-    said,
-    sh,
-    status_pools,
-    thp,
-    timed,
-    unit,
-    wait_for,
-)
+from guestlib import *
 from memory import configure, pools_witness, witnessed
 from scenario import Boot, Node, Scenario
 

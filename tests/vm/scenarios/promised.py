@@ -8,21 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from databases import charged, filling, postgresql, postgresql_files, postgresql_unit, psql
-from guestlib import (
-    check,
-    check_equal,
-    hugeplan,
-    instance,
-    journal,
-    pool,
-    pools,
-    said,
-    sh,
-    status,
-    systemctl,
-    unit,
-    wait_for,
-)
+from guestlib import *
 from memory import CONFIG, configure, pages_service, start_pages, stop_pages
 from scenario import Boot, Content, Node, Scenario
 

@@ -6,18 +6,7 @@ import json
 import socket
 
 from databases import check_postgresql, postgresql_files, postgresql_unit, psql
-from guestlib import (
-    MIB,
-    check,
-    check_equal,
-    hugetlb_mappings,
-    instance,
-    instance_nodes,
-    pools,
-    said,
-    sh,
-    unit,
-)
+from guestlib import *
 from memory import CONFIG, configure, watched_pools
 from scenario import Boot, Node, Scenario
 

@@ -7,22 +7,7 @@ import re
 import time
 from pathlib import Path
 
-from guestlib import (
-    MIB,
-    check,
-    check_equal,
-    instance,
-    messages,
-    output,
-    pools,
-    said,
-    sh,
-    systemctl,
-    taken_pages,
-    told,
-    unit,
-    wait_for,
-)
+from guestlib import *
 from memory import CONFIG, configure
 from scenario import Boot, Node, Scenario
 

@@ -12,24 +12,7 @@ import threading
 from collections.abc import Iterator
 from pathlib import Path
 
-from guestlib import (
-    active_since,
-    check,
-    check_equal,
-    check_units,
-    instance,
-    journal,
-    journal_time,
-    note,
-    output,
-    pools,
-    said,
-    sh,
-    status,
-    timed,
-    unit,
-    wait_for,
-)
+from guestlib import *
 from memory import CONFIG, configure, pages_service
 from scenario import Boot, Node, Scenario
 

@@ -7,15 +7,7 @@ same with Debian 12's servers."""
 from pathlib import Path
 
 from databases import figure, mapped_pages, postgresql_files, postgresql_unit
-from guestlib import (
-    MIB,
-    check,
-    hugeplan,
-    hugetlb_mappings,
-    said,
-    sh,
-    unit,
-)
+from guestlib import *
 from memory import configure, reload
 from scenario import Boot, Node, Scenario
 

@@ -6,7 +6,7 @@ downwards."""
 
 from pathlib import Path
 
-from guestlib import check, check_equal, instance, output, pool, pools
+from guestlib import *
 from memory import configure, reload, start_pages, stop_pages
 from scenario import Boot, Node, Scenario
 

@@ -5,7 +5,7 @@ once its socket is enabled."""
 import json
 from pathlib import Path
 
-from guestlib import DEFAULT_PAGE_BYTES, check, check_equal, said, sh, unit
+from guestlib import *
 from scenario import Boot, Node, Scenario
 
 SOURCE = "org.hugeplan.Manager"

@@ -6,22 +6,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-from guestlib import (
-    MIB,
-    check,
-    check_equal,
-    hugeplan,
-    hugetlb_mappings,
-    instance,
-    journal,
-    output,
-    pools,
-    said,
-    sh,
-    status,
-    unit,
-    wait_for,
-)
+from guestlib import *
 from memory import PAGES, configure, pages_service, reload
 from scenario import SYMLINK, Boot, Node, Scenario
 

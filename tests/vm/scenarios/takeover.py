@@ -9,7 +9,7 @@ import shutil
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from guestlib import check, check_equal, output, pools, said, sh, status, wait_for
+from guestlib import *
 from memory import CONFIG, reload
 from scenario import Boot, Node, Scenario
 

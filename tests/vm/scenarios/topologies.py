@@ -2,16 +2,7 @@
 """Four nodes: two whole ones, one without CPUs, one without memory. Every placement puts its pages
 where it says; an instance that names a node without memory, or none, is refused alone."""
 
-from guestlib import (
-    DEFAULT_PAGE_BYTES,
-    SYSTEM_NODES,
-    check,
-    check_equal,
-    instance,
-    instance_nodes,
-    nodes,
-    pools,
-)
+from guestlib import *
 from memory import configure, reload
 from scenario import Boot, Node, Scenario
 

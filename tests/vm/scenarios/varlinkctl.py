@@ -5,18 +5,7 @@ import json
 from pathlib import Path
 
 from databases import check_postgresql, drop_in, postgresql_files, postgresql_unit
-from guestlib import (
-    MIB,
-    active_since,
-    check,
-    check_equal,
-    pools,
-    said,
-    sh,
-    status,
-    thp,
-    wait_for,
-)
+from guestlib import *
 from scenario import Boot, Node, Scenario
 
 VERSION = 17

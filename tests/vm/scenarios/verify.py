@@ -7,19 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from databases import charged, installed_postgresql, postgresql, psql
-from guestlib import (
-    DEFAULT_PAGE_BYTES,
-    check,
-    check_equal,
-    hugeplan,
-    hugetlb_mappings,
-    instance,
-    output,
-    sh,
-    systemctl,
-    unit,
-    wait_for,
-)
+from guestlib import *
 from memory import configure
 from scenario import Boot, Node, Scenario
 
