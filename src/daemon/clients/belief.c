@@ -167,8 +167,8 @@ void belief_take(Client *client, const LoadedUnit *unit) {
                 return;
         }
         const char *why =
-                client->gate.is_starting
-                        ? why_not_of_start(belief, unit, &client->gate,
+                client->wait.gate.is_starting
+                        ? why_not_of_start(belief, unit, &client->wait.gate,
                                            varlink_call_peer_pid(client->call))
                         : why_not_of_restart(belief, unit, varlink_call_peer_uid(client->call));
 
@@ -176,7 +176,7 @@ void belief_take(Client *client, const LoadedUnit *unit) {
                 belief_ignore(client, why);
                 return;
         }
-        client->may_try = client->size.is_accepted = true;
+        client->wait.may_try = client->size.is_accepted = true;
         client->size.accepted = arena_memdup(client->arena, &learned, sizeof(learned));
 }
 

@@ -16,9 +16,9 @@ void client_end(Client *client) {
                 client->next->previous = client->previous;
         if (client->on_end)
                 client->on_end(client);
-        json_decref(client->answer.parameters);
+        json_decref(client->wait.answer.parameters);
         json_decref(client->size.reported);
-        loop_unset(&client->timer);
+        loop_unset(&client->wait.timer);
         loop_unset(&client->size.patience);
         arena_free(client->arena);
         memory_free(client);

@@ -32,6 +32,15 @@ typedef struct ClientAnswer {
         json_t *parameters;
 } ClientAnswer;
 
+/* A call of Wait. */
+typedef struct ClientWait {
+        Gate gate;
+        bool may_try;    /* a round may be run for this gate */
+        bool is_restart; /* the database restarts within its running unit */
+        LoopTimer timer; /* its timeout */
+        ClientAnswer answer;
+} ClientWait;
+
 /* A client that waits for an answer: a gate, a reload, or a subscriber. */
 struct Client {
         Client *previous, *next;
@@ -48,13 +57,9 @@ struct Client {
         } kind;
         const char *instance; /* of a gate, a release or a learned size */
         bool is_due;          /* to be tried together with all clients that have called by then */
-        bool may_try;         /* a round may be run for this gate */
-        bool is_restart;      /* the database restarts within its running unit */
-        Gate gate;
-        LoopTimer timer; /* the gate's timeout */
+        ClientWait wait;
         ClientAsking asking;
         ClientSize size;
-        ClientAnswer answer;
         void (*on_end)(Client *client); /* NULL: none */
 };
 

@@ -169,7 +169,7 @@ enum {
 static unsigned kind_of(const Client *client) {
         switch (client->kind) {
         case CLIENT_GATE:
-                return client->gate.is_starting ? STARTING : ASKING;
+                return client->wait.gate.is_starting ? STARTING : ASKING;
         case CLIENT_SUBSCRIBER:
                 return SUBSCRIBERS;
         case CLIENT_DESCRIBED:
@@ -199,7 +199,7 @@ static bool try_gates(Manager *manager, ManagerNews news, unsigned kinds, GateVi
 
         for (Client *client = manager->clients.first, *next; client; client = next) {
                 next = client->next;
-                if (client->answer.is_ready || !is_meant(client, news, kinds))
+                if (client->wait.answer.is_ready || !is_meant(client, news, kinds))
                         continue;
                 client->is_due = false;
                 wants_round |= gate_try(client, view);
@@ -227,9 +227,9 @@ static bool notify_gates(Manager *manager, ManagerNews news, bool *ret_wants_rou
         keeper_end_gates(manager->keeper, &view);
         for (Client *client = manager->clients.first, *next; client; client = next) {
                 next = client->next;
-                if (!client->answer.is_ready)
+                if (!client->wait.answer.is_ready)
                         continue;
-                is_any_answered |= client->gate.is_starting;
+                is_any_answered |= client->wait.gate.is_starting;
                 is_any_starting |= gate_answer(client);
         }
         if (is_any_starting)

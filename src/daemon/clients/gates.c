@@ -26,16 +26,16 @@ static const uint64_t last_usec = USEC_PER_SEC;
 /* Whether a query, a daemon-reload or a reload for the database's preference is pending. */
 static bool is_asking(const Client *client) {
         return client->asking.query || client->asking.is_queued || client->size.stored > 0 ||
-               (client->gate.is_starting && client->manager->units.reread);
+               (client->wait.gate.is_starting && client->manager->units.reread);
 }
 
 void gate_begin(Client *client) {
         if (!is_asking(client))
-                keeper_begin_gate(client->manager->keeper, &client->gate);
+                keeper_begin_gate(client->manager->keeper, &client->wait.gate);
 }
 
 static bool starts(const Client *client) {
-        return client->gate.is_starting || client->gate.is_restarting;
+        return client->wait.gate.is_starting || client->wait.gate.is_restarting;
 }
 
 bool gate_try(Client *client, GateView *view) {
@@ -45,18 +45,18 @@ bool gate_try(Client *client, GateView *view) {
 
         if (is_asking(client))
                 return false;
-        client->gate.is_due = manager_is_retrying(manager);
-        switch (keeper_try_gate(manager->keeper, view, &client->gate, client->may_try, &instance,
-                                &reason)) {
+        client->wait.gate.is_due = manager_is_retrying(manager);
+        switch (keeper_try_gate(manager->keeper, view, &client->wait.gate, client->wait.may_try,
+                                &instance, &reason)) {
         case GATE_PASS:
                 if (starts(client))
                         watch_forget_unit(&manager->watch, instance.unit);
-                client->answer = (ClientAnswer){
+                client->wait.answer = (ClientAnswer){
                         true, NULL,
                         json_pack("{so}", "instance", status_instance_to_json(&instance))};
                 return false;
         case GATE_REFUSE:
-                client->answer = (ClientAnswer){
+                client->wait.answer = (ClientAnswer){
                         true, MANAGER_ERROR_REFUSED,
                         json_pack("{ss ss? ss? ss?}", "instance", instance.name, "reason",
                                   reason.text, "remedy", reason.remedy, "reasonId",
@@ -75,9 +75,9 @@ bool gate_try(Client *client, GateView *view) {
 }
 
 bool gate_answer(Client *client) {
-        bool is_start = !client->answer.error && starts(client);
-        json_t *answer = TAKE_PTR(client->answer.parameters);
-        const char *error = client->answer.error;
+        bool is_start = !client->wait.answer.error && starts(client);
+        json_t *answer = TAKE_PTR(client->wait.answer.parameters);
+        const char *error = client->wait.answer.error;
         VarlinkCall *call = client->call;
 
         client_end(client);
@@ -100,9 +100,9 @@ static void on_gate_timeout(void *userdata) {
         CLEANUP(arena_freep) Arena *arena = arena_new();
         Client *client = userdata;
 
-        if (!client->gate.is_last && may_have_part(client)) {
-                client->gate.is_last = true;
-                loop_set(client->manager->loop, &client->timer, clock_now_usec() + last_usec,
+        if (!client->wait.gate.is_last && may_have_part(client)) {
+                client->wait.gate.is_last = true;
+                loop_set(client->manager->loop, &client->wait.timer, clock_now_usec() + last_usec,
                          on_gate_timeout, client);
                 client_make_due(client);
                 return;
@@ -115,7 +115,7 @@ static void on_gate_timeout(void *userdata) {
 
         if (instance && instance->reason.text)
                 reason = instance->reason;
-        keeper_time_out_gate(client->manager->keeper, &view, &client->gate, &reason);
+        keeper_time_out_gate(client->manager->keeper, &view, &client->wait.gate, &reason);
         keeper_end_gates(client->manager->keeper, &view);
         json_t *parameters = json_pack("{ss ss ss?}", "instance", client->instance, "reason",
                                        reason.text, "remedy", reason.remedy);
@@ -130,16 +130,17 @@ static void on_gate_timeout(void *userdata) {
  * query, which neither books pages nor ends a hold. */
 
 static void believe(Client *client) {
-        Gate *gate = &client->gate;
+        Gate *gate = &client->wait.gate;
 
         gate->is_starting = true;
-        client->may_try = client->may_try ||
-                          !keeper_was_refused(client->manager->keeper, gate->instance, gate->run);
+        client->wait.may_try =
+                client->wait.may_try ||
+                !keeper_was_refused(client->manager->keeper, gate->instance, gate->run);
 }
 
 static void take_run(Client *client, const LoadedUnit *unit) {
         const char *hierarchy = unit_cgroup_hierarchy(client->manager->root);
-        Gate *gate = &client->gate;
+        Gate *gate = &client->wait.gate;
 
         gate->run = arena_strdup(client->arena, unit->run);
         gate->policy = unit->policy;
@@ -149,7 +150,7 @@ static void take_run(Client *client, const LoadedUnit *unit) {
                 believe(client);
         else
                 gate->is_restarting =
-                        client->is_restart &&
+                        client->wait.is_restart &&
                         TEXT_IS_ANY(unit->active_state, "active", "reloading", "activating");
         if (starts(client))
                 belief_take(client, unit);
@@ -241,7 +242,7 @@ static void ask_who_starts(Client *client, const char *unit) {
         client->asking.unit = arena_strdup(client->arena, unit);
         varlink_call_keep_place(client->call); /* a client that may be starting keeps its place */
         if (!unit_manager_exists(manager->root)) {
-                Gate *gate = &client->gate;
+                Gate *gate = &client->wait.gate;
 
                 /* Without systemd, each start has a control group of its own. */
                 gate->group = unit_cgroup_find(manager->root, client->arena, unit);
@@ -260,10 +261,10 @@ static void ask_who_starts(Client *client, const char *unit) {
 
 void gates_ask_again(Manager *manager) {
         for (Client *client = manager->clients.first; client; client = client->next)
-                if (client->kind == CLIENT_GATE && client->gate.is_starting &&
-                    client->asking.unit && !client->answer.is_ready && !client->asking.query &&
+                if (client->kind == CLIENT_GATE && client->wait.gate.is_starting &&
+                    client->asking.unit && !client->wait.answer.is_ready && !client->asking.query &&
                     !client->asking.is_queued) {
-                        client->gate.has_begun = false;
+                        client->wait.gate.has_begun = false;
                         ask_who_starts(client, client->asking.unit);
                 }
 }
@@ -290,15 +291,16 @@ void gate_wait(VarlinkCall *call, json_t *parameters, void *userdata) {
 
         client->kind = CLIENT_GATE;
         client->on_end = on_end;
-        client->gate = (Gate){.instance = client->instance, .run = ""};
-        client->is_restart = json_is_true(json_object_get(parameters, "restart"));
+        client->wait.gate = (Gate){.instance = client->instance, .run = ""};
+        client->wait.is_restart = json_is_true(json_object_get(parameters, "restart"));
         client->size.reported = json_incref(json_object_get(parameters, "learned"));
         /* No round is run if it cannot help, or was run just now. */
-        client->may_try = !keeper_is_held_back(manager->keeper) &&
-                          (keeper_is_working(manager->keeper) ||
-                           clock_now_usec() - manager->rounds.ended_usec >= gate_round_pause_usec);
+        client->wait.may_try =
+                !keeper_is_held_back(manager->keeper) &&
+                (keeper_is_working(manager->keeper) ||
+                 clock_now_usec() - manager->rounds.ended_usec >= gate_round_pause_usec);
         if (usec != UINT64_MAX)
-                loop_set(manager->loop, &client->timer, add_saturated(clock_now_usec(), usec),
+                loop_set(manager->loop, &client->wait.timer, add_saturated(clock_now_usec(), usec),
                          on_gate_timeout, client);
         if (config->unit &&
             unit_cgroup_has_process(manager->root, config->unit, varlink_call_peer_pid(call))) {
