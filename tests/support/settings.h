@@ -21,3 +21,23 @@ static inline Settings settings_from(Arena *arena, const char *text) {
         }
         return settings;
 }
+
+/* How many lines of the file there are, each of which is checked; those with "#" and empty ones are none. */
+static inline size_t for_each_row(const char *path, void (*check)(Arena *arena, const char *line)) {
+        FILE *file = fopen(path, "re");
+        char line[2048];
+        size_t n = 0;
+
+        assert_non_null(file);
+        while (fgets(line, sizeof(line), file)) {
+                CLEANUP(arena_freep) Arena *arena = arena_new();
+
+                line[strcspn(line, "\n")] = '\0';
+                if (*line == '#' || !*line)
+                        continue;
+                check(arena, line);
+                n++;
+        }
+        assert_int_equal(fclose(file), 0);
+        return n;
+}

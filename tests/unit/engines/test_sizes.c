@@ -6,9 +6,6 @@
 #include "base/size.h"
 #include "support/settings.h"
 
-#include <stdio.h>
-#include <string.h>
-
 #define PAGE_BYTES (2 * MIB)
 
 /* As much of the version as is known. */
@@ -46,20 +43,5 @@ static void check_line(Arena *arena, const char *line) {
 }
 
 TEST(measured_sizes) {
-        FILE *file = fopen(TEST_SOURCE_DIR "/vectors/sizes.tsv", "re");
-        char line[2048];
-        size_t n = 0;
-
-        assert_non_null(file);
-        while (fgets(line, sizeof(line), file)) {
-                CLEANUP(arena_freep) Arena *own = arena_new();
-
-                line[strcspn(line, "\n")] = '\0';
-                if (*line == '#')
-                        continue;
-                check_line(own, line);
-                n++;
-        }
-        assert_int_equal(fclose(file), 0);
-        assert_true(n > 500);
+        assert_true(for_each_row(TEST_SOURCE_DIR "/vectors/sizes.tsv", check_line) > 500);
 }
