@@ -166,12 +166,14 @@ static bool pass_stand_in(Finder *finder, const UnitFile *unit) {
         return false;
 }
 
-/* Passes over a unit that is named like the product's but starts another program. */
+/* Passes over a unit that is named like the product's but starts another program. Debian's postgresql.service, which
+ * groups the units of the clusters, starts none. */
 static void pass_namesake(Finder *finder, const Engine *engine, const UnitFile *unit) {
         const char *start = unit_file_value(unit, "Service", "ExecStart");
         const char *program = start ? text_next_word(finder->arena, &start, " \t") : NULL;
 
-        if (engine->is_started_by_name && text_fits(engine->units, unit->name))
+        if (engine->is_started_by_name && text_fits(engine->units, unit->name) &&
+            !(program && text_equals(text_base_name(program), "true")))
                 finder_pass(
                         finder, unit->name,
                         program ? arena_printf(
