@@ -7,29 +7,28 @@
 
 /* ---- admission ---- */
 
-typedef struct Constraint {
+typedef struct StartSet {
         IdSet nodes;
         uint64_t free_pages;
         uint64_t needed_pages;
         uint64_t taken_pages; /* of these, what running units take, with earlier starters present */
         uint64_t share_pages; /* what the current starter takes, or makes others take */
         bool is_needed;       /* a unit still has pages to take that only NODES can serve */
-} Constraint;
+} StartSet;
 
 typedef struct Admission {
         Arena *arena;
         Reach reach;
         IdSet all;
-        VEC(Constraint) sets; /* all nodes first, then each set that a unit is bound to */
+        VEC(StartSet) sets; /* all nodes first, then each set that a unit is bound to */
 } Admission;
 
 /* Returns how many of PAGES other nodes cannot serve. Of promises without a known owner only these count against
  * units bound to NODES; the rest is an exposure. */
 static uint64_t left_for(const Reach *reach, const IdSet *nodes, uint64_t pages) {
-        uint64_t elsewhere = sub_floored(reach_sum_in(reach->promises, reach->free_pages, NULL),
-                                         reach_sum_in(reach->promises, reach->free_pages, nodes));
+        const IdSet all = topology_all_nodes(reach->promises->topology);
 
-        return sub_floored(pages, elsewhere);
+        return sub_floored(pages, sub_floored(reach_free(reach, &all), reach_free(reach, nodes)));
 }
 
 /* Returns the pages of NODES that are not for a starter; its own mount, that of MOUNT_OF (NULL: none), is left out. */
@@ -59,9 +58,9 @@ static void add_admission_set(Admission *admission, const IdSet *nodes) {
                 return;
         uint64_t taken = taken_in(reach, nodes, NULL);
 
-        *vec_push(admission->arena, &admission->sets) = (Constraint){
+        *vec_push(admission->arena, &admission->sets) = (StartSet){
                 .nodes = *nodes,
-                .free_pages = reach_sum_in(reach->promises, reach->free_pages, nodes),
+                .free_pages = reach_free(reach, nodes),
                 .needed_pages = taken,
                 .taken_pages = taken,
                 .is_needed = VEC_ANY(
@@ -239,74 +238,48 @@ void promises_admit(Arena *arena, const Promises *promises, const uint64_t *free
 
 /* ---- exposures ---- */
 
-/* Returns the promised pages that only NODES can serve. */
-static uint64_t only_in(const Promises *promises, const IdSet *nodes) {
-        return VEC_SUM(row, &promises->list,
-                       row->policy.kind == MEMORY_POLICY_BIND &&
-                                       id_set_is_subset(&row->policy.nodes, nodes)
-                               ? row->pages
-                               : 0);
+/* Returns how many pages that ROW, which is bound, was promised others have taken already. */
+static uint64_t lost_pages(const Reach *reach, const Promise *row) {
+        uint64_t only_here =
+                VEC_SUM(other, &reach->promises->list,
+                        other->policy.kind == MEMORY_POLICY_BIND &&
+                                        id_set_is_subset(&other->policy.nodes, &row->policy.nodes)
+                                ? other->pages
+                                : 0);
+
+        return MIN(row->pages, sub_floored(only_here, reach_free(reach, &row->policy.nodes)));
 }
 
 uint64_t promises_lost_pages(const Promises *promises, const char *unit,
                              const uint64_t *free_pages) {
+        const Reach reach = {.promises = promises, .free_pages = free_pages};
         const Promise *row = promises_find(promises, unit);
 
-        if (!row || row->policy.kind != MEMORY_POLICY_BIND || row->pages == 0)
-                return 0;
-        return MIN(row->pages, sub_floored(only_in(promises, &row->policy.nodes),
-                                           reach_sum_in(promises, free_pages, &row->policy.nodes)));
-}
-
-/* What all units that are bound to the same nodes have in common. */
-typedef struct BoundSet {
-        IdSet nodes;
-        uint64_t free_pages, needed_pages, only_pages;
-} BoundSet;
-
-typedef VEC(BoundSet) BoundSets;
-
-static const BoundSet *bound_set(Arena *arena, BoundSets *sets, const Reach *reach,
-                                 const IdSet *nodes) {
-        BoundSet *set = VEC_FIND(known, sets, id_set_equals(&known->nodes, nodes));
-
-        if (set)
-                return set;
-        set = vec_push(arena, sets);
-        *set = (BoundSet){
-                .nodes = *nodes,
-                .free_pages = reach_sum_in(reach->promises, reach->free_pages, nodes),
-                .needed_pages = reach_needed(reach, nodes),
-                .only_pages = only_in(reach->promises, nodes),
-        };
-        return set;
-}
-
-/* Returns how many of PAGES of ROW, which is bound to SET, others may take and are not lost already. */
-static uint64_t exposed_pages(const BoundSet *set, const Promise *row, uint64_t pages) {
-        uint64_t lost = MIN(row->pages, sub_floored(set->only_pages, set->free_pages));
-
-        return MIN(sub_floored(set->needed_pages, set->free_pages), sub_floored(pages, lost));
+        return row && row->policy.kind == MEMORY_POLICY_BIND ? lost_pages(&reach, row) : 0;
 }
 
 Exposures promises_exposures(Arena *arena, const Promises *promises, const uint64_t *free_pages,
                              bool with_coming) {
         Reach reach = reach_new(arena, promises, free_pages, with_coming);
+        const NodeSets sets = reach_sets(arena, &reach);
         Exposures exposures = {};
-        BoundSets sets = {};
 
         VEC_FOREACH(row, &promises->list) {
                 uint64_t pages = with_coming ? reach_rest(&reach, row) : row->pages;
 
                 if (!row->unit || row->policy.kind != MEMORY_POLICY_BIND || pages == 0)
                         continue;
-                const BoundSet *set = bound_set(arena, &sets, &reach, &row->policy.nodes);
+                const NodeSet *set =
+                        VEC_FIND(each, &sets, id_set_equals(&each->nodes, &row->policy.nodes));
+                uint64_t missing = sub_floored(set->needed_pages, set->free_pages);
                 Exposure exposure = {
                         .unit = row->unit,
                         .page_size_bytes = promises->topology->page_sizes[promises->size].bytes,
                         .nodes = set->nodes,
-                        .pages = exposed_pages(set, row, pages),
-                        .missing_pages = sub_floored(set->needed_pages, set->free_pages),
+                        .pages = missing > 0
+                                         ? MIN(missing, sub_floored(pages, lost_pages(&reach, row)))
+                                         : 0,
+                        .missing_pages = missing,
                 };
 
                 if (exposure.pages == 0)
@@ -326,8 +299,10 @@ static uint64_t pages_of(const Exposures *exposures, const char *unit) {
 
 static void add_covered(Arena *arena, Exposures *covers, const Promises *promises,
                         const uint64_t *cover_pages, Exposure cover) {
+        const Reach covered = {.promises = promises, .free_pages = cover_pages};
+
         cover.page_size_bytes = promises->topology->page_sizes[promises->size].bytes;
-        cover.pages = MIN(cover.pages, reach_sum_in(promises, cover_pages, &cover.nodes));
+        cover.pages = MIN(cover.pages, reach_free(&covered, &cover.nodes));
         if (cover.pages > 0)
                 *vec_push(arena, covers) = cover;
 }

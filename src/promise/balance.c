@@ -4,17 +4,11 @@
 #include "base/size.h"
 #include "promise/reach.h"
 
-typedef struct BalanceSet {
-        IdSet nodes;
-        uint64_t free_pages, needed_pages;
-        uint64_t kept_pages; /* which the kernel does not free, needed or not */
-} BalanceSet;
-
 struct Balance {
-        const Promises *promises;
+        const Topology *topology;
         uint64_t *node_free, *node_needed; /* by index */
-        VEC(BalanceSet)
-        sets; /* all nodes, and each set that outstanding promises are bound to */
+        NodeSets sets;       /* all nodes, and each set that outstanding promises are bound to */
+        uint64_t kept_pages; /* of all nodes: which the kernel does not free, needed or not */
 };
 
 /* A unit that may be bound to a single node needs what others may take there as well, including the odd pages of
@@ -49,54 +43,39 @@ static void fill_needed(const Reach *reach, Balance *balance) {
 }
 
 Balance *balance_new(Arena *arena, const Promises *promises, const uint64_t *free_pages) {
-        Reach reach = reach_new(arena, promises, free_pages, false);
-        size_t n = promises->topology->n_nodes;
+        const Reach reach = reach_new(arena, promises, free_pages, false);
         const PageSize *size = &promises->topology->page_sizes[promises->size];
+        size_t n = promises->topology->n_nodes;
         Balance *balance = ARENA_NEW(arena, Balance);
 
-        balance->promises = promises;
-        balance->node_free = arena_memdup(arena, free_pages, n * sizeof(*free_pages));
-        balance->node_needed = ARENA_ARRAY(arena, uint64_t, n);
-        /* set_max_huge_pages() frees persistent pages down to the number that is reserved and in use, surplus pages
-         * included; it turns the rest into surplus pages, which are freed when their users exit. */
-        *vec_push(arena, &balance->sets) = (BalanceSet){
-                .nodes = topology_all_nodes(promises->topology),
-                .free_pages = reach_sum_in(promises, free_pages, NULL),
-                .needed_pages =
-                        add_saturated(promises->unknown_pages,
-                                      VEC_SUM(row, &promises->list, reach_rest(&reach, row))),
+        *balance = (Balance){
+                .topology = promises->topology,
+                .node_free = arena_memdup(arena, free_pages, n * sizeof(*free_pages)),
+                .node_needed = ARENA_ARRAY(arena, uint64_t, n),
+                .sets = reach_sets(arena, &reach),
+                /* set_max_huge_pages() frees persistent pages down to the number that is reserved and in use, surplus
+                 * pages included; it turns the rest into surplus pages, which are freed when their users exit. */
                 .kept_pages = add_saturated(size->reserved_pages, size->surplus_pages),
         };
-        VEC_FOREACH(row, &promises->list) {
-                const IdSet *nodes = &row->policy.nodes;
-
-                if (row->policy.kind == MEMORY_POLICY_BIND && reach_rest(&reach, row) > 0 &&
-                    !VEC_ANY(set, &balance->sets, id_set_equals(&set->nodes, nodes)))
-                        *vec_push(arena, &balance->sets) =
-                                (BalanceSet){*nodes, reach_sum_in(promises, free_pages, nodes),
-                                             reach_needed(&reach, nodes), 0};
-        }
         fill_needed(&reach, balance);
         return balance;
 }
 
 uint64_t balance_spare_pages(const Balance *balance, size_t node) {
-        unsigned id = balance->promises->topology->nodes[node].id;
-        uint64_t spare = sub_floored(balance->node_free[node], balance->node_needed[node]);
+        uint64_t spare = MIN(sub_floored(balance->node_free[node], balance->node_needed[node]),
+                             sub_floored(balance->sets.items[0].free_pages, balance->kept_pages));
 
         VEC_FOREACH(set, &balance->sets)
-                if (id_set_has(&set->nodes, id))
-                        spare = MIN(spare, sub_floored(set->free_pages,
-                                                       MAX(set->needed_pages, set->kept_pages)));
+                if (id_set_has(&set->nodes, balance->topology->nodes[node].id))
+                        spare = MIN(spare, sub_floored(set->free_pages, set->needed_pages));
         return spare;
 }
 
 uint64_t balance_missing_pages(const Balance *balance, size_t node) {
-        unsigned id = balance->promises->topology->nodes[node].id;
         uint64_t missing = sub_floored(balance->node_needed[node], balance->node_free[node]);
 
         VEC_FOREACH(set, &balance->sets)
-                if (id_set_has(&set->nodes, id))
+                if (id_set_has(&set->nodes, balance->topology->nodes[node].id))
                         missing = MAX(missing, sub_floored(set->needed_pages, set->free_pages));
         return missing;
 }
@@ -108,6 +87,6 @@ static void change(uint64_t *pages, uint64_t fewer, uint64_t more) {
 void balance_change(Balance *balance, size_t node, uint64_t fewer, uint64_t more) {
         change(&balance->node_free[node], fewer, more);
         VEC_FOREACH(set, &balance->sets)
-                if (id_set_has(&set->nodes, balance->promises->topology->nodes[node].id))
+                if (id_set_has(&set->nodes, balance->topology->nodes[node].id))
                         change(&set->free_pages, fewer, more);
 }

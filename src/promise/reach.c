@@ -7,18 +7,14 @@
  * first nodes than of the last. A server has a handful of mappings. */
 static const uint64_t interleave_slack_pages = 8;
 
-uint64_t reach_sum_in(const Promises *promises, const uint64_t *pages, const IdSet *nodes) {
-        const Topology *topology = promises->topology;
-        uint64_t sum = 0;
+uint64_t reach_free(const Reach *reach, const IdSet *nodes) {
+        const Topology *topology = reach->promises->topology;
+        uint64_t pages = 0;
 
-        if (!nodes)
-                return ARRAY_SUM(each, pages, topology->n_nodes, *each);
-        ID_SET_FOREACH(id, nodes) {
-                size_t i = topology_node_index(topology, id);
-
-                sum = add_saturated(sum, i < topology->n_nodes ? pages[i] : 0);
-        }
-        return sum;
+        for (size_t i = 0; i < topology->n_nodes; i++)
+                if (id_set_has(nodes, topology->nodes[i].id))
+                        pages = add_saturated(pages, reach->free_pages[i]);
+        return pages;
 }
 
 uint64_t reach_rest(const Reach *reach, const Promise *row) {
@@ -166,4 +162,24 @@ uint64_t reach_most(const Reach *reach, const Promise *row, const IdSet *nodes) 
 uint64_t reach_needed(const Reach *reach, const IdSet *nodes) {
         return add_saturated(reach_unknown(reach),
                              VEC_SUM(row, &reach->promises->list, reach_most(reach, row, nodes)));
+}
+
+NodeSets reach_sets(Arena *arena, const Reach *reach) {
+        const Promises *promises = reach->promises;
+        const IdSet all = topology_all_nodes(promises->topology);
+        NodeSets sets = {};
+
+        *vec_push(arena, &sets) =
+                (NodeSet){all, reach_free(reach, &all),
+                          add_saturated(reach_unknown(reach),
+                                        VEC_SUM(row, &promises->list, reach_rest(reach, row)))};
+        VEC_FOREACH(row, &promises->list) {
+                const IdSet *nodes = &row->policy.nodes;
+
+                if (row->policy.kind == MEMORY_POLICY_BIND && reach_rest(reach, row) > 0 &&
+                    !VEC_ANY(set, &sets, id_set_equals(&set->nodes, nodes)))
+                        *vec_push(arena, &sets) = (NodeSet){*nodes, reach_free(reach, nodes),
+                                                            reach_needed(reach, nodes)};
+        }
+        return sets;
 }

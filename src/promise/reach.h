@@ -48,5 +48,16 @@ uint64_t reach_most(const Reach *reach, const Promise *row, const IdSet *nodes);
 /* Returns the most that all may take of NODES, including promises without a known owner. */
 uint64_t reach_needed(const Reach *reach, const IdSet *nodes);
 
-/* Returns the sum over NODES (NULL: all) of PAGES, which is by index of the node. */
-uint64_t reach_sum_in(const Promises *promises, const uint64_t *pages, const IdSet *nodes);
+/* Returns how many pages of NODES are free. */
+uint64_t reach_free(const Reach *reach, const IdSet *nodes);
+
+/* A set of nodes that a unit is confined to, and the most that all may take of them. */
+typedef struct NodeSet {
+        IdSet nodes;
+        uint64_t free_pages, needed_pages;
+} NodeSet;
+
+typedef VEC(NodeSet) NodeSets;
+
+/* Returns all nodes, and then each set to which a unit is bound that may still take pages. */
+NodeSets reach_sets(Arena *arena, const Reach *reach);
