@@ -6,8 +6,7 @@
  * A package is upgraded and downgraded while databases run, so each hugeplan reads what others wrote. Unknown
  * members are ignored. A new member needs no new version; a file of a later version that older hugeplans can still
  * read names the lowest such version in `readableBy` (absent: its own). Of any other file only the pools are read,
- * whose members never change their meaning. Version 1 had no holds and no refusals, version 2 had pages by node in a
- * list. */
+ * whose members never change their meaning. Versions 1 and 2 were in no release. */
 #include "promise/ledger.h"
 
 #include "base/index.h"
@@ -122,10 +121,10 @@ static bool is_node(int node) {
 }
 
 static bool read_pool(Arena *arena, Ledger *ledger, const json_t *json) {
-        json_int_t size, found, set, others = INT64_MAX; /* not known before version 2 */
+        json_int_t size, found, set, others;
         int node;
 
-        if (json_unpack((json_t *) json, "{si sI sI sI s?I}", "node", &node, "pageSizeBytes", &size,
+        if (json_unpack((json_t *) json, "{si sI sI sI sI}", "node", &node, "pageSizeBytes", &size,
                         "found", &found, "set", &set, "others", &others) < 0)
                 return false;
         if (!is_node(node) || size <= 0 || found < 0 || set < found || others < 0 ||
@@ -149,15 +148,12 @@ static bool add_grant(Arena *arena, LedgerInstance *instance, uint64_t node, jso
         return true;
 }
 
-/* Reads an object of counts by node; before version 3, a list. */
+/* Reads an object of counts by node. */
 static bool read_grants(Arena *arena, json_t *nodes, LedgerInstance *instance) {
         const char *key;
         json_t *value;
-        json_int_t pages;
-        size_t i;
-        int id;
 
-        if (!json_is_object(nodes) && !json_is_array(nodes))
+        if (!json_is_object(nodes))
                 return false;
         vec_reserve(arena, &instance->grants, json_object_size(nodes));
         json_object_foreach(nodes, key, value) {
@@ -167,10 +163,6 @@ static bool read_grants(Arena *arena, json_t *nodes, LedgerInstance *instance) {
                     !add_grant(arena, instance, node, json_integer_value(value)))
                         return false;
         }
-        json_array_foreach(nodes, i, value)
-                if (json_unpack(value, "{si sI}", "node", &id, "pages", &pages) < 0 || id < 0 ||
-                    !add_grant(arena, instance, (uint64_t) id, pages))
-                        return false;
         return instance->page_size_bytes > 0 || instance->grants.n == 0;
 }
 
@@ -298,22 +290,25 @@ static bool is_any_twice(const Ledger *ledger) {
 }
 
 /* Reads all but the pools; returns false if any detail is wrong. */
-static bool read_ledger(Arena *arena, Ledger *ledger, const json_t *json, int version) {
-        json_t *instances, *holds = NULL, *left = NULL, *refusals = NULL;
+static bool read_ledger(Arena *arena, Ledger *ledger, const json_t *json) {
+        json_t *instances, *holds, *left = NULL, *refusals;
         const char *name = NULL;
         int guard;
 
-        if (json_unpack((json_t *) json, version > 1 ? "{s?s so s?o so so}" : "{s?s so s?o}",
-                        "bootGuard", &name, "instances", &instances, "left", &left, "holds", &holds,
-                        "refusals", &refusals) < 0 ||
+        if (json_unpack((json_t *) json, "{s?s so s?o so so}", "bootGuard", &name, "instances",
+                        &instances, "left", &left, "holds", &holds, "refusals", &refusals) < 0 ||
             (guard = text_index(guard_names, ARRAY_LEN(guard_names), name)) < 0 ||
             !read_all(arena, ledger, instances, read_instance) ||
-            (holds && !read_all(arena, ledger, holds, read_hold)) ||
+            !read_all(arena, ledger, holds, read_hold) ||
             (left && !read_all(arena, ledger, left, read_left)) ||
-            (refusals && !read_all(arena, ledger, refusals, read_refusal)))
+            !read_all(arena, ledger, refusals, read_refusal))
                 return false;
         ledger->guard = (LedgerGuard) guard;
         return !is_any_twice(ledger);
+}
+
+static bool is_known(int version, int readable_by) {
+        return version >= LEDGER_VERSION && readable_by <= LEDGER_VERSION;
 }
 
 Ledger *ledger_from_json(Arena *arena, const json_t *json, const char *boot_id,
@@ -337,11 +332,11 @@ Ledger *ledger_from_json(Arena *arena, const json_t *json, const char *boot_id,
         readable_by = version;
         if (!is_ledger || json_unpack((json_t *) json, "{s?i}", "readableBy", &readable_by) < 0 ||
             !read_all(arena, ledger, pools, read_pool) ||
-            (readable_by <= LEDGER_VERSION && !read_ledger(arena, ledger, json, version))) {
+            (is_known(version, readable_by) && !read_ledger(arena, ledger, json))) {
                 *ret_lost = arena_printf(arena, "is broken; %s", lost_pools);
                 return NULL;
         }
-        if (readable_by > LEDGER_VERSION)
+        if (!is_known(version, readable_by))
                 *ret_lost = arena_printf(
                         arena,
                         "is of version %d, and this hugeplan reads version %d; only what the pools "

@@ -23,7 +23,6 @@ GUEST_MODULES = (
     "databases.py",
     "guestlib.py",
     "memory.py",
-    "older_states.py",
     "packaged.py",
     "scenario.py",
 )
