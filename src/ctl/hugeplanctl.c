@@ -25,32 +25,32 @@ static int print_help(Command *command UNUSED, const char *value UNUSED) {
              "Verbs:");
         ARRAY_FOREACH(verb, verbs, n_verbs)
                 if (verb->help)
-                        printf("  %-10s %-9s  %s\n", verb->name, verb->synopsis, verb->help);
+                        printf("  %-9s %-13s  %s\n", verb->name, verb->synopsis, verb->help);
         puts("\n"
              "Options:\n"
              "  --json=pretty|short|off  JSON instead of tables\n"
-             "  --output=table|csv       with status, verify: columns that stay as they are, for scripts\n"
-             "  --root=DIR               a captured host below DIR instead of /\n"
-             "  --draft=DIR              as if the files in DIR were in /etc/hugeplan.d\n"
-             "  --timeout=TIME           with wait: how long, instead of WaitTimeout=\n"
-             "  --all                    with wait: every instance; with status: who uses huge pages, too\n"
-             "  --restart                with wait: its database starts again, and its unit runs on\n"
-             "  --template=FILE          with report: instead of the installed page\n"
-             "  --watch                  with status: again on every change\n"
-             "  --nagios                 with status: one line, figures and exit codes as a plugin of Nagios has them\n"
-             "  --write                  with import: create the files; none is ever replaced\n"
-             "  --force                  with reload: even if an instance that stands falls\n"
-             "  -c NAME=VALUE            with size: a setting of the engine (repeatable)\n"
-             "  --from=FILE              with size: the settings in FILE (-: standard input)\n"
-             "  --page-size=SIZE         with size: instead of the host's default\n"
-             "  --engine-version=V       with size: the engine's version\n"
-             "  --pages=N, --memory=SIZE with size: the largest buffers or heap that so much holds\n"
-             "  --no-pager               accepted; nothing is ever paged\n"
+             "  --output=table|csv       status, verify: stable columns for scripts\n"
+             "  --root=DIR               read a host captured below DIR\n"
+             "  --draft=DIR              act as if the files in DIR were in /etc/hugeplan.d\n"
+             "  --timeout=TIME           wait: how long, instead of WaitTimeout=\n"
+             "  --all                    wait: every instance; status: list who uses pages\n"
+             "  --restart                wait: the database restarts within its unit\n"
+             "  --template=FILE          report: use this page\n"
+             "  --watch                  status: print it again on every change\n"
+             "  --nagios                 status: one line for a monitoring plugin\n"
+             "  --write                  import: create the files, replace none\n"
+             "  --force                  reload: even if an instance could not start any more\n"
+             "  -c NAME=VALUE            size: a setting of the engine; may be repeated\n"
+             "  --from=FILE              size: read the settings from FILE (-: standard input)\n"
+             "  --page-size=SIZE         size: the page size\n"
+             "  --engine-version=V       size: the engine's version\n"
+             "  --pages=N, --memory=SIZE size: the largest setting that fits\n"
+             "  --no-pager               accepted and ignored\n"
              "  --help, --version\n"
              "\n"
-             "Exit codes: 0 done; 1 failed or refused; 2 wrong usage; 3 not (all) ready or as planned, the\n"
-             "plan differs from the host, or the reload is refused; 4 no such instance; 75 timed out.\n"
-             "See hugeplanctl(1), hugeplan.d(5), hugepland(8).");
+             "Exit codes: 0 success; 1 failed or refused; 2 invalid usage; 3 not ready, not as\n"
+             "planned, or reload refused; 4 no such instance; 75 timed out.\n"
+             "See hugeplanctl(1), hugeplan.d(5), hugeplan-rules(7), hugepland(8).");
         return 1;
 }
 
