@@ -1068,14 +1068,16 @@ static const LedgerHold *hold_of(const World *world, const PlanInstance *planned
         return other && is_heir(world, config, other) ? other : NULL;
 }
 
-/* What the instance had before: as the ledger says, or, if that is not what it wants now, as its unit runs
- * with. */
+/* What the instance had before: as the ledger says, or, if that is not what it wants now or it was released, as its
+ * unit runs with. */
 static const LedgerInstance *past_of(const World *world, const PlanInstance *planned) {
         const LedgerInstance *before =
                 ledger_instance(world->ledger, planned->demand->config->name);
         const LedgerHold *hold = hold_of(world, planned);
 
-        return hold && !is_wanted(planned->demand, before) ? &hold->granted : before;
+        return hold && (!is_wanted(planned->demand, before) || before->grants.n == 0)
+                       ? &hold->granted
+                       : before;
 }
 
 static bool is_same_as_before(const World *world, const PlanInstance *planned,
