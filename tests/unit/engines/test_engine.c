@@ -8,14 +8,6 @@
 #include "support/settings.h"
 #include "support/testing.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 static const uint64_t page_sizes[] = {64 * KIB, 2 * MIB, 512 * MIB, GIB, 16 * GIB};
 
 static const char *try_size(Arena *arena, const char *engine_name, const char *text,

@@ -10,8 +10,6 @@
 #include <inttypes.h>
 #include <linux/keyctl.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>

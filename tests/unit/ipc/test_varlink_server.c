@@ -4,12 +4,8 @@
  * dispatched, as sd-event would. Clients are bare sockets, so that they can misbehave; the client
  * module has a thread. Run by root, clients of several users are tried, too. */
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-
-#include <cmocka.h>
 
 #include "base/size.h"
 #include "base/text.h"
@@ -23,9 +19,6 @@
 #include <poll.h>
 #include <pthread.h>
 #include <stdatomic.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
