@@ -74,18 +74,21 @@ static void *take_from_reserve(size_t size) {
         return head ? memset(head + 1, 0, size) : NULL;
 }
 
+void memory_end(void) {
+        /* _exit(2), because exit(3) would flush partly written output. */
+        if (reserve.end)
+                reserve.end();
+        fputs("hugeplan: out of memory\n", stderr);
+        _exit(EXIT_CODE);
+}
+
 void *memory_new(size_t size) {
         void *memory = calloc(1, MAX(size, (size_t) 1));
 
         if (!memory)
                 memory = take_from_reserve(size);
-        if (!memory) {
-                /* _exit(2), because exit(3) would flush partly written output. */
-                if (reserve.end)
-                        reserve.end();
-                fputs("hugeplan: out of memory\n", stderr);
-                _exit(EXIT_CODE);
-        }
+        if (!memory)
+                memory_end();
         return memory;
 }
 

@@ -16,6 +16,9 @@
 /* Returns SIZE zeroed bytes, aligned for any type. Never NULL. */
 void *memory_new(size_t size);
 
+/* Ends the program as if the reserve were exhausted: for a library that allocates memory by itself. */
+_Noreturn void memory_end(void);
+
 /* MEMORY may be NULL. */
 void memory_free(void *memory);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "engines/postgresql/postgresql_conf.h"
 
+#include "base/memory.h"
 #include "base/text.h"
 
 #include <regex.h>
@@ -97,8 +98,8 @@ static bool is_qualified(const char *word, size_t length) {
                !text_is_digit(word[n + 1]) && n + 1 + strspn(word + n + 1, letters) == length;
 }
 
-/* Sets *RET_NAME and *RET_VALUE to the parts of LINE. Returns 0, -EINVAL if the server does not accept LINE, or
- * -ENOMEM. */
+/* Sets *RET_NAME and *RET_VALUE to the parts of LINE. Returns 0, or -EINVAL if the server does not accept LINE. Ends the
+ * program if regexec(3) has no memory: a line that is not read must not look like a setting that is not made. */
 static int split_line(const Reading *reading, const char *line, size_t length, Token *ret_name,
                       Token *ret_value) {
         char *ascii = arena_memdup(reading->arena, line, length + 1);
@@ -109,8 +110,10 @@ static int split_line(const Reading *reading, const char *line, size_t length, T
                 *c = (unsigned char) *c >= 0x80 ? '_' : *c ? *c : '\1';
         int r = regexec(&reading->pattern, ascii, MATCHES, parts, 0);
 
+        if (r == REG_NOMATCH)
+                return -EINVAL;
         if (r != 0)
-                return r == REG_NOMATCH ? -EINVAL : -ENOMEM;
+                memory_end();
         Token *const tokens[] = {ret_name, ret_value};
         const size_t matches[] = {MATCH_NAME, MATCH_VALUE};
 
@@ -298,12 +301,10 @@ static const char *read_line(const File *file, const char *line, size_t length) 
 
         if (start == line + length || *start == '#')
                 return NULL;
-        int r = split_line(file->reading, line, length, &name, &value);
-
-        if (r == -EINVAL)
+        if (split_line(file->reading, line, length, &name, &value) < 0)
                 return refuse(file, "not a line that PostgreSQL can read, so the server would not "
                                     "start; write NAME = VALUE, with text in single quotes");
-        return r < 0 ? refuse(file, strerror(-r)) : use_line(file, &name, &value);
+        return use_line(file, &name, &value);
 }
 
 static const char *read_file(File *file, int *ret_unopened) {
@@ -338,7 +339,7 @@ const char *postgresql_conf_read(Arena *arena, const Sources *sources, const cha
         File file = {.reading = &reading, .path = path};
 
         if (regcomp(&reading.pattern, line_pattern, REG_EXTENDED) != 0)
-                return strerror(ENOMEM);
+                memory_end();
         const char *wrong = read_file(&file, ret_unopened ? ret_unopened : &(int){0});
 
         regfree(&reading.pattern);
