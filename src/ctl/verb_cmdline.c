@@ -71,7 +71,7 @@ static char *render_advice(Arena *arena, const KernelAdvice *advice, const BootL
         if (instructions->n > 0)
                 text_printf(&text, "\nWhat to do (%s%s):\n",
                             loader->kind == BOOT_LOADER_UNKNOWN ? "boot loader " : "",
-                            boot_loader_title(loader->kind));
+                            boot_loader_names[loader->kind].title);
         VEC_FOREACH(instruction, instructions)
                 text_printf(&text, "%3u. %s\n", ++n, *instruction);
         return text.string;
@@ -104,7 +104,7 @@ KernelAdvice *cmdline_advise(Command *command, const Look *look) {
 int verb_cmdline(Command *command) {
         Arena *arena = command->arena;
         const Look *look = local_load(command);
-        const BootLoader loader = boot_loader_find(command->root, arena, look->topology);
+        const BootLoader loader = boot_loader_find(command->root, arena);
         const KernelAdvice *advice = cmdline_advise(command, look);
         Instructions instructions = boot_loader_instruct(arena, &loader, advice);
 
@@ -123,7 +123,7 @@ int verb_cmdline(Command *command) {
                                      kernel_verdict_names[advice->verdict], "wanted",
                                      advice->wanted, "present", advice->present, "pools", pools,
                                      "problems", problems_to_json(&advice->problems), "bootLoader",
-                                     boot_loader_name(loader.kind), "instructions", steps));
+                                     boot_loader_names[loader.kind].name, "instructions", steps));
         } else {
                 fputs(render_advice(arena, advice, &loader, &instructions, &command->render),
                       stdout);

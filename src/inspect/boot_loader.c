@@ -24,48 +24,63 @@ static const char *find_partition(const Root *root, Arena *arena, const char *di
         return NULL;
 }
 
-/* Finds extlinux.conf, and the tool, if any, that generates it from the distribution's settings. */
-static bool find_extlinux(const Root *root, Arena *arena, BootLoader *loader) {
-        static const char *const paths[] = {
+#define KERNEL_CMDLINE "/etc/kernel/cmdline"
+#define KERNEL_PLACE   KERNEL_CMDLINE " (if it is missing: all of /proc/cmdline)"
+
+/* How the arguments are changed with each boot loader. The first row of the kind whose file exists applies. */
+static const struct {
+        BootLoaderKind kind;
+        const char *file; /* NULL: any host */
+        const char *place, *command;
+} steps[] = {
+        {BOOT_LOADER_UNKNOWN, NULL,
+         "the kernel command line, where this machine's boot is set up (boot loader, virtual "
+         "machine, PXE)",
+         NULL},
+        {BOOT_LOADER_GRUB, "/usr/sbin/update-grub",
+         "GRUB_CMDLINE_LINUX of /etc/default/grub or a file in /etc/default/grub.d", "update-grub"},
+        {BOOT_LOADER_GRUB, "/sbin/update-grub",
+         "GRUB_CMDLINE_LINUX of /etc/default/grub or a file in /etc/default/grub.d", "update-grub"},
+        {BOOT_LOADER_GRUB, "/boot/grub/grub.cfg", "GRUB_CMDLINE_LINUX of /etc/default/grub",
+         "grub-mkconfig -o /boot/grub/grub.cfg"},
+        {BOOT_LOADER_GRUB, NULL, "GRUB_CMDLINE_LINUX of /etc/default/grub",
+         "grub2-mkconfig -o /boot/grub2/grub.cfg"},
+        {BOOT_LOADER_GRUB_ENTRIES, KERNEL_CMDLINE, KERNEL_CMDLINE, NULL},
+        {BOOT_LOADER_SYSTEMD_BOOT, "/etc/debian_version", KERNEL_PLACE,
+         "kernel-install add $(uname -r) /boot/vmlinuz-$(uname -r)"},
+        {BOOT_LOADER_SYSTEMD_BOOT, NULL, KERNEL_PLACE,
+         "kernel-install add $(uname -r) /lib/modules/$(uname -r)/vmlinuz"},
+        {BOOT_LOADER_UKI, "/etc/debian_version", KERNEL_PLACE,
+         "kernel-install add $(uname -r) /boot/vmlinuz-$(uname -r)"},
+        {BOOT_LOADER_UKI, NULL, KERNEL_PLACE,
+         "kernel-install add $(uname -r) /lib/modules/$(uname -r)/vmlinuz"},
+        {BOOT_LOADER_EXTLINUX, "/usr/sbin/u-boot-update",
+         "U_BOOT_PARAMETERS of /etc/default/u-boot", "u-boot-update"},
+        {BOOT_LOADER_EXTLINUX, "/usr/sbin/extlinux-update",
+         "EXTLINUX_PARAMETERS of /etc/default/extlinux", "extlinux-update"},
+        {BOOT_LOADER_EXTLINUX, "/sbin/update-extlinux",
+         "default_kernel_opts of /etc/update-extlinux.conf", "update-extlinux"},
+        {BOOT_LOADER_EXTLINUX, NULL, "the append line of extlinux.conf", NULL},
+};
+
+static BootLoaderKind find_kind(const Root *root, Arena *arena) {
+        static const char *const grub_configs[] = {"/boot/grub2/grub.cfg", "/boot/grub/grub.cfg"};
+        static const char *const extlinux_configs[] = {
                 "/boot/extlinux/extlinux.conf",
                 "/extlinux/extlinux.conf",
                 "/boot/extlinux.conf",
                 "/boot/syslinux/syslinux.cfg",
         };
-        static const struct {
-                const char *place, *tool, *tool_path;
-        } settings[] = {
-                {"U_BOOT_PARAMETERS of /etc/default/u-boot", "u-boot-update",
-                 "/usr/sbin/u-boot-update"},
-                {"EXTLINUX_PARAMETERS of /etc/default/extlinux", "extlinux-update",
-                 "/usr/sbin/extlinux-update"},
-                {"default_kernel_opts of /etc/update-extlinux.conf", "update-extlinux",
-                 "/sbin/update-extlinux"},
-        };
-        const char *const *path =
-                ARRAY_FIND(each, paths, ARRAY_LEN(paths), root_exists(root, *each));
-
-        if (!path)
-                return false;
-        loader->extlinux_place = arena_printf(arena, "the append line of %s", *path);
-        ARRAY_FOREACH(setting, settings, ARRAY_LEN(settings))
-                if (!loader->extlinux_tool && root_exists(root, setting->tool_path)) {
-                        loader->extlinux_place = setting->place;
-                        loader->extlinux_tool = setting->tool;
-                }
-        return true;
-}
-
-static BootLoaderKind find_kind(const Root *root, Arena *arena, BootLoader *loader) {
         const char *entries = find_partition(root, arena, "loader/entries", ".conf");
+        const char *const *config =
+                ARRAY_FIND(each, grub_configs, ARRAY_LEN(grub_configs), root_exists(root, *each));
+        bool has_grub = config || root_exists(root, "/etc/default/grub");
         char *text;
-        bool has_grub = loader->grub_config || root_exists(root, "/etc/default/grub");
 
         /* GRUB reads boot entries if it has the command blscfg; grubby then changes them. */
         if (entries &&
             (root_exists(root, "/usr/sbin/grubby") || root_exists(root, "/usr/bin/grubby") ||
-             (loader->grub_config &&
-              root_read_file(root, arena, loader->grub_config, FILE_BYTES_MAX, &text, NULL) == 0 &&
+             (config && root_read_file(root, arena, *config, FILE_BYTES_MAX, &text, NULL) == 0 &&
               strstr(text, "blscfg"))))
                 return BOOT_LOADER_GRUB_ENTRIES;
         if (entries &&
@@ -73,27 +88,23 @@ static BootLoaderKind find_kind(const Root *root, Arena *arena, BootLoader *load
                 return BOOT_LOADER_SYSTEMD_BOOT;
         if (has_grub)
                 return BOOT_LOADER_GRUB;
-        if ((loader->esp = find_partition(root, arena, "EFI/Linux", ".efi")))
+        if (find_partition(root, arena, "EFI/Linux", ".efi"))
                 return BOOT_LOADER_UKI;
-        return find_extlinux(root, arena, loader) ? BOOT_LOADER_EXTLINUX : BOOT_LOADER_UNKNOWN;
+        return ARRAY_ANY(each, extlinux_configs, ARRAY_LEN(extlinux_configs),
+                         root_exists(root, *each))
+                       ? BOOT_LOADER_EXTLINUX
+                       : BOOT_LOADER_UNKNOWN;
 }
 
-BootLoader boot_loader_find(const Root *root, Arena *arena, const Topology *topology) {
-        static const char *const grub_configs[] = {"/boot/grub2/grub.cfg", "/boot/grub/grub.cfg"};
-        const char *release = topology->kernel_release;
-        BootLoader loader = {
-                .has_update_grub = root_exists(root, "/usr/sbin/update-grub") ||
-                                   root_exists(root, "/sbin/update-grub"),
-                .has_kernel_cmdline = root_exists(root, "/etc/kernel/cmdline"),
-                .has_image_in_modules =
-                        release &&
-                        root_exists(root, arena_printf(arena, "/lib/modules/%s/vmlinuz", release)),
-                .kernel_release = release,
-        };
+BootLoader boot_loader_find(const Root *root, Arena *arena) {
+        BootLoader loader = {.kind = find_kind(root, arena)};
+        const typeof(steps[0]) *row = ARRAY_FIND(
+                each, steps, ARRAY_LEN(steps),
+                each->kind == loader.kind && (!each->file || root_exists(root, each->file)));
 
-        for (size_t i = 0; i < ARRAY_LEN(grub_configs) && !loader.grub_config; i++)
-                if (root_exists(root, grub_configs[i]))
-                        loader.grub_config = grub_configs[i];
-        loader.kind = find_kind(root, arena, &loader);
+        if (row) {
+                loader.place = row->place;
+                loader.command = row->command;
+        }
         return loader;
 }

@@ -6,6 +6,5 @@
 #include "check/boot/boot_steps.h"
 #include "host/root.h"
 
-/* Never fails; what cannot be read (often for lack of permission) counts as unknown. TOPOLOGY gives the running
- * kernel's release. */
-BootLoader boot_loader_find(const Root *root, Arena *arena, const Topology *topology);
+/* Never fails; what cannot be read (often for lack of permission) counts as unknown. */
+BootLoader boot_loader_find(const Root *root, Arena *arena);

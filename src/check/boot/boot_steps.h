@@ -3,8 +3,7 @@
 
 /* Boot steps: how an administrator changes the kernel command line with the host's boot loader.
  *
- * Sources: GRUB's manual (GRUB_CMDLINE_LINUX), grubby(8), kernel-install(8), ukify(1), systemd-stub(7),
- * u-boot-update(8). Pure: values in, texts out. The contents of boot entries are left to the boot loader. */
+ * Sources: GRUB's manual (GRUB_CMDLINE_LINUX), grubby(8), kernel-install(8), u-boot-update(8). Pure: values in, texts out. The contents of boot entries are left to the boot loader. */
 
 #include "check/boot/kernel_args.h"
 
@@ -19,23 +18,19 @@ typedef enum BootLoaderKind {
 
 typedef struct BootLoader {
         BootLoaderKind kind;
-        bool has_update_grub;       /* Debian's, which also reads /etc/default/grub.d */
-        bool has_kernel_cmdline;    /* /etc/kernel/cmdline, the source of entries and images */
-        bool has_image_in_modules;  /* /lib/modules/RELEASE/vmlinuz */
-        const char *kernel_release; /* of the running kernel */
-        const char *grub_config;    /* "/boot/grub2/grub.cfg" */
-        const char *esp;            /* mount point of the EFI system partition */
-        const char *extlinux_place; /* "U_BOOT_PARAMETERS of /etc/default/u-boot" */
-        const char *extlinux_tool;  /* makes extlinux.conf from it; NULL: it is edited directly */
+        const char *
+                place; /* of the arguments: "GRUB_CMDLINE_LINUX of /etc/default/grub"; NULL: the command sets them */
+        const char *command; /* has them take effect at the next boot; NULL: none is needed */
 } BootLoader;
 
+typedef struct BootLoaderName {
+        const char *name;  /* for scripts */
+        const char *title; /* for people */
+} BootLoaderName;
+
+extern const BootLoaderName boot_loader_names[];
+
 typedef VEC(const char *) Instructions;
-
-/* Returns "GRUB", "GRUB with boot entries", "systemd-boot", "unified kernel image", "extlinux" or "unknown". */
-const char *boot_loader_title(BootLoaderKind kind);
-
-/* For scripts: returns "grub", "grub-entries", "systemd-boot", "uki", "extlinux" or "unknown". */
-const char *boot_loader_name(BootLoaderKind kind);
 
 /* Returns the steps that make the changes of ADVICE, in order: commands, or sentences if a file has to be edited by
  * hand. Empty if there are no changes. */
