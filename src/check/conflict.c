@@ -12,7 +12,7 @@
 
 typedef struct Conflict {
         Arena *arena;
-        const ConflictInput *input;
+        const HostView *input;
         const SettingSource *entry;
 } Conflict;
 
@@ -63,7 +63,7 @@ static const struct {
 /* ---- the group for System V segments ---- */
 
 /* Returns the gid that vm.hugetlb_shm_group is to have; 0: not known. */
-static uint64_t own_group(const ConflictInput *input) {
+static uint64_t own_group(const HostView *input) {
         CLEANUP(arena_freep) Arena *arena = arena_new();
         const Account *own =
                 input->accounts ? account_find_group(arena, input->accounts, NAME_HUGETLB_GROUP)
@@ -73,7 +73,7 @@ static uint64_t own_group(const ConflictInput *input) {
 }
 
 /* Returns the group that the plan replaces, so that it has no access any more; 0: none. */
-static uint64_t replaced_group(const ConflictInput *input) {
+static uint64_t replaced_group(const HostView *input) {
         uint64_t own = own_group(input), now = input->topology->limits.shm_group;
 
         return own > 0 && config_needs_group(input->config) && now != UINT64_MAX && now != own ? now
@@ -92,7 +92,7 @@ static bool is_member(Arena *arena, const Accounts *accounts, const char *name, 
 }
 
 /* Returns "oracle,db2", each once: owners of instances that need the group and are in the old one only. */
-static const char *find_losers(Arena *arena, const ConflictInput *input, const char *separator) {
+static const char *find_losers(Arena *arena, const HostView *input, const char *separator) {
         uint64_t replaced = replaced_group(input), own = own_group(input);
         Text names = text_in(arena);
         SourceNames known = {};
@@ -111,7 +111,7 @@ static const char *find_losers(Arena *arena, const ConflictInput *input, const c
         return names.string;
 }
 
-static void judge_group(Arena *arena, const ConflictInput *input, Diags *problems) {
+static void judge_group(Arena *arena, const HostView *input, Diags *problems) {
         uint64_t replaced = replaced_group(input);
 
         if (replaced == 0)
@@ -155,7 +155,7 @@ static bool is_reserving(const Plan *plan) {
 
 /* Returns the least value of kernel.shmmax (bytes) or kernel.shmall (base pages). */
 static uint64_t needed_limit(const Conflict *conflict) {
-        const ConflictInput *input = conflict->input;
+        const HostView *input = conflict->input;
 
         if (conflict->entry->what == SETTING_SOURCE_SHMMAX)
                 return limits_sysv_bytes(input->plan, false);
@@ -278,7 +278,7 @@ static const char *remedy_of(const Conflict *conflict) {
         return place;
 }
 
-void conflicts_add(Arena *arena, const ConflictInput *input, Diags *problems) {
+void conflicts_add(Arena *arena, const HostView *input, Diags *problems) {
         if (input->config->n_instances == 0)
                 return;
         VEC_FOREACH(entry, &input->setting_sources->list) {

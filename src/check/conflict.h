@@ -3,21 +3,7 @@
 
 /* Conflicts: sources of settings that will undo parts of the plan, as warnings for `hugeplanctl check`. */
 
-#include "check/host_facts.h"
-#include "plan/plan.h"
-#include "plan/thp_plan.h"
-#include "read/accounts.h"
-#include "read/setting_source.h"
-
-typedef struct ConflictInput {
-        const Config *config;
-        const Topology *topology; /* has the present vm.hugetlb_shm_group */
-        const Plan *plan;
-        const ThpPlan *thp;
-        const SettingSources *setting_sources;
-        const HostFacts *facts;   /* has the owners of instances */
-        const Accounts *accounts; /* NULL: not known */
-} ConflictInput;
+#include "check/host_view.h"
 
 /* Adds one problem for each entry that conflicts with the plan: a warning, or a notice if another entry overrides it at
  * present or a line only mentions huge pages. Adds nothing without instances, or for entries that do no harm: the
@@ -28,7 +14,7 @@ typedef struct ConflictInput {
  * Adds shm-group-replaced, at the line that sets the present group if there is one: an error if the owner of an
  * instance is in that group and not in hugeplan's, so that a database started by hand would lose its huge pages; else a
  * warning. */
-void conflicts_add(Arena *arena, const ConflictInput *input, Diags *problems);
+void conflicts_add(Arena *arena, const HostView *view, Diags *problems);
 
 /* Returns the remedy for an entry at its place: "delete the line". */
 const char *conflict_place_remedy(Arena *arena, const SettingSource *entry);

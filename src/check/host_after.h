@@ -8,14 +8,7 @@
 #include "read/overlay.h"
 #include "units/dropin.h"
 
-typedef struct HostAfterInput {
-        const Sources *sources; /* the present host */
-        const Config *config;
-        const Plan *plan;
-        const HostPlan *host;
-        const Dropins *dropins;
-} HostAfterInput;
-
-/* Returns the host's files with what hugepland writes below /proc/sys and /sys besides the pools, what the generator
+/* Returns the host's files (SOURCES) with what hugepland writes below /proc/sys and /sys besides the pools, what the generator
  * writes at the next `systemctl daemon-reload`, and what hugepland writes for logins. */
-Overlay host_after(Arena *arena, const HostAfterInput *input);
+Overlay host_after(Arena *arena, const Sources *sources, const Config *config, const Plan *plan,
+                   const HostWrites *writes, const Dropins *dropins);

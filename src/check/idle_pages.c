@@ -36,7 +36,7 @@ static LedgerHold *hold_of(Arena *arena, Ledger *ledger, const DemandInstance *d
 }
 
 /* If the kernel does not count for a unit, its mappings are used instead. */
-static void count_mappings(Arena *arena, const IdleInput *input, Ledger *ledger, HostUse *use) {
+static void count_mappings(Arena *arena, const HostView *input, Ledger *ledger, HostUse *use) {
         const Demand *demand = input->plan->demand;
 
         VEC_FOREACH(user, &input->page_users->list) {
@@ -67,7 +67,7 @@ static void count_mappings(Arena *arena, const IdleInput *input, Ledger *ledger,
         }
 }
 
-IdlePages idle_pages_find(Arena *arena, const IdleInput *input, uint64_t page_size_bytes) {
+IdlePages idle_pages_find(Arena *arena, const HostView *input, uint64_t page_size_bytes) {
         Ledger *ledger = ledger_copy(arena, input->ledger);
         HostUse use = *input->use;
 

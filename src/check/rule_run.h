@@ -23,7 +23,7 @@ typedef struct RuleFamily {
 
 struct RuleRun {
         Arena *arena;
-        const RuleInput *input;
+        const HostView *input;
         const RuleInstance *instances; /* without mistakes, and with pages or a preference */
         size_t n_instances;
         const RuleRow *row;

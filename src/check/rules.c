@@ -17,7 +17,7 @@ static const RuleFamily *const families[] = {FAMILIES(ROW)};
 
 /* ---- running the rules ---- */
 
-static RuleInstance make_instance(const RuleInput *input, size_t i) {
+static RuleInstance make_instance(const HostView *input, size_t i) {
         const InstanceConfig *config = &input->config->instances[i];
         const PlanInstance *planned = &input->plan->instances[i];
         const Figure *figure = NULL;
@@ -111,18 +111,18 @@ static void sort_findings(Arena *arena, Findings *findings) {
         findings->list = sorted;
 }
 
-Findings rules_judge(Arena *arena, const RuleInput *input) {
+Findings rules_judge(Arena *arena, const HostView *view, const Diags *problems) {
         Findings findings = {};
         RuleInstance *instances =
-                ARENA_ARRAY(arena, RuleInstance, MAX(input->config->n_instances, (size_t) 1));
+                ARENA_ARRAY(arena, RuleInstance, MAX(view->config->n_instances, (size_t) 1));
         RuleRun run = {
-                .arena = arena, .input = input, .instances = instances, .findings = &findings};
+                .arena = arena, .input = view, .instances = instances, .findings = &findings};
 
-        VEC_FOREACH(problem, &input->problems->list)
+        VEC_FOREACH(problem, &problems->list)
                 rule_add_problem(&run, problem);
-        for (size_t i = 0; i < input->config->n_instances; i++)
-                if (!input->config->instances[i].refusal)
-                        instances[run.n_instances++] = make_instance(input, i);
+        for (size_t i = 0; i < view->config->n_instances; i++)
+                if (!view->config->instances[i].refusal)
+                        instances[run.n_instances++] = make_instance(view, i);
         ARRAY_FOREACH(family, families, ARRAY_LEN(families))
                 ARRAY_FOREACH(row, (*family)->rows, (*family)->n) {
                         run.row = row;

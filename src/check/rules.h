@@ -9,11 +9,8 @@
  *
  * A rule adds a finding only if it has the evidence, which it prints. */
 
-#include "check/conflict.h"
-#include "check/host_facts.h"
+#include "check/host_view.h"
 #include "model/rule.h"
-#include "status/history.h"
-#include "status/proof.h"
 
 /* An instance with all that is known about it. */
 typedef struct RuleInstance {
@@ -25,23 +22,6 @@ typedef struct RuleInstance {
         /* The pages of that size that its unit uses; NULL: not known. */
         const PageUser *page_user;
 } RuleInstance;
-
-typedef struct RuleInput {
-        const Config *config;
-        const Topology *topology;
-        const Plan *plan;
-        const Ledger *ledger; /* PLAN was made from it, and from USE */
-        const HostUse *use;
-        const ThpPlan *thp;
-        const Figures *figures;      /* of all instances whose files can be read */
-        const HostFacts *facts;      /* of the same configuration, once it is applied */
-        const PageUsers *page_users; /* NULL: not read */
-        const ProofList *proofs;     /* of the instances that reserve pages; NULL: likewise */
-        const SettingSources *setting_sources; /* NULL: likewise */
-        const HistoryEntries *history;         /* NULL: likewise */
-        const KernelLine *boot_line;           /* the running kernel's; NULL: not known */
-        const Diags *problems; /* found by others than rules, shown with the findings */
-} RuleInput;
 
 typedef struct Finding {
         Diag diag;
@@ -62,8 +42,8 @@ typedef struct Findings {
 /* More findings of one kind about instances are reduced to the first, which names the other instances. */
 enum { FINDINGS_OF_KIND_MAX = 5 };
 
-/* Returns all findings, which refer to INPUT. */
-Findings rules_judge(Arena *arena, const RuleInput *input);
+/* Returns all findings, which refer to VIEW, with PROBLEMS, which were found by others than rules. */
+Findings rules_judge(Arena *arena, const HostView *view, const Diags *problems);
 
 /* Returns how many findings hurt at the next start; mistakes in the configuration do not count. */
 size_t findings_count_hurting(const Findings *findings);

@@ -22,24 +22,8 @@ static uint64_t wanted_pages(const RuleRun *run, uint64_t page_size_bytes) {
 
 /* ---- idle pages ---- */
 
-static IdlePages find_idle(const RuleRun *run, uint64_t page_size_bytes) {
-        const IdleInput input = {
-                .config = run->input->config,
-                .topology = run->input->topology,
-                .plan = run->input->plan,
-                .ledger = run->input->ledger,
-                .use = run->input->use,
-                .page_users = run->input->page_users,
-                .setting_sources = run->input->setting_sources,
-                .history = run->input->history,
-        };
-
-        return run->n_instances > 0 ? idle_pages_find(run->arena, &input, page_size_bytes)
-                                    : (IdlePages){};
-}
-
 static void add_idle(RuleRun *run, uint64_t page_size_bytes) {
-        IdlePages idle = find_idle(run, page_size_bytes);
+        IdlePages idle = idle_pages_find(run->arena, run->input, page_size_bytes);
         const SettingSource *source = idle.source;
         Diag diag = {};
 
@@ -96,11 +80,11 @@ static void find_idle_pages(RuleRun *run) {
 static void find_boot_pages(RuleRun *run) {
         bool is_kept = run->input->config->host.existing_pages == EXISTING_KEEP;
 
-        if (!run->input->boot_line)
+        if (!run->input->boot_line || run->n_instances == 0)
                 return;
         VEC_FOREACH(boot, &run->input->boot_line->pages) {
                 uint64_t wanted = wanted_pages(run, boot->page_size_bytes);
-                IdlePages idle = find_idle(run, boot->page_size_bytes);
+                IdlePages idle = idle_pages_find(run->arena, run->input, boot->page_size_bytes);
 
                 /* If these pages are idle, idle-pages has named the command line already. */
                 if (wanted == 0 || (!is_kept && boot->pages <= wanted) ||

@@ -70,6 +70,18 @@ Look *local_load_now(Command *command, const InstanceConfig *starting) {
         return load(command, starting, false);
 }
 
+HostView local_view(const Look *look) {
+        return (HostView){
+                .config = look->config,
+                .topology = look->topology,
+                .ledger = look->ledger,
+                .use = look->use,
+                .plan = look->plan,
+                .thp = &look->host.thp,
+                .figures = &look->figures,
+        };
+}
+
 Status *local_status(Command *command, const Look *look, const char *phase) {
         StatusInput input = look_status_input(look, look->plan);
 

@@ -5,6 +5,7 @@
 
 #include "base/diag.h"
 #include "base/size.h"
+#include "check/host_view.h"
 #include "demand/figures.h"
 #include "host/root.h"
 #include "keeper/look.h"
@@ -61,6 +62,9 @@ Look *local_load(Command *command);
 
 /* The same without a reload. STARTING: the instance whose unit is starting; NULL: none. */
 Look *local_load_now(Command *command, const InstanceConfig *starting);
+
+/* What is judged of LOOK; members that it does not have are NULL. */
+HostView local_view(const Look *look);
 
 /* The status without a daemon. */
 Status *local_status(Command *command, const Look *look, const char *phase);

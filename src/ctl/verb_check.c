@@ -2,6 +2,7 @@
 /* `hugeplanctl check`: without arguments it judges the whole host by the rules of hugeplan-rules(7), as the host is
  * once the plan is applied; with files it judges only these. It changes nothing. */
 #include "base/text.h"
+#include "check/conflict.h"
 #include "check/host_after.h"
 #include "config/config.h"
 #include "ctl/observe/journal_read.h"
@@ -183,21 +184,6 @@ static void add_units(const Check *check, Diags *problems) {
                         unread.string);
 }
 
-/* Adds the settings of other programs that conflict with the plan. */
-static void add_others(const Check *check, Diags *problems) {
-        const ConflictInput input = {
-                .config = check->look->config,
-                .topology = check->look->topology,
-                .plan = check->look->plan,
-                .thp = &check->look->host.thp,
-                .setting_sources = check->setting_sources,
-                .facts = check->facts,
-                .accounts = &check->accounts,
-        };
-
-        conflicts_add(check->arena, &input, problems);
-}
-
 /* A reload cures this, so it is a notice only. Mistakes in the files are found by check itself. */
 static void add_pending(const Status *status, Diags *problems) {
         VEC_FOREACH(problem, &status->problems.list)
@@ -225,14 +211,8 @@ static void read_facts(Check *check, Diags *problems) {
                         diags_add(problems, problem);
         check->dropins = dropins_make(arena, &dropin);
         check->setting_sources = setting_sources_find(command->root, arena, check->look->topology);
-        const HostAfterInput after = {
-                .sources = sources,
-                .config = config,
-                .plan = check->look->plan,
-                .host = &check->look->host,
-                .dropins = &check->dropins,
-        };
-        Overlay overlay = host_after(arena, &after);
+        Overlay overlay = host_after(arena, sources, config, check->look->plan,
+                                     &check->look->host.writes, &check->dropins);
 
         check->facts = host_facts_read(arena, &overlay.sources, config, check->look->topology,
                                        &check->figures);
@@ -280,7 +260,13 @@ Findings findings_now(Command *command, const Status *status, const ProofList *p
         add_shortages(look->plan, look->topology, &problems);
         VEC_FOREACH(exposure, &look->plan->exposures)
                 status_add_exposure(exposure, &problems);
-        add_others(&check, &problems);
+        HostView view = local_view(look);
+
+        view.figures = &check.figures;
+        view.facts = check.facts;
+        view.accounts = &check.accounts;
+        view.setting_sources = check.setting_sources;
+        conflicts_add(arena, &view, &problems);
         if (look->config->n_instances > 0) {
                 add_matches(&check, &problems);
                 add_units(&check, &problems);
@@ -289,25 +275,13 @@ Findings findings_now(Command *command, const Status *status, const ProofList *p
         add_gathered(&check, &problems);
         if (status)
                 add_pending(status, &problems);
-        const RuleInput input = {
-                .config = look->config,
-                .topology = look->topology,
-                .plan = look->plan,
-                .ledger = look->ledger,
-                .use = look->use,
-                .thp = &look->host.thp,
-                .figures = &check.figures,
-                .facts = check.facts,
-                .page_users = page_users_find(command->root, arena, look->topology),
-                .proofs = proofs ? proofs : &own,
-                .setting_sources = check.setting_sources,
-                .history = journal_read(command),
-                .boot_line = kernel_line_read(arena, look->topology->kernel_command_line, NULL,
-                                              look->topology),
-                .problems = &problems,
-        };
+        view.page_users = page_users_find(command->root, arena, look->topology);
+        view.proofs = proofs ? proofs : &own;
+        view.history = journal_read(command);
+        view.boot_line =
+                kernel_line_read(arena, look->topology->kernel_command_line, NULL, look->topology);
         *ret_look = look;
-        Findings findings = rules_judge(arena, &input);
+        Findings findings = rules_judge(arena, &view, &problems);
 
         /* Only root can read other users' processes and the files of their databases. */
         findings.is_incomplete = (root_is_host(command->root) && geteuid() != 0) ||

@@ -92,13 +92,7 @@ KernelAdvice *cmdline_advise(Command *command, const Look *look) {
         };
 
         ledger_observe(arena, ledger, boot, NULL);
-        const KernelArgsInput input = {
-                .config = look->config,
-                .topology = look->topology,
-                .plan = plan_make(arena, &at_boot),
-        };
-
-        return kernel_args_advise(arena, &input);
+        return kernel_args_advise(arena, look->config, look->topology, plan_make(arena, &at_boot));
 }
 
 int verb_cmdline(Command *command) {

@@ -45,13 +45,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         topology->kernel_release = "6.1.0-38-amd64";
         topology->kernel_command_line = present.text ? present.text : "quiet";
         const BootLoader loader = boot_loader_find(memory_root(arena, sources), arena);
-        const KernelArgsInput input = {
-                .config = config,
-                .topology = topology,
-                .plan = plan_simple(arena, config, kernel_args_boot_topology(arena, topology)),
-        };
+        const Plan *plan = plan_simple(arena, config, kernel_args_boot_topology(arena, topology));
 
         require(*boot_loader_names[loader.kind].name && *boot_loader_names[loader.kind].title);
-        check_advice(arena, &loader, kernel_args_advise(arena, &input));
+        check_advice(arena, &loader, kernel_args_advise(arena, config, topology, plan));
         return 0;
 }

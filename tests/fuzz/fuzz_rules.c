@@ -131,7 +131,7 @@ static const Overlay *make_after(Arena *arena, const Sources *sources, const Con
                 arena, &(DropinInput){.config = config,
                                       .ctl = "hugeplanctl",
                                       .has_group = account_find_group(arena, accounts, "hugetlb")});
-        *after = host_after(arena, &(HostAfterInput){sources, config, plan, host, dropins});
+        *after = host_after(arena, sources, config, plan, &host->writes, dropins);
         return after;
 }
 
@@ -190,15 +190,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
                 host_facts_add_alert(arena, facts, "DB", "/alert", &alert);
         judge_units(arena, sources, config, plan, facts, &problems);
         conflicts_add(arena,
-                      &(ConflictInput){.config = config,
-                                       .topology = topology,
-                                       .plan = plan,
-                                       .thp = &thp,
-                                       .facts = facts,
-                                       .accounts = &accounts,
-                                       .setting_sources = setting_sources},
+                      &(HostView){.config = config,
+                                  .topology = topology,
+                                  .plan = plan,
+                                  .thp = &thp,
+                                  .facts = facts,
+                                  .accounts = &accounts,
+                                  .setting_sources = setting_sources},
                       &problems);
-        const RuleInput input = {
+        const HostView input = {
                 .config = config,
                 .topology = topology,
                 .plan = plan,
@@ -210,9 +210,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
                 .page_users = &(PageUsers){.is_complete = true},
                 .setting_sources = setting_sources,
                 .boot_line = kernel_line_read(arena, "hugepages=9000", NULL, topology),
-                .problems = &problems,
         };
-        Findings findings = rules_judge(arena, &input);
+        Findings findings = rules_judge(arena, &input, &problems);
         json_t *json = findings_to_json(&findings);
 
         check_findings(&findings.list);

@@ -15,7 +15,9 @@ const char *const kernel_verdict_names[] = {
 
 typedef struct Adviser {
         Arena *arena;
-        const KernelArgsInput *input;
+        const Config *config;
+        const Topology *topology;
+        const Plan *plan;
         KernelAdvice *advice;
         const KernelLine *line;
 } Adviser;
@@ -47,7 +49,7 @@ Topology *kernel_args_boot_topology(Arena *arena, const Topology *topology) {
 /* ---- planned, requested and existing pages ---- */
 
 static bool is_gigantic(const Adviser *adviser, uint64_t page_size_bytes) {
-        return page_size_bytes > kernel_line_pmd_bytes(adviser->input->topology);
+        return page_size_bytes > kernel_line_pmd_bytes(adviser->topology);
 }
 
 static uint64_t planned_pages(const Plan *plan, unsigned node, uint64_t page_size_bytes) {
@@ -79,7 +81,7 @@ static uint64_t asked_pages(const KernelLine *line, const Topology *topology, un
 }
 
 static void fill_pools(Adviser *adviser) {
-        const Topology *topology = adviser->input->topology;
+        const Topology *topology = adviser->topology;
 
         for (size_t k = 0; k < topology->n_page_sizes; k++) {
                 uint64_t bytes = topology->page_sizes[k].bytes;
@@ -90,7 +92,7 @@ static void fill_pools(Adviser *adviser) {
                         *vec_push(adviser->arena, &adviser->advice->pools) = (KernelPool){
                                 .node = node,
                                 .page_size_bytes = bytes,
-                                .planned_pages = planned_pages(adviser->input->plan, node, bytes),
+                                .planned_pages = planned_pages(adviser->plan, node, bytes),
                                 .present_pages = asked_pages(adviser->line, topology, node, bytes),
                                 .found_pages = pool_persistent_pages(&topology->nodes[i].pools[k]),
                         };
@@ -124,7 +126,7 @@ static uint64_t wanted_pages(const KernelPool *pool, bool is_merged) {
 }
 
 static SizeNeed size_need(const Adviser *adviser, uint64_t page_size_bytes, bool is_merged) {
-        IdSet nodes = topology_memory_nodes(adviser->input->topology);
+        IdSet nodes = topology_memory_nodes(adviser->topology);
         uint64_t n_nodes = MAX(id_set_count(&nodes), 1U);
         SizeNeed need = {};
 
@@ -145,8 +147,8 @@ static SizeNeed size_need(const Adviser *adviser, uint64_t page_size_bytes, bool
 
 /* Returns whether the kernel supports no page counts by node. */
 static bool is_spread(const Adviser *adviser) {
-        return adviser->input->topology->n_nodes > 1 &&
-               topology_kernel_lacks(adviser->input->topology, KERNEL_HUGEPAGES_BY_NODE);
+        return adviser->topology->n_nodes > 1 &&
+               topology_kernel_lacks(adviser->topology, KERNEL_HUGEPAGES_BY_NODE);
 }
 
 /* If an even spread exceeds the plan only by rounding, it is used; else most of the reserved pages would be on nodes
@@ -155,13 +157,13 @@ static bool is_too_uneven(const Adviser *adviser, uint64_t page_size_bytes) {
         const SizeNeed need = size_need(adviser, page_size_bytes, false);
 
         return is_spread(adviser) && need.is_short &&
-               need.even_pages - need.pages > adviser->input->topology->n_nodes;
+               need.even_pages - need.pages > adviser->topology->n_nodes;
 }
 
 /* Returns "hugepagesz=1G hugepages=0:2,1:4"; NULL: no pages of this size. */
 static char *format_pages(const Adviser *adviser, uint64_t page_size_bytes, bool is_merged) {
         char *size = format_page_size(adviser->arena, page_size_bytes);
-        bool is_single = adviser->input->topology->n_nodes <= 1;
+        bool is_single = adviser->topology->n_nodes <= 1;
         uint64_t even_pages = size_need(adviser, page_size_bytes, is_merged).even_pages;
         Text text = text_in(adviser->arena);
 
@@ -232,7 +234,7 @@ static Diag of_line(ProblemKind kind, const char *words, const char *remedy) {
 }
 
 static void judge_numa(Adviser *adviser) {
-        const Config *config = adviser->input->config;
+        const Config *config = adviser->config;
         const KernelLine *line = adviser->line;
         const KernelArgument *numa = kernel_argument_find(&line->arguments, "numa");
         const InstanceConfig *preference = ARRAY_FIND(
@@ -290,8 +292,7 @@ static void judge_skill(Adviser *adviser, uint64_t page_size_bytes) {
         const char *lacks = arena_printf(
                 arena,
                 "this kernel (%s) knows no node numbers in hugepages=, which came with %s, and spreads pages of %s evenly",
-                adviser->input->topology->kernel_release,
-                kernel_skill_since(KERNEL_HUGEPAGES_BY_NODE),
+                adviser->topology->kernel_release, kernel_skill_since(KERNEL_HUGEPAGES_BY_NODE),
                 format_page_size(arena, page_size_bytes));
 
         if (is_too_uneven(adviser, page_size_bytes))
@@ -308,7 +309,7 @@ static void judge_skill(Adviser *adviser, uint64_t page_size_bytes) {
 
 /* Reports instances that do not fit even on the empty host. */
 static void judge_instances(Adviser *adviser) {
-        const Plan *plan = adviser->input->plan;
+        const Plan *plan = adviser->plan;
 
         ARRAY_FOREACH(planned, plan->instances, plan->n_instances) {
                 const InstanceConfig *config = planned->demand->config;
@@ -328,7 +329,7 @@ static void judge_instances(Adviser *adviser) {
 }
 
 static void add_problems(Adviser *adviser) {
-        const Topology *topology = adviser->input->topology;
+        const Topology *topology = adviser->topology;
         Diags *problems = &adviser->advice->problems;
         const KernelArgument *cma = kernel_argument_find(&adviser->line->arguments, "hugetlb_cma");
 
@@ -355,7 +356,7 @@ static void add_problems(Adviser *adviser) {
                 judge_skill(adviser, size->bytes);
         VEC_FOREACH(pool, &adviser->advice->pools)
                 judge_pool(adviser, pool);
-        if (adviser->input->config->host.existing_pages == EXISTING_KEEP &&
+        if (adviser->config->host.existing_pages == EXISTING_KEEP &&
             has_planned(adviser->advice, false))
                 diags_tell(
                         problems,
@@ -367,15 +368,18 @@ static void add_problems(Adviser *adviser) {
         judge_instances(adviser);
 }
 
-KernelAdvice *kernel_args_advise(Arena *arena, const KernelArgsInput *input) {
+KernelAdvice *kernel_args_advise(Arena *arena, const Config *config, const Topology *topology,
+                                 const Plan *plan) {
         KernelAdvice *advice = ARENA_NEW(arena, KernelAdvice);
-        const char *line = input->topology->kernel_command_line;
+        const char *line = topology->kernel_command_line;
         Text present = text_in(arena), wanted = text_in(arena);
         Adviser adviser = {
                 .arena = arena,
-                .input = input,
+                .config = config,
+                .topology = topology,
+                .plan = plan,
                 .advice = advice,
-                .line = kernel_line_read(arena, line ? line : "", PATH_CMDLINE, input->topology),
+                .line = kernel_line_read(arena, line ? line : "", PATH_CMDLINE, topology),
         };
 
         advice->problems = diags_in(arena);
@@ -386,18 +390,18 @@ KernelAdvice *kernel_args_advise(Arena *arena, const KernelArgsInput *input) {
                 *vec_push(arena, &advice->phrases) = *phrase;
                 text_add_word(&present, *phrase);
         }
-        ARRAY_FOREACH(size, input->topology->page_sizes, input->topology->n_page_sizes)
+        ARRAY_FOREACH(size, topology->page_sizes, topology->n_page_sizes)
                 text_add_word(&wanted, format_pages(&adviser, size->bytes, false));
         advice->present = text_string(&present);
         advice->wanted = text_string(&wanted);
-        ARRAY_FOREACH(size, input->topology->page_sizes, input->topology->n_page_sizes)
+        ARRAY_FOREACH(size, topology->page_sizes, topology->n_page_sizes)
                 if (size_need(&adviser, size->bytes, false).is_short &&
                     !is_too_uneven(&adviser, size->bytes))
                         change_size(&adviser, size->bytes);
         VEC_FOREACH(repair, &adviser.line->repairs)
                 add_change(&adviser, repair);
         add_problems(&adviser);
-        bool is_kept = input->config->host.existing_pages == EXISTING_KEEP;
+        bool is_kept = config->host.existing_pages == EXISTING_KEEP;
 
         if (advice->changes.n > 0 || !is_serving(advice) || (is_kept && has_planned(advice, false)))
                 advice->verdict = KERNEL_LINE_CHANGE;

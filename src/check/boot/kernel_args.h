@@ -26,12 +26,6 @@ typedef struct KernelPool {
         bool is_run_time; /* the kernel's even spread is too far from the plan: reserved at run time */
 } KernelPool;
 
-typedef struct KernelArgsInput {
-        const Config *config;
-        const Topology *topology; /* the present host, with the command line of this boot */
-        const Plan *plan;         /* made for kernel_args_boot_topology() */
-} KernelArgsInput;
-
 typedef struct KernelAdvice {
         KernelVerdict verdict;
         const char *wanted;  /* "hugepagesz=1G hugepages=0:2,1:4"; "": none */
@@ -46,7 +40,9 @@ typedef struct KernelAdvice {
  * free today. */
 Topology *kernel_args_boot_topology(Arena *arena, const Topology *topology);
 
-KernelAdvice *kernel_args_advise(Arena *arena, const KernelArgsInput *input);
+/* TOPOLOGY is the present host, with the command line of this boot; PLAN was made for kernel_args_boot_topology(). */
+KernelAdvice *kernel_args_advise(Arena *arena, const Config *config, const Topology *topology,
+                                 const Plan *plan);
 
 /* Holds "not-needed", "run-time", "serves" and "change". */
 extern const char *const kernel_verdict_names[];

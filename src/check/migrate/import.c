@@ -11,7 +11,7 @@
 
 typedef struct Maker {
         Arena *arena;
-        const ImportInput *input;
+        const HostView *input;
         Import *import;
 } Maker;
 
@@ -24,34 +24,35 @@ const char *const import_action_names[] = {
 /* ---- pages beyond the known need ---- */
 
 /* Returns the pages of a size that instances and the databases found need. */
-static uint64_t known_pages(const ImportInput *input, uint64_t page_size_bytes) {
+static uint64_t known_pages(const Maker *maker, uint64_t page_size_bytes) {
         uint64_t described = ARRAY_SUM(
-                instance, input->plan->instances, input->plan->n_instances,
+                instance, maker->input->plan->instances, maker->input->plan->n_instances,
                 instance->page_size_bytes == page_size_bytes ? instance->pages_wanted : 0);
-        uint64_t found =
-                VEC_SUM(suggestion, input->suggestions, suggestion->path ? suggestion->pages : 0);
+        uint64_t found = VEC_SUM(suggestion, maker->import->suggestions,
+                                 suggestion->path ? suggestion->pages : 0);
 
-        return page_size_bytes == input->topology->default_page_size_bytes
+        return page_size_bytes == maker->input->topology->default_page_size_bytes
                        ? add_saturated(described, found)
                        : described;
 }
 
 /* Returns whether USER has pages of that size, and is neither an instance's unit nor a found database's. */
-static bool is_other(const ImportInput *input, const PageUser *user, uint64_t page_size_bytes) {
+static bool is_other(const Maker *maker, const PageUser *user, uint64_t page_size_bytes) {
         const char *unit = user->unit;
 
         return user->page_size_bytes == page_size_bytes &&
                !(unit &&
-                 (ARRAY_ANY(instance, input->config->instances, input->config->n_instances,
-                            text_equals(instance->unit, unit)) ||
-                  VEC_ANY(suggestion, input->suggestions, text_equals(suggestion->unit, unit))));
+                 (ARRAY_ANY(instance, maker->input->config->instances,
+                            maker->input->config->n_instances, text_equals(instance->unit, unit)) ||
+                  VEC_ANY(suggestion, maker->import->suggestions,
+                          text_equals(suggestion->unit, unit))));
 }
 
 static void add_users(const Maker *maker, Text *text, uint64_t page_size_bytes) {
         bool is_first = true;
 
         VEC_FOREACH(user, &maker->input->page_users->list) {
-                if (!is_other(maker->input, user, page_size_bytes))
+                if (!is_other(maker, user, page_size_bytes))
                         continue;
                 text_add(text, is_first ? "# In use now:\n" : "");
                 text_printf(text, "#   %s\n",
@@ -61,14 +62,14 @@ static void add_users(const Maker *maker, Text *text, uint64_t page_size_bytes) 
 }
 
 /* Return the pages that others use now: on all nodes, or on one node as far as known. */
-static uint64_t others_pages(const ImportInput *input, uint64_t page_size_bytes) {
-        return VEC_SUM(user, &input->page_users->list,
-                       is_other(input, user, page_size_bytes) ? page_user_kept_pages(user) : 0);
+static uint64_t others_pages(const Maker *maker, uint64_t page_size_bytes) {
+        return VEC_SUM(user, &maker->input->page_users->list,
+                       is_other(maker, user, page_size_bytes) ? page_user_kept_pages(user) : 0);
 }
 
-static uint64_t others_pages_on(const ImportInput *input, uint64_t page_size_bytes, unsigned node) {
-        return VEC_SUM(user, &input->page_users->list,
-                       is_other(input, user, page_size_bytes)
+static uint64_t others_pages_on(const Maker *maker, uint64_t page_size_bytes, unsigned node) {
+        return VEC_SUM(user, &maker->input->page_users->list,
+                       is_other(maker, user, page_size_bytes)
                                ? ARRAY_SUM(each, user->nodes, user->n_nodes,
                                            each->node == node ? each->pages : 0)
                                : 0);
@@ -81,8 +82,8 @@ static void add_split(const Maker *maker, Text *text, const SetPages *set, uint6
         Text parts = text_in(maker->arena);
 
         for (size_t i = 0; i < topology->n_nodes; i++) {
-                pages[i] = MIN(left, others_pages_on(maker->input, set->page_size_bytes,
-                                                     topology->nodes[i].id));
+                pages[i] = MIN(left,
+                               others_pages_on(maker, set->page_size_bytes, topology->nodes[i].id));
                 left -= pages[i];
         }
         for (size_t i = 0, unused = left; i < topology->n_nodes; i++) {
@@ -113,7 +114,7 @@ static bool has_nodes(const Maker *maker, const SetPages *set) {
         return set->is_by_node ||
                (topology->n_nodes > 1 &&
                 ARRAY_ANY(node, topology->nodes, topology->n_nodes,
-                          others_pages_on(maker->input, set->page_size_bytes, node->id) > 0));
+                          others_pages_on(maker, set->page_size_bytes, node->id) > 0));
 }
 
 static void add_rest(const Maker *maker, const SetPages *set, uint64_t rest) {
@@ -148,11 +149,12 @@ static void add_rest(const Maker *maker, const SetPages *set, uint64_t rest) {
 }
 
 /* Returns the pages set beyond the known need, or those that others use and that are not described yet, if more. */
-static uint64_t rest_of(const ImportInput *input, const ImportPages *pages) {
+static uint64_t rest_of(const Maker *maker, const ImportPages *pages) {
         /* Unexplained pages may belong to an instance, as its segments do; they are among the existing pages. */
-        bool may_be_ours = pages->who && input->config->n_instances > 0;
-        uint64_t others = may_be_ours ? 0 : others_pages(input, pages->page_size_bytes);
-        uint64_t loose = ARRAY_SUM(instance, input->plan->instances, input->plan->n_instances,
+        bool may_be_ours = pages->who && maker->input->config->n_instances > 0;
+        uint64_t others = may_be_ours ? 0 : others_pages(maker, pages->page_size_bytes);
+        uint64_t loose = ARRAY_SUM(instance, maker->input->plan->instances,
+                                   maker->input->plan->n_instances,
                                    instance->page_size_bytes == pages->page_size_bytes &&
                                                    !instance->demand->config->unit
                                            ? instance->pages_wanted
@@ -162,7 +164,7 @@ static uint64_t rest_of(const ImportInput *input, const ImportPages *pages) {
 }
 
 static void add_pages(const Maker *maker) {
-        const ImportInput *input = maker->input;
+        const HostView *input = maker->input;
         const SetPagesList list =
                 set_pages_find(maker->arena, input->setting_sources, input->topology, input->plan);
 
@@ -175,10 +177,10 @@ static void add_pages(const Maker *maker) {
                         .who = set->is_unexplained ? history_say_who(maker->arena, input->history,
                                                                      set->page_size_bytes)
                                                    : NULL,
-                        .known_pages = known_pages(input, set->page_size_bytes),
+                        .known_pages = known_pages(maker, set->page_size_bytes),
                 };
                 if (set->pages > 0)
-                        pages->rest_pages = rest_of(input, pages);
+                        pages->rest_pages = rest_of(maker, pages);
                 if (pages->rest_pages > 0)
                         add_rest(maker, set, pages->rest_pages);
         }
@@ -193,17 +195,17 @@ static bool needs_limit(const Suggestion *suggestion) {
 
 /* Returns the owner's limit for a database with System V segments: "unlimited" is kept for its logins, but a number is
  * not, because MemoryLock=auto gives logins what the instance needs. */
-static const LoginLimit *login_limit_of(const ImportInput *input, const Suggestion *suggestion) {
+static const LoginLimit *login_limit_of(const Maker *maker, const Suggestion *suggestion) {
         return needs_limit(suggestion)
-                       ? VEC_FIND(limit, &input->facts->login_limits,
+                       ? VEC_FIND(limit, &maker->input->facts->login_limits,
                                   text_equals(limit->domain, suggestion->engine->default_user) &&
                                           TEXT_IS_ANY(limit->value, "unlimited", "infinity", "-1"))
                        : NULL;
 }
 
 static void add_databases(const Maker *maker) {
-        VEC_FOREACH(suggestion, maker->input->suggestions) {
-                const LoginLimit *limit = login_limit_of(maker->input, suggestion);
+        VEC_FOREACH(suggestion, maker->import->suggestions) {
+                const LoginLimit *limit = login_limit_of(maker, suggestion);
 
                 if (!suggestion->path)
                         continue;
@@ -218,13 +220,13 @@ static void add_databases(const Maker *maker) {
 }
 
 static void compare_with_host(const Maker *maker) {
-        const ImportInput *input = maker->input;
+        const HostView *input = maker->input;
         const Topology *topology = input->topology;
         ImportExcess *excess = &maker->import->excess;
         uint64_t memory = ARRAY_SUM(node, topology->nodes, topology->n_nodes, node->memory_bytes);
         uint64_t most = sub_floored(memory, input->plan->keep_free_bytes);
         uint64_t wanted = ARRAY_SUM(size, topology->page_sizes, topology->n_page_sizes,
-                                    mul_saturated(known_pages(input, size->bytes), size->bytes));
+                                    mul_saturated(known_pages(maker, size->bytes), size->bytes));
 
         wanted = add_saturated(wanted,
                                VEC_SUM(pages, &maker->import->pages,
@@ -232,7 +234,7 @@ static void compare_with_host(const Maker *maker) {
         if (memory == 0 || wanted <= most)
                 return;
         *excess = (ImportExcess){.wanted_bytes = wanted, .most_bytes = most};
-        VEC_FOREACH(suggestion, input->suggestions)
+        VEC_FOREACH(suggestion, maker->import->suggestions)
                 if (suggestion->path &&
                     suggestion->pages > (excess->largest ? excess->largest->pages : 0))
                         excess->largest = suggestion;
@@ -271,7 +273,7 @@ static const char *advise(const Maker *maker, const SettingSource *entry, Import
                                ? NULL
                                : conflict_place_remedy(maker->arena, entry);
         case SETTING_SOURCE_HUGETLB_SHM_GROUP:
-                return VEC_ANY(suggestion, maker->input->suggestions, needs_limit(suggestion)) ||
+                return VEC_ANY(suggestion, maker->import->suggestions, needs_limit(suggestion)) ||
                                        config_needs_group(maker->input->config)
                                ? "hugeplan puts its own group there; 'hugeplanctl check' names who has to be a member"
                                : NULL;
@@ -308,7 +310,7 @@ static void add_lines(const Maker *maker) {
 static void add_login_limits(const Maker *maker) {
         VEC_FOREACH(limit, &maker->input->facts->login_limits) {
                 const Suggestion *owned = VEC_FIND(
-                        suggestion, maker->input->suggestions,
+                        suggestion, maker->import->suggestions,
                         needs_limit(suggestion) &&
                                 text_equals(suggestion->engine->default_user, limit->domain));
 
@@ -328,9 +330,9 @@ static void add_login_limits(const Maker *maker) {
         }
 }
 
-Import import_make(Arena *arena, const ImportInput *input) {
-        Import import = {.suggestions = input->suggestions};
-        const Maker maker = {arena, input, &import};
+Import import_make(Arena *arena, const HostView *view, const Suggestions *suggestions) {
+        Import import = {.suggestions = suggestions};
+        const Maker maker = {arena, view, &import};
 
         add_databases(&maker);
         add_pages(&maker);

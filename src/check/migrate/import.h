@@ -8,23 +8,9 @@
  * unit, so that such a program (DPDK, a virtual machine) has them after the next boot, too. Without the old lines, the
  * plan so has at least as many pages of each size as were set. */
 
-#include "check/host_facts.h"
+#include "check/host_view.h"
 #include "check/migrate/set_pages.h"
 #include "check/suggest.h"
-#include "plan/plan.h"
-#include "status/history.h"
-#include "status/page_users.h"
-
-typedef struct ImportInput {
-        const Config *config;
-        const Plan *plan; /* of the present configuration */
-        const Topology *topology;
-        const SettingSources *setting_sources;
-        const Suggestions *suggestions;
-        const HostFacts *facts;
-        const PageUsers *page_users;
-        const HistoryEntries *history;
-} ImportInput;
 
 typedef struct ImportFile {
         const char *path, *text;
@@ -70,7 +56,7 @@ typedef struct Import {
         ImportExcess excess;
 } Import;
 
-Import import_make(Arena *arena, const ImportInput *input);
+Import import_make(Arena *arena, const HostView *view, const Suggestions *suggestions);
 
 /* Holds "remove", "keep" and "look". */
 extern const char *const import_action_names[];

@@ -21,21 +21,15 @@ static Import find_import(Command *command, const Look *look) {
         Arena *arena = command->arena;
         const HostSources sources = host_sources(command->root, arena);
         Suggestions *suggestions = ARENA_NEW(arena, Suggestions);
+        HostView view = local_view(look);
 
         *suggestions = suggestions_find(command);
-        const ImportInput input = {
-                .config = look->config,
-                .plan = look->plan,
-                .topology = look->topology,
-                .setting_sources = setting_sources_find(command->root, arena, look->topology),
-                .suggestions = suggestions,
-                .facts = host_facts_read(arena, &sources.sources, look->config, look->topology,
-                                         &(Figures){}),
-                .page_users = page_users_find(command->root, arena, look->topology),
-                .history = journal_read(command),
-        };
-
-        return import_make(arena, &input);
+        view.setting_sources = setting_sources_find(command->root, arena, look->topology);
+        view.facts = host_facts_read(arena, &sources.sources, look->config, look->topology,
+                                     &(Figures){});
+        view.page_users = page_users_find(command->root, arena, look->topology);
+        view.history = journal_read(command);
+        return import_make(arena, &view, suggestions);
 }
 
 /* Returns the plan for transparent huge pages with the files of IMPORT in place. */

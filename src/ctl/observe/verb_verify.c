@@ -128,21 +128,13 @@ static void find_waste(Verification *verification) {
 /* Adds the pages of no instance, which need a look at the whole host. */
 static void find_ownerless(Verification *verification, const Look *look) {
         Arena *arena = verification->arena;
-        const PageUsers *page_users =
-                page_users_find(verification->command->root, arena, look->topology);
-        const IdleInput input = {
-                .config = look->config,
-                .topology = look->topology,
-                .plan = look->plan,
-                .ledger = look->ledger,
-                .use = look->use,
-                .page_users = page_users,
-                .setting_sources =
-                        setting_sources_find(verification->command->root, arena, look->topology),
-        };
+        HostView view = local_view(look);
 
+        view.page_users = page_users_find(verification->command->root, arena, look->topology);
+        view.setting_sources =
+                setting_sources_find(verification->command->root, arena, look->topology);
         ARRAY_FOREACH(size, look->topology->page_sizes, look->topology->n_page_sizes) {
-                const IdlePages idle = idle_pages_find(arena, &input, size->bytes);
+                const IdlePages idle = idle_pages_find(arena, &view, size->bytes);
 
                 if (idle.pages > 0)
                         *vec_push(arena, &verification->proofs.waste) = (Waste){
@@ -156,7 +148,7 @@ static void find_ownerless(Verification *verification, const Look *look) {
                                 .command = idle.command,
                         };
         }
-        waste_add_segments(arena, page_users, &verification->proofs.waste);
+        waste_add_segments(arena, view.page_users, &verification->proofs.waste);
 }
 
 static void print(const Command *command, const Proofs *proofs) {

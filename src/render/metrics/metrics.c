@@ -12,11 +12,6 @@ static void add_family(Maker *maker, const char *name, const char *help) {
         *maker->family = (MetricFamily){.name = name, .help = help};
 }
 
-/* Adds a sample to the last family. */
-static void add_sample(Maker *maker, MetricLabels labels, uint64_t value) {
-        *vec_push(maker->arena, &maker->family->samples) = (MetricSample){labels, value};
-}
-
 static bool labels_are_equal(const MetricLabels *a, const MetricLabels *b) {
         for (size_t i = 0; i < MAX(a->n, b->n); i++)
                 if (!text_equals(a->items[i].value, b->items[i].value))
@@ -24,28 +19,37 @@ static bool labels_are_equal(const MetricLabels *a, const MetricLabels *b) {
         return true;
 }
 
-/* Adds to the value of the sample with the same labels, because a family has each set of labels once. */
-static void count_sample(Maker *maker, MetricLabels labels, uint64_t value) {
-        MetricSample *sample =
-                VEC_FIND(each, &maker->family->samples, labels_are_equal(&each->labels, &labels));
+/* Adds a sample to the last family, or VALUE to its sample with the same labels. The labels are pairs of a name and a
+ * value, up to NULL. */
+static void __attribute__((sentinel)) add(Maker *maker, uint64_t value, ...) {
+        MetricLabels labels = {};
+        va_list pairs;
+
+        va_start(pairs, value);
+        for (const char *name; (name = va_arg(pairs, const char *));) {
+                const char *text = va_arg(pairs, const char *);
+
+                labels.items[labels.n++] = (MetricLabel){name, text ? text : ""};
+        }
+        va_end(pairs);
+        MetricSample *sample = !maker->family->adds_up
+                                       ? NULL
+                                       : VEC_FIND(each, &maker->family->samples,
+                                                  labels_are_equal(&each->labels, &labels));
 
         if (sample)
                 sample->value = add_saturated(sample->value, value);
         else
-                add_sample(maker, labels, value);
+                *vec_push(maker->arena, &maker->family->samples) = (MetricSample){labels, value};
 }
 
-static MetricLabels with_label(MetricLabels labels, const char *name, const char *value) {
-        labels.items[labels.n++] = (MetricLabel){name, value ? value : ""};
-        return labels;
-}
+/* The same for pages, in bytes, with their size as a label. */
+#define ADD_PAGES(maker, pages, size_bytes, ...)                                     \
+        add((maker), mul_saturated((pages), (size_bytes)), __VA_ARGS__, "page_size", \
+            format_page_size((maker)->arena, (size_bytes)), NULL)
 
-static MetricLabels with_size(const Maker *maker, MetricLabels labels, uint64_t page_size_bytes) {
-        return with_label(labels, "page_size", format_page_size(maker->arena, page_size_bytes));
-}
-
-static MetricLabels with_node(const Maker *maker, MetricLabels labels, unsigned node) {
-        return with_label(labels, "node", arena_printf(maker->arena, "%u", node));
+static const char *node_of(const Maker *maker, unsigned node) {
+        return arena_printf(maker->arena, "%u", node);
 }
 
 /* ---- pools ---- */
@@ -71,13 +75,9 @@ static void add_pools(Maker *maker, const Status *status) {
 
         ARRAY_FOREACH(family, families, ARRAY_LEN(families)) {
                 add_family(maker, family->name, family->help);
-                ARRAY_FOREACH(pool, status->pools, status->n_pools) {
-                        MetricLabels labels = with_node(maker, (MetricLabels){}, pool->node);
-                        uint64_t pages = *(const uint64_t *) ((const char *) pool + family->offset);
-
-                        add_sample(maker, with_size(maker, labels, pool->page_size_bytes),
-                                   mul_saturated(pages, pool->page_size_bytes));
-                }
+                ARRAY_FOREACH(pool, status->pools, status->n_pools)
+                        ADD_PAGES(maker, *(const uint64_t *) ((const char *) pool + family->offset),
+                                  pool->page_size_bytes, "node", node_of(maker, pool->node));
         }
 }
 
@@ -85,129 +85,91 @@ static void add_pools(Maker *maker, const Status *status) {
 static void add_reserved(Maker *maker, const Status *status) {
         add_family(maker, "reserved_bytes",
                    "Huge pages that are reserved by a unit, and not touched yet.");
-        VEC_FOREACH(reserved, &status->reserved) {
-                MetricLabels labels = with_label((MetricLabels){}, "unit", reserved->unit);
-
-                labels = with_label(labels, "database", reserved->instance);
-                labels = with_label(labels, "nodes",
-                                    id_set_is_empty(&reserved->nodes)
-                                            ? "any"
-                                            : id_set_format(maker->arena, &reserved->nodes));
-                count_sample(maker, with_size(maker, labels, reserved->page_size_bytes),
-                             mul_saturated(reserved->pages, reserved->page_size_bytes));
-        }
+        maker->family->adds_up = true;
+        VEC_FOREACH(reserved, &status->reserved)
+                ADD_PAGES(maker, reserved->pages, reserved->page_size_bytes, "unit", reserved->unit,
+                          "database", reserved->instance, "nodes",
+                          id_set_is_empty(&reserved->nodes)
+                                  ? "any"
+                                  : id_set_format(maker->arena, &reserved->nodes));
 }
 
 /* ---- instances ---- */
 
 /* The label is "database", because "instance" is Prometheus' own label for a scraped target. */
-static MetricLabels labels_of(const StatusInstance *instance) {
-        return with_label((MetricLabels){}, "database", instance->name);
-}
-
 static void add_verdicts(Maker *maker, const Status *status) {
         add_family(maker, "database_verdict", "What hugeplan says of the instance.");
         maker->family->states = "verdict";
         ARRAY_FOREACH(instance, status->instances, status->n_instances)
-                for (int verdict = VERDICT_READY; verdict <= VERDICT_LOST; verdict++)
-                        add_sample(maker,
-                                   with_label(labels_of(instance), "verdict",
-                                              verdict_name((Verdict) verdict)),
-                                   instance->verdict == (Verdict) verdict);
+                for (Verdict verdict = VERDICT_READY; verdict <= VERDICT_LOST; verdict++)
+                        add(maker, instance->verdict == verdict, "database", instance->name,
+                            "verdict", verdict_name(verdict), NULL);
 }
 
 static void add_plan(Maker *maker, const Status *status) {
         add_family(maker, "database_wanted_bytes", "Huge pages that the instance wants.");
         ARRAY_FOREACH(instance, status->instances, status->n_instances)
                 if (instance->page_size_bytes > 0)
-                        add_sample(
-                                maker,
-                                with_size(maker, labels_of(instance), instance->page_size_bytes),
-                                mul_saturated(instance->pages_wanted, instance->page_size_bytes));
+                        ADD_PAGES(maker, instance->pages_wanted, instance->page_size_bytes,
+                                  "database", instance->name);
         add_family(maker, "database_granted_bytes", "Huge pages that the plan gives it on a node.");
         ARRAY_FOREACH(instance, status->instances, status->n_instances)
-                ARRAY_FOREACH(node, instance->nodes, instance->n_nodes) {
-                        MetricLabels labels = with_node(maker, labels_of(instance), node->node);
-
-                        add_sample(maker, with_size(maker, labels, instance->page_size_bytes),
-                                   mul_saturated(node->pages, instance->page_size_bytes));
-                }
-}
-
-static void add_touched(Maker *maker, const Proof *proof) {
-        VEC_FOREACH(user, &proof->look->pages)
-                ARRAY_FOREACH(node, user->nodes, user->n_nodes) {
-                        MetricLabels labels =
-                                with_node(maker, labels_of(proof->instance), node->node);
-
-                        add_sample(maker, with_size(maker, labels, user->page_size_bytes),
-                                   mul_saturated(node->pages, user->page_size_bytes));
-                }
+                ARRAY_FOREACH(node, instance->nodes, instance->n_nodes)
+                        ADD_PAGES(maker, node->pages, instance->page_size_bytes, "database",
+                                  instance->name, "node", node_of(maker, node->node));
 }
 
 static void add_outcomes_of(Maker *maker, const Proofs *proofs) {
         add_family(maker, "database_outcome", "What its server makes of its huge pages.");
         maker->family->states = "outcome";
         VEC_FOREACH(proof, &proofs->list)
-                for (int outcome = OUTCOME_UNKNOWN; outcome <= OUTCOME_FELL_BACK; outcome++)
-                        add_sample(maker,
-                                   with_label(labels_of(proof->instance), "outcome",
-                                              outcome_name((Outcome) outcome)),
-                                   proof->outcome == (Outcome) outcome);
+                for (Outcome outcome = OUTCOME_UNKNOWN; outcome <= OUTCOME_FELL_BACK; outcome++)
+                        add(maker, proof->outcome == outcome, "database", proof->instance->name,
+                            "outcome", outcome_name(outcome), NULL);
         add_family(maker, "database_mapped_bytes", "Huge pages that its server has mapped.");
         VEC_FOREACH(proof, &proofs->list)
                 if (proof->is_mapped_known)
                         VEC_FOREACH(user, &proof->look->pages)
-                                add_sample(maker,
-                                           with_size(maker, labels_of(proof->instance),
-                                                     user->page_size_bytes),
-                                           page_user_kept_bytes(user));
+                                add(maker, page_user_kept_bytes(user), "database",
+                                    proof->instance->name, "page_size",
+                                    format_page_size(maker->arena, user->page_size_bytes), NULL);
         add_family(
                 maker, "database_touched_bytes",
                 "Huge pages of a node that its server has touched; a lower bound where nothing counts them.");
         VEC_FOREACH(proof, &proofs->list)
-                add_touched(maker, proof);
+                VEC_FOREACH(user, &proof->look->pages)
+                        ARRAY_FOREACH(node, user->nodes, user->n_nodes)
+                                ADD_PAGES(maker, node->pages, user->page_size_bytes, "database",
+                                          proof->instance->name, "node",
+                                          node_of(maker, node->node));
         add_family(maker, "database_page_table_bytes", "Page tables of all its processes (VmPTE).");
         VEC_FOREACH(proof, &proofs->list)
                 if (proof->look->page_table_bytes > 0)
-                        add_sample(maker, labels_of(proof->instance),
-                                   proof->look->page_table_bytes);
+                        add(maker, proof->look->page_table_bytes, "database", proof->instance->name,
+                            NULL);
 }
 
 /* ---- all ---- */
-
-static void add_waste(Maker *maker, const WasteList *waste) {
-        add_family(maker, "wasted_bytes", "Huge pages that serve nobody.");
-        VEC_FOREACH(row, waste) {
-                MetricLabels labels = with_label((MetricLabels){}, "database", row->instance);
-
-                labels = with_label(labels, "kind", waste_kind_name(row->kind));
-                count_sample(maker, with_size(maker, labels, row->page_size_bytes),
-                             mul_saturated(row->pages, row->page_size_bytes));
-        }
-}
-
-static void add_problems(Maker *maker, const Status *status) {
-        add_family(maker, "problems", "Problems that status lists, by severity.");
-        for (int severity = SEVERITY_ERROR; severity <= SEVERITY_NOTICE; severity++)
-                add_sample(maker,
-                           with_label((MetricLabels){}, "severity",
-                                      severity_name((Severity) severity)),
-                           diags_count(&status->problems, (Severity) severity));
-}
 
 Metrics metrics_of(Arena *arena, const Status *status, const Proofs *proofs, bool is_reached) {
         Maker maker = {.arena = arena};
 
         add_family(&maker, "daemon_reached",
                    "Whether hugepland has answered; if not, this is what the files say.");
-        add_sample(&maker, (MetricLabels){}, is_reached);
+        add(&maker, is_reached, NULL);
         add_pools(&maker, status);
         add_reserved(&maker, status);
         add_verdicts(&maker, status);
         add_plan(&maker, status);
         add_outcomes_of(&maker, proofs);
-        add_waste(&maker, &proofs->waste);
-        add_problems(&maker, status);
+        add_family(&maker, "wasted_bytes", "Huge pages that serve nobody.");
+        maker.family->adds_up = true;
+        VEC_FOREACH(row, &proofs->waste)
+                ADD_PAGES(&maker, row->pages, row->page_size_bytes, "database", row->instance,
+                          "kind", waste_kind_name(row->kind));
+        add_family(&maker, "problems", "Problems that status lists, by severity.");
+        for (Severity severity = SEVERITY_ERROR; severity <= SEVERITY_NOTICE; severity++)
+                add(&maker, diags_count(&status->problems, severity), "severity",
+                    severity_name(severity), NULL);
         return maker.metrics;
 }

@@ -33,6 +33,7 @@ typedef struct MetricFamily {
         /* The label with the states, one of which holds: its sample has the value 1, the others 0. NULL: samples are
          * figures. */
         const char *states;
+        bool adds_up; /* values with the same labels are added up */
         VEC(MetricSample) samples;
 } MetricFamily;
 

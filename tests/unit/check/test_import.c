@@ -126,17 +126,16 @@ TEST(rest) {
                                                    .pages = 60};
         *vec_push(arena, &users.list) = (PageUser){
                 .unit = "vm.scope", .command = "qemu", .page_size_bytes = 2 * MIB, .pages = 40};
-        const ImportInput input = {
+        const HostView input = {
                 .config = config,
                 .plan = plan_simple(arena, config, topology),
                 .topology = topology,
                 .setting_sources = sources_of(arena, topology, &setting, 1),
-                .suggestions = &suggestions,
                 .facts = &facts,
                 .page_users = &users,
                 .history = &(HistoryEntries){},
         };
-        const Import import = import_make(arena, &input);
+        const Import import = import_make(arena, &input, &suggestions);
 
         assert_int_equal(import.files.n, 2);
         assert_text(import.files.items[0].text, "[Instance]\n");
@@ -156,7 +155,7 @@ TEST(rest) {
         users.list.items[1].pages = 330;
         users.list.items[1].nodes = nodes;
         users.list.items[1].n_nodes = 1;
-        const Import more = import_make(arena, &input);
+        const Import more = import_make(arena, &input, &suggestions);
 
         /* The instance without a unit may be theirs: 30 of them are described. */
         assert_int_equal(more.pages.items[0].rest_pages, 301);

@@ -300,10 +300,8 @@ static Advised advise(Arena *arena, const char *host_text, const Config *config,
         Text ids = text_in(arena);
 
         topology->kernel_command_line = present;
-        KernelAdvice *advice = kernel_args_advise(
-                arena, &(KernelArgsInput){.config = config,
-                                          .topology = topology,
-                                          .plan = plan_simple(arena, config, boot)});
+        KernelAdvice *advice =
+                kernel_args_advise(arena, config, topology, plan_simple(arena, config, boot));
 
         VEC_FOREACH(problem, &advice->problems.list)
                 text_printf(&ids, "%c:%s ", *severity_name(problem->severity), problem->id);
@@ -422,12 +420,8 @@ TEST(old_kernel) {
 
                 topology->kernel_command_line = cases[i].present;
                 topology->kernel_release = "5.10.0-36-amd64";
-                const KernelArgsInput input = {
-                        .config = config,
-                        .topology = topology,
-                        .plan = plan_simple(arena, config, boot),
-                };
-                KernelAdvice *advice = kernel_args_advise(arena, &input);
+                KernelAdvice *advice = kernel_args_advise(arena, config, topology,
+                                                          plan_simple(arena, config, boot));
                 Text ids = text_in(arena);
 
                 VEC_FOREACH(problem, &advice->problems.list)
@@ -447,15 +441,11 @@ TEST(old_kernel_filled) {
         Topology *topology = host_make(arena, "sizes 1G 2M\nnode 0 total=64G free=50G 1G=4\n"
                                               "node 1 total=64G free=50G 1G=4\n");
         const Config *config = nodes_config(arena, "0:2G 1:4G");
-        const KernelArgsInput input = {
-                .config = config,
-                .topology = topology,
-                .plan = plan_simple(arena, config, kernel_args_boot_topology(arena, topology)),
-        };
+        const Plan *plan = plan_simple(arena, config, kernel_args_boot_topology(arena, topology));
 
         topology->kernel_command_line = "hugepagesz=1G hugepages=8";
         topology->kernel_release = "5.10.0-36-amd64";
-        KernelAdvice *advice = kernel_args_advise(arena, &input);
+        KernelAdvice *advice = kernel_args_advise(arena, config, topology, plan);
 
         assert_text(kernel_verdict_names[advice->verdict], "serves");
         assert_contains(problems_text(arena, &advice->problems),

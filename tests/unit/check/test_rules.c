@@ -823,7 +823,7 @@ static Overlay case_after(Arena *arena, const Sources *sources, const Config *co
 
         *host = host_plan_make(arena, &host_input, &ignored);
         *dropins = dropins_make(arena, &dropin_input);
-        return host_after(arena, &(HostAfterInput){sources, config, plan, host, dropins});
+        return host_after(arena, sources, config, plan, &host->writes, dropins);
 }
 
 /* As the probe does. */
@@ -888,7 +888,7 @@ static Findings judge(Arena *arena, const Case *c) {
                                      &(SourceText){c->alert, strlen(c->alert), 0});
         const PageUsers *page_users = case_page_users(arena, c);
         const ProofList proofs = case_proofs(arena, c, page_users, plan);
-        const RuleInput input = {
+        const HostView input = {
                 .config = config,
                 .topology = topology,
                 .plan = plan,
@@ -902,10 +902,9 @@ static Findings judge(Arena *arena, const Case *c) {
                 .setting_sources = case_setting_sources(arena, c, topology),
                 .boot_line =
                         kernel_line_read(arena, c->boot_line ? c->boot_line : "", NULL, topology),
-                .problems = &(Diags){.arena = arena},
         };
 
-        return rules_judge(arena, &input);
+        return rules_judge(arena, &input, &(Diags){.arena = arena});
 }
 
 static const Finding *find(const FindingList *list, const char *id) {

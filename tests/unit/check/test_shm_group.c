@@ -38,7 +38,7 @@ static const char *judge(Arena *arena, const Case *c) {
         setting_sources_finish(setting_sources);
         topology->limits.shm_group = c->now;
         const ThpPlan thp = {.policy = THP_KEEP};
-        const ConflictInput conflict = {
+        const HostView conflict = {
                 .config = config,
                 .topology = topology,
                 .plan = plan_simple(arena, config, topology),

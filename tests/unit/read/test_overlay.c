@@ -94,8 +94,7 @@ TEST(host_after) {
         HostPlan host = host_plan_make(arena, &host_input, &problems);
         Dropins dropins = dropins_make(
                 arena, &(DropinInput){.config = config, .ctl = "/usr/bin/hugeplanctl"});
-        Overlay after =
-                host_after(arena, &(HostAfterInput){sources, config, plan, &host, &dropins});
+        Overlay after = host_after(arena, sources, config, plan, &host.writes, &dropins);
 
         assert_text(read_one(arena, &after, "/proc/sys/kernel/shmmax"), "209715200\n");
         assert_text(read_one(arena, &after, "/proc/sys/kernel/shmall"), "18446744073692774399\n");
@@ -119,8 +118,7 @@ TEST(no_logins) {
         const Dropins dropins = {};
         Plan *plan = plan_simple(arena, config,
                                  host_make(arena, "sizes 2M\nnode 0 total=16G free=15G\n"));
-        Overlay after =
-                host_after(arena, &(HostAfterInput){sources, config, plan, &host, &dropins});
+        Overlay after = host_after(arena, sources, config, plan, &host.writes, &dropins);
 
         assert_text(list_one(arena, &after, "/etc/security"), NULL);
 }

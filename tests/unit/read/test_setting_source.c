@@ -565,11 +565,11 @@ static char *conflicts_text(Arena *arena, const char *host_text, const char *ins
         add(setting_sources, source, path, file);
         setting_sources_finish(setting_sources);
         conflicts_add(arena,
-                      &(ConflictInput){.config = config,
-                                       .topology = topology,
-                                       .plan = plan_simple(arena, config, topology),
-                                       .thp = &thp,
-                                       .setting_sources = setting_sources},
+                      &(HostView){.config = config,
+                                  .topology = topology,
+                                  .plan = plan_simple(arena, config, topology),
+                                  .thp = &thp,
+                                  .setting_sources = setting_sources},
                       &problems);
         VEC_FOREACH(problem, &problems.list)
                 text_printf(&text, "%s %s %s\n", severity_name(problem->severity), problem->id,
@@ -697,11 +697,11 @@ TEST(limits) {
             "kernel.shmmax=10737418240\nkernel.shmall=2621440");
         setting_sources_finish(setting_sources);
         conflicts_add(arena,
-                      &(ConflictInput){.config = config,
-                                       .topology = topology,
-                                       .plan = plan_simple(arena, config, topology),
-                                       .thp = &thp,
-                                       .setting_sources = setting_sources},
+                      &(HostView){.config = config,
+                                  .topology = topology,
+                                  .plan = plan_simple(arena, config, topology),
+                                  .thp = &thp,
+                                  .setting_sources = setting_sources},
                       &problems);
         assert_int_equal(problems.list.n, 1);
         assert_text(problems.list.items[0].key, "kernel.shmall");
