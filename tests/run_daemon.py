@@ -662,7 +662,7 @@ def test_drift_of_a_pool_points_to_who_did_it(host: Host, fixture: str = "two-no
     daemon = host.start()
     host.write("etc/sysctl.d/99-db.conf", "\nvm.nr_hugepages=624\n")
     host.pool_path(2).write_text("123\n")
-    wait_until("the repair", lambda: "500 pages of 2M are there again, 1000M (before: 123)" in host.log(daemon) and host.is_idle())
+    wait_until("the repair", lambda: "500 pages of 2M are reserved again, 1000M (before: 123)" in host.log(daemon) and host.is_idle())
     check(f"drift: node 2 has 123 pages of 2M instead of 500{POINTER}\n" in host.log(daemon), host.log(daemon))
     found = " ".join(host.ctl("check").stdout.split())
     check("/etc/sysctl.d/99-db.conf:2: vm.nr_hugepages: sets vm.nr_hugepages for the whole host" in found, found)
@@ -1170,7 +1170,7 @@ def test_plan_foresees(host: Host, fixture: str = "one-node") -> None:
     first = json.loads(host.ctl("--json=short", "plan").stdout)["problems"][0]
     check(host.call("Plan")["parameters"]["problems"][0] == first, "the daemon says the same")
     done = host.ctl("reload")
-    words = "pg stands, and would not be let start any more: 30,720 pages of 2M (60G) do not fit"
+    words = "pg is ready, and would no longer be allowed to start: 30,720 pages of 2M (60G) do not fit"
     check(plan.returncode == done.returncode == 3, f"{plan.returncode} {done.returncode}")
     for text in (plan.stdout, done.stderr, first["text"]):
         check(words in " ".join(text.split()), text)

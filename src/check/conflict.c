@@ -309,8 +309,7 @@ void conflicts_add(Arena *arena, const HostView *input, Diags *problems) {
                                                                          : "transparent huge pages",
                                    entry->section);
                 else
-                        diags_tell(problems, diag,
-                                   "%s, though another line overrules it as things are",
+                        diags_tell(problems, diag, "%s, but another line overrides it",
                                    does_text(&conflict));
         }
         judge_group(arena, input, problems);

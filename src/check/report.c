@@ -220,7 +220,7 @@ static void judge_all(Arena *arena, Report *report) {
                 say_who_runs(&text, &counts);
         }
         if (report->wasted_bytes > 0)
-                text_printf(&text, "; %s of huge pages serve nobody",
+                text_printf(&text, "; %s of huge pages are not used",
                             format_size(arena, report->wasted_bytes));
         if (counts.n_hurting > 0)
                 text_printf(&text, "; %zu %s at the next start", counts.n_hurting,

@@ -57,7 +57,7 @@ static void add_surplus(RuleRun *run, const PlanPool *planned) {
                 &(Diag){.text = arena_printf(
                                 run->arena,
                                 "%s on node %u are surplus: in use beyond the pool, and gone "
-                                "when whoever uses them gives them back",
+                                "when the programs that use them release them",
                                 format_page_count_and_size(run->arena, now->surplus_pages,
                                                            now->page_size_bytes),
                                 planned->node),
@@ -359,7 +359,7 @@ static void find_sigbus(RuleRun *run) {
                         run, (Diag){.file = first->file},
                         "have whatever set it limit what is reserved, too (hugetlb.SIZE.rsvd.max; runc does so from "
                         "1.1.10 on), or switch huge pages off in there",
-                        "whoever runs in here%s may reserve huge pages, and is killed by SIGBUS when it touches more "
+                        "a process in here%s may reserve huge pages, and is killed by SIGBUS when it touches more "
                         "than %s of them; PostgreSQL does so by default, initdb too",
                         n_others > 0 ? arena_printf(run->arena, ", and in %zu other group%s,",
                                                     n_others, n_others == 1 ? "" : "s")

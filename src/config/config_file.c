@@ -99,7 +99,7 @@ static void take_assignment(Reader *reader, const char *line) {
         else if (!*key || strpbrk(key, ":; \t"))
                 refuse_line(reader, key, "this is no key", remedy);
         else if (!reader->section) { /* reported once for all keys before the first section */
-                refuse_line(reader, key, "the key stands before the first section",
+                refuse_line(reader, key, "the key comes before the first section",
                             "begin the file with [Host] or [Instance]");
                 reader->section = "";
         } else {

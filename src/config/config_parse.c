@@ -68,9 +68,9 @@ static bool find_memory_mistake(Arena *arena, const InstanceConfig *instance, Mi
                                               instance->engine->title),
                                  "name its service in Unit=, or give the size by Memory="};
         else if (is_auto && has_parts)
-                *ret = (Mistake){"NodeMemory",
-                                 "Memory=auto finds the size, and NodeMemory= gives it",
-                                 "keep one of the two; Nodes= says where the pages may lie"};
+                *ret = (Mistake){
+                        "NodeMemory", "Memory=auto finds the size, and NodeMemory= gives it",
+                        "keep one of the two; Nodes= says on which nodes the pages may be"};
         else if (has_memory && has_pages)
                 *ret = (Mistake){"Pages", "the size is given twice, by Memory= and by Pages=",
                                  "keep one of the two"};

@@ -27,13 +27,13 @@ static const char *read_quoted(Arena *arena, const char *at, const char **ret,
                       "\\\\ for a backslash within it";
         while (*++at != '"') {
                 if (*at == '\\' && *++at != '"' && *at != '\\')
-                        return "between double quotes a backslash stands before \" or \\ only";
+                        return "between double quotes a backslash may only precede \" or \\";
                 if (!*at)
                         return "the closing quote is missing";
                 text_add_n(&value, at, 1);
         }
         *ret = text_string(&value);
-        return at[1] ? "something stands behind the closing quote" : NULL;
+        return at[1] ? "there is text after the closing quote" : NULL;
 }
 
 const char *config_value_read(Arena *arena, const char *written, const char **ret,

@@ -124,7 +124,7 @@ int create_file(const Command *command, const char *path, const char *text) {
         int r = root_create_file(command->root, path, text, 0644);
 
         if (r == -EEXIST) {
-                log_line(LOG_WARNING, "%s is there already, and stays as it is", path);
+                log_line(LOG_WARNING, "%s exists already and is left alone", path);
         } else if (r < 0) {
                 log_line(LOG_ERR, "%s: %s", path, strerror(-r));
                 return EXIT_FAILED;

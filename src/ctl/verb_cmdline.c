@@ -18,7 +18,7 @@ static const struct {
         [KERNEL_LINE_NOT_NEEDED] = {RENDER_FULL, RENDER_GREEN, "fine",
                                     "the plan needs nothing on the kernel command line"},
         [KERNEL_LINE_RUN_TIME] = {RENDER_FULL, RENDER_YELLOW, "run time",
-                                  "this kernel cannot be told on which nodes; hugeplan reserves the "
+                                  "this kernel takes no node numbers; hugeplan reserves the "
                                   "plan's gigantic pages at run time"},
         [KERNEL_LINE_SERVES] = {RENDER_FULL, RENDER_GREEN, "fine",
                                 "the kernel command line gives the gigantic pages that the plan "

@@ -37,9 +37,9 @@ static void renew(Server *server) {
         int r = listen_on(server, bind_socket(server));
 
         if (r >= 0)
-                log_line(LOG_WARNING, PATH_SOCKET " had been removed; it is there again");
+                log_line(LOG_WARNING, PATH_SOCKET " had been removed; it was created again");
         else if (r != -EADDRINUSE)
-                log_line(LOG_WARNING, PATH_SOCKET " was removed and cannot be made anew: %s",
+                log_line(LOG_WARNING, PATH_SOCKET " was removed and cannot be created again: %s",
                          strerror(-r));
 }
 

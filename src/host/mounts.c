@@ -87,7 +87,7 @@ static const Diag *find_problem(const Root *root, Arena *arena, const MountTable
                 return mount_difference(arena, unit, &sight);
         Diag missing = problem_of(PROBLEM_DROPIN_MISSING, path, "run 'systemctl daemon-reload'");
 
-        missing.text = arena_printf(arena, "systemd does not have the mount of %s as it is now",
+        missing.text = arena_printf(arena, "systemd has not loaded the current mount of %s",
                                     unit->instance->name);
         return arena_memdup(arena, &missing, sizeof(missing));
 }

@@ -199,7 +199,7 @@ const char *ask(const Root *root, Arena *arena, const Question *question, const 
         const char *wrong = find_person(arena, question, &person);
 
         if (!wrong && person.uid == 0)
-                wrong = "it belongs to root, with whose rights no database is asked; name its "
+                wrong = "it belongs to root, and no database is asked with root's rights; name its "
                         "owner in User=";
         if (!wrong && geteuid() != 0 && geteuid() != person.uid)
                 wrong = arena_printf(arena, "only root and %s may ask it", person.name);

@@ -124,7 +124,7 @@ const char *owner_say_other(Arena *arena, const Person *owner) {
                 "it belongs to %s, and would be asked as %s; name the owner in User=, then "
                 "run 'systemctl daemon-reload'",
                 is_nobody(owner->uid) ? "root, as whom nothing is asked" : owner->name,
-                is_nobody(us.uid) ? "nobody in particular" : us.name);
+                is_nobody(us.uid) ? "no particular user" : us.name);
 }
 
 const char *owner_why_not_us(const Root *root, Arena *arena, const Engine *engine,

@@ -326,7 +326,7 @@ Ledger *ledger_from_json(Arena *arena, const json_t *json, const char *boot_id,
 
         *ret_lost = NULL;
         if (is_ledger && !text_equals(of_boot, boot_id)) {
-                *ret_lost = "is of another boot; a new one is begun";
+                *ret_lost = "is from another boot; a new one is started";
                 return NULL;
         }
         readable_by = version;

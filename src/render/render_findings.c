@@ -81,7 +81,7 @@ char *render_findings(Arena *arena, const Findings *findings, const RenderOption
                 has_rule = has_rule || rule_may_be_silenced(finding->diag.id);
         }
         if (has_rule)
-                text_add(&text, "\nhugeplan-rules(7) explains what stands in brackets\n");
+                text_add(&text, "\nhugeplan-rules(7) explains the ids in brackets\n");
         add_silenced(&text, findings);
         return text.string;
 }

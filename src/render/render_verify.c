@@ -91,7 +91,7 @@ static void add_waste(Text *text, const WasteList *waste, const RenderOptions *o
 
         if (waste->n == 0)
                 return;
-        text_printf(text, "\nWasted: %s of huge pages serve nobody.\n", format_size(arena, bytes));
+        text_printf(text, "\nWasted: %s of huge pages are not used.\n", format_size(arena, bytes));
         VEC_FOREACH(row, waste) {
                 const char *since = row->age_usec > 0
                                             ? arena_printf(arena, ", for %s",

@@ -49,10 +49,8 @@ static void add_numa_policy(Text *text, const Served *served, const DropinInput 
                 return;
         }
         if (neighbour)
-                text_printf(
-                        text,
-                        "# In turn from its nodes: beside %s, which is bound to some of them.\n",
-                        neighbour->name);
+                text_printf(text, "# Interleaved, because %s is bound to some of its nodes.\n",
+                            neighbour->name);
         text_printf(text, "NUMAPolicy=%s\nNUMAMask=%s\n",
                     policy.kind == MEMORY_POLICY_BIND ? "bind" : "interleave",
                     id_set_count(&policy.nodes) == ID_SET_MAX

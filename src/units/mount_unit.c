@@ -154,7 +154,7 @@ const Diag *mount_obstacle(Arena *arena, const MountUnit *unit, const MountSight
                 return say_taken(arena, unit,
                                  (Diag){.severity = SEVERITY_NOTICE,
                                         .file = sight->unit_file,
-                                        .text = "this unit stands for the same place",
+                                        .text = "this unit is for the same place",
                                         .remedy = "remove it, or leave Mount= out"});
         if (sight->fstab_line > 0)
                 return say_taken(arena, unit,

@@ -45,7 +45,6 @@ KNOWN = {
     "nothing is found out before a start": "what the gate does without a socket",
     "for the units that want none": "the remedy: what the administrator wants",
     "The others alone leave nothing": "the plan's arithmetic",
-    "what nobody needs": "the remedy: what the administrator knows",
     "If nothing needs these pages": "the remedy: what the administrator knows",
     # What hugeplanctl itself has done, or does.
     "There is nothing to write": "what was to be written",
@@ -57,9 +56,8 @@ KNOWN = {
     "Nothing was seen of it yet": "what is learned and counted, in the instance's directory",
     "Nothing was learned yet": "the same",
     # Counts of the kernel.
-    "of huge pages serve nobody": "free pages, and what units have mapped",
     "which no instance wants and nobody uses": "the plan, and the kernel's counts of free and reserved pages",
-    "wanted by no instance and used by nobody": "the plan, and the kernel's counts of free and reserved pages",
+    "wanted by no instance and not in use": "the plan, and the kernel's counts of free and reserved pages",
     "never touched": "the kernel's counts of reserved and used pages",
     "to which nobody is attached": "nattch in /proc/sysvipc/shm",
     "next to nothing": "arithmetic of page tables",

@@ -91,10 +91,10 @@ static void print_excess(Command *command, const ImportExcess *excess) {
 
         if (excess->wanted_bytes == 0)
                 return;
-        printf("# This does not fit: instances and proposals come to %s, and beside KeepFree= this host has %s.\n",
+        printf("# This does not fit: instances and proposals come to %s, and this host has %s beyond KeepFree=.\n",
                format_size(arena, excess->wanted_bytes), format_size(arena, excess->most_bytes));
         if (!excess->largest)
-                puts("# Take away what nobody needs: each file of this kind says what it is for.");
+                puts("# Remove what is not needed; each such file says what it is for.");
         else if (excess->largest_pages == 0)
                 printf("# The others alone leave nothing for %s.\n", excess->largest->title);
         else

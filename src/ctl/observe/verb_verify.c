@@ -142,7 +142,7 @@ static void find_ownerless(Verification *verification, const Look *look) {
                                 .page_size_bytes = size->bytes,
                                 .pages = idle.pages,
                                 .what = arena_printf(
-                                        arena, "wanted by no instance and used by nobody (%s)%s%s",
+                                        arena, "wanted by no instance and not in use (%s)%s%s",
                                         idle.where, idle.origin ? "; " : "",
                                         idle.origin ? idle.origin : ""),
                                 .command = idle.command,

@@ -200,8 +200,8 @@ static void on_run(void *userdata, int error, const LoadedUnits *units) {
 
         if (error < 0)
                 log_line(LOG_INFO,
-                         "%s: systemd cannot be asked whether %s starts, so that it is only told "
-                         "whether its pages stand: %s",
+                         "%s: systemd cannot be asked whether %s starts, so that it only learns "
+                         "whether its pages are reserved: %s",
                          client->instance, unit, strerror(-error));
         else
                 take_run(client, &units->items[0]);

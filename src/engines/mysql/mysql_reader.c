@@ -391,7 +391,7 @@ static const char version_option[] = "--no-defaults";
 
 static const EngineFallback mariadb_fallback = {
         "large_pages", NULL,
-        "large_pages falls back silently: the key caches come first, and what its buffer pool could not have at its start it took in small pages"};
+        "large_pages falls back silently: the key caches come first, and the part of its buffer pool for which it found none at its start is in small pages"};
 
 const EngineReader reader_mariadb = {
         .gather = gather,

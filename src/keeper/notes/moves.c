@@ -101,16 +101,17 @@ static char *describe_move(Arena *arena, const PoolMove *move, HistoryEvent what
                    *pages = format_count(arena, move->pages);
 
         if (what == HISTORY_SHORT)
-                return arena_printf(arena,
-                                    "node %u: %s of %s pages of %s could be had, %s are there",
-                                    move->node, format_count(arena, move->best_pages),
-                                    format_count(arena, move->wanted_pages), size, pages);
+                return arena_printf(
+                        arena, "node %u: %s of %s pages of %s could be reserved, the pool has %s",
+                        move->node, format_count(arena, move->best_pages),
+                        format_count(arena, move->wanted_pages), size, pages);
         if (what == HISTORY_GIVEN_BACK)
-                return arena_printf(arena, "node %u: %s pages of %s were given back, %s are there",
+                return arena_printf(arena,
+                                    "node %u: %s pages of %s were given back, the pool has %s",
                                     move->node, format_count(arena, move->from_pages - move->pages),
                                     size, pages);
         return arena_printf(arena, "node %u: %s pages of %s %s, %s (before: %s)", move->node, pages,
-                            size, what == HISTORY_REPAIRED ? "are there again" : "are reserved",
+                            size, what == HISTORY_REPAIRED ? "are reserved again" : "are reserved",
                             format_size(arena, mul_saturated(move->pages, move->page_size_bytes)),
                             format_count(arena, move->from_pages));
 }

@@ -60,7 +60,7 @@ static void add_pools(Maker *maker, const Status *status) {
                 size_t offset;
         } families[] = {
                 {"pool_bytes", "Huge pages in the pool.", offsetof(StatusPool, total_pages)},
-                {"pool_free_bytes", "Of the pool, in use by nobody; reserved ones are among them.",
+                {"pool_free_bytes", "Free memory of the pool, including reserved pages.",
                  offsetof(StatusPool, free_pages)},
                 {"pool_surplus_bytes", "Of the pool, surplus pages: they vanish when given back.",
                  offsetof(StatusPool, surplus_pages)},
@@ -162,7 +162,7 @@ Metrics metrics_of(Arena *arena, const Status *status, const Proofs *proofs, boo
         add_verdicts(&maker, status);
         add_plan(&maker, status);
         add_outcomes_of(&maker, proofs);
-        add_family(&maker, "wasted_bytes", "Huge pages that serve nobody.");
+        add_family(&maker, "wasted_bytes", "Huge pages that nothing uses.");
         maker.family->adds_up = true;
         VEC_FOREACH(row, &proofs->waste)
                 ADD_PAGES(&maker, row->pages, row->page_size_bytes, "database", row->instance,

@@ -764,7 +764,7 @@ TREE_TEST(state) {
         assert_null(text);
         assert_int_equal(ledger->pools.n, 1);
         ledger = state_load(tree->root, tree->arena, "another", &text);
-        assert_text(text, "/run/hugeplan/state.json is of another boot; a new one is begun");
+        assert_text(text, "/run/hugeplan/state.json is from another boot; a new one is started");
         assert_int_equal(ledger->pools.n, 0);
         tree_write(tree, "/run/hugeplan/state.json", "{");
         ledger = state_load(tree->root, tree->arena, "boot", &text);

@@ -97,7 +97,7 @@ TEST(verdicts) {
                 report->sentence,
                 "1 of 2 instances starts without all of its pages (b); of the 2 databases that "
                 "run, 1 does not use its own as planned (b) and 1 cannot be judged (a); 1G of huge "
-                "pages serve nobody; 1 finding hurts at the next start.");
+                "pages are not used; 1 finding hurts at the next start.");
         add_instance(scene, "c", VERDICT_REFUSED, OUTCOME_NOT_STARTED);
         report = report_make(arena, &scene->input);
         assert_contains(report->sentence, "1 of 3 instances may not start (c); ");

@@ -542,7 +542,7 @@ static const Case cases[] = {
                     "max\n"},
                    {"/sys/fs/cgroup/docker/4a1f/hugetlb.2MB.max", "4194304\n"}},
          .expects =
-                 "/sys/fs/cgroup/docker/4a1f/hugetlb.2MB.max: whoever runs in here, and in 1 other group, may "
+                 "/sys/fs/cgroup/docker/4a1f/hugetlb.2MB.max: a process in here, and in 1 other group, may "
                  "reserve huge pages, and is killed by SIGBUS when it touches more than 4M of them"},
         {"hugetlb-sigbus", MARIA, /* what is reserved is limited */
          .files = {CONTROLLER,

@@ -603,7 +603,7 @@ TEST(syntax) {
                  ":3: Nodes: a backslash does not continue the line; repeat the key to continue a "
                  "list on a line of its own"},
                 {"Memory=1G\nUnit=pg.service\nNodes=0\n",
-                 ":1: Memory: the key stands before the first section; begin the "
+                 ":1: Memory: the key comes before the first section; begin the "
                  "file with [Host] or [Instance]"},
                 {"[Instance]\nMemory=1G\n[Instances]\n",
                  ":3: unknown section [Instances]; the sections are [Host] and [Instance]; your "

@@ -53,9 +53,10 @@ static void generate(const Tree *tree) {
 }
 
 TREE_TEST(daemon_reload) {
-        assert_text(said(tree, "/mnt/a"),
-                    "/run/systemd/generator/mnt-a.mount: systemd does not have the mount of a as "
-                    "it is now; run 'systemctl daemon-reload'");
+        assert_text(
+                said(tree, "/mnt/a"),
+                "/run/systemd/generator/mnt-a.mount: systemd has not loaded the current mount of a"
+                "; run 'systemctl daemon-reload'");
         generate(tree);
         assert_text(said(tree, "/mnt/a"), "");
         assert_contains(said(tree, "/mnt/a mode=0700"), "run 'systemctl daemon-reload'");

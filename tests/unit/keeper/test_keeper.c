@@ -786,7 +786,7 @@ PLAY_TEST(reload_refused) {
         assert_int_equal(result.state, KEEPER_RELOAD_REFUSED);
         assert_contains(
                 problems_text(play->tree->arena, &result.problems),
-                "/etc/hugeplan.d/a.conf: a stands, and would not be let start any more: 100 "
+                "/etc/hugeplan.d/a.conf: a is ready, and would no longer be allowed to start: 100 "
                 "pages of 2M (200M) do not fit");
         assert_text(state_text(play), "a 0:100");
         assert_int_equal(keeper_config(play->keeper)->n_instances, 1);
@@ -835,7 +835,7 @@ PLAY_TEST(reload_refused_beside_who_runs) {
         const KeeperReloadResult result = keeper_reload_result(play->keeper);
 
         assert_contains(problems_text(play->tree->arena, &result.problems),
-                        "b stands, and would not be let start any more");
+                        "b is ready, and would no longer be allowed to start");
         assert_text(round_of(play), "-");
         assert_int_equal(
                 topology_pool(keeper_look(play->keeper)->topology, 1, 2 * MIB)->total_pages, 7);
@@ -858,7 +858,7 @@ PLAY_TEST(reload_taken_back) {
 
         assert_int_equal(result.state, KEEPER_RELOAD_REFUSED);
         assert_contains(problems_text(play->tree->arena, &result.problems),
-                        "a stands, and would not be let start any more");
+                        "a is ready, and would no longer be allowed to start");
         assert_int_equal(keeper_config(play->keeper)->n_instances, 2);
         assert_text(state_text(play), "a 0:100; b 1:30");
         assert_int_equal(play->pools[0].total, 100);

@@ -116,7 +116,7 @@ PLAY_TEST(attempts) {
 
 /* The same shortage is told once, however often it is tried; with other figures, again. */
 PLAY_TEST(shortage_is_told_once) {
-        static const char forty[] = "node 0: 40 of 100 pages of 2M could be had, ";
+        static const char forty[] = "node 0: 40 of 100 pages of 2M could be reserved, ";
         begin(play, "Pages=100\nNodes=0", NULL);
 
         play->pools[0].most = 40;
@@ -142,7 +142,7 @@ PLAY_TEST(repair_is_told) {
         set_pool(play, 0, 60);
         round_of(play);
         assert_contains(text_string(&play->noted),
-                        "node 0: 100 pages of 2M are there again, 200M (before: 60); write");
+                        "node 0: 100 pages of 2M are reserved again, 200M (before: 60); write");
         assert_int_equal(count(&play->noted, "node 0: "), 2);
 }
 
@@ -152,8 +152,8 @@ PLAY_TEST(repairs_are_told) {
         set_pool(play, 0, 60);
         set_pool(play, 1, 10);
         round_of(play);
-        assert_contains(text_string(&play->noted), "node 0: 100 pages of 2M are there again");
-        assert_contains(text_string(&play->noted), "node 1: 30 pages of 2M are there again");
+        assert_contains(text_string(&play->noted), "node 0: 100 pages of 2M are reserved again");
+        assert_contains(text_string(&play->noted), "node 1: 30 pages of 2M are reserved again");
 }
 
 /* What was wanted is a figure of an event where it was more than there was. */

@@ -535,7 +535,7 @@ TEST(empty_round_trip) {
         assert_null(json_object_get(json, "bootGuard"));
         assert_int_equal(read_ledger(arena, json)->guard, LEDGER_GUARD_UNDECIDED);
         assert_null(ledger_from_json(arena, json, "another boot", &lost));
-        assert_text(lost, "is of another boot; a new one is begun");
+        assert_text(lost, "is from another boot; a new one is started");
         assert_null(ledger_from_json(arena, json, "", &lost));
         json_decref(json);
 }

@@ -226,7 +226,7 @@ TEST(interleave_beside_bound) {
                                         "b.conf", bound, NULL));
 
         assert_contains(dropins.items[0].text,
-                        "# In turn from its nodes: beside b, which is bound to some of them.\n"
+                        "# Interleaved, because b is bound to some of its nodes.\n"
                         "NUMAPolicy=interleave\nNUMAMask=all\n");
         assert_contains(dropins.items[1].text, "NUMAPolicy=bind\nNUMAMask=1\n");
         assert_null(strstr(dropins.items[1].text, "In turn"));

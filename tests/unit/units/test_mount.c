@@ -450,7 +450,7 @@ TEST(obstacles) {
         free_place->sight.unit_file = "/etc/systemd/system/mnt-free.mount";
         assert_contains(
                 said(arena, free_place),
-                "notice mount-taken: /etc/systemd/system/mnt-free.mount: this unit stands ");
+                "notice mount-taken: /etc/systemd/system/mnt-free.mount: this unit is for ");
         assert_contains(
                 said(arena, scene(arena, "/mnt/c")),
                 "warning mount-taken: /etc/hugeplan.d/a.conf:5: Mount: a file system of type tmpfs is mounted, so ");

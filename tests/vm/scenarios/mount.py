@@ -130,7 +130,7 @@ def places_that_are_taken() -> None:
     for name, why in (
         ("by-files", "there are files"),
         ("by-tmpfs", "this line mounts something there"),
-        ("by-unit", "this unit stands for the same place"),
+        ("by-unit", "this unit is for the same place"),
     ):
         told = [one for one in problems("mount-taken") if f"mount of {name} " in one]
         check(any(why in one for one in told), f"{name} is told that {why}", status()["problems"])

@@ -102,7 +102,7 @@ def reload_is_a_transaction() -> None:
     check_equal(instance("first")["pagesGranted"], stands["pagesGranted"], "and no grant")
     done = sh("systemctl reload hugeplan.service")
     check(done.returncode != 0, "systemctl reload fails, too", said(done))
-    words = wait_for(lambda: logged("first stands, and would not be let start any more"))
+    words = wait_for(lambda: logged("first is ready, and would no longer be allowed to start"))
     check(words, "with the same words in the journal")
     systemctl("start first.service", "first still starts")
     stop_pages("first")
