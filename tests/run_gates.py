@@ -552,7 +552,7 @@ def test_systemd_is_mute(host: Host, fixture: str = "one-node") -> None:
         check(not [reply for reply in replies if "error" in reply], "they are told how it is")
         check(systemd.n_asked <= 2, f"it was asked {systemd.n_asked} times by 20 gates")
         check(host.pool(0) == 100 and holds(host) == [("pg", "1")], f"{host.pool(0)} {holds(host)}")
-        check("so that it is only told" in host.log(daemon), host.log(daemon))
+        check("so that it only learns" in host.log(daemon), host.log(daemon))
         host.stop(daemon)
 
 
