@@ -345,7 +345,7 @@ class Life:
             check(taken < 20, f"it does not come to rest\n{self.host.log(self.daemon)}")
 
     def was_short(self) -> bool:
-        return "could be had" in self.host.log(self.daemon)
+        return "could be reserved" in self.host.log(self.daemon)
 
     def check_pools(self, granted: int) -> None:
         """What pg was granted is there, half of it in each pool; where a pool could not be written, in the other one.

@@ -20,7 +20,7 @@ struct Apply {
         /* Kernels before 6.7, except stable kernels with the fix, add the surplus pages of the other nodes
          * to the count that is written to a node's file. */
         bool adds_surplus;
-        uint64_t straightened_bytes;
+        uint64_t adopted_bytes;
 };
 
 static ApplyResult new_result(const Apply *apply, const PlanStep *step, uint64_t deadline_usec) {
@@ -117,15 +117,15 @@ static void set_count(const Apply *apply, const ApplyResult *result, uint64_t pa
         const PlanPool *pool = result->step.pool;
         uint64_t total;
 
-        operation->is_straightening = is_miscounted(apply, pool, &total);
-        operation->path = operation->is_straightening
+        operation->is_adopting_surplus = is_miscounted(apply, pool, &total);
+        operation->path = operation->is_adopting_surplus
                                   ? page_size_path(apply->arena, PATH_HUGEPAGES,
                                                    pool->page_size_bytes, "nr_hugepages")
                                   : topology_pool_path(apply->arena, apply->input.topology,
                                                        pool->node, pool->page_size_bytes,
                                                        "nr_hugepages");
         operation->text = arena_printf(apply->arena, "%" PRIu64 "\n",
-                                       operation->is_straightening ? total : pages);
+                                       operation->is_adopting_surplus ? total : pages);
 }
 
 static ApplyOperation make_operation(const Apply *apply, const ApplyResult *result,
@@ -268,8 +268,7 @@ static EscalationMove next_move(const Apply *apply, ApplyResult *result,
 }
 
 bool apply_next(Apply *apply, uint64_t now_usec, ApplyOperation *ret) {
-        for (; apply->current < apply->n_results && apply->straightened_bytes == 0;
-             apply->current++) {
+        for (; apply->current < apply->n_results && apply->adopted_bytes == 0; apply->current++) {
                 ApplyResult *result = &apply->results[apply->current];
                 EscalationView view;
                 unsigned n_tries = 0;
@@ -309,8 +308,8 @@ int apply_perform(const Root *root, const ApplyOperation *operation) {
         return r;
 }
 
-uint64_t apply_straightened_bytes(const Apply *apply) {
-        return apply->straightened_bytes;
+uint64_t apply_adopted_bytes(const Apply *apply) {
+        return apply->adopted_bytes;
 }
 
 void apply_done(Apply *apply, const ApplyOperation *operation, int error, uint64_t usec) {
@@ -318,13 +317,13 @@ void apply_done(Apply *apply, const ApplyOperation *operation, int error, uint64
         const PlanPool *pool = result->step.pool;
         Pool now;
 
-        if (operation->is_straightening && error == 0) {
-                apply->straightened_bytes = pool->page_size_bytes;
+        if (operation->is_adopting_surplus && error == 0) {
+                apply->adopted_bytes = pool->page_size_bytes;
                 result->is_unread = true;
                 return;
         }
         /* Without this write no count of the page size can be written: the pool is left as it is. */
-        if (operation->is_straightening) {
+        if (operation->is_adopting_surplus) {
                 result->error = error;
                 result->is_finished = true;
                 apply->current++;
@@ -346,7 +345,7 @@ void apply_done(Apply *apply, const ApplyOperation *operation, int error, uint64
                                               .error = error});
 }
 
-void apply_hurry(Apply *apply) {
+void apply_stop_early(Apply *apply) {
         for (size_t i = apply->current; i < apply->n_results; i++)
                 apply->results[i].escalation.options.deadline_usec = 0;
 }

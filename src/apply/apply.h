@@ -21,7 +21,7 @@ typedef struct ApplyOperation {
         uint64_t pages_before; /* persistent */
         const char *path;      /* of the attribute */
         const char *text;      /* to write to it */
-        bool is_straightening; /* writes another count, after which the plan is out of date: see apply.c */
+        bool is_adopting_surplus; /* writes another count, after which the plan is out of date: see apply.c */
 } ApplyOperation;
 
 /* The result of one step of the plan. */
@@ -59,11 +59,11 @@ int apply_perform(const Root *root, const ApplyOperation *operation);
 void apply_done(Apply *apply, const ApplyOperation *operation, int error, uint64_t usec);
 
 /* Sets the deadline to now: the current round ends normally, and no new round begins. */
-void apply_hurry(Apply *apply);
+void apply_stop_early(Apply *apply);
 
 /* Returns the page size whose surplus pages were made persistent, on all nodes, or 0 if none. In that case nothing else
  * is written until there is a new plan. */
-uint64_t apply_straightened_bytes(const Apply *apply);
+uint64_t apply_adopted_bytes(const Apply *apply);
 
 const ApplyResult *apply_results(const Apply *apply, size_t *ret_n);
 

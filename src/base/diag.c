@@ -31,7 +31,7 @@ void diags_add(Diags *diags, const Diag *diag) {
         };
 }
 
-void diags_tell(Diags *diags, Diag diag, const char *format, ...) {
+void diags_report(Diags *diags, Diag diag, const char *format, ...) {
         va_list arguments;
 
         va_start(arguments, format);

@@ -36,7 +36,7 @@ static inline Diags diags_in(Arena *arena) {
 void diags_add(Diags *diags, const Diag *diag);
 
 /* Adds a copy of DIAG, with the formatted text. */
-void diags_tell(Diags *diags, Diag diag, const char *format, ...) PRINTF_LIKE(3, 4);
+void diags_report(Diags *diags, Diag diag, const char *format, ...) PRINTF_LIKE(3, 4);
 
 /* Adds copies of all of MORE. */
 void diags_add_all(Diags *diags, const Diags *more);

@@ -130,7 +130,7 @@ static void judge_group(Arena *arena, const HostView *input, Diags *problems) {
                                   "', or describe their database to hugeplan; ");
         text_add(&remedy, source ? "and delete the line, or it comes back"
                                  : "and whatever sets it must no longer do so");
-        diags_tell(
+        diags_report(
                 problems,
                 (Diag){.severity = losers ? SEVERITY_ERROR : SEVERITY_WARNING,
                        .id = problem_id(PROBLEM_SHM_GROUP_REPLACED),
@@ -296,21 +296,22 @@ void conflicts_add(Arena *arena, const HostView *input, Diags *problems) {
                                    .remedy = remedy_of(&conflict)};
 
                 if (has_effect)
-                        diags_tell(problems, diag, "%s; %s, and %s", does_text(&conflict),
-                                   sources[entry->source].acts, kind_texts[entry->what].harm);
+                        diags_report(problems, diag, "%s; %s, and %s", does_text(&conflict),
+                                     sources[entry->source].acts, kind_texts[entry->what].harm);
                 else if (is_refused(entry))
-                        diags_tell(problems, diag,
-                                   "the kernel refuses '%s', which is no number: it has no effect",
-                                   entry->value);
+                        diags_report(
+                                problems, diag,
+                                "the kernel refuses '%s', which is no number: it has no effect",
+                                entry->value);
                 else if (entry->what >= SETTING_SOURCE_UNCLEAR)
-                        diags_tell(problems, diag,
-                                   "mentions %s, and %s; what it sets is not counted",
-                                   entry->what == SETTING_SOURCE_UNCLEAR ? "huge pages"
-                                                                         : "transparent huge pages",
-                                   entry->section);
+                        diags_report(
+                                problems, diag, "mentions %s, and %s; what it sets is not counted",
+                                entry->what == SETTING_SOURCE_UNCLEAR ? "huge pages"
+                                                                      : "transparent huge pages",
+                                entry->section);
                 else
-                        diags_tell(problems, diag, "%s, but another line overrides it",
-                                   does_text(&conflict));
+                        diags_report(problems, diag, "%s, but another line overrides it",
+                                     does_text(&conflict));
         }
         judge_group(arena, input, problems);
 }

@@ -54,11 +54,12 @@ static void add_proof(Arena *arena, const Proofs *proofs, size_t i, Diags *probl
         bool is_unknown = proof.outcome == OUTCOME_UNKNOWN;
 
         if (names.n > 1)
-                diags_tell(problems,
-                           (Diag){.severity = is_unknown ? SEVERITY_WARNING : SEVERITY_ERROR,
-                                  .remedy = proof.remedy},
-                           "%s %s: %s", some_of(arena, &names),
-                           is_unknown ? "cannot be judged" : "fell back to small pages", proof.why);
+                diags_report(problems,
+                             (Diag){.severity = is_unknown ? SEVERITY_WARNING : SEVERITY_ERROR,
+                                    .remedy = proof.remedy},
+                             "%s %s: %s", some_of(arena, &names),
+                             is_unknown ? "cannot be judged" : "fell back to small pages",
+                             proof.why);
         if (names.n != 1)
                 proof.why = NULL;
         proof_add_problems(&proof, SEVERITY_ERROR, problems);

@@ -71,7 +71,7 @@ void rule_add(RuleRun *run, const Diag *diag) {
         rule_add_as(run, rules[run->row->kind].severity, diag);
 }
 
-void rule_tell(RuleRun *run, Diag at, const char *remedy, const char *format, ...) {
+void rule_report(RuleRun *run, Diag at, const char *remedy, const char *format, ...) {
         va_list arguments;
 
         va_start(arguments, format);
@@ -181,9 +181,9 @@ void rule_add_if_most(RuleRun *run, const char *why, const char *remedy) {
 
         if (planned <= share_of(memory, 7000) || planned > memory)
                 return;
-        rule_tell(run, (Diag){}, remedy, "the instances want %s of %s, %" PRIu64 "%%; %s",
-                  format_size(run->arena, planned), format_size(run->arena, memory),
-                  planned / MAX(memory / 100, (uint64_t) 1), why);
+        rule_report(run, (Diag){}, remedy, "the instances want %s of %s, %" PRIu64 "%%; %s",
+                    format_size(run->arena, planned), format_size(run->arena, memory),
+                    planned / MAX(memory / 100, (uint64_t) 1), why);
 }
 
 bool rule_has_unit(const RuleInstance *instance) {

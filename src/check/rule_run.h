@@ -39,7 +39,7 @@ void rule_add_problem(RuleRun *run, const Diag *problem);
 void rule_add(RuleRun *run, const Diag *diag);
 
 /* Adds a finding at the place AT: FORMAT says what is wrong, REMEDY what to do. */
-void rule_tell(RuleRun *run, Diag at, const char *remedy, const char *format, ...)
+void rule_report(RuleRun *run, Diag at, const char *remedy, const char *format, ...)
         PRINTF_LIKE(4, 5);
 
 /* Like rule_add(), but with another severity, for milder cases. */

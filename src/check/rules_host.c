@@ -32,13 +32,13 @@ static void add_exceeded(RuleRun *run, const Node *node, uint64_t memory) {
         }
         if (n < 2 || sum <= memory || largest > memory)
                 return;
-        rule_tell(run, (Diag){},
-                  node ? "move one to another node by Nodes=, or make one smaller"
-                       : "make one smaller, or move it to another host",
-                  "%s has %s, and %zu instances want %s of it: %s",
-                  node ? arena_printf(run->arena, "node %u", node->id) : "the host",
-                  format_size(run->arena, memory), n, format_size(run->arena, sum),
-                  text_string(&names));
+        rule_report(run, (Diag){},
+                    node ? "move one to another node by Nodes=, or make one smaller"
+                         : "make one smaller, or move it to another host",
+                    "%s has %s, and %zu instances want %s of it: %s",
+                    node ? arena_printf(run->arena, "node %u", node->id) : "the host",
+                    format_size(run->arena, memory), n, format_size(run->arena, sum),
+                    text_string(&names));
 }
 
 static void find_exceeded(RuleRun *run) {
@@ -81,7 +81,7 @@ static void find_cut_off(RuleRun *run, const RuleInstance *instance) {
         const UnitAssignment *line = unit ? find_cut_off_line(run->arena, unit->file) : NULL;
 
         if (line)
-                rule_tell(
+                rule_report(
                         run, rule_at_unit(line),
                         arena_printf(run->arena, "add RestrictAddressFamilies=AF_UNIX to %s",
                                      instance->config->unit),
@@ -117,7 +117,7 @@ static void add_policy(RuleRun *run, const RuleInstance *instance, const IdSet *
 
         if (there >= instance->planned->pages_granted)
                 return;
-        rule_tell(
+        rule_report(
                 run, diag,
                 arena_printf(run->arena, "write Nodes=%s in %s, or let the unit use all nodes",
                              id_set_format(run->arena, nodes), instance->config->file),
@@ -156,13 +156,14 @@ static void find_group_max(RuleRun *run, const RuleInstance *instance) {
                     (hugetlb_limit_preference(run->input->config, unit->name) != TRI_NO &&
                      text_equals(limit->file, rule_limit_file(run, unit, limit->page_size_bytes))))
                         continue;
-                rule_tell(run, (Diag){.file = limit->file}, "raise the limit, or write max into it",
-                          "allows %s of huge pages, and %s needs %s: %s",
-                          format_size(run->arena, limit->bytes), instance->config->name,
-                          rule_planned_pages(run->arena, instance),
-                          text_ends_with(limit->file, ".rsvd.max")
-                                  ? "it does not start (ENOMEM)"
-                                  : "it starts, and dies by SIGBUS later");
+                rule_report(run, (Diag){.file = limit->file},
+                            "raise the limit, or write max into it",
+                            "allows %s of huge pages, and %s needs %s: %s",
+                            format_size(run->arena, limit->bytes), instance->config->name,
+                            rule_planned_pages(run->arena, instance),
+                            text_ends_with(limit->file, ".rsvd.max")
+                                    ? "it does not start (ENOMEM)"
+                                    : "it starts, and dies by SIGBUS later");
         }
 }
 
@@ -200,7 +201,7 @@ static bool add_memory_max(RuleRun *run, const RuleInstance *instance, const cha
         if (bytes >= tenants.bytes)
                 return false;
         if (instance == tenants.first)
-                rule_tell(
+                rule_report(
                         run, diag,
                         arena_printf(run->arena,
                                      "raise it to %s and what its processes need besides, or "
@@ -287,7 +288,7 @@ static void find_stale(RuleRun *run, const RuleInstance *instance) {
 
         if (known == 0 || needed <= known)
                 return;
-        rule_tell(
+        rule_report(
                 run, (Diag){.file = instance->config->file},
                 "restart it before the next reboot: its gate keeps the new size",
                 "%s was learned to need %s, and its settings have changed since: %s%s. The next boot reserves too few, and its gate has to find the rest in used memory",
@@ -314,7 +315,7 @@ static void find_unbounded(RuleRun *run) {
                         text_add_item(&names, instance->config->name);
         }
         if (has_several && names.length > 0)
-                rule_tell(
+                rule_report(
                         run, (Diag){}, "write Memory=auto:SIZE with the most that each may come to",
                         "the instances are of several owners, and what these say of a size is believed up to AutoMemory=%s of each node, without a bound of its own: %s",
                         amount_format(run->arena, &run->input->config->host.auto_memory),
@@ -327,7 +328,7 @@ static void find_uncounted(RuleRun *run) {
         const char *why = run->input->facts->boot_uncounted;
 
         if (why)
-                rule_tell(
+                rule_report(
                         run, (Diag){.file = PATH_BOOT_COUNT},
                         "make room on that disk, or make it writable, then 'systemctl restart hugeplan.service'",
                         "could not be written: %s. The boot guard has not counted this boot, so that one which fails for what hugeplan reserves would do so again and again",
@@ -345,7 +346,7 @@ static void find_remove_ipc(RuleRun *run, const RuleInstance *instance) {
         if (facts->remove_ipc == TRI_NO || !owner->has_ids || owner->uid < 1000 ||
             !(rule_uses_sysv(instance) || text_equals(name, "postgresql")))
                 return;
-        rule_tell(
+        rule_report(
                 run,
                 (Diag){.file = facts->remove_ipc == TRI_YES ? facts->remove_ipc_origin.file
                                                             : "/etc/systemd/logind.conf",
@@ -376,14 +377,14 @@ static ThpPolicy policy_of(const RuleRun *run) {
         return policy;
 }
 
-static void tell_preference(RuleRun *run, const RuleInstance *instance, const char *harm,
-                            const char *remedy) {
-        rule_tell(run, (Diag){.file = instance->config->file}, remedy,
-                  "%s (%s) wants transparent huge pages '%s', and [Host] %s '%s': %s",
-                  instance->config->name, instance->config->engine->title,
-                  thp_policy_name(thp_preference_of(instance->config)),
-                  run->input->config->host.thp == THP_KEEP ? "keeps the kernel's" : "gives it",
-                  thp_policy_name(policy_of(run)), harm);
+static void report_preference(RuleRun *run, const RuleInstance *instance, const char *harm,
+                              const char *remedy) {
+        rule_report(run, (Diag){.file = instance->config->file}, remedy,
+                    "%s (%s) wants transparent huge pages '%s', and [Host] %s '%s': %s",
+                    instance->config->name, instance->config->engine->title,
+                    thp_policy_name(thp_preference_of(instance->config)),
+                    run->input->config->host.thp == THP_KEEP ? "keeps the kernel's" : "gives it",
+                    thp_policy_name(policy_of(run)), harm);
 }
 
 static void find_always(RuleRun *run) {
@@ -391,7 +392,7 @@ static void find_always(RuleRun *run) {
         ARRAY_FOREACH(instance, run->instances, run->n_instances)
                 if (run->input->config->host.thp != THP_AUTO &&
                     thp_is_served_by_unit(thp_preference_of(instance->config), policy_of(run)))
-                        tell_preference(
+                        report_preference(
                                 run, instance,
                                 "its private memory grows, and it stalls while the kernel compacts",
                                 "write TransparentHugePages=auto in [Host], or, from systemd 260 on, MemoryTHP=disable for its unit");
@@ -405,7 +406,7 @@ static void find_never(RuleRun *run) {
 
                 if (run->input->config->host.thp != THP_AUTO && policy != THP_AUTO &&
                     preference > policy && preference >= THP_MADVISE)
-                        tell_preference(
+                        report_preference(
                                 run, instance, "it gets small pages and runs slower",
                                 "write TransparentHugePages=auto in [Host], and, from systemd 260 on, MemoryTHP=disable for the units that want none");
         }

@@ -31,18 +31,19 @@ static void add_idle(RuleRun *run, uint64_t page_size_bytes) {
                 return;
         if (source)
                 diag = (Diag){.file = source->file, .line = source->line, .key = source->key};
-        rule_tell(run, diag,
-                  arena_printf(
-                          run->arena, "%sgive them back: %s",
-                          !source ? ""
-                          : source->source == SETTING_SOURCE_KERNEL_COMMAND_LINE
-                                  ? "take the words off the kernel command line, or the next boot "
-                                    "brings them again; and "
-                                  : "take the line out, or they come back; and ",
-                          idle.command),
-                  "%s lie idle, which no instance wants and nobody uses: %s%s%s",
-                  format_page_count_and_size(run->arena, idle.pages, page_size_bytes), idle.where,
-                  idle.origin ? "; " : "", idle.origin ? idle.origin : "");
+        rule_report(
+                run, diag,
+                arena_printf(
+                        run->arena, "%sgive them back: %s",
+                        !source ? ""
+                        : source->source == SETTING_SOURCE_KERNEL_COMMAND_LINE
+                                ? "take the words off the kernel command line, or the next boot "
+                                  "brings them again; and "
+                                : "take the line out, or they come back; and ",
+                        idle.command),
+                "%s lie idle, which no instance wants and nobody uses: %s%s%s",
+                format_page_count_and_size(run->arena, idle.pages, page_size_bytes), idle.where,
+                idle.origin ? "; " : "", idle.origin ? idle.origin : "");
 }
 
 /* Surplus pages are beyond the pool, and so in use. */
@@ -90,7 +91,7 @@ static void find_boot_pages(RuleRun *run) {
                 if (wanted == 0 || (!is_kept && boot->pages <= wanted) ||
                     (idle.source && idle.source->source == SETTING_SOURCE_KERNEL_COMMAND_LINE))
                         continue;
-                rule_tell(
+                rule_report(
                         run, (Diag){.file = PATH_CMDLINE, .key = boot->words},
                         "take the words off the kernel command line: hugeplan reserves them "
                         "early enough (for gigantic pages see hugeplanctl cmdline)",
@@ -120,7 +121,7 @@ static void find_overcommit(RuleRun *run) {
                         source = setting_source_for_path(sources, PATH_NR_OVERCOMMIT, shown);
                 if (wanted_pages(run, bytes) == 0)
                         continue;
-                rule_tell(
+                rule_report(
                         run, (Diag){.file = path},
                         arena_printf(run->arena, "%srun: echo 0 > %s",
                                      source ? "take that out, then " : "", path),
@@ -197,7 +198,7 @@ static void find_taken(RuleRun *run) {
                         add_held(run, user);
                         continue;
                 }
-                rule_tell(
+                rule_report(
                         run, (Diag){},
                         "describe it in /etc/hugeplan.d with its Unit=, or keep "
                         "it from huge pages",
@@ -215,7 +216,7 @@ static void find_left_segments(RuleRun *run) {
 
                 if (!page_user_segment(run->arena, user, &id))
                         continue;
-                rule_tell(
+                rule_report(
                         run, (Diag){.file = PATH_SYSV_SHM},
                         arena_printf(run->arena,
                                      "ipcrm -m %" PRIu64
@@ -283,7 +284,7 @@ static void find_missing(RuleRun *run, const RuleInstance *instance) {
 
         if (find_own_limit(unit, file))
                 return;
-        rule_tell(
+        rule_report(
                 run, (Diag){.file = file},
                 "restart it: hugeplan sets the hugetlb limit at each start; "
                 "its log says why where it does not",
@@ -302,11 +303,11 @@ static void find_wrong(RuleRun *run, const RuleInstance *instance) {
                 const GroupLimit *limit = find_own_limit(unit, file);
 
                 if (limit && limit->bytes != planned)
-                        rule_tell(run, (Diag){.file = file},
-                                  "restart it: its hugetlb limit is set anew at each start",
-                                  "the hugetlb limit of %s is at %s, and the plan has %s for it",
-                                  unit->name, format_size(run->arena, limit->bytes),
-                                  format_size(run->arena, planned));
+                        rule_report(run, (Diag){.file = file},
+                                    "restart it: its hugetlb limit is set anew at each start",
+                                    "the hugetlb limit of %s is at %s, and the plan has %s for it",
+                                    unit->name, format_size(run->arena, limit->bytes),
+                                    format_size(run->arena, planned));
         }
 }
 
@@ -325,7 +326,7 @@ static void find_unlimited(RuleRun *run) {
                     wanted_pages(run, user->page_size_bytes) == 0 || !is_other_program(run, user) ||
                     is_in_need(run, user))
                         continue;
-                rule_tell(
+                rule_report(
                         run, (Diag){},
                         "describe it in /etc/hugeplan.d with its Unit=, so that "
                         "it has pages and a hugetlb limit of its own",
@@ -355,7 +356,7 @@ static void find_sigbus(RuleRun *run) {
         size_t n_others = VEC_SUM(limit, traps, limit != first && does_hurt(run, limit));
 
         if (first)
-                rule_tell(
+                rule_report(
                         run, (Diag){.file = first->file},
                         "have whatever set it limit what is reserved, too (hugetlb.SIZE.rsvd.max; runc does so from "
                         "1.1.10 on), or switch huge pages off in there",

@@ -383,10 +383,10 @@ Config *config_parse(Arena *arena, const ConfigFiles *files) {
         VEC_FOREACH(file, files)
                 /* Learned figures stay when their instance is removed, like a removed package's configuration. */
                 if (file->extends && !index_find(names, file->extends) && !is_learned(file))
-                        diags_tell(&config->problems,
-                                   problem_of(PROBLEM_CONFIG_ORPHAN, file->path,
-                                              "create that file, or remove this one"),
-                                   "extends %s, which is not there", file->extends);
+                        diags_report(&config->problems,
+                                     problem_of(PROBLEM_CONFIG_ORPHAN, file->path,
+                                                "create that file, or remove this one"),
+                                     "extends %s, which is not there", file->extends);
         vec_sort(&assembler.instances, compare_instances);
         config->instances = assembler.instances.items;
         config->n_instances = assembler.instances.n;

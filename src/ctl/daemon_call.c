@@ -194,8 +194,8 @@ Status *status_now(Command *command, const Config **ret_config) {
                         "hugepland cannot be reached (%s); this is what the files say; " DAEMON_REMEDY,
                         why);
         if (!is_off)
-                diags_tell(&status->problems, problem_of(PROBLEM_NO_DAEMON, NULL, DAEMON_REMEDY),
-                           "hugepland cannot be reached (%s); this is what the files say", why);
+                diags_report(&status->problems, problem_of(PROBLEM_NO_DAEMON, NULL, DAEMON_REMEDY),
+                             "hugepland cannot be reached (%s); this is what the files say", why);
         return status;
 }
 

@@ -79,10 +79,10 @@ static void add_shortages(const Plan *plan, const Topology *topology, Diags *pro
                 const InstanceConfig *config = planned->demand->config;
 
                 if (!config->refusal && !config->unit && config->engine->reserves)
-                        diags_tell(problems,
-                                   config_diag(config, PROBLEM_NO_UNIT, "Unit", NULL,
-                                               "name the database's service in Unit="),
-                                   "no unit waits for this reservation");
+                        diags_report(problems,
+                                     config_diag(config, PROBLEM_NO_UNIT, "Unit", NULL,
+                                                 "name the database's service in Unit="),
+                                     "no unit waits for this reservation");
                 if (!config->refusal && config->isolate == TRI_YES)
                         add_reason(&topology->no_hugetlb_limit, SEVERITY_ERROR, config->file,
                                    "Isolate", problems);
@@ -174,7 +174,7 @@ static void add_units(const Check *check, Diags *problems) {
                         loaded_unit_judge_gates(check->look->config, unit, problems);
         /* Drop-ins that are missing or of another configuration are one finding, because one command cures them all. */
         if (unread.length > 0)
-                diags_tell(
+                diags_report(
                         problems,
                         (Diag){.severity = SEVERITY_NOTICE,
                                .id = problem_id(PROBLEM_DROPIN_MISSING),

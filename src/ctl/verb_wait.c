@@ -53,8 +53,8 @@ static int tell(Command *command, const StatusInstance *instance) {
 static const size_t n_named_max = 8;
 
 /* The same; if pages were taken, the log also names the units and processes that hold pages. */
-static int tell_with_page_users(Command *command, const Status *status,
-                                const StatusInstance *instance) {
+static int print_with_page_users(Command *command, const Status *status,
+                                 const StatusInstance *instance) {
         int code = tell(command, instance);
         size_t n = 0;
 
@@ -147,7 +147,7 @@ static int decide_alone(Command *command, const char *name, const char *why) {
         }
         log_line(LOG_WARNING, "hugepland cannot be reached (%s); looking at the files instead",
                  why);
-        return tell_with_page_users(command, status, &instance);
+        return print_with_page_users(command, status, &instance);
 }
 
 /* While the daemon is silent: returns whether the instance is ready by the kernel's files, writes that to the log and
@@ -170,7 +170,7 @@ static bool pass_alone(const Command *command, const char *name, int *ret_code) 
 
 /* ---- with the daemon ---- */
 
-static int tell_refused(Command *command, const char *name, const json_t *reply) {
+static int print_refused(Command *command, const char *name, const json_t *reply) {
         StatusInstance instance = {
                 .name = name,
                 .verdict = VERDICT_REFUSED,
@@ -198,10 +198,10 @@ static int tell_refused(Command *command, const char *name, const json_t *reply)
                                 instance.verdict = VERDICT_REFUSED;
                 }
         }
-        return tell_with_page_users(command, now, &instance);
+        return print_with_page_users(command, now, &instance);
 }
 
-static int tell_late(const char *name, const char *reason, const char *remedy) {
+static int print_late(const char *name, const char *reason, const char *remedy) {
         log_line(
                 LOG_ERR,
                 "%s: not decided before its time to wait was over%s%s%s%s; see hugeplanctl status %s",
@@ -243,7 +243,7 @@ static uint64_t deadline_of(Gate *gate) {
 
 /* Returns true and sets the exit code if the kernel's files show that the instance is ready; otherwise logs once that
  * the daemon is silent. */
-static bool bear_silence(Gate *gate, int *ret_code) {
+static bool wait_for_silent_daemon(Gate *gate, int *ret_code) {
         if (pass_alone(gate->command, gate->name, ret_code))
                 return true;
         if (!gate->was_silent)
@@ -255,20 +255,20 @@ static bool bear_silence(Gate *gate, int *ret_code) {
         return false;
 }
 
-static int tell_answer(Command *command, const char *name, const DaemonReply *answer) {
+static int print_answer(Command *command, const char *name, const DaemonReply *answer) {
         const json_t *reply = answer->parameters;
         const char *error = answer->error;
         StatusInstance instance;
 
         if (text_equals(error, MANAGER_ERROR_REFUSED))
-                return tell_refused(command, name, reply);
+                return print_refused(command, name, reply);
         if (text_equals(error, MANAGER_ERROR_NO_SUCH_INSTANCE)) {
                 log_line(LOG_ERR, "no instance is called '%s'; see hugeplanctl status", name);
                 return EXIT_NO_INSTANCE;
         }
         if (text_equals(error, MANAGER_ERROR_TIMED_OUT))
-                return tell_late(name, text_from_json(command->arena, reply, "reason"),
-                                 text_from_json(command->arena, reply, "remedy"));
+                return print_late(name, text_from_json(command->arena, reply, "reason"),
+                                  text_from_json(command->arena, reply, "remedy"));
         if (error || status_instance_from_json(command->arena, json_object_get(reply, "instance"),
                                                &instance) < 0)
                 return decide_alone(command, name, error ? error : "its answer makes no sense");
@@ -301,13 +301,13 @@ static int ask_verdict(Gate *gate, int *ret_code) {
         if (gate->deadline_usec > 0 || r == -ETIMEDOUT || r == -EAGAIN)
                 while ((r = daemon_await(call, add_saturated(deadline_of(gate), grace_usec),
                                          &reply)) == -EAGAIN) {
-                        if (bear_silence(gate, ret_code))
+                        if (wait_for_silent_daemon(gate, ret_code))
                                 return 0;
                         if (clock_now_usec() >= gate->deadline_usec)
                                 return -ETIMEDOUT;
                 }
         if (r == 0)
-                *ret_code = tell_answer(gate->command, gate->name, &reply);
+                *ret_code = print_answer(gate->command, gate->name, &reply);
         return r;
 }
 
@@ -338,13 +338,13 @@ static int wait_for(Command *command, const char *name, const Learned *learned,
                 bool is_reset = gate.reset_usec > 0 &&
                                 clock_now_usec() - gate.reset_usec >= resets_borne_usec;
 
-                if ((r == -ETIMEDOUT || is_reset) && bear_silence(&gate, &code))
+                if ((r == -ETIMEDOUT || is_reset) && wait_for_silent_daemon(&gate, &code))
                         return code;
                 gate.names_timeout = true;
                 daemon_pause(&gate.pause_usec, deadline_of(&gate));
         }
         if (r == -ETIMEDOUT && !command->is_daemon_silent)
-                return tell_late(name, NULL, NULL);
+                return print_late(name, NULL, NULL);
         return r < 0 ? decide_alone(command, name, daemon_error(r)) : code;
 }
 

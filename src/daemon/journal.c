@@ -24,7 +24,7 @@ void journal_entry(const HistoryEntry *entry) {
                 log_line((int) entry->level.value, "%s", entry->text);
 }
 
-static void tell_verdict(const StatusInstance *instance) {
+static void log_verdict(const StatusInstance *instance) {
         CLEANUP(arena_freep) Arena *arena = arena_new();
         HistoryEntry entry = {
                 .level =
@@ -46,7 +46,7 @@ static void tell_verdict(const StatusInstance *instance) {
         journal_entry(&entry);
 }
 
-static void tell_diag(const Diag *diag) {
+static void log_diag(const Diag *diag) {
         CLEANUP(arena_freep) Arena *arena = arena_new();
 
         journal_entry(&(HistoryEntry){
@@ -59,8 +59,8 @@ static void tell_diag(const Diag *diag) {
         });
 }
 
-void told_log(Told *told, const Status *status) {
-        Told now = {.arena = arena_new()};
+void logged_update(Logged *logged, const Status *status) {
+        Logged now = {.arena = arena_new()};
 
         VEC_FOREACH(problem, &status->problems.list) {
                 const char *text = diag_format(now.arena, problem);
@@ -70,20 +70,20 @@ void told_log(Told *told, const Status *status) {
                 if (reason_from_id(problem->id, &reason) == 0 ||
                     text_starts_with(problem->id, "config-"))
                         continue;
-                if (!source_names_have(&told->problems, text))
-                        tell_diag(problem);
+                if (!source_names_have(&logged->problems, text))
+                        log_diag(problem);
                 *vec_push(now.arena, &now.problems) = text;
         }
         ARRAY_FOREACH(instance, status->instances, status->n_instances) {
-                if (!VEC_FIND(known, &told->instances,
+                if (!VEC_FIND(known, &logged->instances,
                               text_equals(known->instance, instance->name) &&
                                       known->verdict == instance->verdict &&
                                       known->reason == instance->reason.kind))
-                        tell_verdict(instance);
+                        log_verdict(instance);
                 *vec_push(now.arena, &now.instances) =
                         (Said){arena_strdup(now.arena, instance->name), instance->verdict,
                                instance->reason.kind};
         }
-        arena_free(told->arena);
-        *told = now;
+        arena_free(logged->arena);
+        *logged = now;
 }

@@ -16,11 +16,11 @@ typedef struct Said {
 } Said;
 
 /* Instances and problems that have been logged: each is logged once, and again only after it had disappeared. */
-typedef struct Told {
+typedef struct Logged {
         Arena *arena; /* NULL: nothing was logged yet */
         VEC(Said) instances;
         SourceNames problems; /* as they were written */
-} Told;
+} Logged;
 
 /* Logs what is new in STATUS: verdicts with their figures, problems with file and line. */
-void told_log(Told *told, const Status *status);
+void logged_update(Logged *logged, const Status *status);

@@ -27,7 +27,7 @@ static void begin_reload(Manager *manager);
 
 /* ---- telling the service manager ---- */
 
-static void tell_ready(Manager *manager, const Status *status) {
+static void notify_ready(Manager *manager, const Status *status) {
         CLEANUP(arena_freep) Arena *arena = arena_new();
         Text text = text_in(arena);
         size_t n_start = 0;
@@ -128,14 +128,14 @@ Status *manager_describe(Manager *manager, Arena *arena) {
 }
 
 /* Logs what has changed between two rounds, and informs subscribers. */
-static void tell_news(void *userdata) {
+static void log_news(void *userdata) {
         CLEANUP(arena_freep) Arena *arena = arena_new();
         Manager *manager = userdata;
 
         /* The end of the round will do that. */
         if (keeper_is_working(manager->keeper) || keeper_is_held_back(manager->keeper))
                 return;
-        told_log(&manager->notice.told, manager_judge(manager, arena));
+        logged_update(&manager->notice.logged, manager_judge(manager, arena));
         manager->listener(manager, MANAGER_LOOKED);
 }
 
@@ -166,7 +166,7 @@ static void on_watch(void *userdata, WatchNews news) {
         else if (news == WATCH_BEGUN)
                 manager_work(manager);
         else {
-                tell_news(manager);
+                log_news(manager);
                 count(manager);
         }
 }
@@ -204,8 +204,8 @@ static void end_round(Manager *manager) {
                 units_refresh(&manager->units);
         Status *status = judge(manager, arena, true, manager_files(manager), &is_unread);
 
-        told_log(&manager->notice.told, status);
-        tell_ready(manager, status);
+        logged_update(&manager->notice.logged, status);
+        notify_ready(manager, status);
         login_limits_follow(&manager->lasting.login_limits, manager->keeper);
         if (manager->rounds.is_of_reload &&
             keeper_reload_result(manager->keeper).state == KEEPER_RELOAD_APPLIED)
@@ -283,7 +283,7 @@ static void on_boot_timeout(void *userdata) {
 
         log_line(LOG_NOTICE,
                  "BootTimeout= is used up; the rest is reserved while the boot goes on");
-        tell_ready(manager, manager_judge(manager, arena));
+        notify_ready(manager, manager_judge(manager, arena));
 }
 
 void manager_start(Manager *manager) {
@@ -302,7 +302,7 @@ void manager_start(Manager *manager) {
         if (kernel_command_line_is_rescue(
                     keeper_look(manager->keeper)->topology->kernel_command_line)) {
                 keeper_hold_back(manager->keeper);
-                tell_ready(manager, manager_judge(manager, arena));
+                notify_ready(manager, manager_judge(manager, arena));
         } else {
                 begin_round(manager, KEEPER_START);
         }
@@ -350,10 +350,10 @@ int manager_new(const Root *root, Loop *loop, ManagerListener listener, Manager 
         manager->root = root;
         manager->loop = loop;
         manager->listener = listener;
-        manager->keeper = keeper_new(root, watch_tell, &manager->watch);
+        manager->keeper = keeper_new(root, watch_log, &manager->watch);
         manager->watch = (Watch){root, loop, manager->keeper, on_watch, manager};
         manager->units =
-                (Units){root, loop, manager->keeper, tell_news, manager, .on_reread = on_reread};
+                (Units){root, loop, manager->keeper, log_news, manager, .on_reread = on_reread};
         manager->writer.worker = worker_new();
         if (!manager->writer.worker)
                 return -errno;
@@ -394,7 +394,7 @@ void manager_freep(Manager **at) {
         boot_free(&manager->lasting.boot_guard);
         keeper_free(manager->keeper);
         arena_free(manager->clients.beliefs_arena);
-        arena_free(manager->notice.told.arena);
+        arena_free(manager->notice.logged.arena);
         arena_free(manager->files.before);
         arena_free(manager->files.arena);
         memory_free(manager);

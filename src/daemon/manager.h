@@ -65,7 +65,7 @@ typedef struct Writer {
 
 /* What systemd and the journal have been told. */
 typedef struct Notice {
-        Told told;
+        Logged logged;
         bool is_ready_sent;
         LoopTimer boot;  /* BootTimeout= */
         LoopTimer alive; /* the next sign of life */

@@ -15,7 +15,7 @@ typedef struct Store {
                 void *userdata); /* a file has another preference for transparent huge pages */
         void *userdata;
         uint64_t n;
-        bool is_failure_told;
+        bool is_failure_logged;
 } Store;
 
 /* Stores LEARNED for INSTANCE. IS_PREFERENCE: on_preference() is called after that. HANDLER (or NULL) is called from

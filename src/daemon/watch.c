@@ -68,7 +68,7 @@ static SourceNames instances_of(const Watch *watch, Arena *arena, HistoryEvent w
         return names;
 }
 
-void watch_tell(void *userdata, const KeeperEvent *event) {
+void watch_log(void *userdata, const KeeperEvent *event) {
         CLEANUP(arena_freep) Arena *arena = arena_new();
         const Watch *watch = userdata;
         HistoryEntry entry = {

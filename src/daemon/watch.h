@@ -97,4 +97,4 @@ void watch_expect_repair(Watch *watch);
 bool watch_is_settling(const Watch *watch);
 
 /* Logs an event of the keeper, with the source of the setting that explains it; USERDATA is a Watch. */
-void watch_tell(void *userdata, const KeeperEvent *event);
+void watch_log(void *userdata, const KeeperEvent *event);

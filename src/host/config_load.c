@@ -57,7 +57,7 @@ static Config *load_once(const Root *root, Arena *arena, const char *draft) {
                 config->stamp = trace.stamp.hash;
         /* If the configuration is incomplete, its directories and files have problems already. */
         if (config->fault.error < 0 && !config->is_incomplete)
-                diags_tell(
+                diags_report(
                         &config->problems,
                         problem_of(
                                 PROBLEM_CONFIG_UNREADABLE, config->fault.path,

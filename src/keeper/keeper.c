@@ -85,7 +85,7 @@ void keeper_begin(Keeper *keeper, KeeperCause cause, uint64_t now_usec) {
 
         if (keeper->round.apply) {
                 keeper->round.is_another_wanted = true;
-                apply_hurry(keeper->round.apply);
+                apply_stop_early(keeper->round.apply);
                 return;
         }
         /* The configuration was incomplete at startup; read it again now that the file is readable. */
@@ -117,7 +117,7 @@ void keeper_begin(Keeper *keeper, KeeperCause cause, uint64_t now_usec) {
 void keeper_stop_early(Keeper *keeper) {
         keeper->round.stops_early = true;
         if (keeper->round.apply)
-                apply_hurry(keeper->round.apply);
+                apply_stop_early(keeper->round.apply);
 }
 
 /* Records the results of the writes. Returns whether pools have changed or new limits are known. The ledger is stored
@@ -139,7 +139,7 @@ static bool end_pass(Keeper *keeper) {
                 has_moved = has_moved || result->is_unread ||
                             result->reached_pages != result->step.from_pages;
         }
-        is_other |= keeper_adopt_surplus(keeper, apply_straightened_bytes(keeper->round.apply));
+        is_other |= keeper_adopt_surplus(keeper, apply_adopted_bytes(keeper->round.apply));
         if (is_other)
                 keeper_save(keeper);
         /* Pools that stayed short limit the next plan, so that an instance that cannot have all its pages leaves them

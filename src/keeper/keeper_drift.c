@@ -40,7 +40,7 @@ static void report_drift(Keeper *keeper, const Drift *drift, const char *text) {
  * changes that can be repaired. */
 static size_t report_drifts(Keeper *keeper, const Drifts *drifts, bool is_quiet) {
         Arena *arena = arena_new();
-        SourceNames told = {};
+        SourceNames reported = {};
         size_t n_repairable = 0;
 
         VEC_FOREACH(drift, drifts) {
@@ -52,11 +52,11 @@ static size_t report_drifts(Keeper *keeper, const Drifts *drifts, bool is_quiet)
                         continue;
                 if (is_new && keeper->known.stage == KNOWN_SETTLED)
                         report_drift(keeper, drift, text);
-                *vec_push(arena, &told) = text;
+                *vec_push(arena, &reported) = text;
         }
         arena_free(keeper->drift.arena);
         keeper->drift.arena = arena;
-        keeper->drift.reported = told;
+        keeper->drift.reported = reported;
         return n_repairable;
 }
 

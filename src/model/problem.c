@@ -20,5 +20,5 @@ void problem_add(Diags *problems, Severity severity, ProblemKind kind, const cha
         Diag diag = problem_of(kind, file, remedy);
 
         diag.severity = severity;
-        diags_tell(problems, diag, "%s", text);
+        diags_report(problems, diag, "%s", text);
 }

@@ -144,12 +144,12 @@ bool boot_guard_is_closed(const BootGuard *guard, const Ledger *ledger) {
         return before >= BOOT_GUARD_FAILURES;
 }
 
-static void tell_released(const Config *config, const Ledger *ledger, Diags *problems) {
+static void report_released(const Config *config, const Ledger *ledger, Diags *problems) {
         ARRAY_FOREACH(instance, config->instances, config->n_instances) {
                 const LedgerInstance *known = ledger_instance(ledger, instance->name);
 
                 if (known && known->is_released)
-                        diags_tell(
+                        diags_report(
                                 problems,
                                 (Diag){.severity = SEVERITY_NOTICE,
                                        .id = reason_id(REASON_RELEASED),
@@ -191,7 +191,7 @@ static void keep_to_proven(Arena *arena, const BootGuard *guard, Demand *demand,
                 if (is_limited)
                         instance->reason = not_proven(arena, proven);
         }
-        diags_tell(
+        diags_report(
                 problems,
                 (Diag){.severity = SEVERITY_WARNING,
                        .id = reason_id(REASON_BOOT_GUARD),
@@ -219,7 +219,7 @@ const Plan *boot_guard_plan(Arena *arena, const GuardedPlanInput *input, Diags *
         if (input->is_reload) {
                 Ledger *reloaded = ledger_copy(arena, plan.ledger);
 
-                tell_released(input->config, reloaded, problems);
+                report_released(input->config, reloaded, problems);
                 ledger_reload(reloaded);
                 plan.ledger = reloaded;
         }

@@ -56,19 +56,19 @@ static void add_group(Arena *arena, const HostPlanInput *input, HostWrites *writ
         if (!config_needs_group(input->config) || now == UINT64_MAX)
                 return;
         if (!group) {
-                diags_tell(problems,
-                           (Diag){.severity = SEVERITY_ERROR,
-                                  .id = problem_id(PROBLEM_SHM_GROUP_MISSING),
-                                  .remedy = SHM_GROUP_REMEDY},
-                           "the group '" NAME_HUGETLB_GROUP
-                           "' does not exist, so System V segments of huge pages stay forbidden");
+                diags_report(problems,
+                             (Diag){.severity = SEVERITY_ERROR,
+                                    .id = problem_id(PROBLEM_SHM_GROUP_MISSING),
+                                    .remedy = SHM_GROUP_REMEDY},
+                             "the group '" NAME_HUGETLB_GROUP
+                             "' does not exist, so System V segments of huge pages stay forbidden");
                 return;
         }
         if (now == group->id)
                 return;
         /* The kernel knows only one such group: members of the replaced one are told how to keep access. */
         if (now != 0)
-                diags_tell(
+                diags_report(
                         problems,
                         (Diag){.severity = SEVERITY_WARNING,
                                .id = problem_id(PROBLEM_SHM_GROUP_REPLACED),
@@ -85,7 +85,7 @@ HostWrites limits_plan_make(Arena *arena, const HostPlanInput *input, Diags *pro
         HostWrites writes = {};
 
         if (input->topology->base_page_bytes == 0 && limits_sysv_bytes(input->plan, true) > 0)
-                diags_tell(
+                diags_report(
                         problems,
                         (Diag){.severity = SEVERITY_WARNING,
                                .id = problem_id(PROBLEM_HOST_UNREADABLE),

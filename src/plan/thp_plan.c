@@ -46,7 +46,7 @@ static void name_displeased(const Config *config, ThpPolicy policy, unsigned sys
                 if (instance->refusal || preference == THP_AUTO || preference == policy ||
                     (preference == THP_NEVER && policy == THP_MADVISE) || is_served_by_unit)
                         continue;
-                diags_tell(
+                diags_report(
                         problems,
                         (Diag){.severity = SEVERITY_WARNING,
                                .id = problem_id(PROBLEM_THP_CONFLICT),

@@ -6,9 +6,9 @@
 void falls_add(const StatusInstance *was, const Reason *reason, Diags *falls) {
         if ((!was->is_running && !verdict_lets_start(was->verdict)) || was->verdict == VERDICT_LOST)
                 return;
-        diags_tell(falls, problem_of(PROBLEM_RELOAD_REFUSED, was->file, reason->remedy),
-                   "%s is ready, and would no longer be allowed to start: %s", was->name,
-                   reason->text);
+        diags_report(falls, problem_of(PROBLEM_RELOAD_REFUSED, was->file, reason->remedy),
+                     "%s is ready, and would no longer be allowed to start: %s", was->name,
+                     reason->text);
 }
 
 void falls_find(const Status *before, const Plan *restarted, const Plan *next, Diags *falls) {

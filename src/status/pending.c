@@ -28,21 +28,22 @@ static void judge_mistakes(Arena *arena, const PendingInput *input, Diags *probl
         ARRAY_FOREACH(instance, input->files->instances, input->files->n_instances)
                 if (instance->refusal)
                         text_add_item(&refused, instance->name);
-        diags_tell(problems,
-                   (Diag){.severity = SEVERITY_ERROR,
-                          .id = problem_id(PROBLEM_CONFIG_PENDING),
-                          .file = first->file,
-                          .line = first->line,
-                          .key = first->key,
-                          .remedy = arena_printf(arena, "%s%sthen run 'hugeplanctl reload'",
-                                                 first->remedy ? first->remedy : "",
-                                                 first->remedy ? "; " : "")},
-                   "%s%s. hugepland has not read this yet: a reload is refused%s%s", first->text,
-                   n > 1 ? arena_printf(arena, "; and %zu more mistake%s", n - 1, n == 2 ? "" : "s")
-                         : "",
-                   refused.length > 0 ? ", and from the next boot on nothing starts that waits for "
-                                      : "",
-                   text_string(&refused));
+        diags_report(
+                problems,
+                (Diag){.severity = SEVERITY_ERROR,
+                       .id = problem_id(PROBLEM_CONFIG_PENDING),
+                       .file = first->file,
+                       .line = first->line,
+                       .key = first->key,
+                       .remedy = arena_printf(arena, "%s%sthen run 'hugeplanctl reload'",
+                                              first->remedy ? first->remedy : "",
+                                              first->remedy ? "; " : "")},
+                "%s%s. hugepland has not read this yet: a reload is refused%s%s", first->text,
+                n > 1 ? arena_printf(arena, "; and %zu more mistake%s", n - 1, n == 2 ? "" : "s")
+                      : "",
+                refused.length > 0 ? ", and from the next boot on nothing starts that waits for "
+                                   : "",
+                text_string(&refused));
 }
 
 /* ---- changes ---- */
@@ -77,12 +78,12 @@ static void judge_changes(Arena *arena, const PendingInput *input, Diags *proble
                 text_printf(&text, "%schanged: [Host]", text.length > 0 ? "; " : "");
         if (text.length == 0)
                 return;
-        diags_tell(problems,
-                   problem_of(PROBLEM_RELOAD_PENDING, NULL,
-                              input->is_unread
-                                      ? "run 'systemctl daemon-reload', then 'hugeplanctl reload'"
-                                      : "run 'hugeplanctl reload'"),
-                   "hugepland has not read these files as they are now; %s", text_string(&text));
+        diags_report(problems,
+                     problem_of(PROBLEM_RELOAD_PENDING, NULL,
+                                input->is_unread
+                                        ? "run 'systemctl daemon-reload', then 'hugeplanctl reload'"
+                                        : "run 'hugeplanctl reload'"),
+                     "hugepland has not read these files as they are now; %s", text_string(&text));
 }
 
 static bool has_problem(const Status *running, ProblemKind kind) {

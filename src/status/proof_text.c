@@ -28,19 +28,20 @@ void proof_add_problems(const Proof *proof, Severity severity, Diags *problems) 
         bool is_unknown = proof->outcome == OUTCOME_UNKNOWN;
 
         if (proof->why)
-                diags_tell(problems,
-                           (Diag){.severity = is_unknown ? SEVERITY_WARNING : severity,
-                                  .id = is_unknown ? NULL : rules[RULE_FELL_BACK].id,
-                                  .remedy = proof->remedy},
-                           "%s %s: %s", name,
-                           is_unknown ? "cannot be judged" : describe_fall(problems->arena, proof),
-                           proof->why);
+                diags_report(problems,
+                             (Diag){.severity = is_unknown ? SEVERITY_WARNING : severity,
+                                    .id = is_unknown ? NULL : rules[RULE_FELL_BACK].id,
+                                    .remedy = proof->remedy},
+                             "%s %s: %s", name,
+                             is_unknown ? "cannot be judged"
+                                        : describe_fall(problems->arena, proof),
+                             proof->why);
         VEC_FOREACH(deviation, &proof->deviations)
-                diags_tell(problems,
-                           (Diag){.severity = SEVERITY_WARNING,
-                                  .id = rules[RULE_OFF_PLAN].id,
-                                  .remedy = deviation->remedy},
-                           "%s: %s", name, deviation->text);
+                diags_report(problems,
+                             (Diag){.severity = SEVERITY_WARNING,
+                                    .id = rules[RULE_OFF_PLAN].id,
+                                    .remedy = deviation->remedy},
+                             "%s: %s", name, deviation->text);
 }
 
 /* A name for programs and a word for people. */

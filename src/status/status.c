@@ -395,7 +395,7 @@ void status_add_exposure(const Exposure *exposure, Diags *problems) {
                                             : "processes of no unit that is known";
         bool has_others = exposure->pages > exposure->taker_pages;
 
-        diags_tell(
+        diags_report(
                 problems,
                 problem_of(
                         PROBLEM_PAGES_EXPOSED, NULL,
@@ -423,13 +423,13 @@ static void add_instance_problem(const StatusInstance *instance, Diags *problems
         if (instance->verdict == VERDICT_READY || instance->verdict == VERDICT_PENDING ||
             instance->verdict == VERDICT_INVALID)
                 return;
-        diags_tell(problems,
-                   (Diag){.severity = severity,
-                          .id = reason_id(instance->reason.kind),
-                          .file = instance->file,
-                          .remedy = instance->reason.remedy},
-                   "%s is %s: %s", instance->name, verdict_name(instance->verdict),
-                   instance->reason.text);
+        diags_report(problems,
+                     (Diag){.severity = severity,
+                            .id = reason_id(instance->reason.kind),
+                            .file = instance->file,
+                            .remedy = instance->reason.remedy},
+                     "%s is %s: %s", instance->name, verdict_name(instance->verdict),
+                     instance->reason.text);
 }
 
 static void add_problems(Judge *judge) {
@@ -443,7 +443,7 @@ static void add_problems(Judge *judge) {
                 add_instance_problem(instance, problems);
         ARRAY_FOREACH(pool, status->pools, status->n_pools)
                 if (pool->surplus_pages > 0)
-                        diags_tell(
+                        diags_report(
                                 problems,
                                 problem_of(
                                         PROBLEM_SURPLUS_PAGES, NULL,
@@ -459,7 +459,7 @@ static void add_problems(Judge *judge) {
                         status_add_exposure(exposure, problems);
         }
         VEC_FOREACH(hold, &status->left)
-                diags_tell(
+                diags_report(
                         problems, problem_of(PROBLEM_PAGES_KEPT, NULL, NULL),
                         "%s keeps the %s pages of %s that it was started with for %s, which is described no longer, until it stops",
                         hold->unit, format_count(arena, hold->pages),

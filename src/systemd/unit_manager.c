@@ -40,50 +40,51 @@ int unit_manager_wait(const Bus *bus, uint64_t until_usec) {
         return r == -EINTR ? 0 : r;
 }
 
-static void on_end_of_talk(void *userdata) {
-        UnitTalk *talk = userdata;
+static void on_request_end(void *userdata) {
+        UnitRequest *request = userdata;
 
-        talk->handler(talk->userdata, talk->error);
+        request->handler(request->userdata, request->error);
 }
 
 static void on_limit(void *userdata) {
-        UnitTalk *talk = userdata;
+        UnitRequest *request = userdata;
 
-        talk->handler(talk->userdata, -ETIMEDOUT);
+        request->handler(request->userdata, -ETIMEDOUT);
 }
 
 static void on_failed(void *userdata, int error) {
-        UnitTalk *talk = userdata;
+        UnitRequest *request = userdata;
 
-        unit_talk_end(talk, talk->error < 0 ? talk->error : error);
+        unit_request_end(request, request->error < 0 ? request->error : error);
 }
 
-int unit_talk_attach(UnitTalk *talk, Loop *loop, uint64_t limit_usec, UnitTalkHandler handler,
-                     void *userdata) {
-        talk->loop = loop;
-        talk->handler = handler;
-        talk->userdata = userdata;
-        loop_set(loop, &talk->limit, add_saturated(clock_now_usec(), limit_usec), on_limit, talk);
-        return bus_attach(talk->bus, loop, on_failed, talk);
+int unit_request_attach(UnitRequest *request, Loop *loop, uint64_t limit_usec,
+                        UnitRequestHandler handler, void *userdata) {
+        request->loop = loop;
+        request->handler = handler;
+        request->userdata = userdata;
+        loop_set(loop, &request->limit, add_saturated(clock_now_usec(), limit_usec), on_limit,
+                 request);
+        return bus_attach(request->bus, loop, on_failed, request);
 }
 
-void unit_talk_end(UnitTalk *talk, int error) {
-        talk->error = error;
-        if (talk->loop)
-                loop_set(talk->loop, &talk->end, 0, on_end_of_talk, talk);
+void unit_request_end(UnitRequest *request, int error) {
+        request->error = error;
+        if (request->loop)
+                loop_set(request->loop, &request->end, 0, on_request_end, request);
 }
 
-void unit_talk_close(UnitTalk *talk) {
-        loop_unset(&talk->limit);
-        loop_unset(&talk->end);
-        bus_free(talk->bus);
+void unit_request_close(UnitRequest *request) {
+        loop_unset(&request->limit);
+        loop_unset(&request->end);
+        bus_free(request->bus);
 }
 
 /* ---- queries ---- */
 
 struct UnitQuery {
         Arena *arena;
-        UnitTalk talk;
+        UnitRequest request;
         LoadedUnits units;
         size_t n_open; /* properties without an answer */
         int error;     /* the first error */
@@ -104,22 +105,23 @@ static bool is_answered(const UnitQuery *query) {
 static int on_answer(sd_bus_message *message, void *userdata, sd_bus_error *error UNUSED) {
         const Asked *asked = userdata;
         UnitQuery *query = asked->query;
-        const UnitAnswer answer = {query->arena, query->talk.bus, message};
+        const UnitAnswer answer = {query->arena, query->request.bus, message};
         int r = unit_property_read(asked->property, &answer, asked->unit);
 
         query->n_open--;
         if (r < 0 && query->error == 0)
                 /* After a disconnect libsystemd ends open calls with ETIMEDOUT. */
-                query->error =
-                        query->talk.bus->is_open(query->talk.bus->connection) > 0 ? r : -ECONNRESET;
+                query->error = query->request.bus->is_open(query->request.bus->connection) > 0
+                                       ? r
+                                       : -ECONNRESET;
         if (is_answered(query))
-                unit_talk_end(&query->talk, query->error);
+                unit_request_end(&query->request, query->error);
         return 0;
 }
 
 static int ask(UnitQuery *query, const char *object, const UnitProperty *property,
                LoadedUnit *unit) {
-        const Bus *bus = query->talk.bus;
+        const Bus *bus = query->request.bus;
         sd_bus_message *call = NULL;
         Asked *asked = ARENA_NEW(query->arena, Asked);
         int r = bus->message_new_method_call(bus->connection, &call, UNIT_MANAGER, object,
@@ -143,14 +145,14 @@ int unit_query_new(const Root *root, Arena *arena, const SourceNames *names, uns
         query->arena = arena;
         VEC_FOREACH(name, names)
                 *vec_push(arena, &query->units) = unit_property_none(arena_strdup(arena, *name));
-        int r = unit_manager_connect(root, arena, &query->talk.bus);
+        int r = unit_manager_connect(root, arena, &query->request.bus);
 
         VEC_FOREACH(unit, &query->units) {
                 char *object = NULL;
 
                 if (r >= 0)
-                        r = query->talk.bus->path_encode(UNIT_MANAGER_OBJECT "/unit", unit->name,
-                                                         &object);
+                        r = query->request.bus->path_encode(UNIT_MANAGER_OBJECT "/unit", unit->name,
+                                                            &object);
                 for (size_t i = 0; r >= 0 && i < n_unit_properties; i++)
                         if (unit_properties[i].wanted & wanted)
                                 r = ask(query, object, &unit_properties[i], unit);
@@ -165,7 +167,7 @@ int unit_query_new(const Root *root, Arena *arena, const SourceNames *names, uns
 UnitQuery *unit_query_free(UnitQuery *query) {
         if (!query)
                 return NULL;
-        unit_talk_close(&query->talk);
+        unit_request_close(&query->request);
         memory_free(query);
         return NULL;
 }
@@ -180,7 +182,7 @@ int unit_query_wait(UnitQuery *query, uint64_t limit_usec, LoadedUnits *ret) {
         uint64_t until_usec = add_saturated(clock_now_usec(), limit_usec);
 
         while (!is_answered(query)) {
-                int r = unit_manager_wait(query->talk.bus, until_usec);
+                int r = unit_manager_wait(query->request.bus, until_usec);
 
                 if (r < 0)
                         return r;
@@ -200,9 +202,9 @@ int unit_query_attach(UnitQuery *query, Loop *loop, uint64_t limit_usec, UnitQue
                       void *userdata) {
         query->handler = handler;
         query->userdata = userdata;
-        int r = unit_talk_attach(&query->talk, loop, limit_usec, on_end, query);
+        int r = unit_request_attach(&query->request, loop, limit_usec, on_end, query);
 
         if (r >= 0 && is_answered(query))
-                unit_talk_end(&query->talk, query->error);
+                unit_request_end(&query->request, query->error);
         return r;
 }

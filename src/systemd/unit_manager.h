@@ -21,28 +21,28 @@ int unit_manager_connect(const Root *root, Arena *arena, Bus **ret);
 /* Processes messages on BUS, or waits for one until UNTIL_USEC. Returns -ETIMEDOUT then, or another negative errno. */
 int unit_manager_wait(const Bus *bus, uint64_t until_usec);
 
-/* ERROR is 0 or a negative errno. The handler closes the talk. */
-typedef void (*UnitTalkHandler)(void *userdata, int error);
+/* ERROR is 0 or a negative errno. The handler closes the request. */
+typedef void (*UnitRequestHandler)(void *userdata, int error);
 
 /* An exchange with systemd that an event loop serves. */
-typedef struct UnitTalk {
+typedef struct UnitRequest {
         Bus *bus;
         Loop *loop; /* that serves it; NULL: none */
         LoopTimer limit, end;
         int error;
-        UnitTalkHandler handler;
+        UnitRequestHandler handler;
         void *userdata;
-} UnitTalk;
+} UnitRequest;
 
-/* Has LOOP serve TALK, of which only BUS is set. HANDLER is called after unit_talk_end(), or with -ETIMEDOUT after
+/* Has LOOP serve TALK, of which only BUS is set. HANDLER is called after unit_request_end(), or with -ETIMEDOUT after
  * LIMIT_USEC. */
-int unit_talk_attach(UnitTalk *talk, Loop *loop, uint64_t limit_usec, UnitTalkHandler handler,
-                     void *userdata);
+int unit_request_attach(UnitRequest *request, Loop *loop, uint64_t limit_usec,
+                        UnitRequestHandler handler, void *userdata);
 
-/* Ends the talk with ERROR. The handler is called later from the loop, not from within libsystemd. */
-void unit_talk_end(UnitTalk *talk, int error);
+/* Ends the request with ERROR. The handler is called later from the loop, not from within libsystemd. */
+void unit_request_end(UnitRequest *request, int error);
 
-void unit_talk_close(UnitTalk *talk);
+void unit_request_close(UnitRequest *request);
 
 /* Queries the units called NAMES. Sends all calls at once, and does not wait. The answers are allocated in ARENA,
  * which must outlive the query. Returns a negative errno if systemd cannot be queried. */

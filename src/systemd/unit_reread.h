@@ -10,6 +10,6 @@ typedef struct UnitReread UnitReread;
 
 /* Has LOOP serve the reload for at most LIMIT_USEC. Returns a negative errno if systemd cannot be reached. HANDLER gets
  * 0, -ETIMEDOUT, or another negative errno if systemd refuses; it frees the reload. */
-int unit_reread_new(const Root *root, Loop *loop, uint64_t limit_usec, UnitTalkHandler handler,
+int unit_reread_new(const Root *root, Loop *loop, uint64_t limit_usec, UnitRequestHandler handler,
                     void *userdata, UnitReread **ret);
 UnitReread *unit_reread_free(UnitReread *reread); /* takes NULL; returns NULL */

@@ -105,9 +105,9 @@ void loaded_unit_judge_gates(const Config *config, const LoadedUnit *unit, Diags
         if (!override || source_names_have(&unit->dropins, dropin))
                 add_missing(arena, unit, dropin, what, problems);
         else
-                diags_tell(problems,
-                           problem_of(PROBLEM_GATE_MASKED, text_printable(arena, override), NULL),
-                           "%s: this file takes the gate's place, as it may", what);
+                diags_report(problems,
+                             problem_of(PROBLEM_GATE_MASKED, text_printable(arena, override), NULL),
+                             "%s: this file takes the gate's place, as it may", what);
 }
 
 /* ---- a start ---- */
@@ -138,7 +138,7 @@ static void add_setting(const Need *need, const char *key, const char *text, con
         Diag diag = problem_of(PROBLEM_UNIT_SETTING, need->instance->file, remedy);
 
         diag.key = key;
-        diags_tell(problems, diag, "%s", text);
+        diags_report(problems, diag, "%s", text);
 }
 
 static void judge_nodes(const Need *need, Diags *problems) {
@@ -293,7 +293,7 @@ void loaded_units_judge(const LoadedUnitInput *input, const LoadedUnits *units, 
                         continue;
                 }
                 if (unit->is_outdated)
-                        diags_tell(
+                        diags_report(
                                 problems, problem_of(PROBLEM_UNIT_CHANGED, NULL, reload_remedy),
                                 "the files of %s were changed, and systemd goes by what it had read",
                                 unit->name);

@@ -108,10 +108,10 @@ static void judge_instance(const Matcher *matcher, const InstanceConfig *instanc
                         : "name the unit that starts it; then run 'systemctl daemon-reload' and "
                           "'hugeplanctl reload'";
 
-        diags_tell(matcher->problems,
-                   config_diag(instance, PROBLEM_UNIT_WRONG, "Unit", NULL, remedy),
-                   "%s: nobody waits for the pages of %s", text_printable(matcher->arena, fault),
-                   instance->name);
+        diags_report(matcher->problems,
+                     config_diag(instance, PROBLEM_UNIT_WRONG, "Unit", NULL, remedy),
+                     "%s: nobody waits for the pages of %s", text_printable(matcher->arena, fault),
+                     instance->name);
 }
 
 /* ---- several on one unit ---- */
@@ -163,11 +163,12 @@ static void judge_sharing(const Matcher *matcher, const InstanceConfig *instance
 
         if (is_meant)
                 diag.severity = SEVERITY_NOTICE;
-        diags_tell(matcher->problems, diag,
-                   "%s names %s, and so does %s (%s): %s and %s are reserved, and both have to be "
-                   "there before it starts",
-                   instance->name, instance->unit, first->name, first->file,
-                   pages_of(arena, input->plan, instance), pages_of(arena, input->plan, first));
+        diags_report(
+                matcher->problems, diag,
+                "%s names %s, and so does %s (%s): %s and %s are reserved, and both have to be "
+                "there before it starts",
+                instance->name, instance->unit, first->name, first->file,
+                pages_of(arena, input->plan, instance), pages_of(arena, input->plan, first));
 }
 
 /* ---- all ---- */

@@ -246,10 +246,11 @@ static void judge_numa(Adviser *adviser) {
                     text_equals(problem->id, problem_id(PROBLEM_CMDLINE_NUMA_OFF))))
                 return;
         add_change(adviser, &(KernelChange){.from = numa->word});
-        diags_tell(&adviser->advice->problems,
-                   of_line(PROBLEM_CMDLINE_NUMA_OFF, numa->word,
-                           "remove numa=off, or Nodes= and NodeMemory= from the instances"),
-                   "makes the host a single node, while instance %s names nodes", preference->name);
+        diags_report(&adviser->advice->problems,
+                     of_line(PROBLEM_CMDLINE_NUMA_OFF, numa->word,
+                             "remove numa=off, or Nodes= and NodeMemory= from the instances"),
+                     "makes the host a single node, while instance %s names nodes",
+                     preference->name);
 }
 
 static void judge_pool(Adviser *adviser, const KernelPool *pool) {
@@ -257,7 +258,7 @@ static void judge_pool(Adviser *adviser, const KernelPool *pool) {
         char *size = format_page_size(adviser->arena, pool->page_size_bytes);
 
         if (pool->present_pages > pool->found_pages)
-                diags_tell(
+                diags_report(
                         problems,
                         of_line(PROBLEM_CMDLINE_SHORT, NULL,
                                 "ask for less, or for another node; pages may also have been given back since"),
@@ -266,15 +267,15 @@ static void judge_pool(Adviser *adviser, const KernelPool *pool) {
                         pool->present_pages, size, pool->node, pool->found_pages);
         else if (pool->present_pages < pool->planned_pages &&
                  pool->found_pages >= pool->planned_pages && !pool->is_run_time)
-                diags_tell(
+                diags_report(
                         problems, of_line(PROBLEM_CMDLINE_RUN_TIME, NULL, NULL),
                         "pages of %s on node %u were reserved at run time in this boot, which may not succeed in the next",
                         size, pool->node);
         if (pool->present_pages > pool->planned_pages)
-                diags_tell(problems, of_line(PROBLEM_CMDLINE_BEYOND_PLAN, NULL, NULL),
-                           "asks for %" PRIu64
-                           " pages of %s on node %u beyond the plan; they stay with others",
-                           pool->present_pages - pool->planned_pages, size, pool->node);
+                diags_report(problems, of_line(PROBLEM_CMDLINE_BEYOND_PLAN, NULL, NULL),
+                             "asks for %" PRIu64
+                             " pages of %s on node %u beyond the plan; they stay with others",
+                             pool->present_pages - pool->planned_pages, size, pool->node);
 }
 
 /* Reports what happens to the plan's split if the kernel does not support one. */
@@ -296,15 +297,15 @@ static void judge_skill(Adviser *adviser, uint64_t page_size_bytes) {
                 format_page_size(arena, page_size_bytes));
 
         if (is_too_uneven(adviser, page_size_bytes))
-                diags_tell(
+                diags_report(
                         &adviser->advice->problems, diag,
                         "%s: to have the plan's %s where they are wanted it would take %s more. hugeplan reserves them at run time instead, before anything else starts",
                         lacks, planned, excess);
         else
-                diags_tell(&adviser->advice->problems, diag, "%s: the plan's %s%s%s%s", lacks,
-                           planned, need.even_pages > need.pages ? " and " : "",
-                           need.even_pages > need.pages ? excess : "",
-                           need.even_pages > need.pages ? " more" : "");
+                diags_report(&adviser->advice->problems, diag, "%s: the plan's %s%s%s%s", lacks,
+                             planned, need.even_pages > need.pages ? " and " : "",
+                             need.even_pages > need.pages ? excess : "",
+                             need.even_pages > need.pages ? " more" : "");
 }
 
 /* Reports instances that do not fit even on the empty host. */
@@ -318,13 +319,13 @@ static void judge_instances(Adviser *adviser) {
 
                 if (config->refusal || !has_gigantic || planned->reason.kind == REASON_NONE)
                         continue;
-                diags_tell(&adviser->advice->problems,
-                           (Diag){.severity = SEVERITY_WARNING,
-                                  .id = reason_id(planned->reason.kind),
-                                  .file = config->file,
-                                  .remedy = planned->reason.remedy},
-                           "%s has no part in what is wanted: %s", config->name,
-                           planned->reason.text);
+                diags_report(&adviser->advice->problems,
+                             (Diag){.severity = SEVERITY_WARNING,
+                                    .id = reason_id(planned->reason.kind),
+                                    .file = config->file,
+                                    .remedy = planned->reason.remedy},
+                             "%s has no part in what is wanted: %s", config->name,
+                             planned->reason.text);
         }
 }
 
@@ -338,7 +339,7 @@ static void add_problems(Adviser *adviser) {
         /* hugetlb_hstate_alloc_pages(): "hugetlb_cma is enabled, skip boot time allocation". */
         if (cma && has_planned(adviser->advice, false)) {
                 add_change(adviser, &(KernelChange){.from = cma->word});
-                diags_tell(
+                diags_report(
                         problems,
                         of_line(PROBLEM_CMDLINE_CMA, cma->word,
                                 "remove it, or leave hugepages= out and gigantic pages to run time"),
@@ -347,7 +348,7 @@ static void add_problems(Adviser *adviser) {
         VEC_FOREACH(pages, &adviser->line->pages)
                 if (!pages->is_per_node && !is_serving(adviser->advice) && topology->n_nodes > 1 &&
                     !is_spread(adviser) && is_gigantic(adviser, pages->page_size_bytes))
-                        diags_tell(
+                        diags_report(
                                 problems,
                                 of_line(PROBLEM_CMDLINE_SPREAD, pages->words,
                                         "write hugepages=NODE:PAGES,NODE:PAGES"),
@@ -358,7 +359,7 @@ static void add_problems(Adviser *adviser) {
                 judge_pool(adviser, pool);
         if (adviser->config->host.existing_pages == EXISTING_KEEP &&
             has_planned(adviser->advice, false))
-                diags_tell(
+                diags_report(
                         problems,
                         (Diag){.severity = SEVERITY_ERROR,
                                .id = problem_id(PROBLEM_EXISTING_PAGES_KEPT),

@@ -12,7 +12,7 @@
 static const uint64_t restart_pause_usec = 10 * USEC_PER_SEC;
 static const uint64_t patience_usec =
         5 * USEC_PER_SEC; /* How long a client waits for the disk, which may hang. */
-static const uint64_t tell_pause_usec = 60 * USEC_PER_SEC;
+static const uint64_t log_pause_usec = 60 * USEC_PER_SEC;
 
 /* What was accepted for one instance. */
 struct Belief {
@@ -42,7 +42,7 @@ static bool is_within(uint64_t since_usec, uint64_t usec) {
 void belief_ignore(const Client *client, const char *why) {
         Belief *belief = find_or_add(client->manager, client->instance);
 
-        if (!client->size.reported || is_within(belief->ignored_usec, tell_pause_usec))
+        if (!client->size.reported || is_within(belief->ignored_usec, log_pause_usec))
                 return;
         belief->ignored_usec = clock_now_usec();
         log_line(LOG_NOTICE, "%s: what process %i of user %u says that it takes is ignored: %s",

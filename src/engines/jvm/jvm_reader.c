@@ -264,8 +264,8 @@ static void read_script(Search *search, const char *path) {
         int r = jvm_script_read(&search->script, path);
 
         if (r < 0)
-                diags_tell(&search->ret->problems, problem_of(PROBLEM_DATABASE_FILES, path, NULL),
-                           "what this script sets is not known: %s", strerror(-r));
+                diags_report(&search->ret->problems, problem_of(PROBLEM_DATABASE_FILES, path, NULL),
+                             "what this script sets is not known: %s", strerror(-r));
 }
 
 /* Java gets the options of `before` ahead of those of files, so the variable is empty for the scripts. */

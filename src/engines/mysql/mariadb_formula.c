@@ -293,7 +293,7 @@ static const char *add_named_key_caches(Arena *arena, Sizing *sizing, const Sett
 
 /* row_merge_build_indexes() maps three buffers at a time and unmaps them at its end. If a page is missing it uses
  * ordinary memory, so no pages are reserved for it. */
-static void tell_index_builds(Arena *arena, Sizing *sizing, const ParameterValue *values) {
+static void add_index_builds_note(Arena *arena, Sizing *sizing, const ParameterValue *values) {
         uint64_t bytes = mul_saturated(3, values[INNODB_SORT_BUFFER_SIZE].number);
 
         if (bytes >= sizing->page_size_bytes)
@@ -355,7 +355,7 @@ static const char *add_mariadb(Arena *arena, const Settings *settings, const Par
         wrong = add_named_key_caches(arena, sizing, settings);
         if (wrong)
                 return wrong;
-        tell_index_builds(arena, sizing, values);
+        add_index_builds_note(arena, sizing, values);
         sizing_add_idle(arena, sizing, &table, settings);
         sizing->caveat = caveat(arena, values);
         return NULL;

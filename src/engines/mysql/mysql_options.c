@@ -120,8 +120,8 @@ static void note_skipped(const Reader *reader, const Place *place, const char *p
         Diag diag = problem_of(PROBLEM_DATABASE_FILES, place->path, NULL);
 
         diag.line = place->line;
-        diags_tell(&reader->files->problems, diag, "%s%s %s; the server skips it",
-                   place->line > 0 ? "the included " : "", path, unopened_text(reader, error));
+        diags_report(&reader->files->problems, diag, "%s%s %s; the server skips it",
+                     place->line > 0 ? "the included " : "", path, unopened_text(reader, error));
 }
 
 static const char *read_text(const Reader *reader, Place *place, const SourceText *text);

@@ -25,8 +25,8 @@ typedef struct Server {
 } Server;
 
 static void note(const Server *server, const char *file, const char *text, const char *remedy) {
-        diags_tell(&server->ret->problems, problem_of(PROBLEM_DATABASE_FILES, file, remedy), "%s",
-                   text);
+        diags_report(&server->ret->problems, problem_of(PROBLEM_DATABASE_FILES, file, remedy), "%s",
+                     text);
 }
 
 /* ---- unit and option files ---- */

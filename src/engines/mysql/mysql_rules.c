@@ -36,7 +36,7 @@ static void find_off(RuleRun *run, const RuleInstance *instance) {
 
         if (!instance->gathered || is_large(instance) || instance->planned->pages_wanted == 0)
                 return;
-        rule_tell(
+        rule_report(
                 run, rule_at_name(run, instance, "large_pages"),
                 "write large-pages = ON in the group [mysqld], or take the instance out of the "
                 "plan",
@@ -70,7 +70,7 @@ static const char *size_remedy(RuleRun *run, const RuleInstance *instance) {
 static void find_pool_only(RuleRun *run, const RuleInstance *instance) {
         if (!is_pool_only(instance))
                 return;
-        rule_tell(
+        rule_report(
                 run, rule_at_size(instance), size_remedy(run, instance),
                 "%s plans %s, which is the buffer pool alone; %s%s: %s", instance->config->name,
                 rule_planned_pages(run->arena, instance),
@@ -101,12 +101,13 @@ static void find_short(RuleRun *run, const RuleInstance *instance) {
         if (!is_large(instance) || !instance->sizing || is_pool_only(instance) || planned == 0 ||
             instance->config->memory_kind == MEMORY_AUTO || planned >= least_pages(instance))
                 return;
-        rule_tell(run, rule_at_size(instance), size_remedy(run, instance),
-                  "%s plans %s, and its settings take up to %s: %s", instance->config->name,
-                  rule_planned_pages(run->arena, instance),
-                  format_count(run->arena, instance->sizing->pages),
-                  is_mariadb(instance) ? "the buffer pool, one mapping, gets none at all, silently"
-                                       : "the last chunks of the pool fall back to small pages");
+        rule_report(run, rule_at_size(instance), size_remedy(run, instance),
+                    "%s plans %s, and its settings take up to %s: %s", instance->config->name,
+                    rule_planned_pages(run->arena, instance),
+                    format_count(run->arena, instance->sizing->pages),
+                    is_mariadb(instance)
+                            ? "the buffer pool, one mapping, gets none at all, silently"
+                            : "the last chunks of the pool fall back to small pages");
 }
 
 static void find_1g(RuleRun *run, const RuleInstance *instance) {
@@ -122,7 +123,7 @@ static void find_1g(RuleRun *run, const RuleInstance *instance) {
                         found = run->instances[k].planned->pages_wanted;
         if (found == 0)
                 return;
-        rule_tell(
+        rule_report(
                 run, (Diag){.file = instance->config->file, .key = "PageSize"},
                 "give it PageSize=1G and pages of its own, or limit it: systemd "
                 "cannot, a hugetlb control group can (hugetlb.1GB.rsvd.max = 0)",
@@ -140,7 +141,7 @@ static void find_memlock(RuleRun *run, const RuleInstance *instance) {
         if (!setting || !rule_is_on(instance, "memlock") || !instance->facts->unit ||
             rule_may_lock(instance) || rule_memlock_bytes(run, instance, &limit) == UINT64_MAX)
                 return;
-        rule_tell(
+        rule_report(
                 run, rule_at_setting(run, setting),
                 arena_printf(
                         run->arena,
@@ -160,7 +161,7 @@ static void find_chunk(RuleRun *run, const RuleInstance *instance) {
             pool < 8 * GIB)
                 return;
         lost = sub_floored(instance->sizing->bytes, pool);
-        rule_tell(
+        rule_report(
                 run, rule_at_name(run, instance, "innodb_buffer_pool_chunk_size"),
                 "write innodb_buffer_pool_chunk_size = 1G, where the pool is a multiple of it "
                 "times innodb_buffer_pool_instances",
@@ -180,7 +181,7 @@ static void find_memlock_bytes(RuleRun *run, const RuleInstance *instance) {
         if (!limit || limit->value[strspn(limit->value, "0123456789:")] != '\0' ||
             unit_size_parse(run->arena, limit->value, &bytes) < 0 || bytes >= 64 * MIB)
                 return;
-        rule_tell(
+        rule_report(
                 run, rule_at_unit(limit),
                 arena_printf(run->arena,
                              "systemctl edit %s: [Service] LimitMEMLOCK=%s, if that was meant",
@@ -195,7 +196,7 @@ static void find_resize(RuleRun *run, const RuleInstance *instance) {
 
         if (!is_large(instance) || !setting || bytes <= buffer_pool_bytes(instance))
                 return;
-        rule_tell(
+        rule_report(
                 run, rule_at_setting(run, setting),
                 "change innodb_buffer_pool_size in the file, reload hugeplan and restart the "
                 "server",

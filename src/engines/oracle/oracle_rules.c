@@ -58,7 +58,7 @@ static void find_amm(RuleRun *run, const RuleInstance *instance) {
                 const Setting *setting = target && !is_zero(target->value) ? target : most;
 
                 if (setting && !is_zero(setting->value))
-                        rule_tell(
+                        rule_report(
                                 run, rule_at_setting(run, setting),
                                 "ALTER SYSTEM RESET memory_target and memory_max_target, and set sga_target and pga_aggregate_target instead",
                                 "%s has %s=%s: automatic memory management lives in /dev/shm and takes no huge pages; with use_large_pages=only the instance does not start (ORA-00845)",
@@ -87,7 +87,7 @@ static void find_false(RuleRun *run, const RuleInstance *instance) {
 
         VEC_FOREACH(sga, &sgas)
                 if (is_large_pages(sga, "false") && instance->planned->pages_wanted > 0)
-                        rule_tell(
+                        rule_report(
                                 run, at_large_pages(run, instance, sga), write_only,
                                 "%s has use_large_pages=FALSE: what is reserved for it of %s stays empty, and the SGA takes as much again in small pages",
                                 sga->name, rule_planned_pages(run->arena, instance));
@@ -98,7 +98,7 @@ static void find_true(RuleRun *run, const RuleInstance *instance) {
 
         VEC_FOREACH(sga, &sgas)
                 if (!sga->large_pages || is_large_pages(sga, "true"))
-                        rule_tell(
+                        rule_report(
                                 run, at_large_pages(run, instance, sga), write_only,
                                 "%s has use_large_pages=TRUE%s: when some of %s are missing it starts with a mixed SGA and page tables to match",
                                 sga->name, sga->large_pages ? "" : ", which is the default",
@@ -112,7 +112,7 @@ static void find_auto(RuleRun *run, const RuleInstance *instance) {
                 bool is_auto_only = is_large_pages(sga, "auto_only");
 
                 if (is_auto_only || is_large_pages(sga, "auto"))
-                        rule_tell(
+                        rule_report(
                                 run, at_large_pages(run, instance, sga), write_only,
                                 "%s has use_large_pages=%s: Oracle writes vm.nr_hugepages itself at every start, beside the plan, and takes pages from other nodes and instances",
                                 sga->name, is_auto_only ? "AUTO_ONLY" : "AUTO");
@@ -136,7 +136,7 @@ static void find_short(RuleRun *run, const RuleInstance *instance) {
             instance->planned->pages_wanted == 0 ||
             least_pages(sizing) <= instance->planned->pages_wanted)
                 return;
-        rule_tell(
+        rule_report(
                 run, rule_at_size(instance),
                 arena_printf(run->arena, "write Memory=auto, or Pages=%" PRIu64, sizing->pages),
                 "%s plans %s, and its SGA needs %s: with use_large_pages=only it does not start (ORA-27102), else it is mixed",
@@ -186,7 +186,7 @@ static void find_memlock(RuleRun *run, const RuleInstance *instance) {
         bool is_bare = assignment &&
                        strspn(assignment->value, "0123456789") == strcspn(assignment->value, ":");
 
-        rule_tell(
+        rule_report(
                 run, diag, memlock_remedy(run, instance),
                 "%s needs %s, and %s may lock %s%s: the kernel (%s) goes by that limit and refuses its shared memory (ORA-27102)",
                 instance->config->name, rule_planned_pages(run->arena, instance),
@@ -218,7 +218,7 @@ static void find_group(RuleRun *run, const RuleInstance *instance) {
             may_use_sysv(run, instance) || (instance->config->unit && !has_unit))
                 return;
         const UnitAssignment *reset = has_unit ? find_group_reset(instance) : NULL;
-        rule_tell(
+        rule_report(
                 run, reset ? rule_at_unit(reset) : (Diag){.file = instance->config->file},
                 has_unit
                         ? arena_printf(
@@ -250,7 +250,7 @@ static void find_memlock_unit(RuleRun *run, const RuleInstance *instance) {
         VEC_FOREACH(limit, &run->input->facts->login_limits) {
                 if (assignment || !is_for_owner(limit, &instance->facts->owner))
                         continue;
-                rule_tell(
+                rule_report(
                         run,
                         (Diag){.file = limit->origin.file,
                                .line = limit->origin.line,
@@ -411,7 +411,7 @@ static void find_asm(RuleRun *run) {
                 if (!rule_has_engine(run, "oracle") || is_planned ||
                     !(is_asm || text_equals(sid->sid, "-MGMTDB")))
                         continue;
-                rule_tell(
+                rule_report(
                         run, (Diag){.file = sid->origin.file, .line = sid->origin.line},
                         is_asm ? "describe it in /etc/hugeplan.d if SHOW PARAMETER "
                                  "memory_target says 0, else silence this rule"
@@ -434,7 +434,7 @@ static void find_thp(RuleRun *run, const RuleInstance *instance) {
             parse_major_version(version, &major) < 0 || major < 21 ||
             run->input->thp->policy != THP_NEVER)
                 return;
-        rule_tell(
+        rule_report(
                 run, (Diag){.file = instance->config->file, .key = "TransparentHugePages"},
                 "write TransparentHugePages=madvise in its file",
                 "%s is Oracle %s on UEK (%s): from 21c on Oracle's guides want transparent huge pages 'madvise' there, and the host gets 'never'",

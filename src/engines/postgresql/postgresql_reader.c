@@ -39,8 +39,8 @@ typedef struct Server {
 } Server;
 
 static void warn(const Server *server, const char *text, const char *remedy) {
-        diags_tell(&server->ret->problems, problem_of(PROBLEM_DATABASE_FILES, NULL, remedy), "%s",
-                   text);
+        diags_report(&server->ret->problems, problem_of(PROBLEM_DATABASE_FILES, NULL, remedy), "%s",
+                     text);
 }
 
 /* ---- the unit ---- */

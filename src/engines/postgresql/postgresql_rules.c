@@ -29,7 +29,7 @@ static void find_try(RuleRun *run, const RuleInstance *instance) {
         if (!instance->gathered ||
             (rule_setting(instance, "huge_pages") && !is_value(instance, "huge_pages", "try")))
                 return;
-        rule_tell(
+        rule_report(
                 run, rule_at_name(run, instance, "huge_pages"),
                 "write huge_pages = on, so that the server refuses instead",
                 "%s has huge_pages=try%s: when its %s cannot be had it starts with small pages, and its log says nothing at the default level",
@@ -41,7 +41,7 @@ static void find_try(RuleRun *run, const RuleInstance *instance) {
 static void find_off(RuleRun *run, const RuleInstance *instance) {
         if (!takes_none(instance) || instance->planned->pages_wanted == 0)
                 return;
-        rule_tell(
+        rule_report(
                 run, rule_at_name(run, instance, "huge_pages"),
                 "write huge_pages = on, or take the instance out of the plan",
                 "%s has huge_pages=off: the %s reserved for it stay empty, and it takes as much again in small pages",
@@ -65,7 +65,7 @@ static bool is_naive(const RuleInstance *instance) {
 static void find_naive(RuleRun *run, const RuleInstance *instance) {
         if (!is_naive(instance))
                 return;
-        rule_tell(
+        rule_report(
                 run, rule_at_size(instance),
                 arena_printf(run->arena, "write Memory=auto, or Pages=%" PRIu64 "; %s",
                              instance->sizing->pages, postgres_asks),
@@ -84,11 +84,11 @@ static uint64_t mapped_pages(const RuleInstance *instance) {
 
 static void add_short(RuleRun *run, const RuleInstance *instance, uint64_t needed,
                       const char *evidence) {
-        rule_tell(run, rule_at_size(instance),
-                  arena_printf(run->arena, "write Memory=auto, or Pages=%" PRIu64 "; %s", needed,
-                               postgres_asks),
-                  "%s plans %s, but %s: it would not start", instance->config->name,
-                  rule_planned_pages(run->arena, instance), evidence);
+        rule_report(run, rule_at_size(instance),
+                    arena_printf(run->arena, "write Memory=auto, or Pages=%" PRIu64 "; %s", needed,
+                                 postgres_asks),
+                    "%s plans %s, but %s: it would not start", instance->config->name,
+                    rule_planned_pages(run->arena, instance), evidence);
 }
 
 static void find_short(RuleRun *run, const RuleInstance *instance) {
@@ -117,11 +117,11 @@ static void find_tight(RuleRun *run, const RuleInstance *instance) {
             planned <= naive_pages(instance) || planned >= sizing->pages ||
             mapped_pages(instance) > 0)
                 return;
-        rule_tell(run, rule_at_size(instance),
-                  arena_printf(run->arena, "compare with %s", postgres_asks),
-                  "%s plans %s; its settings may take up to %s, by hugeplan's upper bound",
-                  instance->config->name, rule_planned_pages(run->arena, instance),
-                  format_count(run->arena, sizing->pages));
+        rule_report(run, rule_at_size(instance),
+                    arena_printf(run->arena, "compare with %s", postgres_asks),
+                    "%s plans %s; its settings may take up to %s, by hugeplan's upper bound",
+                    instance->config->name, rule_planned_pages(run->arena, instance),
+                    format_count(run->arena, sizing->pages));
 }
 
 /* ---- where the settings come from ---- */
@@ -160,7 +160,7 @@ static void find_cmdline(RuleRun *run, const RuleInstance *instance) {
                 }
         if (!first)
                 return;
-        rule_tell(
+        rule_report(
                 run, rule_at_setting(run, first),
                 "give the same options to postgres -C, or write them into postgresql.conf; "
                 "hugeplan counts them",
@@ -171,12 +171,12 @@ static void find_cmdline(RuleRun *run, const RuleInstance *instance) {
 static void find_sysv(RuleRun *run, const RuleInstance *instance) {
         if (!is_value(instance, "shared_memory_type", "sysv") || takes_none(instance))
                 return;
-        rule_tell(run, rule_at_name(run, instance, "shared_memory_type"),
-                  "write shared_memory_type = mmap, which is the default",
-                  "%s has shared_memory_type=sysv, for which PostgreSQL knows no huge pages: %s",
-                  instance->config->name,
-                  is_value(instance, "huge_pages", "on") ? "with huge_pages=on it does not start"
-                                                         : "it takes small ones, silently");
+        rule_report(run, rule_at_name(run, instance, "shared_memory_type"),
+                    "write shared_memory_type = mmap, which is the default",
+                    "%s has shared_memory_type=sysv, for which PostgreSQL knows no huge pages: %s",
+                    instance->config->name,
+                    is_value(instance, "huge_pages", "on") ? "with huge_pages=on it does not start"
+                                                           : "it takes small ones, silently");
 }
 
 /* ---- the page size ---- */
@@ -201,15 +201,15 @@ static void find_pagesize(RuleRun *run, const RuleInstance *instance) {
                 bytes = run->input->topology->default_page_size_bytes;
         if (bytes == planned)
                 return;
-        rule_tell(run, rule_at_name(run, instance, "huge_page_size"),
-                  arena_printf(run->arena,
-                               "write PageSize=%s in %s, or huge_page_size = %" PRIu64
-                               "MB (from 14 on)",
-                               format_page_size(run->arena, bytes), instance->config->file,
-                               planned / MIB),
-                  "%s will ask for pages of %s%s, and the plan has pages of %s for it",
-                  instance->config->name, format_page_size(run->arena, bytes),
-                  setting ? "" : ", the kernel's default", format_page_size(run->arena, planned));
+        rule_report(run, rule_at_name(run, instance, "huge_page_size"),
+                    arena_printf(run->arena,
+                                 "write PageSize=%s in %s, or huge_page_size = %" PRIu64
+                                 "MB (from 14 on)",
+                                 format_page_size(run->arena, bytes), instance->config->file,
+                                 planned / MIB),
+                    "%s will ask for pages of %s%s, and the plan has pages of %s for it",
+                    instance->config->name, format_page_size(run->arena, bytes),
+                    setting ? "" : ", the kernel's default", format_page_size(run->arena, planned));
 }
 
 /* ---- the unit ---- */
@@ -224,7 +224,7 @@ static void find_dash(RuleRun *run, const RuleInstance *instance) {
         VEC_FOREACH(item, &commands) {
                 if ((*item)->value[strspn((*item)->value, "@:+!|")] != '-')
                         continue;
-                rule_tell(
+                rule_report(
                         run, rule_at_unit(*item),
                         "look at the server's own log and at pg_lsclusters, not at systemctl "
                         "alone; the gate is not concerned, a refusal is shown",
@@ -251,7 +251,7 @@ static void find_version(RuleRun *run, const RuleInstance *instance) {
         if (instance->config->memory_kind != MEMORY_AUTO || !learned || !now ||
             text_equals(major_of(run->arena, learned), major_of(run->arena, now)))
                 return;
-        rule_tell(
+        rule_report(
                 run, (Diag){.file = instance->config->file},
                 "start it once before the next reboot: its gate finds the new size and keeps "
                 "it",
@@ -273,7 +273,7 @@ static void find_io(RuleRun *run, const RuleInstance *instance) {
 
                 if (!setting)
                         continue;
-                rule_tell(
+                rule_report(
                         run, rule_at_setting(run, setting),
                         "write Memory=auto, which follows the settings",
                         "%s has %s=%s: from 18 on this changes how many pages it needs, and its size is fixed in %s",
@@ -296,7 +296,7 @@ static void find_writeback(RuleRun *run) {
 
         if (gathers < 4 * GIB || !rule_has_engine(run, "postgresql"))
                 return;
-        rule_tell(
+        rule_report(
                 run, (Diag){.file = PATH_DIRTY_BACKGROUND},
                 arena_printf(run->arena,
                              "write vm.dirty_background_bytes=%" PRIu64

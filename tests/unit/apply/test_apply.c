@@ -424,7 +424,7 @@ TREE_TEST(surplus_elsewhere) {
                 Run run = run_new(tree, "Pages=12\nPageSize=2M\nNodes=0");
 
                 assert_true(apply_next(run.apply, 0, &operation));
-                assert_int_equal(operation.is_straightening,
+                assert_int_equal(operation.is_adopting_surplus,
                                  text_equals(kernels[i].path, host_file));
                 assert_text(operation.path, kernels[i].path);
                 assert_text(operation.text, kernels[i].text);
@@ -454,7 +454,7 @@ TREE_TEST(more_surplus_than_pages) {
                 Run run = run_new(tree, "Pages=12\nPageSize=2M\nNodes=0");
 
                 assert_true(apply_next(run.apply, 0, &operation));
-                assert_int_equal(operation.is_straightening, i != 1);
+                assert_int_equal(operation.is_adopting_surplus, i != 1);
                 if (i != 1) {
                         assert_text(operation.path, host_file);
                         assert_text(operation.text, "7\n");
@@ -472,12 +472,12 @@ TREE_TEST(more_surplus_than_pages) {
         assert_text(tree_read(tree, host_file), "7\n");
         apply_done(run.apply, &operation, 0, 0);
         assert_false(apply_next(run.apply, 0, &operation));
-        assert_true(apply_straightened_bytes(run.apply) == 2 * MIB);
+        assert_true(apply_adopted_bytes(run.apply) == 2 * MIB);
         run = run_new(tree, "Pages=12\nPageSize=2M\nNodes=0");
         assert_true(apply_next(run.apply, 0, &operation));
         apply_done(run.apply, &operation, -EPERM, 0);
         assert_false(apply_next(run.apply, 0, &operation));
-        assert_true(apply_straightened_bytes(run.apply) == 0);
+        assert_true(apply_adopted_bytes(run.apply) == 0);
         size_t n;
         const ApplyResult *results = apply_results(run.apply, &n);
 
@@ -499,12 +499,12 @@ TREE_TEST(more_surplus_than_is_known) {
         Run run = run_new(tree, "Pages=12\nPageSize=2M\nNodes=0");
 
         assert_true(apply_next(run.apply, 0, &operation));
-        assert_true(operation.is_straightening);
+        assert_true(operation.is_adopting_surplus);
         assert_text(operation.text, "103\n");
         run = run_new(tree, "Pages=12\nPageSize=2M\nNodes=0");
         remove(tree_path(tree, pool_path(tree, 2, 2048, "nr_hugepages")));
         assert_true(apply_next(run.apply, 0, &operation));
-        assert_false(operation.is_straightening);
+        assert_false(operation.is_adopting_surplus);
 }
 
 /* 1G pages that can be split, three of which are found; 2M pages are too fragmented to be had. */
@@ -679,7 +679,7 @@ TREE_TEST(hurry) {
         Run run = run_new(tree, "Pages=100\nPageSize=2M\nNodes=0");
 
         run.most_pages = 37;
-        apply_hurry(run.apply);
+        apply_stop_early(run.apply);
         run_all(&run);
         assert_text(run.trace.string, "2M@0:write100"); /* no round of attempts */
 }
