@@ -378,10 +378,9 @@ typedef struct NewFile {
         bool is_alone; /* in a directory of ours, with the mode less the umask */
 } NewFile;
 
-/* Writes the text to a file of another name in DIRECTORY, and sets *RET to that name. */
-static int write_draft(Arena *arena, int directory, const NewFile *file, const char **ret) {
-        const char *draft = arena_printf(arena, ".#%s.%d", file->name, (int) getpid());
-        int fd = openat(directory, draft, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC,
+/* Writes the text to NAME in DIRECTORY; on failure the file is removed. */
+static int write_text(int directory, const char *name, const NewFile *file) {
+        int fd = openat(directory, name, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC,
                         file->mode);
 
         if (fd < 0)
@@ -402,8 +401,7 @@ static int write_draft(Arena *arena, int directory, const NewFile *file, const c
         if (close(fd) < 0 && r == 0)
                 r = -errno;
         if (r < 0)
-                unlinkat(directory, draft, 0);
-        *ret = draft;
+                unlinkat(directory, name, 0);
         return r;
 }
 
@@ -419,8 +417,10 @@ static int write_file(const Root *root, const char *path, NewFile *file) {
                         return made;
         }
         CLEANUP(close_fd) int parent = open_parent(root, path, &file->name);
-        const char *draft = NULL;
-        int r = parent < 0 ? parent : write_draft(arena, parent, file, &draft);
+        if (parent < 0)
+                return parent;
+        const char *draft = arena_printf(arena, ".#%s.%d", file->name, (int) getpid());
+        int r = write_text(parent, draft, file);
 
         if (r < 0)
                 return r;
@@ -440,18 +440,11 @@ int root_write_file(const Root *root, const char *path, const char *text, unsign
 
 int root_add_file(const Root *root, const char *directory, const char *name, const char *text) {
         CLEANUP(arena_freep) Arena *arena = arena_new();
-        const NewFile file = {.name = name, .text = text, .mode = 0644, .is_alone = true};
-        const char *path = arena_printf(arena, "%s/%s", directory, name);
-        const char *draft = NULL;
-        int r = mkdirat(root->fd, directory, 0755) < 0 && errno != EEXIST ? -errno : 0;
+        const NewFile file = {.text = text, .mode = 0644, .is_alone = true};
 
-        if (r == 0)
-                r = write_draft(arena, root->fd, &file, &draft);
-        if (r == 0 && renameat(root->fd, draft, root->fd, path) < 0) {
-                r = -errno;
-                unlinkat(root->fd, draft, 0);
-        }
-        return r;
+        if (mkdirat(root->fd, directory, 0755) < 0 && errno != EEXIST)
+                return -errno;
+        return write_text(root->fd, arena_printf(arena, "%s/%s", directory, name), &file);
 }
 
 int root_store_file(const Root *root, const char *path, const char *text, unsigned mode) {

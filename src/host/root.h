@@ -89,8 +89,9 @@ int root_write_attribute(const Root *root, const char *path, const char *text);
  * that need not outlive the boot, such as those below /run. */
 int root_write_file(const Root *root, const char *path, const char *text, unsigned mode);
 
-/* The same with mode 0644 less the umask, for the file NAME in DIRECTORY, both plain names, below a ROOT where hugeplan
- * owns everything: symbolic links are not checked, which saves half of the work. */
+/* Writes the file NAME in DIRECTORY, both plain names, with mode 0644 less the umask. For a ROOT that systemd has made
+ * for a generator and reads when the generator has ended (systemd.generator(7)): symbolic links are not checked, and no
+ * draft is renamed. */
 int root_add_file(const Root *root, const char *directory, const char *name, const char *text);
 
 /* As root_write_file(), for files that outlive the boot: file and directories are on disk if it returns 0. */
