@@ -371,7 +371,7 @@ int root_make_directory(const Root *root, const char *path) {
 }
 
 typedef struct NewFile {
-        const char *name, *text;
+        const char *text;
         unsigned mode;
         Lasting lasting;
         bool is_new;   /* -EEXIST if the name exists */
@@ -405,7 +405,7 @@ static int write_text(int directory, const char *name, const NewFile *file) {
         return r;
 }
 
-static int write_file(const Root *root, const char *path, NewFile *file) {
+static int write_file(const Root *root, const char *path, const NewFile *file) {
         CLEANUP(arena_freep) Arena *arena = arena_new();
         const char *slash = strrchr(path, '/');
 
@@ -416,19 +416,21 @@ static int write_file(const Root *root, const char *path, NewFile *file) {
                 if (made < 0)
                         return made;
         }
-        CLEANUP(close_fd) int parent = open_parent(root, path, &file->name);
+        const char *name;
+        CLEANUP(close_fd) int parent = open_parent(root, path, &name);
+
         if (parent < 0)
                 return parent;
-        const char *draft = arena_printf(arena, ".#%s.%d", file->name, (int) getpid());
+        const char *draft = arena_printf(arena, ".#%s.%d", name, (int) getpid());
         int r = write_text(parent, draft, file);
 
         if (r < 0)
                 return r;
         /* The complete draft gets the name; link(2) does not replace an existing file. */
         if (file->is_new)
-                r = linkat(parent, draft, parent, file->name, 0) < 0 ? -errno : 0;
+                r = linkat(parent, draft, parent, name, 0) < 0 ? -errno : 0;
         else
-                r = renameat(parent, draft, parent, file->name) < 0 ? -errno : 0;
+                r = renameat(parent, draft, parent, name) < 0 ? -errno : 0;
         if (r < 0 || file->is_new)
                 unlinkat(parent, draft, 0);
         return r == 0 && file->lasting == FOR_GOOD ? sync_directory(parent) : r;

@@ -3,7 +3,8 @@
 
 /* Boot steps: how an administrator changes the kernel command line with the host's boot loader.
  *
- * Sources: GRUB's manual (GRUB_CMDLINE_LINUX), grubby(8), kernel-install(8), u-boot-update(8). Pure: values in, texts out. The contents of boot entries are left to the boot loader. */
+ * Sources: GRUB's manual (GRUB_CMDLINE_LINUX), grubby(8), kernel-install(8), u-boot-update(8). Pure: values in, texts
+ * out. The contents of boot entries are left to the boot loader. */
 
 #include "check/boot/kernel_args.h"
 
