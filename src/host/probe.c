@@ -71,12 +71,34 @@ int probe_pool(const Root *root, const Topology *topology, unsigned node, uint64
                         topology_pool_path(arena, topology, node, page_size_bytes, file->attribute),
                         file->count);
 
-                /* Only nr_hugepages must exist. */
-                if (r < 0 && file == files)
+                /* Only nr_hugepages must exist, and an empty pool has nothing free and no surplus. */
+                if (file == files && r < 0)
                         return r;
+                if (pool.total_pages == 0)
+                        break;
         }
         *ret = pool;
         return 0;
+}
+
+/* Adds up the pools, which are all there is of a size: the kernel changes its counts of a node and of the host together
+ * (mm/hugetlb.c, nr_huge_pages and nr_huge_pages_node). Only reserved pages are counted for the host alone, and there
+ * are none without a pool. */
+static void sum_pools(const Root *root, const Topology *topology, PageSize *size) {
+        CLEANUP(arena_freep) Arena *arena = arena_new();
+
+        *size = (PageSize){.bytes = size->bytes};
+        ARRAY_FOREACH(node, topology->nodes, topology->n_nodes) {
+                const Pool *pool = &node->pools[size - topology->page_sizes];
+
+                size->total_pages = add_saturated(size->total_pages, pool->total_pages);
+                size->free_pages = add_saturated(size->free_pages, pool->free_pages);
+                size->surplus_pages = add_saturated(size->surplus_pages, pool->surplus_pages);
+        }
+        if (size->total_pages > 0)
+                root_read_u64(root,
+                              page_size_path(arena, PATH_HUGEPAGES, size->bytes, "resv_hugepages"),
+                              &size->reserved_pages);
 }
 
 /* Returns false if a pool was removed. */
@@ -85,10 +107,6 @@ static bool probe_counts(const Root *root, Topology *topology, bool *ret_is_chan
 
         *ret_is_changed = false;
         ARRAY_FOREACH(size, topology->page_sizes, topology->n_page_sizes) {
-                uint64_t before = size->reserved_pages;
-
-                probe_page_size(root, size);
-                *ret_is_changed |= size->reserved_pages != before;
                 ARRAY_FOREACH(node, topology->nodes, topology->n_nodes) {
                         Pool *pool = &node->pools[size - topology->page_sizes], now;
 
@@ -104,6 +122,10 @@ static bool probe_counts(const Root *root, Topology *topology, bool *ret_is_chan
                         now.demote_to_bytes = pool->demote_to_bytes;
                         *pool = now;
                 }
+                uint64_t before = size->reserved_pages;
+
+                sum_pools(root, topology, size);
+                *ret_is_changed |= size->reserved_pages != before;
         }
         return has_all;
 }
@@ -195,6 +217,8 @@ static void probe_nodes(Probe *probe) {
         ID_SET_FOREACH(id, &nodes)
                 probe_node(probe, id, topology->is_numa && knows_memory ? &with_memory : NULL,
                            topology->is_numa && knows_cpus ? &with_cpus : NULL);
+        ARRAY_FOREACH(size, topology->page_sizes, topology->n_page_sizes)
+                sum_pools(probe->root, topology, size);
 }
 
 /* "Node 0, zone   Normal   1 2 3 ...": free blocks by order, summed up over the zones of a node. */

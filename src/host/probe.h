@@ -22,14 +22,11 @@ Topology *probe_topology(const Root *root, Arena *arena);
  * pool was added or removed. */
 Topology *probe_topology_again(const Root *root, Arena *arena, const Topology *known);
 
-/* Reads the page sizes only, which suffice for mount units. */
+/* Reads the page sizes without their counts, which suffice for mount units. */
 Topology *probe_page_sizes(const Root *root, Arena *arena);
 
 /* Returns the bytes of a name such as "hugepages-2048kB", or 0 for any other name. */
 uint64_t probe_size_of_name(Arena *arena, const char *name);
-
-/* Reads the host-wide counts of the page size SIZE->bytes. */
-void probe_page_size(const Root *root, PageSize *size);
 
 /* Returns the bytes of the line "KEY: 123 kB" in TEXT, also with "Node 0 " in front as in the nodes' files,
  * or 0 if there is no such line. */

@@ -44,24 +44,6 @@ static int compare_sizes_down(const void *a, const void *b) {
         return first > second ? -1 : first < second;
 }
 
-void probe_page_size(const Root *root, PageSize *size) {
-        CLEANUP(arena_freep) Arena *arena = arena_new();
-        const struct {
-                const char *attribute;
-                uint64_t *count;
-        } files[] = {
-                {"nr_hugepages", &size->total_pages},
-                {"free_hugepages", &size->free_pages},
-                {"surplus_hugepages", &size->surplus_pages},
-                {"resv_hugepages", &size->reserved_pages},
-        };
-
-        ARRAY_FOREACH(file, files, ARRAY_LEN(files))
-                root_read_u64(root,
-                              page_size_path(arena, PATH_HUGEPAGES, size->bytes, file->attribute),
-                              file->count);
-}
-
 static void list_page_sizes(const Root *root, Arena *arena, Topology *topology) {
         VEC(PageSize) sizes = {};
         Names names = {};
@@ -70,12 +52,8 @@ static void list_page_sizes(const Root *root, Arena *arena, Topology *topology) 
         VEC_FOREACH(name, &names) {
                 uint64_t bytes = probe_size_of_name(arena, *name);
 
-                if (bytes == 0)
-                        continue;
-                PageSize *size = vec_push(arena, &sizes);
-
-                size->bytes = bytes;
-                probe_page_size(root, size);
+                if (bytes > 0)
+                        *vec_push(arena, &sizes) = (PageSize){.bytes = bytes};
         }
         vec_sort(&sizes, compare_sizes_down);
         topology->page_sizes = sizes.items;

@@ -164,6 +164,21 @@ static void print(const Command *command, const Proofs *proofs) {
                       stdout);
 }
 
+/* Returns the page sizes with the counts of STATUS, which suffice for a glance. */
+static Topology *page_sizes_of(const Command *command, const Status *status) {
+        Topology *topology = probe_page_sizes(command->root, command->arena);
+
+        ARRAY_FOREACH(pool, status->pools, status->n_pools) {
+                int i = topology_page_size_index(topology, pool->page_size_bytes);
+
+                if (i >= 0) {
+                        topology->page_sizes[i].total_pages += pool->total_pages;
+                        topology->page_sizes[i].free_pages += pool->free_pages;
+                }
+        }
+        return topology;
+}
+
 void add_outcomes(Command *command, Status *status) {
         Verification verification = {.command = command, .arena = command->arena};
         Diags problems = diags_in(command->arena);
@@ -173,7 +188,7 @@ void add_outcomes(Command *command, Status *status) {
                 if (!instance->unit || instance->pages_wanted == 0)
                         continue;
                 if (!verification.topology)
-                        verification.topology = probe_page_sizes(command->root, command->arena);
+                        verification.topology = page_sizes_of(command, status);
                 instance->proof = prove(&verification, instance, true);
                 if (instance->proof->outcome != OUTCOME_UNKNOWN)
                         proof_add_problems(instance->proof, SEVERITY_WARNING, &problems);

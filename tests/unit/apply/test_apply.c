@@ -282,7 +282,8 @@ TREE_TEST(lowering_is_undone) {
                 uint64_t surplus; /* of others, who take them after the write */
         } cases[] = {
                 {0, "2M@0:write0 2M@1:write0"},
-                {0, "2M@0:write0 2M@1:write0", 5},
+                {0, "2M@0:write0 2M@1:write5",
+                 5}, /* as many stay free as the host has surplus pages */
                 {1, "2M@0:write0 2M@0:write1 2M@1:write1"},
                 {40, "2M@0:write0 2M@0:write40 2M@1:write40"},
                 {100, "2M@0:write0 2M@0:write100"},
