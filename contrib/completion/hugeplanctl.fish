@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # fish completion for hugeplanctl(1).
 
-# What is asked for other hosts and drafts is asked of them here, too.
+# Asks with the same --root= as the command line.
 function __hugeplanctl_ask
     hugeplanctl (string match -r -- '^--root=.*' (commandline -opc)) $argv 2>/dev/null
 end
@@ -14,7 +14,7 @@ function __hugeplanctl_engines
     __hugeplanctl_ask size --json=short | string match -ra '"engine":"[^"]*"' | string split -f 4 '"'
 end
 
-# Settings of the engine that the line names, with "=".
+# The settings of the engine on the command line, with "=".
 function __hugeplanctl_settings
     set -l listed (__hugeplanctl_ask size --json=short)
     for word in (commandline -opc)
