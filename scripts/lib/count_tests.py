@@ -4,9 +4,9 @@
 
     scripts/lib/count_tests.py BUILD-DIR [--no-privileged-skips]
 
-Meson counts programs, and takes a program whose cases skipped themselves for passed. Prints
-"PASSED FAILED SKIPPED", then a line for each program that failed or skipped something. With
---no-privileged-skips, what the suites that need root and a real kernel skip has failed.
+Meson counts programs, and counts a program as passed if its cases skipped themselves. Prints
+"PASSED FAILED SKIPPED", then a line for each program with failed or skipped cases. With
+--no-privileged-skips, skipped cases of suites that need root and a real kernel count as failed.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from pathlib import Path
 PRIVILEGED_SUITES = {"live", "privileged"}
 BAD_RESULTS = {"FAIL", "ERROR", "TIMEOUT", "INTERRUPT", "UNEXPECTEDPASS"}
 
-# cmocka's own format, where a failure goes to standard error; and TAP.
+# cmocka's format, whose failures go to standard error; and TAP.
 CMOCKA = re.compile(r"^\[ *(RUN|OK|SKIPPED) *\] (\w+)$", re.MULTILINE)
 TAP = re.compile(r"^(not )?ok\b([^#\n]*)(# SKIP)?", re.MULTILINE)
 
@@ -50,7 +50,7 @@ def main() -> int:
 
 
 def count_run(build: Path, may_skip: bool = True) -> tuple[Count, list[str]]:
-    """The cases of the last run in a build directory, and what is to be said of its programs."""
+    """The cases of the last run in a build directory, and remarks about its programs."""
     total = Count(0, 0, 0)
     remarks = []
     log = build / "meson-logs/testlog.json"
@@ -76,7 +76,7 @@ def read_suites(build: Path) -> dict[str, set[str]]:
 
 
 def count_cases(entry: dict) -> Count:
-    """The cases of one program; a program that prints none is a case itself."""
+    """The cases of one program; a program that prints none counts as one case."""
     printed = entry.get("stdout", "")
     count = Count(0, 0, 0)
     names = {"RUN": set(), "OK": set(), "SKIPPED": set()}
