@@ -66,13 +66,6 @@ static int connect_to(const struct sockaddr_un *address) {
         return fd;
 }
 
-static void watch(const Load *load, Client *client) {
-        struct epoll_event event = {.events = EPOLLIN, .data.ptr = client};
-
-        if (epoll_ctl(load->epoll_fd, EPOLL_CTL_ADD, client->fd, &event) < 0)
-                die("epoll_ctl");
-}
-
 /* 1 when the reply is complete, 0 when there is more to come, -1 when the server has closed. */
 static int take_reply(int fd) {
         char bytes[65536];
@@ -87,7 +80,10 @@ static void client_connect(Load *load, Client *client) {
         client->sent_nsec = now_nsec();
         client->fd = connect_to(&load->address);
         send_request(client->fd, load->request);
-        watch(load, client);
+        struct epoll_event event = {.events = EPOLLIN, .data.ptr = client};
+
+        if (epoll_ctl(load->epoll_fd, EPOLL_CTL_ADD, client->fd, &event) < 0)
+                die("epoll_ctl");
 }
 
 static void client_ended(Load *load, Client *client, int is_answered) {
@@ -174,22 +170,6 @@ static long long await_all(Load *load, long n_clients) {
         return last - first;
 }
 
-static void run_spread(Load *load, long n_clients, const char *trigger) {
-        Client *clients = calloc((size_t) n_clients, sizeof(Client));
-
-        if (!clients)
-                die("calloc");
-        for (long i = 0; i < n_clients; i++)
-                client_connect(load, &clients[i]);
-        await_all(load, n_clients);
-        int fd = connect_to(&load->address);
-
-        send_request(fd, trigger);
-        printf("%.1f\n", (double) await_all(load, n_clients) / 1e3);
-        close(fd);
-        free(clients);
-}
-
 int main(int argc, char **argv) {
         struct rlimit files = {.rlim_cur = 4096, .rlim_max = 4096};
         Load load = {.address.sun_family = AF_UNIX, .epoll_fd = epoll_create1(EPOLL_CLOEXEC)};
@@ -202,7 +182,19 @@ int main(int argc, char **argv) {
         load.request = argv[3];
         n_clients = strtol(argv[4], NULL, 10);
         if (strcmp(argv[1], "spread") == 0) {
-                run_spread(&load, n_clients, argv[5]);
+                Client *clients = calloc((size_t) n_clients, sizeof(Client));
+
+                if (!clients)
+                        die("calloc");
+                for (long i = 0; i < n_clients; i++)
+                        client_connect(&load, &clients[i]);
+                await_all(&load, n_clients);
+                int fd = connect_to(&load.address);
+
+                send_request(fd, argv[5]);
+                printf("%.1f\n", (double) await_all(&load, n_clients) / 1e3);
+                close(fd);
+                free(clients);
                 return 0;
         }
         load.is_kept = strcmp(argv[1], "keep") == 0;

@@ -48,10 +48,6 @@ static int make_notify_socket(void) {
         return fd;
 }
 
-static int says_ready(const char *message) {
-        return strncmp(message, "READY=1", strlen("READY=1")) == 0 || strstr(message, "\nREADY=1");
-}
-
 /* False when the daemon is gone before it was ready. */
 static int await_ready(int fd, pid_t pid) {
         struct timeval patience = {.tv_usec = 200000};
@@ -64,7 +60,8 @@ static int await_ready(int fd, pid_t pid) {
 
                 if (n >= 0) {
                         message[n] = '\0';
-                        if (says_ready(message))
+                        if (strncmp(message, "READY=1", strlen("READY=1")) == 0 ||
+                            strstr(message, "\nREADY=1"))
                                 return 1;
                 } else if (waitid(P_PID, (id_t) pid, &info, WEXITED | WNOHANG | WNOWAIT) < 0 ||
                            info.si_pid == pid) {

@@ -42,20 +42,17 @@ static void append_time(long long nsec) {
         close(fd);
 }
 
-static void pause_once(void) {
-        static int is_done;
-        const char *seconds = getenv("BENCH_WRITE_PAUSE");
-
-        if (seconds && !is_done)
-                sleep((unsigned) atoi(seconds));
-        is_done = 1;
-}
-
 ssize_t write(int fd, const void *bytes, size_t n) {
         int is_timed = is_pool(fd);
 
-        if (is_timed)
-                pause_once();
+        if (is_timed) {
+                static int is_done;
+                const char *seconds = getenv("BENCH_WRITE_PAUSE");
+
+                if (seconds && !is_done)
+                        sleep((unsigned) atoi(seconds));
+                is_done = 1;
+        }
         long long start = cpu_nsec();
         ssize_t n_written = syscall(SYS_write, fd, bytes, n);
 

@@ -10,22 +10,6 @@
 #include "fuzz/fuzz.h"
 #include "inspect/oracle_files.h"
 
-static void check_alert(Arena *arena, const OracleAlert *alert) {
-        json_t *json = alert_to_json(arena, alert);
-        OracleAlert told;
-
-        require(alert->expected_pages > 0);
-        require(json && alert_from_json(arena, json, "DB", &told) == (alert->page_size_bytes > 0));
-        if (alert->page_size_bytes > 0) {
-                require(told.expected_pages == MIN(alert->expected_pages, (uint64_t) INT64_MAX));
-                require(told.available_pages == MIN(alert->available_pages, (uint64_t) INT64_MAX));
-                require(!told.error == !alert->error);
-                require_printable(told.error);
-                require_printable(told.file);
-        }
-        json_decref(json);
-}
-
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         CLEANUP(arena_freep) Arena *arena = arena_new();
         const SourceText text = {.text = fuzz_text(arena, data, size), .size = size};
@@ -33,7 +17,23 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
 
         host_facts_add_alert(arena, &facts, "DB", "/diag/alert_DB.log", &text);
         require(facts.alerts.n <= 1);
-        VEC_FOREACH(alert, &facts.alerts)
-                check_alert(arena, alert);
+        VEC_FOREACH(alert, &facts.alerts) {
+                json_t *json = alert_to_json(arena, alert);
+                OracleAlert told;
+
+                require(alert->expected_pages > 0);
+                require(json &&
+                        alert_from_json(arena, json, "DB", &told) == (alert->page_size_bytes > 0));
+                if (alert->page_size_bytes > 0) {
+                        require(told.expected_pages ==
+                                MIN(alert->expected_pages, (uint64_t) INT64_MAX));
+                        require(told.available_pages ==
+                                MIN(alert->available_pages, (uint64_t) INT64_MAX));
+                        require(!told.error == !alert->error);
+                        require_printable(told.error);
+                        require_printable(told.file);
+                }
+                json_decref(json);
+        }
         return 0;
 }

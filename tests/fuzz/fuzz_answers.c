@@ -180,20 +180,6 @@ static void read_entries(Arena *arena, const json_t *json) {
                 require(oracle_sid_is_valid(instance->sid) && *instance->home == '/');
 }
 
-static void read_alerts(Arena *arena, const json_t *list) {
-        OracleAlert alert;
-        json_t *row;
-        size_t i;
-
-        json_array_foreach(list, i, row) {
-                if (!alert_from_json(arena, row, "DB", &alert))
-                        continue;
-                require(alert.page_size_bytes > 0 && alert.expected_pages > 0);
-                require_printable(alert.file);
-                require_printable(alert.error);
-        }
-}
-
 static void read_json(Arena *arena, char kind, const void *bytes, size_t size) {
         json_t *json = json_loadb(bytes, size, JSON_REJECT_DUPLICATES, NULL);
 
@@ -203,8 +189,19 @@ static void read_json(Arena *arena, char kind, const void *bytes, size_t size) {
                 read_learned(arena, json);
         else if (json && kind == 'o')
                 read_entries(arena, json);
-        else if (json)
-                read_alerts(arena, json);
+        else if (json) {
+                OracleAlert alert;
+                json_t *row;
+                size_t i;
+
+                json_array_foreach(json, i, row) {
+                        if (!alert_from_json(arena, row, "DB", &alert))
+                                continue;
+                        require(alert.page_size_bytes > 0 && alert.expected_pages > 0);
+                        require_printable(alert.file);
+                        require_printable(alert.error);
+                }
+        }
         json_decref(json);
 }
 
@@ -224,20 +221,6 @@ static void read_size(Arena *arena, const char *output) {
         }
 }
 
-static void read_versions(Arena *arena, const char *output) {
-        for (size_t i = 0; i < n_engines; i++) {
-                const char *version = NULL, *wrong;
-
-                if (!engine_reader(engines[i])->version_mark)
-                        continue;
-                wrong = version_answer(arena, output, engine_reader(engines[i])->version_mark,
-                                       &version);
-                require(!wrong != !version);
-                require_printable(wrong);
-                require_printable(version);
-        }
-}
-
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         CLEANUP(arena_freep) Arena *arena = arena_new();
 
@@ -247,7 +230,19 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
                 read_json(arena, (char) *data, data + 1, size - 1);
         else if (*data == 'p')
                 read_size(arena, fuzz_text(arena, data + 1, size - 1));
-        else
-                read_versions(arena, fuzz_text(arena, data + 1, size - 1));
+        else {
+                const char *output = fuzz_text(arena, data + 1, size - 1);
+                for (size_t i = 0; i < n_engines; i++) {
+                        const char *version = NULL, *wrong;
+
+                        if (!engine_reader(engines[i])->version_mark)
+                                continue;
+                        wrong = version_answer(arena, output,
+                                               engine_reader(engines[i])->version_mark, &version);
+                        require(!wrong != !version);
+                        require_printable(wrong);
+                        require_printable(version);
+                }
+        }
         return 0;
 }

@@ -358,21 +358,6 @@ static void hang_up(VarlinkCall *call) {
         *call = (VarlinkCall){};
 }
 
-/* All leave, and the next input begins as the first one did. */
-static void end_input(void) {
-        for (size_t i = 0; i < CALLS_MAX; i++)
-                if (stage.calls[i].is_used)
-                        hang_up(&stage.calls[i]);
-        require(!stage.manager.clients.first);
-        loop_unset(&stage.manager.clients.due);
-        stage.manager.clients.beliefs_arena = arena_free(stage.manager.clients.beliefs_arena);
-        stage.manager.clients.beliefs.items = NULL;
-        stage.manager.clients.beliefs.n = stage.manager.clients.beliefs.capacity = 0;
-        stage.is_in_unit = stage.keeper.is_working = false;
-        stage.keeper.answer = GATE_WAIT;
-        stage.keeper.reload = KEEPER_RELOAD_REJECTED;
-}
-
 /* ---- deeds ---- */
 
 static const VarlinkMethod *find_method(char letter) {
@@ -453,6 +438,17 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         begin_stage();
         for (size_t at = 0, n = 0; at < size && n < DEEDS_MAX; n++)
                 at += perform(data + at, size - at);
-        end_input();
+        /* All leave, and the next input begins as the first one did. */
+        for (size_t i = 0; i < CALLS_MAX; i++)
+                if (stage.calls[i].is_used)
+                        hang_up(&stage.calls[i]);
+        require(!stage.manager.clients.first);
+        loop_unset(&stage.manager.clients.due);
+        stage.manager.clients.beliefs_arena = arena_free(stage.manager.clients.beliefs_arena);
+        stage.manager.clients.beliefs.items = NULL;
+        stage.manager.clients.beliefs.n = stage.manager.clients.beliefs.capacity = 0;
+        stage.is_in_unit = stage.keeper.is_working = false;
+        stage.keeper.answer = GATE_WAIT;
+        stage.keeper.reload = KEEPER_RELOAD_REJECTED;
         return 0;
 }

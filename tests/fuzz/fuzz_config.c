@@ -78,47 +78,12 @@ static void check_instance(const Config *config, size_t i) {
                 instance->n_node_memory > 0 || instance->memory_kind != MEMORY_UNSET);
 }
 
-/* What is refused has been told, and what was told as an error refuses something. */
-static void check_config(const Config *config, Arena *arena) {
-        size_t n_refused = 0;
-
-        VEC_FOREACH(problem, &config->problems.list)
-                check_problem(problem, arena);
-        for (size_t i = 0; i < config->n_instances; i++) {
-                check_instance(config, i);
-                n_refused += config->instances[i].refusal != NULL;
-        }
-        require(n_refused == 0 || diags_count(&config->problems, SEVERITY_ERROR) > 0);
-}
-
 /* Surplus pages in use become persistent ones without new memory. */
 static uint64_t new_bytes(const Topology *topology, const PlanPool *pool) {
         const Pool *now = topology_pool(topology, pool->node, pool->page_size_bytes);
         uint64_t more = sub_floored(pool->to_pages, pool->from_pages);
 
         return mul_saturated(sub_floored(more, now->surplus_pages), pool->page_size_bytes);
-}
-
-static void check_plan(const Plan *plan, const Topology *topology, const HostConfig *host) {
-        for (size_t i = 0; i < topology->n_nodes; i++) {
-                uint64_t bytes = 0;
-
-                for (size_t p = 0; p < plan->n_pools; p++)
-                        if (plan->pools[p].node == topology->nodes[i].id)
-                                bytes = add_saturated(bytes, new_bytes(topology, &plan->pools[p]));
-                require(bytes <= plan_node_room_bytes(host, &topology->nodes[i]));
-        }
-}
-
-static void check_dropins(Arena *arena, const Config *config) {
-        const DropinInput input = {config, ctl, true, SYSTEMD_MEMORY_THP};
-        const Dropins dropins = dropins_make(arena, &input);
-
-        VEC_FOREACH(dropin, &dropins) {
-                require(!name_check_unit(dropin->unit));
-                require(!strchr(dropin->unit, '/'));
-                require(!dropin_odd_line(arena, dropin->text, ctl));
-        }
 }
 
 /* Whether KEY and the path are a line of TEXT by themselves. */
@@ -168,7 +133,14 @@ static void check_rest(Arena *arena, const Config *config) {
         const Plan *plan = plan_with(arena, config, topology, ledger, NULL);
         Diags problems = diags_in(arena);
 
-        check_plan(plan, topology, &config->host);
+        for (size_t i = 0; i < topology->n_nodes; i++) {
+                uint64_t bytes = 0;
+
+                for (size_t p = 0; p < plan->n_pools; p++)
+                        if (plan->pools[p].node == topology->nodes[i].id)
+                                bytes = add_saturated(bytes, new_bytes(topology, &plan->pools[p]));
+                require(bytes <= plan_node_room_bytes(&config->host, &topology->nodes[i]));
+        }
         const HostPlanInput host_input = {config, plan, topology, &(Accounts){}, 0};
         HostPlan host = host_plan_make(arena, &host_input, &problems);
         plan_record(arena, plan, ledger);
@@ -194,8 +166,24 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         Arena *arena = arena_new();
         Config *config = config_parse(arena, split_files(arena, data, size));
 
-        check_config(config, arena);
-        check_dropins(arena, config);
+        /* What is refused has been told, and what was told as an error refuses something. */
+        size_t n_refused = 0;
+
+        VEC_FOREACH(problem, &config->problems.list)
+                check_problem(problem, arena);
+        for (size_t i = 0; i < config->n_instances; i++) {
+                check_instance(config, i);
+                n_refused += config->instances[i].refusal != NULL;
+        }
+        require(n_refused == 0 || diags_count(&config->problems, SEVERITY_ERROR) > 0);
+        const DropinInput input = {config, ctl, true, SYSTEMD_MEMORY_THP};
+        const Dropins dropins = dropins_make(arena, &input);
+
+        VEC_FOREACH(dropin, &dropins) {
+                require(!name_check_unit(dropin->unit));
+                require(!strchr(dropin->unit, '/'));
+                require(!dropin_odd_line(arena, dropin->text, ctl));
+        }
         check_rest(arena, config);
         check_mounts(arena, config, host_make(arena, "sizes 1G 2M\nnode 0 total=16G free=15G\n"));
         arena_free(arena);

@@ -30,21 +30,6 @@ static void check_options(Arena *arena, const JvmOptions *options) {
         check_settings(&settings);
 }
 
-static void read_file(Arena *arena, char kind, const char *string) {
-        const SourceText text = {.text = string, .size = strlen(string)};
-        Diags problems = diags_in(arena);
-        JvmOptions options = {};
-
-        if (kind == 'a')
-                jvm_options_read_arguments(arena, &text, "/f", &options);
-        else if (kind == 'v')
-                jvm_options_read_variable(arena, string, "/f:1", &options);
-        else
-                for (uint64_t major = 0; major < 30; major += 8)
-                        jvm_options_read_lines(arena, &text, "/f", major, &options, &problems);
-        check_options(arena, &options);
-}
-
 static void read_script(Arena *arena, const char *string) {
         const TestFile file = {"/s", string};
         JvmScript script = {.arena = arena, .sources = test_sources(arena, &file, 1)};
@@ -76,8 +61,21 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         if (*data == 's') {
                 read_script(arena, arena_strndup(arena, (const char *) data + 1, size - 1));
         } else if (strchr("lav", *data) && *data) {
-                read_file(arena, (char) *data,
-                          arena_strndup(arena, (const char *) data + 1, size - 1));
+                char kind = (char) *data;
+                const char *string = arena_strndup(arena, (const char *) data + 1, size - 1);
+                const SourceText text = {.text = string, .size = strlen(string)};
+                Diags problems = diags_in(arena);
+                JvmOptions options = {};
+
+                if (kind == 'a')
+                        jvm_options_read_arguments(arena, &text, "/f", &options);
+                else if (kind == 'v')
+                        jvm_options_read_variable(arena, string, "/f:1", &options);
+                else
+                        for (uint64_t major = 0; major < 30; major += 8)
+                                jvm_options_read_lines(arena, &text, "/f", major, &options,
+                                                       &problems);
+                check_options(arena, &options);
         } else {
                 const Sources *sources = test_sources_unpack(arena, data, size);
 

@@ -22,16 +22,6 @@ static void check_size(Arena *arena, const Engine *engine, const Gathered *gathe
                 require(sizing.pages > 0 && sizing.bytes >= 2 * MIB);
 }
 
-static void check_gathered(Arena *arena, const Engine *engine, const Gathered *gathered) {
-        const Setting *large = settings_find(&gathered->settings, "large_pages");
-
-        require(large && text_equals(large->value, "ON"));
-        require(gathered->data_directory && *gathered->data_directory == '/');
-        VEC_FOREACH(setting, &gathered->settings)
-                require(*setting->name && setting->value && *setting->origin);
-        check_size(arena, engine, gathered);
-}
-
 static void check(Arena *arena, const char *name, const EngineTarget *target,
                   const Sources *sources) {
         const Engine *engine = engine_find(name);
@@ -41,8 +31,15 @@ static void check(Arena *arena, const char *name, const EngineTarget *target,
 
         if (wrong)
                 require(*wrong);
-        else
-                check_gathered(arena, engine, &gathered);
+        else {
+                const Setting *large = settings_find(&gathered.settings, "large_pages");
+
+                require(large && text_equals(large->value, "ON"));
+                require(gathered.data_directory && *gathered.data_directory == '/');
+                VEC_FOREACH(setting, &gathered.settings)
+                        require(*setting->name && setting->value && *setting->origin);
+                check_size(arena, engine, &gathered);
+        }
         VEC_FOREACH(problem, &gathered.problems.list)
                 require(problem->id && problem->text);
 }

@@ -26,26 +26,26 @@ static void check_directories(Arena *arena, const Sources *sources, const char *
         require(!only || oracle_sid_is_valid(only));
 }
 
-static void check_instance(Arena *arena, const Sources *sources, const OracleInstances *instances,
-                           const OracleInstance *instance) {
-        const char *sid = instance->sid;
-
-        require(oracle_sid_is_valid(sid) && !strpbrk(sid, "/.:") && *instance->origin == '/');
-        require(*instance->home == '/' && text_is_utf8(instance->home, strlen(instance->home)));
-        require(!text_ends_with(instance->home, "/") || text_equals(instance->home, "/"));
-        require(oracle_instances_find(instances, sid) == instance);
-        require(text_equals(oracle_sid_of_file(arena, arena_printf(arena, "/dbs/init%s.ora", sid)),
-                            sid));
-        check_directories(arena, sources, instance->home, NULL, sid);
-        check_directories(arena, sources, instance->home, "/u01/base", sid);
-}
-
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         CLEANUP(arena_freep) Arena *arena = arena_new();
         const Sources *sources = test_sources_unpack(arena, data, size);
         const OracleInstances instances = oracle_instances_read(arena, sources);
 
-        for (size_t i = 0; i < MIN(instances.n, (size_t) 8); i++)
-                check_instance(arena, sources, &instances, &instances.items[i]);
+        for (size_t i = 0; i < MIN(instances.n, (size_t) 8); i++) {
+                const OracleInstance *instance = &instances.items[i];
+                const char *sid = instance->sid;
+
+                require(oracle_sid_is_valid(sid) && !strpbrk(sid, "/.:") &&
+                        *instance->origin == '/');
+                require(*instance->home == '/' &&
+                        text_is_utf8(instance->home, strlen(instance->home)));
+                require(!text_ends_with(instance->home, "/") || text_equals(instance->home, "/"));
+                require(oracle_instances_find(&instances, sid) == instance);
+                require(text_equals(
+                        oracle_sid_of_file(arena, arena_printf(arena, "/dbs/init%s.ora", sid)),
+                        sid));
+                check_directories(arena, sources, instance->home, NULL, sid);
+                check_directories(arena, sources, instance->home, "/u01/base", sid);
+        }
         return 0;
 }

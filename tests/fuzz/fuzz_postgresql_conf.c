@@ -17,13 +17,6 @@ static void require_short(const char *string, size_t length_max) {
         require_printable(string);
 }
 
-static void check_setting(const Setting *setting) {
-        require_short(setting->name, 64);
-        require_short(setting->origin, 16 << 10);
-        if (*setting->value)
-                require_short(setting->value, 4096);
-}
-
 static void check_size(Arena *arena, const Engine *engine, const Gathered *gathered,
                        uint64_t page_size_bytes) {
         Sizing sizing;
@@ -59,8 +52,12 @@ static void check_target(Arena *arena, const Sources *sources, EngineTarget targ
                 return;
         }
         require(gathered.settings.n >= gathered.options.n && *gathered.data_directory == '/');
-        VEC_FOREACH(setting, &gathered.settings)
-                check_setting(setting);
+        VEC_FOREACH(setting, &gathered.settings) {
+                require_short(setting->name, 64);
+                require_short(setting->origin, 16 << 10);
+                if (*setting->value)
+                        require_short(setting->value, 4096);
+        }
         check_size(arena, engine, &gathered, 2 * MIB);
         check_size(arena, engine, &gathered, GIB);
 }

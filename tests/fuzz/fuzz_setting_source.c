@@ -34,21 +34,6 @@ static Topology *make_topology(Arena *arena) {
         return topology;
 }
 
-static void check_setting_source(Arena *arena, const SettingSources *setting_sources,
-                                 const SettingSource *setting_source) {
-        require(setting_source->value && setting_source->path &&
-                setting_source->what <= SETTING_SOURCE_UNCLEAR_THP);
-        require_printable(setting_source_format(arena, setting_source));
-        const SettingSource *named = setting_source_for_path(setting_sources, setting_source->path,
-                                                             setting_source->value);
-
-        /* Who is named explains it; and who explains it is named, or somebody more likely. */
-        require(!named || setting_source_explains(named, setting_source->value));
-        if (setting_source_explains(setting_source, setting_source->value) &&
-            !strpbrk(setting_source->path, "*?[{\\"))
-                require(named);
-}
-
 static void search(Arena *arena, SettingSourceSource source, const char *text, size_t size) {
         const Topology *topology = make_topology(arena);
         SettingSources *setting_sources = setting_sources_new(arena, topology);
@@ -60,8 +45,17 @@ static void search(Arena *arena, SettingSourceSource source, const char *text, s
         setting_sources_finish(setting_sources);
         const SettingSourceList *list = &setting_sources->list;
 
-        ARRAY_FOREACH(entry, list->items, MIN(list->n, (size_t) 64))
-                check_setting_source(arena, setting_sources, entry);
+        ARRAY_FOREACH(entry, list->items, MIN(list->n, (size_t) 64)) {
+                require(entry->value && entry->path && entry->what <= SETTING_SOURCE_UNCLEAR_THP);
+                require_printable(setting_source_format(arena, entry));
+                const SettingSource *named =
+                        setting_source_for_path(setting_sources, entry->path, entry->value);
+
+                /* Who is named explains it; and who explains it is named, or somebody more likely. */
+                require(!named || setting_source_explains(named, entry->value));
+                if (setting_source_explains(entry, entry->value) && !strpbrk(entry->path, "*?[{\\"))
+                        require(named);
+        }
         for (unsigned node = 0; node < 3; node++)
                 setting_source_for_pool(setting_sources, topology, node, node == 1 ? GIB : 2 * MIB);
         if (source == SETTING_SOURCE_TUNED)

@@ -10,20 +10,6 @@
 #include "fuzz/fuzz.h"
 #include "support/sources.h"
 
-static void check(Arena *arena, const Engine *engine, const Gathered *gathered) {
-        Sizing sizing;
-
-        VEC_FOREACH(setting, &gathered->settings)
-                require(engine->has_auto ||
-                        (text_starts_with(setting->origin, "/f:") &&
-                         settings_find(&gathered->settings, setting->name) == setting));
-        VEC_FOREACH(setting, &gathered->settings)
-                require(engine->has_auto ||
-                        text_equals(text_printable(arena, setting->value), setting->value) ||
-                        strchr(setting->value, '\t'));
-        engine_size(engine, arena, &gathered->settings, 2 << 20, &sizing);
-}
-
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         CLEANUP(arena_freep) Arena *arena = arena_new();
 
@@ -35,8 +21,20 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         const EngineTarget target = {.config_file = file.path, .is_alone = true};
         Gathered gathered = {.problems = diags_in(arena)};
 
-        if (engine->reserves &&
-            !settings_file_gather(arena, engine, &target, test_sources(arena, &file, 1), &gathered))
-                check(arena, engine, &gathered);
+        if (engine->reserves && !settings_file_gather(arena, engine, &target,
+                                                      test_sources(arena, &file, 1), &gathered)) {
+                Sizing sizing;
+
+                VEC_FOREACH(setting, &gathered.settings)
+                        require(engine->has_auto ||
+                                (text_starts_with(setting->origin, "/f:") &&
+                                 settings_find(&gathered.settings, setting->name) == setting));
+                VEC_FOREACH(setting, &gathered.settings)
+                        require(engine->has_auto ||
+                                text_equals(text_printable(arena, setting->value),
+                                            setting->value) ||
+                                strchr(setting->value, '\t'));
+                engine_size(engine, arena, &gathered.settings, 2 << 20, &sizing);
+        }
         return 0;
 }

@@ -190,11 +190,6 @@ static void check_text(const char *text) {
         require(text && text_is_utf8(text, strlen(text)));
 }
 
-static void check_texts(const SourceNames *texts) {
-        VEC_FOREACH(text, texts)
-                check_text(*text);
-}
-
 static void check_unit(Arena *arena, const LoadedUnit *unit) {
         const SourceNames *const lists[] = {&unit->dropins, &unit->after, &unit->pre_starts,
                                             &unit->starts, &unit->groups};
@@ -204,7 +199,8 @@ static void check_unit(Arena *arena, const LoadedUnit *unit) {
         Diags problems = diags_in(arena);
 
         for (size_t i = 0; i < ARRAY_LEN(lists); i++)
-                check_texts(lists[i]);
+                VEC_FOREACH(text, lists[i])
+                        check_text(*text);
         for (size_t i = 0; i < ARRAY_LEN(texts); i++)
                 check_text(texts[i]);
         require(strlen(unit->run) <= 32 &&

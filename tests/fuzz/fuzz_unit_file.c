@@ -11,12 +11,6 @@
 #include "read/unit_file.h"
 #include "support/sources.h"
 
-static void check_assignment(const UnitAssignment *assignment) {
-        require(assignment->section && assignment->key && *assignment->file == '/');
-        require(assignment->line > 0);
-        require(strlen(assignment->value) <= 128 << 10);
-}
-
 static void check_command(Arena *arena, const UnitFile *unit, const Sources *sources,
                           const char *line) {
         SourceNames words = unit_file_command(arena, unit, sources, line);
@@ -35,8 +29,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         const UnitAssignment *last = unit_file_find(unit, "Service", "ExecStart");
 
         require(!unit->is_masked || unit->assignments.n == 0);
-        VEC_FOREACH(assignment, &unit->assignments)
-                check_assignment(assignment);
+        VEC_FOREACH(assignment, &unit->assignments) {
+                require(assignment->section && assignment->key && *assignment->file == '/');
+                require(assignment->line > 0);
+                require(strlen(assignment->value) <= 128 << 10);
+        }
         require(starts.n == 0 ? !last : starts.items[starts.n - 1] == last);
         for (size_t i = 0; i < MIN(starts.n, (size_t) 8); i++)
                 check_command(arena, unit, sources, starts.items[i]->value);

@@ -30,23 +30,6 @@ static void check_round_trip(const json_t *message, bool is_request) {
         varlink_writer_done(&writer);
 }
 
-static void check_message(const char *bytes, size_t length) {
-        VarlinkRequest request;
-        VarlinkReply reply;
-
-        if (varlink_request_parse(bytes, length, &request) == 0) {
-                require(request.method && json_is_object(request.parameters));
-                require(request.more + request.oneway + request.upgrade <= 1);
-                check_round_trip(request.message, true);
-                varlink_request_done(&request);
-        }
-        if (varlink_reply_parse(bytes, length, &reply) == 0) {
-                require(json_is_object(reply.parameters));
-                check_round_trip(reply.message, false);
-                varlink_reply_done(&reply);
-        }
-}
-
 /* Compares with the plain way of cutting DATA at its NULs; *USED is where the next one begins. */
 static void check_against_data(const char *bytes, size_t length, const uint8_t *data, size_t size,
                                size_t *used) {
@@ -65,7 +48,20 @@ static bool take_messages(VarlinkReader *reader, const uint8_t *data, size_t siz
 
         while ((r = varlink_reader_next(reader, &bytes, &length)) > 0) {
                 check_against_data(bytes, length, data, size, used);
-                check_message(bytes, length);
+                VarlinkRequest request;
+                VarlinkReply reply;
+
+                if (varlink_request_parse(bytes, length, &request) == 0) {
+                        require(request.method && json_is_object(request.parameters));
+                        require(request.more + request.oneway + request.upgrade <= 1);
+                        check_round_trip(request.message, true);
+                        varlink_request_done(&request);
+                }
+                if (varlink_reply_parse(bytes, length, &reply) == 0) {
+                        require(json_is_object(reply.parameters));
+                        check_round_trip(reply.message, false);
+                        varlink_reply_done(&reply);
+                }
         }
         require(r == 0 || r == -EMSGSIZE);
         return r == 0;

@@ -343,25 +343,6 @@ void check_between_gates(History *history) {
                 check_lost(history, keeper_judge(history->keeper, arena, false));
 }
 
-static void check_pools_said(History *history, const Status *status) {
-        for (size_t i = 0; i < status->n_pools; i++) {
-                const StatusPool *said = &status->pools[i];
-                KernelPool pool =
-                        kernel_pool(history->kernel, (int) said->node, said->page_size_bytes);
-
-                if (said->total_pages != pool.total_pages || said->free_pages != pool.free_pages ||
-                    said->surplus_pages != pool.surplus_pages)
-                        break_off(history, "said wrong", "the pool of node %u", said->node);
-                if (said->owned_pages + said->cover_pages + said->foreign_pages !=
-                    said->total_pages)
-                        break_off(history, "said wrong",
-                                  "of the %" PRIu64 " pages of node %u %" PRIu64
-                                  " are ours, %" PRIu64 " cover and %" PRIu64 " others'",
-                                  said->total_pages, said->node, said->owned_pages,
-                                  said->cover_pages, said->foreign_pages);
-        }
-}
-
 static void check_reserved_said(History *history, const Status *status) {
         for (unsigned i = 0; i < history->n_sizes; i++) {
                 uint64_t bytes = kernel_page_bytes(history->kernel, i), sum = 0;
@@ -446,6 +427,21 @@ void check_after(History *history, Actor actor) {
         check_parts(history);
         check_exact(history, status);
         check_lost(history, status);
-        check_pools_said(history, status);
+        for (size_t i = 0; i < status->n_pools; i++) {
+                const StatusPool *said = &status->pools[i];
+                KernelPool pool =
+                        kernel_pool(history->kernel, (int) said->node, said->page_size_bytes);
+
+                if (said->total_pages != pool.total_pages || said->free_pages != pool.free_pages ||
+                    said->surplus_pages != pool.surplus_pages)
+                        break_off(history, "said wrong", "the pool of node %u", said->node);
+                if (said->owned_pages + said->cover_pages + said->foreign_pages !=
+                    said->total_pages)
+                        break_off(history, "said wrong",
+                                  "of the %" PRIu64 " pages of node %u %" PRIu64
+                                  " are ours, %" PRIu64 " cover and %" PRIu64 " others'",
+                                  said->total_pages, said->node, said->owned_pages,
+                                  said->cover_pages, said->foreign_pages);
+        }
         check_reserved_said(history, status);
 }

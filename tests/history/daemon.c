@@ -387,18 +387,6 @@ void daemon_release(History *history) {
 
 /* ---- gates ---- */
 
-static void take_claim(History *history, Unit *unit, const char *instance) {
-        const LedgerHold *hold =
-                ledger_hold(keeper_look(history->keeper)->ledger, unit->name, instance);
-
-        if (hold && ledger_granted_pages(&hold->granted) > 0 && unit->n_claims < CLAIMS)
-                unit->claims[unit->n_claims++] = (Claim){hold->granted.page_size_bytes,
-                                                         ledger_granted_pages(&hold->granted),
-                                                         mount_of(history, instance)};
-        /* Its mount was made by a file that hugepland has not read, and may hold less. */
-        unit->is_short = unit->is_short || (history->is_edited && mount_of(history, instance));
-}
-
 /* By the files that hugepland has read it is another unit's: then somebody asks who does not start, and is
  * told whether it is ready. */
 static bool is_starting(const History *history, const Unit *unit, const char *instance) {
@@ -487,8 +475,18 @@ static void take_told(History *history, const StartGate *start, const Told *told
                          (told->answer == GATE_PASS && told->verdict != VERDICT_READY);
         if (told->answer == GATE_PASS && told->has_asked)
                 unit->was_gated = false;
-        else if (told->answer == GATE_PASS)
-                take_claim(history, unit, start->instance);
+        else if (told->answer == GATE_PASS) {
+                const LedgerHold *hold = ledger_hold(keeper_look(history->keeper)->ledger,
+                                                     unit->name, start->instance);
+
+                if (hold && ledger_granted_pages(&hold->granted) > 0 && unit->n_claims < CLAIMS)
+                        unit->claims[unit->n_claims++] = (Claim){
+                                hold->granted.page_size_bytes, ledger_granted_pages(&hold->granted),
+                                mount_of(history, start->instance)};
+                /* Its mount was made by a file that hugepland has not read, and may hold less. */
+                unit->is_short = unit->is_short ||
+                                 (history->is_edited && mount_of(history, start->instance));
+        }
 }
 
 /* All who wait yet, in one go; whether any of them waits on. */

@@ -91,14 +91,6 @@ PoolCounts pool_counts(const History *history) {
 
 /* ---- running ---- */
 
-static void end(History *history) {
-        keeper_free(history->keeper);
-        root_free(history->root);
-        kernel_free(history->judged);
-        kernel_free(history->unlowered);
-        kernel_free(history->kernel);
-}
-
 const char *history_run(Arena *arena, const HistoryOptions *options, const char **ret_kind) {
         History *history = ARENA_NEW(arena, History);
 
@@ -118,7 +110,11 @@ const char *history_run(Arena *arena, const HistoryOptions *options, const char 
                 history->random = random_of_step(options->seed, i);
                 step(history);
         }
-        end(history);
+        keeper_free(history->keeper);
+        root_free(history->root);
+        kernel_free(history->judged);
+        kernel_free(history->unlowered);
+        kernel_free(history->kernel);
         *ret_kind = history->broken_kind;
         return history->broken;
 }

@@ -182,18 +182,6 @@ void unit_stop(History *history, Unit *unit) {
         remove_unit(history, unit);
 }
 
-/* What its settings say, whatever hugeplan thinks of it. */
-static void claim_by_itself(History *history, Unit *unit) {
-        unit->n_claims = 0;
-        for (size_t i = 0; i < DESCRIBED && unit->n_claims < CLAIMS; i++) {
-                const Described *described = &history->described[i];
-
-                if (described->name && described->unit == unit - history->units)
-                        unit->claims[unit->n_claims++] =
-                                (Claim){described->page_bytes, described->pages, NULL};
-        }
-}
-
 static bool pass_gates(History *history, Unit *unit) {
         for (size_t i = 0; i < unit->n_gates; i++) {
                 StartGate gate = {unit, unit->gates[i], false};
@@ -227,8 +215,17 @@ void unit_start(History *history, Unit *unit) {
                 remove_unit(history, unit);
                 return;
         }
-        if (!unit->was_gated)
-                claim_by_itself(history, unit);
+        if (!unit->was_gated) {
+                /* What its settings say, whatever hugeplan thinks of it. */
+                unit->n_claims = 0;
+                for (size_t i = 0; i < DESCRIBED && unit->n_claims < CLAIMS; i++) {
+                        const Described *described = &history->described[i];
+
+                        if (described->name && described->unit == unit - history->units)
+                                unit->claims[unit->n_claims++] =
+                                        (Claim){described->page_bytes, described->pages, NULL};
+                }
+        }
         unit->state = UNIT_LET;
 }
 

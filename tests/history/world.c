@@ -74,10 +74,6 @@ static void find_pages(History *history) {
 
 /* ---- instances ---- */
 
-static const char *nodes_text(const History *history, unsigned nodes) {
-        return id_set_format(history->arena, &(IdSet){.words = {nodes}});
-}
-
 static const char *split_text(const History *history, const Described *described) {
         Text text = text_in(history->arena);
 
@@ -103,7 +99,8 @@ static const char *described_text(const History *history, const Described *descr
         if (described->unit >= 0)
                 text_printf(&text, "Unit=%s\n", history->units[described->unit].name);
         if (described->nodes && !described->is_split)
-                text_printf(&text, "Nodes=%s\n", nodes_text(history, described->nodes));
+                text_printf(&text, "Nodes=%s\n",
+                            id_set_format(history->arena, &(IdSet){.words = {described->nodes}}));
         if (described->placement && !described->is_split)
                 text_printf(&text, "Placement=%s\n", described->placement);
         if (described->is_degradable)

@@ -20,25 +20,6 @@ static const char *next_part(const char *path) {
         return path;
 }
 
-/* PREFIX has no end of its own; none stands for a process. */
-static bool take_number(Where *where, const char *prefix, size_t length, uint64_t number) {
-        const Kernel *kernel = where->kernel;
-
-        if (length == strlen("node")) {
-                where->is_on_node = true;
-                where->node = (unsigned) number;
-                return number < KERNEL_NODES_MAX && kernel->nodes[number].exists;
-        }
-        if (length > 0 && strncmp(prefix, NAME_HUGEPAGES_DIR, length) == 0) {
-                where->size = kernel_size(kernel, MAX(number, UINT64_C(1)) * KIB);
-                return where->size != NULL;
-        }
-        VEC_FOREACH(process, &kernel->processes)
-                if ((*process)->pid == number && (*process)->is_alive)
-                        where->process = *process;
-        return where->process != NULL;
-}
-
 /* Digits up to LENGTH, as many as are no overflow. */
 static bool read_number(const char *text, size_t length, uint64_t *ret) {
         enum { DIGITS_MAX = 18 };
@@ -66,7 +47,22 @@ static bool match_part(Where *where, const char *pattern, const char *path) {
             memcmp(path + length - after, variable + 1, after) != 0 ||
             !read_number(path + before, length - before - after, &number))
                 return false;
-        return take_number(where, pattern, before, number);
+        /* PREFIX has no end of its own; none stands for a process. */
+        const Kernel *kernel = where->kernel;
+
+        if (before == strlen("node")) {
+                where->is_on_node = true;
+                where->node = (unsigned) number;
+                return number < KERNEL_NODES_MAX && kernel->nodes[number].exists;
+        }
+        if (before > 0 && strncmp(pattern, NAME_HUGEPAGES_DIR, before) == 0) {
+                where->size = kernel_size(kernel, MAX(number, UINT64_C(1)) * KIB);
+                return where->size != NULL;
+        }
+        VEC_FOREACH(process, &kernel->processes)
+                if ((*process)->pid == number && (*process)->is_alive)
+                        where->process = *process;
+        return where->process != NULL;
 }
 
 /* As far as PATH goes; *ret_rest is what the pattern has beyond. */

@@ -158,13 +158,6 @@ static void take_line(Kernel *kernel, const char *line) {
         refuse(line, line);
 }
 
-/* hugetlb_init_hstates(): each into the next smaller size. */
-static void link_sizes(Kernel *kernel) {
-        for (unsigned i = 0; i + 1 < kernel->n_sizes; i++)
-                if (kernel->sizes[i + 1].bytes >= DEMOTE_MIN)
-                        kernel->sizes[i].demote_to = &kernel->sizes[i + 1];
-}
-
 static bool is_since(const Kernel *kernel, unsigned major, unsigned minor) {
         return kernel->release_major > major ||
                (kernel->release_major == major && kernel->release_minor >= minor);
@@ -190,7 +183,10 @@ Kernel *kernel_new(const char *description) {
         kernel->returns_early = is_since(kernel, 6, 9) &&
                                 !(kernel->release_minor == 12 && kernel->release_patch >= 117);
         kernel->leaks_use = is_since(kernel, 6, 15);
-        link_sizes(kernel);
+        /* hugetlb_init_hstates(): each into the next smaller size. */
+        for (unsigned i = 0; i + 1 < kernel->n_sizes; i++)
+                if (kernel->sizes[i + 1].bytes >= DEMOTE_MIN)
+                        kernel->sizes[i].demote_to = &kernel->sizes[i + 1];
         memory_build_orders(kernel);
         kernel_group_make(kernel, "/");
         kernel->self = kernel_spawn(kernel, &(KernelSpawn){.name = "hugepland"});

@@ -193,13 +193,6 @@ static ScriptKernel *open_kernel(Arena *arena) {
         return kernel;
 }
 
-/* To be read again, line by line. */
-static void print_lines(const ScriptNames *lines) {
-        puts("the script was");
-        VEC_FOREACH(line, lines)
-                printf("  %s\n", *line);
-}
-
 static int compare_named(Arena *arena, const char *name, const ScriptNames *lines,
                          ScriptKernel *kernel) {
         const char *needed = missing(arena, lines);
@@ -211,8 +204,12 @@ static int compare_named(Arena *arena, const char *name, const ScriptNames *line
                 puts("# this kernel keeps what it has miscounted, as the model says");
         else if (!is_undone)
                 status = DIFFERENT;
-        if (status == DIFFERENT)
-                print_lines(lines);
+        if (status == DIFFERENT) {
+                /* To be read again, line by line. */
+                puts("the script was");
+                VEC_FOREACH(line, lines)
+                        printf("  %s\n", *line);
+        }
         printf("%s - %s%s%s\n", status == SAME ? "ok" : "not ok", name,
                needed ? " # SKIP needs " : "", needed ? needed : "");
         fflush(stdout);

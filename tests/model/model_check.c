@@ -99,18 +99,6 @@ static void check_size(Check *check, const Size *size) {
                             size->bytes, 0);
 }
 
-static void check_memory(Check *check) {
-        for (unsigned id = 0; id < KERNEL_NODES_MAX; id++) {
-                const MemoryNode *node = &check->kernel->nodes[id];
-                uint64_t all = node->free + node->cache + node->others;
-
-                for (unsigned i = 0; i < check->kernel->n_sizes; i++)
-                        all += check->kernel->sizes[i].n_on[id] * check->kernel->sizes[i].bytes;
-                expect(check, all, node->total, "memory", 0, id);
-                expect_most(check, node->scattered, node->free, "scattered", 0, id);
-        }
-}
-
 /* ---- control groups ---- */
 
 static bool is_below(const Charges *charges, const Charges *above) {
@@ -180,7 +168,15 @@ const char *kernel_check_invariants(const Kernel *kernel, Arena *arena) {
         find_all(&check);
         for (unsigned i = 0; i < kernel->n_sizes; i++)
                 check_size(&check, &kernel->sizes[i]);
-        check_memory(&check);
+        for (unsigned id = 0; id < KERNEL_NODES_MAX; id++) {
+                const MemoryNode *node = &check.kernel->nodes[id];
+                uint64_t all = node->free + node->cache + node->others;
+
+                for (unsigned i = 0; i < check.kernel->n_sizes; i++)
+                        all += check.kernel->sizes[i].n_on[id] * check.kernel->sizes[i].bytes;
+                expect(&check, all, node->total, "memory", 0, id);
+                expect_most(&check, node->scattered, node->free, "scattered", 0, id);
+        }
         VEC_FOREACH(charges, &kernel->charges)
                 check_charges(&check, *charges);
         return check.problems.length > 0 ? check.problems.string : NULL;

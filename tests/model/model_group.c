@@ -244,18 +244,6 @@ int kernel_move(KernelProcess *process, const char *path) {
         return 0;
 }
 
-static int write_procs(Kernel *kernel, const Group *group, const char *text) {
-        CLEANUP(arena_freep) Arena *arena = arena_new();
-        uint64_t pid;
-
-        if (parse_u64(text_strip(arena, text), &pid) < 0)
-                return -EINVAL;
-        VEC_FOREACH(process, &kernel->processes)
-                if ((*process)->pid == pid && (*process)->is_alive)
-                        return kernel_move(*process, group->path);
-        return -ESRCH;
-}
-
 static int write_mems(Group *group, const char *text) {
         CLEANUP(arena_freep) Arena *arena = arena_new();
         IdSet nodes;
@@ -336,8 +324,17 @@ int kernel_group_write(Kernel *kernel, const char *path, const char *attribute, 
                 return -ENOENT;
         if (text_equals(attribute, "cgroup.subtree_control"))
                 return write_subtree_control(kernel, group, text);
-        if (text_equals(attribute, "cgroup.procs"))
-                return write_procs(kernel, group, text);
+        if (text_equals(attribute, "cgroup.procs")) {
+                CLEANUP(arena_freep) Arena *arena = arena_new();
+                uint64_t pid;
+
+                if (parse_u64(text_strip(arena, text), &pid) < 0)
+                        return -EINVAL;
+                VEC_FOREACH(process, &kernel->processes)
+                        if ((*process)->pid == pid && (*process)->is_alive)
+                                return kernel_move(*process, group->path);
+                return -ESRCH;
+        }
         if (text_equals(attribute, "cpuset.mems") && group->parent && group->parent->gives_cpuset)
                 return write_mems(group, text);
         return write_hugetlb(kernel, group, attribute, text);
@@ -368,15 +365,6 @@ static char *controllers_text(Arena *arena, bool has_cpuset, bool has_hugetlb) {
                             has_cpuset && has_hugetlb ? " " : "", has_hugetlb ? "hugetlb" : "");
 }
 
-static char *processes_text(const Kernel *kernel, Arena *arena, const Group *group) {
-        Text text = text_in(arena);
-
-        VEC_FOREACH(process, &kernel->processes)
-                if ((*process)->is_alive && (*process)->group == group)
-                        text_printf(&text, "%" PRIu64 "\n", (*process)->pid);
-        return arena_strdup(arena, text_string(&text));
-}
-
 /* css_for_each_descendant_pre() */
 static uint64_t used_on_below(const Kernel *kernel, const Charges *charges, const Size *size,
                               unsigned node) {
@@ -387,19 +375,6 @@ static uint64_t used_on_below(const Kernel *kernel, const Charges *charges, cons
                         if (above == charges)
                                 n += (*one)->of[size->index].used_on[node];
         return n;
-}
-
-/* hugetlb_cgroup_read_numa_stat(). */
-static char *numa_stat_text(const Kernel *kernel, Arena *arena, const Charges *charges,
-                            const Size *size) {
-        Text text = text_in(arena);
-
-        text_printf(&text, "total=%" PRIu64, charges->of[size->index].used * size->bytes);
-        NODES_FOREACH(node, kernel->memory_nodes)
-                text_printf(&text, " N%u=%" PRIu64, node,
-                            used_on_below(kernel, charges, size, node) * size->bytes);
-        text_add(&text, "\n");
-        return text.string;
 }
 
 static char *limit_text(Arena *arena, uint64_t pages, const Size *size) {
@@ -425,8 +400,17 @@ static char *read_hugetlb(const Kernel *kernel, Arena *arena, const Group *group
                 return limit_text(arena, of->max, size);
         if (text_equals(rest, "rsvd.max"))
                 return limit_text(arena, of->reserved_max, size);
-        if (text_equals(rest, "numa_stat"))
-                return numa_stat_text(kernel, arena, charges, size);
+        if (text_equals(rest, "numa_stat")) {
+                /* hugetlb_cgroup_read_numa_stat(). */
+                Text text = text_in(arena);
+
+                text_printf(&text, "total=%" PRIu64, charges->of[size->index].used * size->bytes);
+                NODES_FOREACH(node, kernel->memory_nodes)
+                        text_printf(&text, " N%u=%" PRIu64, node,
+                                    used_on_below(kernel, charges, size, node) * size->bytes);
+                text_add(&text, "\n");
+                return text.string;
+        }
         if (text_equals(rest, "events"))
                 return arena_printf(arena, "max %" PRIu64 "\n", of->n_refused);
         if (text_equals(rest, "events.local"))
@@ -442,8 +426,14 @@ char *group_read(const Kernel *kernel, Arena *arena, const Group *group, const c
                                         !parent || parent->gives_hugetlb);
         if (text_equals(attribute, "cgroup.subtree_control"))
                 return controllers_text(arena, group->gives_cpuset, group->gives_hugetlb);
-        if (text_equals(attribute, "cgroup.procs"))
-                return processes_text(kernel, arena, group);
+        if (text_equals(attribute, "cgroup.procs")) {
+                Text text = text_in(arena);
+
+                VEC_FOREACH(process, &kernel->processes)
+                        if ((*process)->is_alive && (*process)->group == group)
+                                text_printf(&text, "%" PRIu64 "\n", (*process)->pid);
+                return arena_strdup(arena, text_string(&text));
+        }
         if (text_equals(attribute, "cgroup.events") && parent)
                 return arena_printf(arena, "populated %d\nfrozen 0\n", is_populated(kernel, group));
         if (text_equals(attribute, "cpuset.mems.effective") && (!parent || parent->gives_cpuset))

@@ -7,14 +7,11 @@
 
 #include <stdlib.h>
 
-static uint64_t whole_bytes(const MemoryNode *node) {
-        return sub_floored(sub_floored(node->free, node->scattered), node->keep);
-}
-
 bool memory_take(Kernel *kernel, unsigned id, const Size *size) {
         MemoryNode *node = &kernel->nodes[id];
 
-        if (!node->has_memory || whole_bytes(node) < size->bytes ||
+        if (!node->has_memory ||
+            sub_floored(sub_floored(node->free, node->scattered), node->keep) < size->bytes ||
             (size->is_gigantic && node->gigantic_left == 0))
                 return false;
         node->free -= size->bytes;

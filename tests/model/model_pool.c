@@ -174,22 +174,20 @@ static bool grow(Kernel *kernel, Size *size, uint64_t count, uint64_t nodes, uin
         return true;
 }
 
-/* Never below what is in use and reserved, over the whole host. On these nodes only. */
-static void shrink(Kernel *kernel, Size *size, uint64_t count, uint64_t nodes) {
-        uint64_t at_least = MAX(count, size->reserved + size->n - size->n_free);
-
-        while (at_least < persistent(size))
-                if (!remove_free(kernel, size, nodes, false))
-                        break;
-        while (count < persistent(size))
-                if (!adjust_surplus(size, nodes, true))
-                        break;
-}
-
 /* set_max_huge_pages(). */
 static int set_count(Kernel *kernel, Size *size, uint64_t count, uint64_t nodes, uint64_t mems) {
-        if (grow(kernel, size, count, nodes, mems))
-                shrink(kernel, size, count, nodes);
+        if (grow(kernel, size, count, nodes, mems)) {
+                /* Never below what is in use and reserved, over the whole host. On these nodes
+                 * only. */
+                uint64_t at_least = MAX(count, size->reserved + size->n - size->n_free);
+
+                while (at_least < persistent(size))
+                        if (!remove_free(kernel, size, nodes, false))
+                                break;
+                while (count < persistent(size))
+                        if (!adjust_surplus(size, nodes, true))
+                                break;
+        }
         size->max = persistent(size);
         return 0;
 }

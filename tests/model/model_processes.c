@@ -37,11 +37,6 @@ char *read_cgroup(const Where *where) {
         return arena_printf(where->arena, "0::%s\n", *path ? path : "/");
 }
 
-static unsigned minor_of(const KernelSegment *segment) {
-        return segment->mount ? MOUNT_MINOR + segment->mount->id
-                              : FIRST_MINOR + segment->size->index;
-}
-
 static char *file_name(Arena *arena, const KernelSegment *segment) {
         if (segment->mount)
                 return arena_printf(arena, "%s/%s%s", segment->mount->path, segment->name,
@@ -62,7 +57,9 @@ char *read_maps(const Where *where) {
                         where->arena,
                         "%08" PRIx64 "-%08" PRIx64 " rw-%c 00000000 00:%02x %" PRIu64 " ",
                         mapping->address, mapping->address + mapping->n * mapping->size->bytes,
-                        mapping->is_private ? 'p' : 's', minor_of(mapping->segment),
+                        mapping->is_private ? 'p' : 's',
+                        (mapping->segment->mount ? MOUNT_MINOR + mapping->segment->mount->id
+                                                 : FIRST_MINOR + mapping->segment->size->index),
                         mapping->segment->id);
 
                 text_printf(&text, "%-73s%s\n", line, file_name(where->arena, mapping->segment));

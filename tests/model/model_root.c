@@ -146,11 +146,6 @@ static const char *link_target(const Root *root, Arena *arena, const Found *foun
                        : NULL;
 }
 
-static const char *joined(Arena *arena, const char *directory, const char *name) {
-        return text_equals(directory, "/") ? arena_printf(arena, "/%s", name)
-                                           : arena_printf(arena, "%s/%s", directory, name);
-}
-
 /* The path without links; of the last part only where they are FOLLOWED. -ENOTDIR where the way leads
  * through a file. */
 static int resolve(const Root *root, Arena *arena, const char *path, bool is_followed,
@@ -170,7 +165,9 @@ static int resolve(const Root *root, Arena *arena, const char *path, bool is_fol
                         here = parent_path(arena, here);
                         continue;
                 }
-                const char *next = joined(arena, here, part);
+                const char *next = text_equals(here, "/")
+                                           ? arena_printf(arena, "/%s", part)
+                                           : arena_printf(arena, "%s/%s", here, part);
                 Found found = look(root, next);
                 const char *target = link_target(root, arena, &found);
 

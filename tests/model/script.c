@@ -553,20 +553,6 @@ static void print_group(const Script *script, const ScriptView *view, size_t gro
         }
 }
 
-static void print_view(const Script *script, Text *out) {
-        ScriptView view = {};
-
-        script->backend->look(script->context, script, &view);
-        for (unsigned i = 0; i < script->n_sizes; i++)
-                print_pools(script, &view, i, out);
-        text_printf(out, "  vm.nr_hugepages %" PRIu64 "\n", view.hosts[0].max_pages);
-        for (size_t i = 0; i < script->processes.n; i++)
-                print_process(script, &view, i, out);
-        for (size_t i = 0; i < script->groups.n; i++)
-                if (script->groups.items[i])
-                        print_group(script, &view, i, out);
-}
-
 /* ---- all ---- */
 
 static const struct {
@@ -632,6 +618,16 @@ int script_step(Script *script, const char *text, Text *out) {
         }
         text_printf(out, "%.*s: %s%s\n", (int) strcspn(text, "#\n"), text,
                     r == 0 ? "ok" : strerrorname_np(-r), text_string(&line.note));
-        print_view(script, out);
+        ScriptView view = {};
+
+        script->backend->look(script->context, script, &view);
+        for (unsigned i = 0; i < script->n_sizes; i++)
+                print_pools(script, &view, i, out);
+        text_printf(out, "  vm.nr_hugepages %" PRIu64 "\n", view.hosts[0].max_pages);
+        for (size_t i = 0; i < script->processes.n; i++)
+                print_process(script, &view, i, out);
+        for (size_t i = 0; i < script->groups.n; i++)
+                if (script->groups.items[i])
+                        print_group(script, &view, i, out);
         return 0;
 }

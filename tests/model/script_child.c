@@ -58,14 +58,6 @@ long child_run_on(unsigned node) {
 /* The kernel looks at one bit less than it is told of. */
 enum { MASK_BITS = 65 };
 
-static long do_policy(const Command *command) {
-        unsigned long nodes[2] = {command->policy.nodes, 0};
-        bool has_nodes = command->policy.mode != KERNEL_POLICY_LOCAL;
-
-        return errno_of(syscall(SYS_set_mempolicy, policy_mode(command->policy.mode),
-                                has_nodes ? nodes : NULL, has_nodes ? MASK_BITS : 0));
-}
-
 static long do_bind(const Command *command) {
         unsigned long nodes[2] = {command->policy.nodes, 0};
         bool has_nodes = command->policy.mode != KERNEL_POLICY_LOCAL;
@@ -86,11 +78,6 @@ static long map_at(const Command *command, int flags, int fd) {
         return memory == MAP_FAILED ? -errno : 0;
 }
 
-static long do_map(const Command *command) {
-        return map_at(command, MAP_ANONYMOUS | MAP_HUGETLB | (int) size_flag(command->page_bytes),
-                      -1);
-}
-
 static long do_file(const Command *command) {
         int fd = open(command->path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
         long r = fd < 0 ? -errno : map_at(command, 0, fd);
@@ -98,27 +85,6 @@ static long do_file(const Command *command) {
         if (fd >= 0)
                 close(fd);
         return r;
-}
-
-static long do_attach(const Command *command) {
-        return shmat(command->shm_id, (void *) command->address, 0) == (void *) -1 ? -errno : 0;
-}
-
-/* The identifier, or a negative errno. */
-static long do_shmget(const Command *command) {
-        int id = shmget(IPC_PRIVATE, command->n_pages * command->page_bytes,
-                        IPC_CREAT | SHM_HUGETLB | (int) size_flag(command->page_bytes) |
-                                (command->is_noreserve ? SHM_NORESERVE : 0) | 0600);
-
-        return id < 0 ? -errno : id;
-}
-
-static long do_touch(const Command *command, volatile uint64_t *progress) {
-        for (uint64_t page = command->first; page <= command->last; page++) {
-                progress[command->progress] = page;
-                *(volatile char *) (command->address + page * command->page_bytes) = 1;
-        }
-        return 0;
 }
 
 __attribute__((noreturn)) static void serve(int fd, volatile uint64_t *progress);
@@ -141,24 +107,40 @@ static long perform(int fd, const Command *command, int passed_fd, volatile uint
         case OPERATION_RUN_ON:
                 return child_run_on(command->cpu_node);
         case OPERATION_POLICY:
-                return do_policy(command);
+                unsigned long nodes[2] = {command->policy.nodes, 0};
+                bool has_nodes = command->policy.mode != KERNEL_POLICY_LOCAL;
+
+                return errno_of(syscall(SYS_set_mempolicy, policy_mode(command->policy.mode),
+                                        has_nodes ? nodes : NULL, has_nodes ? MASK_BITS : 0));
         case OPERATION_FORK:
                 return make_brother(fd, passed_fd, progress);
         case OPERATION_MAP:
-                return do_map(command);
+                return map_at(command,
+                              MAP_ANONYMOUS | MAP_HUGETLB | (int) size_flag(command->page_bytes),
+                              -1);
         case OPERATION_ATTACH:
-                return do_attach(command);
+                return shmat(command->shm_id, (void *) command->address, 0) == (void *) -1 ? -errno
+                                                                                           : 0;
         case OPERATION_FILE:
                 return do_file(command);
         case OPERATION_BIND:
                 return do_bind(command);
         case OPERATION_TOUCH:
-                return do_touch(command, progress);
+                for (uint64_t page = command->first; page <= command->last; page++) {
+                        progress[command->progress] = page;
+                        *(volatile char *) (command->address + page * command->page_bytes) = 1;
+                }
+                return 0;
         case OPERATION_UNMAP:
                 return errno_of(
                         munmap((void *) command->address, command->n_pages * command->page_bytes));
         case OPERATION_SHMGET:
-                return do_shmget(command);
+                /* The identifier, or a negative errno. */
+                int id = shmget(IPC_PRIVATE, command->n_pages * command->page_bytes,
+                                IPC_CREAT | SHM_HUGETLB | (int) size_flag(command->page_bytes) |
+                                        (command->is_noreserve ? SHM_NORESERVE : 0) | 0600);
+
+                return id < 0 ? -errno : id;
         case OPERATION_WRITE:
                 return host_write(command->path, command->text);
         }
@@ -216,7 +198,10 @@ static void reap(Child *child) {
         close(child->fd);
 }
 
-static void send_command(const Child *child, const Command *command, int passed_fd) {
+/* -ESRCH where the child died of it. */
+static long ask(Child *child, const Command *command, int passed_fd) {
+        long r;
+
         Control control = {};
         struct iovec vector = {(void *) command, sizeof(*command)};
         struct msghdr message = {.msg_iov = &vector, .msg_iovlen = 1};
@@ -231,13 +216,6 @@ static void send_command(const Child *child, const Command *command, int passed_
         }
         if (sendmsg(child->fd, &message, MSG_NOSIGNAL) < 0)
                 host_fail("sendmsg: %s", strerror(errno));
-}
-
-/* -ESRCH where the child died of it. */
-static long ask(Child *child, const Command *command, int passed_fd) {
-        long r;
-
-        send_command(child, command, passed_fd);
         ssize_t n = recv(child->fd, &r, sizeof(r), 0);
 
         if (n == (ssize_t) sizeof(r))

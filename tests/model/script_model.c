@@ -235,22 +235,6 @@ static int model_write_group(void *context, const char *group, const char *attri
 
 /* ---- what is there ---- */
 
-static void look_at_processes(ScriptModel *model, const Script *script, ScriptView *view) {
-        for (size_t i = 0; i < script->processes.n; i++) {
-                const KernelProcess *process = model->processes[i];
-
-                if (!process || !kernel_is_alive(process)) {
-                        view->processes[i].state = process && kernel_death(process) ? SCRIPT_KILLED
-                                                                                    : SCRIPT_ENDED;
-                        continue;
-                }
-                for (unsigned k = 0; k < script->n_sizes; k++)
-                        for (unsigned node = 0; node < KERNEL_NODES_MAX; node++)
-                                view->processes[i].pages[k][node] =
-                                        kernel_process_pages(process, script->sizes[k], (int) node);
-        }
-}
-
 static void model_look(void *context, const Script *script, ScriptView *ret) {
         ScriptModel *model = context;
 
@@ -267,7 +251,19 @@ static void model_look(void *context, const Script *script, ScriptView *ret) {
                                                     script->sizes[i], &ret->groups[k].charges[i]);
         }
         ret->hosts[0].max_pages = kernel_pool(model->kernel, KERNEL_HOST, 0).max_pages;
-        look_at_processes(model, script, ret);
+        for (size_t i = 0; i < script->processes.n; i++) {
+                const KernelProcess *process = model->processes[i];
+
+                if (!process || !kernel_is_alive(process)) {
+                        ret->processes[i].state = process && kernel_death(process) ? SCRIPT_KILLED
+                                                                                   : SCRIPT_ENDED;
+                        continue;
+                }
+                for (unsigned k = 0; k < script->n_sizes; k++)
+                        for (unsigned node = 0; node < KERNEL_NODES_MAX; node++)
+                                ret->processes[i].pages[k][node] =
+                                        kernel_process_pages(process, script->sizes[k], (int) node);
+        }
 }
 
 const ScriptBackend script_model = {

@@ -442,7 +442,12 @@ static const char *make_line(ScriptRandom *random) {
         }
 }
 
-static void learn(ScriptRandom *random) {
+const char *script_random_line(ScriptRandom *random) {
+        const char *line = make_line(random);
+        Text out = text_in(random->arena);
+
+        if (script_step(random->script, line, &out) < 0)
+                return arena_printf(random->arena, "%s # a mistake: %s", line, text_string(&out));
         VEC_FOREACH(group, &random->groups) {
                 bool is_there = false;
 
@@ -450,15 +455,6 @@ static void learn(ScriptRandom *random) {
                         is_there = is_there || text_equals(*name, group->name);
                 group->is_gone = !is_there;
         }
-}
-
-const char *script_random_line(ScriptRandom *random) {
-        const char *line = make_line(random);
-        Text out = text_in(random->arena);
-
-        if (script_step(random->script, line, &out) < 0)
-                return arena_printf(random->arena, "%s # a mistake: %s", line, text_string(&out));
-        learn(random);
         return line;
 }
 

@@ -232,7 +232,11 @@ static void share_likely(NaivePromises *promises, size_t n_units, const LedgerHo
                 }
 }
 
-static void add_loose(NaivePromises *promises, const LedgerHolds *holds) {
+/* First where they were granted some, all of them; then wherever they may have strayed to; last those
+ * without a unit. */
+static void estimate_used(NaivePromises *promises, const LedgerHolds *holds, const Ledger *ledger) {
+        size_t n_units = promises->n_rows;
+
         VEC_FOREACH(hold, holds) {
                 const NaiveRow row = {.loose = hold->granted.name, .policy = hold->policy};
 
@@ -243,14 +247,6 @@ static void add_loose(NaivePromises *promises, const LedgerHolds *holds) {
                         promises->rows[promises->n_rows].granted += grant->pages;
                 promises->n_rows++;
         }
-}
-
-/* First where they were granted some, all of them; then wherever they may have strayed to; last those
- * without a unit. */
-static void estimate_used(NaivePromises *promises, const LedgerHolds *holds, const Ledger *ledger) {
-        size_t n_units = promises->n_rows;
-
-        add_loose(promises, holds);
         share_likely(promises, n_units, holds, ledger);
         for (size_t r = 0; r < n_units; r++)
                 VEC_FOREACH(hold, holds)
@@ -277,17 +273,6 @@ static void estimate_used(NaivePromises *promises, const LedgerHolds *holds, con
 
 static uint64_t lacks(const NaivePromises *promises, const NaiveRow *row) {
         return sub_floored(row->granted, sum_used(promises, row) + row->promised + row->likely);
-}
-
-/* Whoever of the uncounted has what, all that they lack may be one's. */
-static void bound_owed(NaivePromises *promises, const uint64_t *at_most) {
-        uint64_t all = 0;
-
-        for (size_t r = 0; r < promises->n_rows; r++)
-                all += promises->rows[r].is_counted ? 0 : promises->rows[r].owed;
-        for (size_t r = 0; r < promises->n_rows; r++)
-                if (promises->rows[r].unit && !promises->rows[r].is_counted)
-                        promises->rows[r].owed = MIN(at_most[r], all);
 }
 
 NaivePromises naive_promises(const Topology *topology, size_t size, const LedgerHolds *holds,
@@ -322,7 +307,14 @@ NaivePromises naive_promises(const Topology *topology, size_t size, const Ledger
                 promises.shared -= more;
         }
         promises.others_promised += promises.shared;
-        bound_owed(&promises, at_most);
+        /* Whoever of the uncounted has what, all that they lack may be one's. */
+        uint64_t all = 0;
+
+        for (size_t r = 0; r < promises.n_rows; r++)
+                all += promises.rows[r].is_counted ? 0 : promises.rows[r].owed;
+        for (size_t r = 0; r < promises.n_rows; r++)
+                if (promises.rows[r].unit && !promises.rows[r].is_counted)
+                        promises.rows[r].owed = MIN(at_most[r], all);
         return promises;
 }
 

@@ -60,18 +60,6 @@ static uint64_t room_pages(const Kernel *kernel) {
         return sub_floored(memory->whole + memory->scattered + memory->cached, kernel->keep_pages);
 }
 
-static EscalationView look(const Kernel *kernel) {
-        const Memory *memory = &kernel->memory;
-
-        return (EscalationView){
-                .persistent_pages = memory->persistent,
-                .room_bytes = room_pages(kernel) * kernel->page_bytes,
-                .free_bytes = (memory->whole + memory->scattered) * kernel->page_bytes,
-                .reclaimable_bytes = memory->cached * kernel->page_bytes,
-                .now_usec = kernel->now_usec,
-        };
-}
-
 static void do_write(Kernel *kernel, uint64_t pages) {
         Memory *memory = &kernel->memory;
 
@@ -175,7 +163,15 @@ static Escalation escalate(Arena *arena, Kernel *kernel, uint64_t to_pages,
         size_t n_drops = 0;
 
         for (size_t n = 0;; n++) {
-                EscalationView view = look(kernel);
+                const Memory *memory = &kernel->memory;
+
+                EscalationView view = (EscalationView){
+                        .persistent_pages = memory->persistent,
+                        .room_bytes = room_pages(kernel) * kernel->page_bytes,
+                        .free_bytes = (memory->whole + memory->scattered) * kernel->page_bytes,
+                        .reclaimable_bytes = memory->cached * kernel->page_bytes,
+                        .now_usec = kernel->now_usec,
+                };
                 EscalationMove move = escalation_next(&escalation, &view);
                 uint64_t before = kernel->memory.persistent, start = kernel->now_usec;
 
@@ -194,20 +190,16 @@ static Escalation escalate(Arena *arena, Kernel *kernel, uint64_t to_pages,
         }
 }
 
-/* What one write of all that there is room for gets. */
-static uint64_t single_write(const Kernel *kernel, uint64_t to_pages) {
-        Kernel other = *kernel;
-        uint64_t most = other.memory.persistent + room_pages(&other);
-
-        do_write(&other, MIN(to_pages, most));
-        return other.memory.persistent;
-}
-
 static void check_steady_kernel(uint64_t seed) {
         Kernel kernel = kernel_make(seed, false);
         EscalationOptions options = random_options(&kernel);
         uint64_t to_pages = random_between(&kernel.random, 0, 30000);
-        uint64_t single = single_write(&kernel, to_pages);
+        /* What one write of all that there is room for gets. */
+        Kernel other = kernel;
+        uint64_t most = other.memory.persistent + room_pages(&other);
+
+        do_write(&other, MIN(to_pages, most));
+        uint64_t single = other.memory.persistent;
         bool can_reclaim = options.may_reclaim && kernel.memory.cached > 0;
         Arena *arena = arena_new();
         Escalation escalation = escalate(arena, &kernel, to_pages, &options);

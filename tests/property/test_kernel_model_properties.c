@@ -61,24 +61,6 @@ static void perform(Script *script, const Kernel *kernel, uint64_t seed, const c
                 fail_with(seed, host, line, broken);
 }
 
-/* Nothing persistent; free surplus pages may stay, which nobody gives back: a pool was lowered while
- * more was promised than it had beyond what is in use, and return_unused_surplus_pages() frees only as
- * many as were promised. But for what a kernel has miscounted itself. */
-static void check_all_gone(const Kernel *kernel, uint64_t seed, const char *host) {
-        for (size_t i = 0; kernel_page_bytes(kernel, i) > 0; i++) {
-                uint64_t bytes = kernel_page_bytes(kernel, i);
-                KernelPool pool = kernel_pool(kernel, KERNEL_HOST, bytes);
-
-                if (pool.total_pages != pool.free_pages)
-                        fail_with(seed, host, "the end", "pages are in use");
-                if (kernel_broke_promise(kernel))
-                        continue;
-                if (pool.reserved_pages > 0 || pool.max_pages > 0 ||
-                    pool.total_pages != pool.surplus_pages)
-                        fail_with(seed, host, "the end", "pages are left");
-        }
-}
-
 static void check(uint64_t seed) {
         CLEANUP(arena_freep) Arena *arena = arena_new();
         Random random = {seed};
@@ -99,7 +81,22 @@ static void check(uint64_t seed) {
         script_end(script, arena, &rest);
         VEC_FOREACH(line, &rest)
                 perform(script, kernel, seed, host, *line);
-        check_all_gone(kernel, seed, host);
+        /* Nothing persistent; free surplus pages may stay, which nobody gives back: a pool was
+         * lowered while more was promised than it had beyond what is in use, and
+         * return_unused_surplus_pages() frees only as many as were promised. But for what a
+         * kernel has miscounted itself. */
+        for (size_t i = 0; kernel_page_bytes(kernel, i) > 0; i++) {
+                uint64_t bytes = kernel_page_bytes(kernel, i);
+                KernelPool pool = kernel_pool(kernel, KERNEL_HOST, bytes);
+
+                if (pool.total_pages != pool.free_pages)
+                        fail_with(seed, host, "the end", "pages are in use");
+                if (kernel_broke_promise(kernel))
+                        continue;
+                if (pool.reserved_pages > 0 || pool.max_pages > 0 ||
+                    pool.total_pages != pool.surplus_pages)
+                        fail_with(seed, host, "the end", "pages are left");
+        }
 }
 
 TEST(counts) {

@@ -56,21 +56,6 @@ typedef struct World {
 
 /* ---- showing a world ---- */
 
-static void print_instance(const World *world, const PlanInstance *planned) {
-        Arena *arena = world->arena;
-        const InstanceConfig *config = planned->demand->config;
-
-        print_error("  %s (%s): priority %u, %s, %s, nodes %s%s%s%s, %" PRIu64 " of %" PRIu64
-                    " pages of %s: %s (%s)\n",
-                    config->name, config->unit ? config->unit : "-", config->priority,
-                    placement_names[config->placement], shortage_names[config->shortage],
-                    id_set_format(arena, &planned->demand->nodes),
-                    config->n_node_memory > 0 ? ", split" : "", planned->hold ? ", runs" : "",
-                    config->refusal ? ", refused" : "", planned->pages_granted,
-                    planned->pages_wanted, format_page_size(arena, planned->page_size_bytes),
-                    grants_text(arena, world->plan, config->name), reason_id(planned->reason.kind));
-}
-
 static void print_holds(const World *world) {
         VEC_FOREACH(hold, &world->ledger->holds) {
                 print_error("  hold %s/%s%s%s: %" PRIu64 " of %s, policy %d %s:", hold->unit,
@@ -112,8 +97,23 @@ static void print_world(const World *world) {
                             now->total_pages, now->free_pages, now->surplus_pages);
         }
         print_holds(world);
-        for (size_t i = 0; i < world->plan->n_instances; i++)
-                print_instance(world, &world->plan->instances[i]);
+        for (size_t i = 0; i < world->plan->n_instances; i++) {
+                const PlanInstance *planned = &world->plan->instances[i];
+                Arena *arena = world->arena;
+                const InstanceConfig *config = planned->demand->config;
+
+                print_error("  %s (%s): priority %u, %s, %s, nodes %s%s%s%s, %" PRIu64
+                            " of %" PRIu64 " pages of %s: %s (%s)\n",
+                            config->name, config->unit ? config->unit : "-", config->priority,
+                            placement_names[config->placement], shortage_names[config->shortage],
+                            id_set_format(arena, &planned->demand->nodes),
+                            config->n_node_memory > 0 ? ", split" : "",
+                            planned->hold ? ", runs" : "", config->refusal ? ", refused" : "",
+                            planned->pages_granted, planned->pages_wanted,
+                            format_page_size(arena, planned->page_size_bytes),
+                            grants_text(arena, world->plan, config->name),
+                            reason_id(planned->reason.kind));
+        }
 }
 
 #define REQUIRE(world, holds, ...)                                                               \
@@ -171,15 +171,6 @@ static void make_page_sizes(World *world) {
         topology->default_page_size_bytes = topology->page_sizes[topology->n_page_sizes - 1].bytes;
 }
 
-static void add_up_sizes(Topology *topology) {
-        for (size_t k = 0; k < topology->n_page_sizes; k++) {
-                topology->page_sizes[k].free_pages = 0;
-                for (size_t i = 0; i < topology->n_nodes; i++)
-                        topology->page_sizes[k].free_pages +=
-                                topology->nodes[i].pools[k].free_pages;
-        }
-}
-
 static void make_topology(World *world) {
         Random *random = &world->random;
         Topology *topology = world->topology = ARENA_NEW(world->arena, Topology);
@@ -200,7 +191,12 @@ static void make_topology(World *world) {
                 if (node >= id || !random_chance(random, 1))
                         id_set_add(&topology->allowed_nodes, node);
         }
-        add_up_sizes(topology);
+        for (size_t k = 0; k < topology->n_page_sizes; k++) {
+                topology->page_sizes[k].free_pages = 0;
+                for (size_t i = 0; i < topology->n_nodes; i++)
+                        topology->page_sizes[k].free_pages +=
+                                topology->nodes[i].pools[k].free_pages;
+        }
         for (size_t k = 0; k < topology->n_page_sizes; k++)
                 if (random_chance(random, 30))
                         topology->page_sizes[k].reserved_pages =
@@ -225,20 +221,19 @@ static const Node *random_node(World *world) {
                         ->nodes[random_between(&world->random, 0, world->topology->n_nodes - 1)];
 }
 
-static void make_split(World *world, InstanceConfig *instance) {
-        instance->node_memory = ARENA_ARRAY(world->arena, NodeMemory, world->topology->n_nodes);
-        for (size_t i = 0; i < world->topology->n_nodes; i++)
-                if (world->topology->nodes[i].has_memory && random_chance(&world->random, 40))
-                        instance->node_memory[instance->n_node_memory++] =
-                                (NodeMemory){world->topology->nodes[i].id,
-                                             random_between(&world->random, 1, 4096) * MIB};
-}
-
 static void make_amount(World *world, InstanceConfig *instance) {
         Random *random = &world->random;
 
-        if (random_chance(random, 15))
-                make_split(world, instance);
+        if (random_chance(random, 15)) {
+                instance->node_memory =
+                        ARENA_ARRAY(world->arena, NodeMemory, world->topology->n_nodes);
+                for (size_t i = 0; i < world->topology->n_nodes; i++)
+                        if (world->topology->nodes[i].has_memory &&
+                            random_chance(&world->random, 40))
+                                instance->node_memory[instance->n_node_memory++] =
+                                        (NodeMemory){world->topology->nodes[i].id,
+                                                     random_between(&world->random, 1, 4096) * MIB};
+        }
         if (instance->n_node_memory > 0)
                 return;
         if (random_chance(random, 40)) {
@@ -1199,14 +1194,6 @@ static uint64_t planned_bytes(const World *world, size_t i) {
         return bytes;
 }
 
-/* No node gives more memory than it has beyond what is to be kept free. */
-static void check_node_limits(const World *world) {
-        for (size_t i = 0; i < world->topology->n_nodes; i++)
-                REQUIRE(world,
-                        planned_bytes(world, i) <= naive_room(world, &world->topology->nodes[i]),
-                        "node %u", world->topology->nodes[i].id);
-}
-
 static void find_free(const World *world, size_t k, uint64_t *ret) {
         for (size_t i = 0; i < world->topology->n_nodes; i++)
                 ret[i] = world->topology->nodes[i].pools[k].free_pages;
@@ -1258,27 +1245,24 @@ static void check_targets_of_size(const World *world, size_t k) {
         }
 }
 
-static void check_spare_of_size(const World *world, size_t k) {
-        uint64_t free[NODES_MAX];
-
-        find_free(world, k, free);
-        NaiveBalance balance = naive_balance(&world->promises[k], free);
-
-        for (size_t p = 0; p < world->plan->n_pools; p++) {
-                const PlanPool *pool = &world->plan->pools[p];
-
-                if (size_at(world, pool->page_size_bytes) == k)
-                        REQUIRE(world,
-                                pool->spare_pages == naive_spare(&world->promises[k], &balance,
-                                                                 free, node_at(world, pool->node)),
-                                "pool %u", pool->node);
-        }
-}
-
 static void check_targets(World *world) {
         world->kept = ARENA_ARRAY(world->arena, uint64_t, world->plan->n_pools);
         for (size_t k = 0; k < world->topology->n_page_sizes; k++) {
-                check_spare_of_size(world, k);
+                uint64_t free[NODES_MAX];
+
+                find_free(world, k, free);
+                NaiveBalance balance = naive_balance(&world->promises[k], free);
+
+                for (size_t p = 0; p < world->plan->n_pools; p++) {
+                        const PlanPool *pool = &world->plan->pools[p];
+
+                        if (size_at(world, pool->page_size_bytes) == k)
+                                REQUIRE(world,
+                                        pool->spare_pages ==
+                                                naive_spare(&world->promises[k], &balance, free,
+                                                            node_at(world, pool->node)),
+                                        "pool %u", pool->node);
+                }
                 check_targets_of_size(world, k);
         }
 }
@@ -1290,21 +1274,6 @@ static bool is_running(const World *world, const PlanInstance *planned) {
         const LedgerHold *hold = hold_of(world, planned);
 
         return hold ? !hold->is_tentative : is_assumed(world, planned->demand->config->unit);
-}
-
-/* Who does not run and has pages of size K, the most important ones first. */
-static size_t find_starters(const World *world, size_t k, size_t *ret) {
-        size_t order[INSTANCES_MAX], n_starters = 0;
-
-        order_by_priority(world->plan, order);
-        for (size_t n = 0; n < world->plan->n_instances; n++) {
-                const PlanInstance *planned = &world->plan->instances[order[n]];
-
-                if (planned->pages_granted > 0 && !is_running(world, planned) &&
-                    size_at(world, planned->page_size_bytes) == k)
-                        ret[n_starters++] = order[n];
-        }
-        return n_starters;
 }
 
 /* What is wrong for somebody with FREE free pages. */
@@ -1322,7 +1291,18 @@ static Wrongs find_wrongs(const World *world, size_t k, const uint64_t *free) {
         Starter starters[INSTANCES_MAX];
         Wrongs wrongs = {.unknown = world->promises[k].others_promised};
 
-        wrongs.n_starters = find_starters(world, k, wrongs.starters);
+        /* Who does not run and has pages of size K, the most important ones first. */
+        size_t order[INSTANCES_MAX], n_starters = 0;
+
+        order_by_priority(world->plan, order);
+        for (size_t n = 0; n < world->plan->n_instances; n++) {
+                const PlanInstance *planned = &world->plan->instances[order[n]];
+
+                if (planned->pages_granted > 0 && !is_running(world, planned) &&
+                    size_at(world, planned->page_size_bytes) == k)
+                        wrongs.starters[n_starters++] = order[n];
+        }
+        wrongs.n_starters = n_starters;
         for (size_t s = 0; s < wrongs.n_starters; s++)
                 starters[s] =
                         plan_starter(&input, promises, &world->plan->instances[wrongs.starters[s]]);
@@ -1431,17 +1411,6 @@ static void check_cover_of_size(const World *world, size_t k, size_t *n_exposure
         const Wrongs without = find_wrongs(world, k, free);
 
         REQUIRE(world, is_worth_covering(&without), "%" PRIu64 " pages cover nobody", cover);
-}
-
-static void check_cover(const World *world) {
-        size_t n_exposures = 0;
-
-        for (size_t k = 0; !world->is_restarted && k < world->topology->n_page_sizes; k++)
-                check_cover_of_size(world, k, &n_exposures);
-        REQUIRE(world, world->plan->exposures.n == n_exposures, "%zu exposures", n_exposures);
-        for (size_t p = 0; world->is_restarted && p < world->plan->n_pools; p++)
-                REQUIRE(world, raised_pages(world, &world->plan->pools[p]) == 0, "pool %u",
-                        world->plan->pools[p].node);
 }
 
 static void check_whole_or_nothing(const World *world) {
@@ -1581,16 +1550,6 @@ static void keep_part(const World *world, Books *books, Parts *parts, size_t n, 
         }
 }
 
-/* Puts what the instance has kept back into the books. */
-static void enter_part(const World *world, Books *books, const Parts *parts, size_t n) {
-        const DemandOption *option = part_before(world, &world->plan->instances[n]);
-
-        for (size_t i = 0; option && i < world->topology->n_nodes; i++)
-                if (parts->pages[n][i] > 0)
-                        enter(world, books, n, i, size_at(world, option->page_size_bytes),
-                              parts->pages[n][i]);
-}
-
 static bool has_part(const World *world, const Parts *parts, size_t n) {
         for (size_t i = 0; i < world->topology->n_nodes; i++)
                 if (parts->pages[n][i] > 0)
@@ -1672,7 +1631,13 @@ static bool check_served_in_turn(const World *world, Books *books, const Parts *
                 check_served_by(world, books, n, chosen);
                 return true;
         }
-        enter_part(world, books, parts, n);
+        /* Puts what the instance has kept back into the books. */
+        const DemandOption *option = part_before(world, &world->plan->instances[n]);
+
+        for (size_t i = 0; option && i < world->topology->n_nodes; i++)
+                if (parts->pages[n][i] > 0)
+                        enter(world, books, n, i, size_at(world, option->page_size_bytes),
+                              parts->pages[n][i]);
         return false;
 }
 
@@ -1935,20 +1900,6 @@ static void check_order_of_input(const World *world) {
         }
 }
 
-static void apply_and_record(World *world) {
-        plan_record(world->arena, world->plan, world->ledger);
-        host_apply(world->topology, world->plan);
-        for (size_t p = 0; p < world->plan->n_pools; p++) {
-                const PlanPool *pool = &world->plan->pools[p];
-                LedgerPool *known = ledger_pool(world->ledger, pool->node, pool->page_size_bytes);
-
-                known->set_pages = MAX(pool->to_pages, known->found_pages);
-        }
-        ledger_observe(world->arena, world->ledger, world->topology, NULL);
-        world->plan = make_plan(world);
-        reckon(world);
-}
-
 static bool gives_back(const Plan *plan) {
         for (size_t p = 0; p < plan->n_pools; p++)
                 if (plan->pools[p].to_pages < plan->pools[p].from_pages)
@@ -2030,7 +1981,18 @@ static void check_idempotent(World *world) {
 
         do {
                 REQUIRE(world, n_rounds++ < STEADY_ROUNDS_MAX, "it never settles");
-                apply_and_record(world);
+                plan_record(world->arena, world->plan, world->ledger);
+                host_apply(world->topology, world->plan);
+                for (size_t p = 0; p < world->plan->n_pools; p++) {
+                        const PlanPool *pool = &world->plan->pools[p];
+                        LedgerPool *known =
+                                ledger_pool(world->ledger, pool->node, pool->page_size_bytes);
+
+                        known->set_pages = MAX(pool->to_pages, known->found_pages);
+                }
+                ledger_observe(world->arena, world->ledger, world->topology, NULL);
+                world->plan = make_plan(world);
+                reckon(world);
                 if (n_rounds == 1 && !may_change) {
                         require_same(world, first, world->plan, "a second time");
                         REQUIRE(world, plan_count_changed(world->plan) == 0, "steps are left");
@@ -2043,9 +2005,20 @@ static void check_world(uint64_t seed) {
 
         check_bookkeeping(&world);
         check_left(&world);
-        check_node_limits(&world);
+        /* No node gives more memory than it has beyond what is to be kept free. */
+        for (size_t i = 0; i < world.topology->n_nodes; i++)
+                REQUIRE(&world,
+                        planned_bytes(&world, i) <= naive_room(&world, &world.topology->nodes[i]),
+                        "node %u", world.topology->nodes[i].id);
         check_targets(&world);
-        check_cover(&world);
+        size_t n_exposures = 0;
+
+        for (size_t k = 0; !world.is_restarted && k < world.topology->n_page_sizes; k++)
+                check_cover_of_size(&world, k, &n_exposures);
+        REQUIRE(&world, world.plan->exposures.n == n_exposures, "%zu exposures", n_exposures);
+        for (size_t p = 0; world.is_restarted && p < world.plan->n_pools; p++)
+                REQUIRE(&world, raised_pages(&world, &world.plan->pools[p]) == 0, "pool %u",
+                        world.plan->pools[p].node);
         check_whole_or_nothing(&world);
         check_splits(&world);
         check_order_of_service(&world);

@@ -482,24 +482,6 @@ static void add_player(Game *game, const char *name, uint64_t most) {
                 player->unmapped = random_between(random, 0, most);
 }
 
-/* Any number of pages, or hardly more or less than all may take of a node. */
-static void make_free(Game *game, uint64_t most) {
-        static const bool all_keep_turns[PLAYERS_MAX] = {true, true, true, true,
-                                                         true, true, true, true};
-        bool is_tight = random_chance(&game->random, 60);
-
-        for (size_t i = 0; i < game->n_nodes; i++) {
-                uint64_t needed = 0;
-
-                for (size_t p = 0; p < game->n_players; p++)
-                        needed += reach_of(game, &game->players[p], 1u << i, all_keep_turns[p]);
-                game->free[i] = is_tight
-                                        ? sub_floored(needed + random_between(&game->random, 0, 30),
-                                                      random_chance(&game->random, 10) ? 10 : 0)
-                                        : random_between(&game->random, 0, 4 * most);
-        }
-}
-
 static const char *const names[PLAYERS_MAX] = {"a.service", "b.service", "c.service", "d.service",
                                                "e.service", "f.service", "g.service", "h.service"};
 
@@ -513,7 +495,20 @@ static Game game_make(uint64_t seed) {
                 add_player(&game, names[p], most);
         if (random_chance(&game.random, 40))
                 add_player(&game, NULL, most / 2);
-        make_free(&game, most);
+        /* Any number of pages, or hardly more or less than all may take of a node. */
+        static const bool all_keep_turns[PLAYERS_MAX] = {true, true, true, true,
+                                                         true, true, true, true};
+        bool is_tight = random_chance(&game.random, 60);
+
+        for (size_t i = 0; i < game.n_nodes; i++) {
+                uint64_t needed = 0;
+
+                for (size_t p = 0; p < game.n_players; p++)
+                        needed += reach_of(&game, &game.players[p], 1u << i, all_keep_turns[p]);
+                game.free[i] = is_tight ? sub_floored(needed + random_between(&game.random, 0, 30),
+                                                      random_chance(&game.random, 10) ? 10 : 0)
+                                        : random_between(&game.random, 0, 4 * most);
+        }
         return game;
 }
 
@@ -551,21 +546,6 @@ static void lower(Game *game) {
                         "node %zu has something spare and is missing something", i);
 }
 
-/* Some pages are touched, some are mapped. */
-static void go_on(Game *game) {
-        for (uint64_t n = random_between(&game->random, 0, 30); n > 0; n--) {
-                Player *player =
-                        &game->players[random_between(&game->random, 0, game->n_players - 1)];
-                bool is_dead = false;
-
-                if (random_chance(&game->random, 10))
-                        map_rest(game, player);
-                else
-                        touch(game, player, &is_dead);
-                REQUIRE(game, !is_dead || !player->is_safe, "%s has died", player->name);
-        }
-}
-
 static void check_lowering(uint64_t seed) {
         Game game = game_make(seed);
 
@@ -575,7 +555,18 @@ static void check_lowering(uint64_t seed) {
                 lower(&game);
                 require_alive(&game, "lowered");
                 play_to_the_end(&game);
-                go_on(&game);
+                /* Some pages are touched, some are mapped. */
+                for (uint64_t n = random_between(&game.random, 0, 30); n > 0; n--) {
+                        Player *player =
+                                &game.players[random_between(&game.random, 0, game.n_players - 1)];
+                        bool is_dead = false;
+
+                        if (random_chance(&game.random, 10))
+                                map_rest(&game, player);
+                        else
+                                touch(&game, player, &is_dead);
+                        REQUIRE(&game, !is_dead || !player->is_safe, "%s has died", player->name);
+                }
         }
         arena_free(game.arena);
 }

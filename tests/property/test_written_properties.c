@@ -60,18 +60,6 @@ static const InstanceConfig *read_back(Arena *arena, const char *name, const cha
         return &config->instances[0];
 }
 
-static void check_value(Arena *arena, Random *random) {
-        const char *path = arena_printf(arena, "/%s", random_words(arena, random));
-        Text text = text_in(arena);
-
-        config_add_comment(&text, "%s", random_words(arena, random));
-        text_add(&text, "[Instance]\n");
-        config_add_comment(&text, "at %s.", random_words(arena, random));
-        config_add_value(&text, "DataDirectory", path);
-        assert_text(read_back(arena, "20-db.conf.d/1.conf", text.string)->data_directory,
-                    text_printable(arena, path));
-}
-
 static void check_learned(Arena *arena, Random *random, const InstanceConfig *instance) {
         Gathered gathered = {.problems = diags_in(arena)};
         Lesson lesson = {.instance = instance,
@@ -122,7 +110,15 @@ static void check(uint64_t seed) {
         Random random = {seed};
         const InstanceConfig *instance = read_back(arena, "20-db.conf.d/1.conf", "");
 
-        check_value(arena, &random);
+        const char *path = arena_printf(arena, "/%s", random_words(arena, &random));
+        Text text = text_in(arena);
+
+        config_add_comment(&text, "%s", random_words(arena, &random));
+        text_add(&text, "[Instance]\n");
+        config_add_comment(&text, "at %s.", random_words(arena, &random));
+        config_add_value(&text, "DataDirectory", path);
+        assert_text(read_back(arena, "20-db.conf.d/1.conf", text.string)->data_directory,
+                    text_printable(arena, path));
         check_learned(arena, &random, instance);
         check_seen(arena, &random, instance);
         arena_free(arena);

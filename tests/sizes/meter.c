@@ -201,14 +201,6 @@ __attribute__((visibility("default"))) int munmap(void *address, size_t bytes) {
         return next(address, bytes);
 }
 
-/* One behind the other, above all files: nobody looks when they go. */
-static void hold_segment(size_t bytes) {
-        static atomic_size_t end = SEGMENTS_FROM;
-        size_t pages = (bytes + PAGE_BYTES - 1) / PAGE_BYTES;
-
-        hold(atomic_fetch_add(&end, pages), bytes, true);
-}
-
 __attribute__((visibility("default"))) int shmget(key_t key, size_t bytes, int flags) {
         static SegmentCall *next;
 
@@ -220,7 +212,11 @@ __attribute__((visibility("default"))) int shmget(key_t key, size_t bytes, int f
                         errno = ENOMEM;
                         return -1;
                 }
-                hold_segment(bytes);
+                /* One behind the other, above all files: nobody looks when they go. */
+                static atomic_size_t end = SEGMENTS_FROM;
+                size_t pages = (bytes + PAGE_BYTES - 1) / PAGE_BYTES;
+
+                hold(atomic_fetch_add(&end, pages), bytes, true);
                 flags &= ~(SHM_HUGETLB | (MAP_HUGE_MASK << MAP_HUGE_SHIFT));
                 flags |= SHM_NORESERVE;
         }

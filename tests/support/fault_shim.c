@@ -219,14 +219,6 @@ static void look_before_truncating(int directory, const char *path, int flags) {
         syscall(SYS_close, fd);
 }
 
-static void put_back(int fd) {
-        int error = errno;
-
-        if (fd == attribute.fd && attribute.size > 0)
-                syscall(SYS_pwrite64, fd, attribute.text, (size_t) attribute.size, 0);
-        errno = error;
-}
-
 #define NEXT(name)                 \
         static typeof(name) *next; \
         if (!next)                 \
@@ -309,8 +301,13 @@ ssize_t write(int fd, const void *bytes, size_t size) {
 
         if (n > 0 && is_of_kernel(fd))
                 n = (ssize_t) size;
-        else if (n < 0)
-                put_back(fd);
+        else if (n < 0) {
+                int error = errno;
+
+                if (fd == attribute.fd && attribute.size > 0)
+                        syscall(SYS_pwrite64, fd, attribute.text, (size_t) attribute.size, 0);
+                errno = error;
+        }
         return n < 0 ? n : next(fd, bytes, (size_t) n);
 }
 

@@ -28,14 +28,6 @@ static int fail(const char *what) {
         return EXIT_FAILURE;
 }
 
-static void be_traced(char **command) {
-        ptrace(PTRACE_TRACEME, 0, NULL, NULL);
-        raise(SIGSTOP);
-        execv(command[0], command);
-        perror(command[0]);
-        _exit(127);
-}
-
 /* Half of its stops are at the end of a call. */
 static bool is_entry(pid_t thread) {
         struct ptrace_syscall_info info;
@@ -98,8 +90,14 @@ int main(int argc, char **argv) {
 
         if (child < 0)
                 return fail("fork");
-        if (child == 0)
-                be_traced(argv + 2);
+        if (child == 0) {
+                char **command = argv + 2;
+                ptrace(PTRACE_TRACEME, 0, NULL, NULL);
+                raise(SIGSTOP);
+                execv(command[0], command);
+                perror(command[0]);
+                _exit(127);
+        }
         sigaction(SIGTERM, &action, NULL);
         if (waitpid(child, &status, 0) < 0 || !WIFSTOPPED(status) ||
             ptrace(PTRACE_SETOPTIONS, child, NULL,

@@ -249,15 +249,6 @@ TEST(saturation) {
 }
 
 #ifdef __SIZEOF_INT128__
-/* Against what the compiler makes of it, where the operands are of all lengths. */
-static void check_product(uint64_t a, uint64_t b, uint64_t c) {
-        unsigned __int128 product = (unsigned __int128) a * b, down = product / c;
-        unsigned __int128 up = down + (product % c != 0);
-
-        assert_true(mul_div(a, b, c) == MIN(down, (unsigned __int128) UINT64_MAX));
-        assert_true(mul_div_up(a, b, c) == MIN(up, (unsigned __int128) UINT64_MAX));
-}
-
 TEST(products) {
         uint64_t seed = 1;
 
@@ -268,7 +259,15 @@ TEST(products) {
                         seed = seed * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
                         n[k] = (seed ^ seed >> 29) >> (seed >> 58);
                 }
-                check_product(n[0], n[1], MAX(n[2], UINT64_C(1)));
+                /* Against what the compiler makes of it, where the operands are of all lengths. */
+                uint64_t a = n[0];
+                uint64_t b = n[1];
+                uint64_t c = MAX(n[2], UINT64_C(1));
+                unsigned __int128 product = (unsigned __int128) a * b, down = product / c;
+                unsigned __int128 up = down + (product % c != 0);
+
+                assert_true(mul_div(a, b, c) == MIN(down, (unsigned __int128) UINT64_MAX));
+                assert_true(mul_div_up(a, b, c) == MIN(up, (unsigned __int128) UINT64_MAX));
         }
 }
 #endif

@@ -785,14 +785,6 @@ static ProofList case_proofs(Arena *arena, const Case *c, const PageUsers *page_
         return c->outcome == OUTCOME_UNKNOWN ? (ProofList){} : proofs;
 }
 
-/* What was learned counts with Memory=auto. */
-static void make_automatic(Config *config) {
-        InstanceConfig *instance = (InstanceConfig *) config_find(config, "db");
-
-        instance->memory_kind = MEMORY_AUTO;
-        instance->pages = (PageCounts){};
-}
-
 static const Config *case_config(Arena *arena, const Case *c) {
         const char *host = arena_printf(arena, "[Host]\n%s\n", c->host ? c->host : "");
         const char *other = c->other ? c->other : "";
@@ -801,8 +793,13 @@ static const Config *case_config(Arena *arena, const Case *c) {
                                      "20-db.conf.d/90-learned.conf", learned, "30-other.conf",
                                      other, NULL);
 
-        if (c->learned)
-                make_automatic(config);
+        if (c->learned) {
+                /* What was learned counts with Memory=auto. */
+                InstanceConfig *instance = (InstanceConfig *) config_find(config, "db");
+
+                instance->memory_kind = MEMORY_AUTO;
+                instance->pages = (PageCounts){};
+        }
         return config;
 }
 

@@ -59,16 +59,6 @@ static void do_write(Kernel *kernel, uint64_t pages) {
         kernel->now_usec += got * kernel->usec_per_page;
 }
 
-static void do_reclaim(Kernel *kernel, uint64_t bytes) {
-        uint64_t pages = MIN(bytes / page_bytes, kernel->cached);
-
-        kernel->n_reclaims++;
-        kernel->reclaimed_bytes += bytes;
-        kernel->cached -= pages;
-        kernel->pinned += pages * kernel->spoilt_in_10 / 10;
-        kernel->scattered += pages - pages * kernel->spoilt_in_10 / 10;
-}
-
 static void do_compact(Kernel *kernel) {
         uint64_t pages = MIN(kernel->scattered, kernel->compact_limit);
 
@@ -89,7 +79,13 @@ static void perform(Kernel *kernel, const EscalationMove *move) {
                 do_write(kernel, move->pages);
                 break;
         case ESCALATION_RECLAIM:
-                do_reclaim(kernel, move->bytes);
+                uint64_t pages = MIN(move->bytes / page_bytes, kernel->cached);
+
+                kernel->n_reclaims++;
+                kernel->reclaimed_bytes += move->bytes;
+                kernel->cached -= pages;
+                kernel->pinned += pages * kernel->spoilt_in_10 / 10;
+                kernel->scattered += pages - pages * kernel->spoilt_in_10 / 10;
                 break;
         case ESCALATION_COMPACT:
                 do_compact(kernel);

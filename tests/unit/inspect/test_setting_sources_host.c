@@ -11,14 +11,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static Topology *topology_of(const Tree *tree) {
-        return host_make(tree->arena, "sizes 1G 2M\nnode 0 total=64G free=60G\nthp never\n");
-}
-
 /* All entries, one to a line; "!" before what is overruled. */
 static char *find_text(const Tree *tree) {
-        const SettingSources *setting_sources =
-                setting_sources_find(tree->root, tree->arena, topology_of(tree));
+        const SettingSources *setting_sources = setting_sources_find(
+                tree->root, tree->arena,
+                host_make(tree->arena, "sizes 1G 2M\nnode 0 total=64G free=60G\nthp never\n"));
         Text text = text_in(tree->arena);
 
         VEC_FOREACH(entry, &setting_sources->list)

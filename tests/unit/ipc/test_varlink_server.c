@@ -959,7 +959,10 @@ static void close_all(const int *fds, size_t n) {
                 close(fds[i]);
 }
 
-static void raise_descriptor_limit(void) {
+SERVER_TEST(silent_connections) {
+        VarlinkLimits limits = varlink_limits_default();
+        int fds[CLIENTS_MAX], fd;
+
         struct rlimit limit;
 
         assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
@@ -967,13 +970,6 @@ static void raise_descriptor_limit(void) {
         assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
         if (limit.rlim_max < 2 * CLIENTS_MAX + 100)
                 skip();
-}
-
-SERVER_TEST(silent_connections) {
-        VarlinkLimits limits = varlink_limits_default();
-        int fds[CLIENTS_MAX], fd;
-
-        raise_descriptor_limit();
         limits.connections = limits.per_uid = CLIENTS_MAX + 1;
         varlink_server_set_limits(f->server, &limits);
         for (size_t i = 0; i < CLIENTS_MAX; i++)

@@ -42,12 +42,6 @@ static KeeperReload reload_failing(Play *play, unsigned at, bool is_forced) {
         return state;
 }
 
-static void save_guard(const Play *play, uint64_t failed_boots) {
-        BootGuard guard = {.failed_boots = failed_boots, .boot_id = "before"};
-
-        assert_int_equal(boot_count_save(play->tree->root, play->tree->arena, &guard), 0);
-}
-
 /* What was known stands; it is told once, and once that it is over. */
 PLAY_TEST(host_cannot_be_read) {
         settle(play, "Pages=100\nNodes=0", NULL);
@@ -270,7 +264,9 @@ PLAY_TEST(config_read_with_mistake) {
 
 /* Nor is a plan made before it is known whether boots have failed. */
 PLAY_TEST(guard_cannot_be_read) {
-        save_guard(play, 3);
+        BootGuard guard = {.failed_boots = 3, .boot_id = "before"};
+
+        assert_int_equal(boot_count_save(play->tree->root, play->tree->arena, &guard), 0);
         write_config(play, "a", "Pages=100\nNodes=0");
         int fd = lease_file(play, PATH_BOOT_COUNT);
 

@@ -49,17 +49,6 @@ static void bind_to(unsigned long node) {
                 fail("set_mempolicy");
 }
 
-/* Two descriptors for every PIPE_PAGES pages. */
-static void allow_many_files(void) {
-        struct rlimit limit;
-
-        if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
-                fail("getrlimit");
-        limit.rlim_cur = limit.rlim_max;
-        if (setrlimit(RLIMIT_NOFILE, &limit) < 0)
-                fail("setrlimit");
-}
-
 /* sd_notify(3), where a service manager waits for it. */
 static void notify(void) {
         const char *path = getenv("NOTIFY_SOCKET");
@@ -117,23 +106,20 @@ static char *attach_huge(size_t size, size_t page) {
         return memory;
 }
 
-static void await_signal(void) {
-        sigset_t awaited;
-        int got;
-
-        sigemptyset(&awaited);
-        sigaddset(&awaited, SIGUSR1);
-        sigprocmask(SIG_BLOCK, &awaited, NULL);
-        say_ready();
-        sigwait(&awaited, &got);
-}
-
 static void use_huge(const char *verb, size_t n, size_t page) {
         size_t size = n * page;
         char *memory = strcmp(verb, "shm") == 0 ? attach_huge(size, page) : map_huge(size, page);
 
-        if (strcmp(verb, "reserve") == 0)
-                await_signal();
+        if (strcmp(verb, "reserve") == 0) {
+                sigset_t awaited;
+                int got;
+
+                sigemptyset(&awaited);
+                sigaddset(&awaited, SIGUSR1);
+                sigprocmask(SIG_BLOCK, &awaited, NULL);
+                say_ready();
+                sigwait(&awaited, &got);
+        }
         for (size_t at = 0; at < size; at += page)
                 memory[at] = 1;
         stay();
@@ -272,7 +258,14 @@ int main(int argc, char **argv) {
                 lowest(arguments, n);
                 return 0;
         }
-        allow_many_files();
+        /* Two descriptors for every PIPE_PAGES pages. */
+        struct rlimit limit;
+
+        if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
+                fail("getrlimit");
+        limit.rlim_cur = limit.rlim_max;
+        if (setrlimit(RLIMIT_NOFILE, &limit) < 0)
+                fail("setrlimit");
         if (n > node_at)
                 bind_to(number(arguments, node_at, n, 0));
         if (n > 0 && is_huge)
