@@ -185,13 +185,9 @@ def generate(bench: Bench, fault: Fault | None) -> tuple[Done, dict[str, str]]:
     return done, files
 
 
-def is_draft(name: str) -> bool:
-    return pathlib.PurePath(name).name.startswith(".#")
-
-
 def judge_generated(done: Done, files: dict[str, str], expected: dict[str, str]) -> None:
     check_ended(done)
-    files = {name: text for name, text in files.items() if not is_draft(name)}
+    files = {name: text for name, text in files.items() if not pathlib.PurePath(name).name.startswith(".#")}
     for name, text in files.items():
         check(text == expected.get(name), f"{name} is another one:\n{text}")
     check(done.code in (0, 1), f"exit code {done.code}")

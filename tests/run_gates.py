@@ -674,17 +674,6 @@ def upgraded(host: Host, state: str) -> Iterator[tuple[Pages, str]]:
         host.stop(daemon)
 
 
-def left_of_all(host: Host, pages: Pages) -> int:
-    """The pages of the pool when both have stopped and both files are gone."""
-    pages.use(0, 0)
-    for unit in ("pg.service", "my.service"):
-        shutil.rmtree(host.path(f"{GROUPS}/{unit}"))
-    host.path("etc/hugeplan.d/20-pg.conf").unlink()
-    host.path("etc/hugeplan.d/30-my.conf").unlink()
-    check(host.ctl("reload").returncode == 0, "it is reloaded")
-    return host.pool(0)
-
-
 def check_upgraded(host: Host, state: str, text: str, left: int) -> None:
     """TEXT: what is said to be lost; "": nothing. LEFT: pages that are not known to be hugeplan's own."""
     with upgraded(host, state) as (pages, log):
@@ -695,7 +684,14 @@ def check_upgraded(host: Host, state: str, text: str, left: int) -> None:
         check(reserved == [("pg.service", 45, False)], f"what is counted is exact: {reserved}")
         check(host.pool(0) == BEFORE, f"{host.pool(0)} pages")
         check(set(host.verdicts().values()) == {"ready"}, str(host.verdicts()))
-        after = left_of_all(host, pages)
+        # The pages of the pool when both have stopped and both files are gone.
+        pages.use(0, 0)
+        for unit in ("pg.service", "my.service"):
+            shutil.rmtree(host.path(f"{GROUPS}/{unit}"))
+        host.path("etc/hugeplan.d/20-pg.conf").unlink()
+        host.path("etc/hugeplan.d/30-my.conf").unlink()
+        check(host.ctl("reload").returncode == 0, "it is reloaded")
+        after = host.pool(0)
         check(after == left, f"{after} pages are left")
 
 

@@ -76,10 +76,6 @@ def write_boot(root: pathlib.Path, boot: int) -> None:
     path.write_text(f"{uuid.UUID(BOOTS[boot])}\n")
 
 
-def find_remote() -> str | None:
-    return next(filter(os.path.exists, REMOTES), None)
-
-
 def in_journal(root: pathlib.Path, *arguments: str) -> list[dict[str, Any]]:
     done = subprocess.run(["journalctl", f"--directory={root / 'var/log/journal' / MACHINE}", *arguments, "-o", "json"],
                           check=False, capture_output=True, text=True, timeout=60)
@@ -197,18 +193,6 @@ def check_daemon(programs: argparse.Namespace, remote: str, root: pathlib.Path) 
     check("what was there and what is", (drift["HUGEPLAN_PAGES_BEFORE"], drift["HUGEPLAN_PAGES"]), ("500", "124"))
 
 
-def run_addition(host: run_daemon.Host, export: pathlib.Path, programs: argparse.Namespace) -> None:
-    """Nothing is described; somebody else adds pages, and adds more."""
-    environment = {"LD_PRELOAD": f"{host.shim['LD_PRELOAD']} {programs.journal_shim.resolve()}",
-                   "JOURNAL_EXPORT": str(export), "JOURNAL_BOOT": BOOTS[0]}
-    daemon = host.spawn(*AS_SERVICE, more_environment=environment)
-    run_daemon.wait_until("the first round", host.is_idle)
-    for i, pages in enumerate((40, 60), 1):
-        host.pool_path(0).write_text(f"{pages}\n")
-        run_daemon.wait_until("the sight of it", lambda i=i: export.read_text().count("EVENT=drift") == i)
-    host.stop(daemon)
-
-
 def say_who(program: str, root: pathlib.Path, *arguments: str) -> str:
     done = subprocess.run([*WRAPPER, program, f"--root={root}", *arguments], check=False, capture_output=True, text=True,
                           timeout=60, env={**os.environ, "TZ": "UTC"})
@@ -222,7 +206,15 @@ def check_addition(programs: argparse.Namespace, remote: str, root: pathlib.Path
     program, export = str(programs.hugeplanctl), root.with_suffix(".export")
     export.touch()
     with run_daemon.host_of(programs, "two-nodes-hole") as host:
-        run_addition(host, export, programs)
+        # Nothing is described; somebody else adds pages, and adds more.
+        environment = {"LD_PRELOAD": f"{host.shim['LD_PRELOAD']} {programs.journal_shim.resolve()}",
+                       "JOURNAL_EXPORT": str(export), "JOURNAL_BOOT": BOOTS[0]}
+        daemon = host.spawn(*AS_SERVICE, more_environment=environment)
+        run_daemon.wait_until("the first round", host.is_idle)
+        for i, pages in enumerate((40, 60), 1):
+            host.pool_path(0).write_text(f"{pages}\n")
+            run_daemon.wait_until("the sight of it", lambda i=i: export.read_text().count("EVENT=drift") == i)
+        host.stop(daemon)
         for verb in ("import", "status"):
             check(f"{verb} without a journal", say_who(program, host.root, verb),
                   "who set them is not known: there is no journal")
@@ -240,7 +232,7 @@ def main() -> int:
         parser.add_argument(f"--{name}", type=pathlib.Path, required=True)
     programs = parser.parse_args()
     program = str(programs.hugeplanctl)
-    remote = find_remote()
+    remote = next(filter(os.path.exists, REMOTES), None)
     with tempfile.TemporaryDirectory(prefix="hugeplan-journal-") as name:
         empty, root = pathlib.Path(name, "empty"), pathlib.Path(name, "root")
         empty.mkdir()

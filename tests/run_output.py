@@ -115,13 +115,6 @@ def check_many(root: Root) -> None:
     check(len(status.splitlines()) < MANY + 60, status[-3000:])
 
 
-def check_watch(host: run_daemon.Host) -> None:
-    watching = Foreground([*host.hugeplanctl, f"--root={host.root}", "status", "--watch"], {"TERM": "xterm"})
-    watching.read_until("may start", 20)
-    check(TIME.search(watching.output) is not None, watching.output)
-    watching.kill()
-
-
 def check_progress(host: run_daemon.Host) -> None:
     """Its writes take their time: a terminal shows how far they are, and what is left."""
     host.config("20-pg.conf", "[Instance]\nPages=4000\n")
@@ -155,7 +148,10 @@ def main() -> int:
         host.config("20-pg.conf", "[Instance]\nPages=10\n")
         daemon = host.spawn(more_environment={"SHIM_PAUSE_MS": "700"})
         run_daemon.wait_until("the first round", host.is_idle)
-        check_watch(host)
+        watching = Foreground([*host.hugeplanctl, f"--root={host.root}", "status", "--watch"], {"TERM": "xterm"})
+        watching.read_until("may start", 20)
+        check(TIME.search(watching.output) is not None, watching.output)
+        watching.kill()
         check_progress(host)
         host.stop(daemon)
     return 0

@@ -106,10 +106,6 @@ class Place:
     before: str = ""  # lines above
 
 
-def in_quotes(form: str) -> str:
-    return form.replace("'", "'\\''")
-
-
 SHELL = "/bin/sh -c '{}'"
 SCRIPT = "#!/bin/sh\n"
 UNIT = "[Unit]\nDescription=x\n[Service]\nType=oneshot\n"
@@ -199,7 +195,7 @@ def write(root: pathlib.Path, name: str, text: str) -> None:
 def plant(root: pathlib.Path) -> Iterator[tuple[str, int, str]]:
     """File, number and text of each line."""
     for place in PLACES:
-        forms = [in_quotes(form) if SHELL in place.line else form for form in place.forms]
+        forms = [form.replace("'", "'\\''") if SHELL in place.line else form for form in place.forms]
         lines = [place.line.format(form) for form in forms]
         for name in place.files.split():
             write(root, name, place.before + "".join(f"{line}\n" for line in lines))

@@ -242,23 +242,6 @@ def is_ready(place: Place) -> bool:
     return file.exists() and "ready" in file.read_text()
 
 
-def with_pg_auto_failover(place: Place) -> None:
-    """It starts the wrapper, and does again when the server has died; what is refused it tries later."""
-    until("it has started", lambda: is_ready(place), place)
-    check(place.asked() == [CALL], "it waits for its pages")
-    first = place.postmaster()
-    check(pathlib.Path(f"/proc/{first}/exe").resolve().parent == programs_of_server(), "the server runs")
-    os.kill(first, signal.SIGQUIT)
-    until("it starts it again", lambda: is_ready(place) and place.postmaster() != first, place)
-    check(place.asked() == [CALL], "and does so when it has died")
-    place.answer.write_text(f"echo '{REFUSAL}' >&2\nexit 1")
-    os.kill(place.postmaster(), signal.SIGQUIT)
-    until("its log has hugeplan's words", lambda: REFUSAL in place.log.read_text(), place)
-    check(not (place.data / "postmaster.pid").exists(), "no server was started")
-    place.answer.write_text("true")
-    until("what was refused is tried again", lambda: is_ready(place), place)
-
-
 def test_pg_auto_failover(place: Place) -> None:
     reason = why_no_pg_auto_failover()
     if reason:
@@ -274,7 +257,20 @@ def test_pg_auto_failover(place: Place) -> None:
             ["unshare", "--net", "sh", "-c", MONITOR_AND_NODE % values], stdin=subprocess.DEVNULL, stdout=log, stderr=log,
             cwd="/", env=environment, start_new_session=True) as both:
         try:
-            with_pg_auto_failover(place)
+            # It starts the wrapper, and does again when the server has died; what is refused it tries later.
+            until("it has started", lambda: is_ready(place), place)
+            check(place.asked() == [CALL], "it waits for its pages")
+            first = place.postmaster()
+            check(pathlib.Path(f"/proc/{first}/exe").resolve().parent == programs_of_server(), "the server runs")
+            os.kill(first, signal.SIGQUIT)
+            until("it starts it again", lambda: is_ready(place) and place.postmaster() != first, place)
+            check(place.asked() == [CALL], "and does so when it has died")
+            place.answer.write_text(f"echo '{REFUSAL}' >&2\nexit 1")
+            os.kill(place.postmaster(), signal.SIGQUIT)
+            until("its log has hugeplan's words", lambda: REFUSAL in place.log.read_text(), place)
+            check(not (place.data / "postmaster.pid").exists(), "no server was started")
+            place.answer.write_text("true")
+            until("what was refused is tried again", lambda: is_ready(place), place)
         finally:
             for each in ("data", "monitor"):
                 subprocess.run([values["autoctl"], "stop", "--immediate", "--pgdata", home / each], env=environment, user=OWNER,

@@ -54,7 +54,8 @@ def count_run(build: Path, may_skip: bool = True) -> tuple[Count, list[str]]:
     total = Count(0, 0, 0)
     remarks = []
     log = build / "meson-logs/testlog.json"
-    suites = read_suites(build)
+    tests = json.loads((build / "meson-info/intro-tests.json").read_text())
+    suites = {test["name"]: {suite.split(":")[-1] for suite in test["suite"]} for test in tests}
     for line in log.read_text().splitlines() if log.exists() else []:
         entry = json.loads(line)
         name = entry["name"].split(" / ")[-1]
@@ -68,11 +69,6 @@ def count_run(build: Path, may_skip: bool = True) -> tuple[Count, list[str]]:
             remarks.append(f"{name}: {count.skipped} skipped")
         total += count
     return total, remarks
-
-
-def read_suites(build: Path) -> dict[str, set[str]]:
-    tests = json.loads((build / "meson-info/intro-tests.json").read_text())
-    return {test["name"]: {suite.split(":")[-1] for suite in test["suite"]} for test in tests}
 
 
 def count_cases(entry: dict) -> Count:

@@ -35,11 +35,15 @@ def main(text: str) -> int:
         sys.exit("bench: this host has no huge pages that could be reserved, or /sys is read-only")
     if IN_NAMESPACE not in os.environ:
         if options.install:
-            install_peers(any(name in IN_GUESTS for name in chosen(options)))
+            is_with_guests = any(name in IN_GUESTS for name in chosen(options))
+            command = [str(CHECKOUT / "scripts/lib/install-peers"), *(["--guests"] if is_with_guests else [])]
+            if subprocess.run(command, check=False).returncode != 0:
+                sys.exit("bench: not all that hugeplan is compared with could be installed, see above")
         build()
         enter_namespace()
     os.environ["LC_ALL"] = "C"
-    hide_host()
+    for directory in ("/run", *(path for path in HIDDEN if Path(path).is_dir())):
+        subprocess.run(["mount", "-t", "tmpfs", "-o", "mode=0755", "bench", directory], check=True)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     host = describe_host()
     print(host)
@@ -103,12 +107,6 @@ def measure_group(name: str, host: str, options: argparse.Namespace) -> list[str
 # ---- before ----
 
 
-def install_peers(is_with_guests: bool) -> None:
-    command = [str(CHECKOUT / "scripts/lib/install-peers"), *(["--guests"] if is_with_guests else [])]
-    if subprocess.run(command, check=False).returncode != 0:
-        sys.exit("bench: not all that hugeplan is compared with could be installed, see above")
-
-
 def build() -> None:
     """A directory that is there may have been set up for something else."""
     how = ["configure", *BUILD_OPTIONS, str(BUILD)]
@@ -127,11 +125,6 @@ def enter_namespace() -> None:
     """Again from the start, with mounts of our own."""
     command = ["unshare", "--mount", "--propagation", "private", sys.executable, *sys.argv]
     os.execvpe(command[0], command, {**os.environ, IN_NAMESPACE: "1"})
-
-
-def hide_host() -> None:
-    for directory in ("/run", *(path for path in HIDDEN if Path(path).is_dir())):
-        subprocess.run(["mount", "-t", "tmpfs", "-o", "mode=0755", "bench", directory], check=True)
 
 
 # ---- the host ----

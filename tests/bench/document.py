@@ -51,10 +51,6 @@ def show(item: Table | Figure | str, figures: Path) -> str:
     return f"**{item.title}**\n\n{markdown_table(heads, rows)}{note}"
 
 
-def group_body(report: Report, host: str, figures: Path) -> str:
-    return "\n".join([f"{host}\n", *(show(item, figures) for item in report.items)])
-
-
 def glance_body(text: str, report: Report, day: str) -> str:
     """The rows of what this run has measured are new; the others stay as they stand in TEXT."""
     there = {cells[0]: cells for cells in (
@@ -76,7 +72,7 @@ def write_group(file: Path, name: str, report: Report, host: str, day: str) -> N
     """The group's block, its rows at the top, its plots."""
     figures = file.parent / "figures"
     text = file.read_text(encoding="utf-8")
-    text = replace_block(text, name, group_body(report, host, figures))
+    text = replace_block(text, name, "\n".join([f"{host}\n", *(show(item, figures) for item in report.items)]))
     text = replace_block(text, GLANCE, glance_body(text, report, day))
     figures.mkdir(exist_ok=True)
     for item in report.items:

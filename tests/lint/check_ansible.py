@@ -24,22 +24,6 @@ VARIABLE = re.compile(r"^(hugeplan_\w+):", re.MULTILINE)
 SPECIFICATION = re.compile(r"^ {6}(hugeplan_\w+):\n(?: {8}.*\n)*? {8}default: (.*)$", re.MULTILINE)
 
 
-def undescribed(directory: pathlib.Path) -> list[str]:
-    role = directory / "roles/hugeplan"
-    defaults = (role / "defaults/main.yml").read_text(encoding="utf-8")
-    readme = (directory / "README.md").read_text(encoding="utf-8")
-    specified = dict(SPECIFICATION.findall((role / "meta/argument_specs.yml").read_text("utf-8")))
-    names = VARIABLE.findall(defaults)
-    problems = [f"README.md: {name} is not described" for name in names
-                if name not in readme and f"`_{name.rsplit('_', 1)[1]}`" not in readme]
-    for name in names:
-        default = re.search(rf"^{name}: (.*)$", defaults, re.MULTILINE)
-        if not default or specified.get(name) != default[1]:
-            problems.append(f"meta/argument_specs.yml: {name} has another default, or none")
-    problems += [f"defaults/main.yml: {name} is missing" for name in specified.keys() - set(names)]
-    return problems if len(names) > 5 else ["the pattern for variables must be fixed"]
-
-
 def lint(linter: str, directory: pathlib.Path) -> subprocess.CompletedProcess[str]:
     """Without the network, and with what it keeps for itself in a directory that goes away."""
     with tempfile.TemporaryDirectory(prefix="hugeplan-ansible-lint-") as home:
@@ -53,7 +37,19 @@ def lint(linter: str, directory: pathlib.Path) -> subprocess.CompletedProcess[st
 
 def main() -> int:
     directory = pathlib.Path(sys.argv[1]) / "contrib/ansible"
-    problems = undescribed(directory)
+    role = directory / "roles/hugeplan"
+    defaults = (role / "defaults/main.yml").read_text(encoding="utf-8")
+    readme = (directory / "README.md").read_text(encoding="utf-8")
+    specified = dict(SPECIFICATION.findall((role / "meta/argument_specs.yml").read_text("utf-8")))
+    names = VARIABLE.findall(defaults)
+    problems = [f"README.md: {name} is not described" for name in names
+                if name not in readme and f"`_{name.rsplit('_', 1)[1]}`" not in readme]
+    for name in names:
+        default = re.search(rf"^{name}: (.*)$", defaults, re.MULTILINE)
+        if not default or specified.get(name) != default[1]:
+            problems.append(f"meta/argument_specs.yml: {name} has another default, or none")
+    problems += [f"defaults/main.yml: {name} is missing" for name in specified.keys() - set(names)]
+    problems = problems if len(names) > 5 else ["the pattern for variables must be fixed"]
     print("\n".join(problems))
     if problems:
         return 1

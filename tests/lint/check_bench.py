@@ -24,16 +24,6 @@ PROGRAM = re.compile(r"""(?:find_program|other)\(\s*["'][\w-]+["'], ["']([\w-]+)
 EVERYWHERE = {"systemd"}
 
 
-def wrong_places(text: str, groups: Any, document: Any) -> list[str]:
-    there, wanted = document.blocks(text), [document.GLANCE, *groups.GROUPS]
-    problems = [f"docs/performance.md: '<!-- bench: {name} -->' is there {there.count(name)} times, not once"
-                for name in wanted if there.count(name) != 1]
-    problems += [f"docs/performance.md: scripts/bench has no group {name}" for name in there if name not in wanted]
-    if text.count("<!-- bench: ") != len(there) or text.count("<!-- end -->") != len(there):
-        problems.append("docs/performance.md: a '<!-- bench: ... -->' has no '<!-- end -->', or the other way round")
-    return problems
-
-
 def wrong_rows(text: str, groups: Any, document: Any, goals: Any) -> list[str]:
     problems = [f"goals.py: {goal.what}: there is no group {goal.group}" for goal in goals.GOALS.values()
                 if goal.group not in groups.GROUPS]
@@ -109,7 +99,12 @@ def main() -> int:
     import report
 
     text = (root / "docs/performance.md").read_text(encoding="utf-8")
-    problems = wrong_places(text, groups, document)
+    there, wanted = document.blocks(text), [document.GLANCE, *groups.GROUPS]
+    problems = [f"docs/performance.md: '<!-- bench: {name} -->' is there {there.count(name)} times, not once"
+                for name in wanted if there.count(name) != 1]
+    problems += [f"docs/performance.md: scripts/bench has no group {name}" for name in there if name not in wanted]
+    if text.count("<!-- bench: ") != len(there) or text.count("<!-- end -->") != len(there):
+        problems.append("docs/performance.md: a '<!-- bench: ... -->' has no '<!-- end -->', or the other way round")
     if not problems:
         problems = [*wrong_rows(text, groups, document, goals), *wrong_figures(root, text), *not_installed(root),
                     *missing_is_told(report), *writing_keeps_the_rest(text, document, goals, report)]

@@ -54,15 +54,11 @@ def names_license(path: pathlib.Path) -> bool:
     return bool(IDENTIFIER.search(head.decode("utf-8", "replace")))
 
 
-def files_without(root: pathlib.Path) -> list[str]:
-    names = [str(path.relative_to(root)) for path in tracked_files(root) if not names_license(path)]
-    return [f"{name}: the SPDX line is missing" for name in sorted(names)
-            if not WITHOUT_COMMENT.match(name)]
-
-
 def main() -> int:
     root = pathlib.Path(sys.argv[1])
-    problems = files_without(root)
+    names = [str(path.relative_to(root)) for path in tracked_files(root) if not names_license(path)]
+    problems = [f"{name}: the SPDX line is missing" for name in sorted(names)
+                if not WITHOUT_COMMENT.match(name)]
     print("\n".join(problems))
     if problems:
         return 1

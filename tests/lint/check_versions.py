@@ -22,13 +22,6 @@ def found(pattern: str, text: str) -> tuple[str, ...]:
     return match.groups() if match else ()
 
 
-def date_of_changelog(text: str) -> str:
-    """The newest entry's, as "2026-11-21"."""
-    line = found(r"^ -- .*>  (.*)$", text)
-    parsed = email.utils.parsedate(line[0]) if line else None
-    return time.strftime("%F", parsed) if parsed else "no date"
-
-
 def date_of_spec(date: str) -> str:
     try:
         return time.strftime("%F", time.strptime(date, SPEC_DATE))
@@ -67,7 +60,11 @@ def check(texts: dict[str, str]) -> list[str]:
                 if other != version]
     if not re.fullmatch(r"\d+\.\d+\.\d+", version):
         problems.append(f"meson.build: {version} is not of the form X.Y.Z")
-    date = date_of_changelog(texts["debian/changelog"])
+    # The newest entry's, as "2026-11-21".
+    text = texts["debian/changelog"]
+    line = found(r"^ -- .*>  (.*)$", text)
+    parsed = email.utils.parsedate(line[0]) if line else None
+    date = time.strftime("%F", parsed) if parsed else "no date"
     spec_date = date_of_spec(*found(r"^%changelog\n\* (\w+ \w+ +\d+ \d+) ", texts["hugeplan.spec"])
                              or ("none",))
     if spec_date != date:

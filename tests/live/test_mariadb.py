@@ -148,17 +148,6 @@ def host_as_it_was() -> Iterator[None]:
             CONFIG.mkdir()
 
 
-def huge_pages_of(pid: int) -> int:
-    """Of all mappings with huge pages; what is mapped is reserved, touched or not."""
-    pages, size = 0, 0
-    for line in pathlib.Path(f"/proc/{pid}/smaps").read_text().splitlines():
-        if line.startswith("Size:"):
-            size = int(line.split()[1]) * 1024
-        elif line.startswith("VmFlags:") and "ht" in line.split():
-            pages += size // PAGE
-    return pages
-
-
 class Server:
     """mariadbd, up to where it takes connections."""
 
@@ -184,7 +173,15 @@ class Server:
         self.process.wait(PATIENCE)
 
     def huge_pages(self) -> int:
-        return huge_pages_of(self.process.pid)
+        # Of all mappings with huge pages; what is mapped is reserved, touched or not.
+        pid = self.process.pid
+        pages, size = 0, 0
+        for line in pathlib.Path(f"/proc/{pid}/smaps").read_text().splitlines():
+            if line.startswith("Size:"):
+                size = int(line.split()[1]) * 1024
+            elif line.startswith("VmFlags:") and "ht" in line.split():
+                pages += size // PAGE
+        return pages
 
 
 class Expectation:

@@ -134,10 +134,6 @@ class Verify(unittest.TestCase):
         path = self.root / "etc/hugeplan.d/shop.conf"
         path.write_text(path.read_text().replace("Memory=auto", f"Pages={n}"))
 
-    def kill_all(self) -> None:
-        for pid in self.pids():
-            os.kill(pid, signal.SIGKILL)
-
     def pids(self) -> list[int]:
         return [int(pid) for pid in (self.group / "cgroup.procs").read_text().split()]
 
@@ -339,7 +335,8 @@ class Verify(unittest.TestCase):
             proof = self.verify()
             self.assertEqual((proof["outcome"], proof["server"]), ("not-started", None), proof)
             self.assertNotIn("fell", self.run_ctl("status").stdout)
-        self.kill_all()
+        for pid in self.pids():
+            os.kill(pid, signal.SIGKILL)
 
     def test_postgresql_idle(self) -> None:
         self.postgresql("on")

@@ -123,7 +123,13 @@ def main() -> int:
         check_deb(deb, Path(directory, "deb"), report)
         check_rpm(rpm, Path(directory, "rpm"), report)
     changes = only(older, "*.changes")
-    check_silent(["lintian", "--allow-root", "--display-info", str(changes)], report)
+    command = ["lintian", "--allow-root", "--display-info", str(changes)]
+    done = subprocess.run(command, capture_output=True, text=True)
+    said = done.stdout + done.stderr
+    # Lintian remarks that it is run as root, which is how all of this is run.
+    said = "\n".join(line for line in said.splitlines() if "with root privileges" not in line)
+    is_silent = done.returncode == 0 and not said.strip()
+    report.check(is_silent, f"{command[0]} has nothing to say", said)
     check_rpmlint([*older.glob("*.rpm"), ROOT / "hugeplan.spec"], report)
     return report.finish()
 
@@ -291,15 +297,6 @@ def check_hardening(name: str, program: Path, report: Report) -> None:
 
 
 # ---- linters ----
-
-
-def check_silent(command: list[str], report: Report) -> None:
-    done = subprocess.run(command, capture_output=True, text=True)
-    said = done.stdout + done.stderr
-    # Lintian remarks that it is run as root, which is how all of this is run.
-    said = "\n".join(line for line in said.splitlines() if "with root privileges" not in line)
-    is_silent = done.returncode == 0 and not said.strip()
-    report.check(is_silent, f"{command[0]} has nothing to say", said)
 
 
 def check_rpmlint(files: list[Path], report: Report) -> None:

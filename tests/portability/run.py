@@ -57,7 +57,7 @@ class Chroot:
     def path(self) -> Path:
         """Where it is, made first where the cache does not have it."""
         cache = cache_directory("HUGEPLAN_CHROOT_CACHE", "hugeplan-chroots")
-        recipe = "\n".join([*self.architectures, *self.packages, *sources_of_recipe()])
+        recipe = "\n".join([*self.architectures, *self.packages, *[(ROOT / "tests/vm/debian_tree.py").read_text()]])
         digest = hashlib.sha256(recipe.encode()).hexdigest()[:16]
         return cached(cache, f"{self.suite}-{self.architectures[0]}-{digest}", self._build)
 
@@ -73,10 +73,6 @@ class Chroot:
         ]
         bootstrap(self.suite, self.packages, tree, options)
         return tree
-
-
-def sources_of_recipe() -> list[str]:
-    return [(ROOT / "tests/vm/debian_tree.py").read_text()]
 
 
 def native(suite: str, *more: str, architecture: str = "amd64") -> Chroot:
@@ -158,7 +154,21 @@ class Run:
         self.log.write_text("")
         try:
             self.chroot = self.leg.chroot.path()
-            self._configure_and_compile()
+            leg = self.leg
+            # Optimized: gcc looks deeper, and it is what is shipped.
+            self._do(
+                *("meson", "setup", "--prefix=/usr", "--buildtype=debugoptimized", "-Dwerror=true"),
+                *(*leg.options, "/mnt/build", "/mnt/source"),
+            )
+            # That the leg tests what its name says.
+            found = {one["name"]: one["version"] for one in self._info("dependencies")}
+            if found["libsystemd"].split(".")[0] != self.leg.systemd:
+                raise LegError(f"systemd should be {self.leg.systemd}, and is {found['libsystemd']}")
+            if bool(self._info("tests")) != self.leg.has_tests:
+                raise LegError("the tests are there, and should not be, or the other way round")
+            if any("/man/" in path for path in self._info("installed").values()) != self.leg.has_man:
+                raise LegError("the manuals are there, and should not be, or the other way round")
+            self._do("ninja", "-C", "/mnt/build", "-k", "0")
             if self.leg.has_tests:
                 self._run_suites()
             else:
@@ -166,26 +176,6 @@ class Run:
         except (DebianError, LegError) as error:
             self.count.failed += 1
             self.remarks.append(str(error))
-
-    def _configure_and_compile(self) -> None:
-        leg = self.leg
-        # Optimized: gcc looks deeper, and it is what is shipped.
-        self._do(
-            *("meson", "setup", "--prefix=/usr", "--buildtype=debugoptimized", "-Dwerror=true"),
-            *(*leg.options, "/mnt/build", "/mnt/source"),
-        )
-        self._check_configuration()
-        self._do("ninja", "-C", "/mnt/build", "-k", "0")
-
-    def _check_configuration(self) -> None:
-        """That the leg tests what its name says."""
-        found = {one["name"]: one["version"] for one in self._info("dependencies")}
-        if found["libsystemd"].split(".")[0] != self.leg.systemd:
-            raise LegError(f"systemd should be {self.leg.systemd}, and is {found['libsystemd']}")
-        if bool(self._info("tests")) != self.leg.has_tests:
-            raise LegError("the tests are there, and should not be, or the other way round")
-        if any("/man/" in path for path in self._info("installed").values()) != self.leg.has_man:
-            raise LegError("the manuals are there, and should not be, or the other way round")
 
     def _info(self, what: str) -> list | dict:
         return json.loads((self.build / f"meson-info/intro-{what}.json").read_text())

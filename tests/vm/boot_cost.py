@@ -46,7 +46,8 @@ def _measure() -> None:
         "unitInstructions": _unit_instructions(),
     }
     for target in "sysinit.target", "basic.target", "multi-user.target":
-        found[target] = _since_boot_msec(target)
+        began = int(output("systemctl show --property=UserspaceTimestampMonotonic").partition("=")[2])
+        found[target] = (int(unit(target, "ActiveEnterTimestampMonotonic")) - began) / 1000
     note(json.dumps(found))
 
 
@@ -62,8 +63,3 @@ def _unit_instructions() -> dict[str, int]:
     units = (dict(line.split("=", 1) for line in one.splitlines()) for one in shown.split("\n\n"))
     return {one["Id"]: int(one["CPUUsageNSec"]) * INSTRUCTIONS_PER_USEC // 1000 for one in units
             if one["CPUUsageNSec"].isdecimal() and not one["Id"].startswith("hugeplan-vm")}
-
-
-def _since_boot_msec(target: str) -> float:
-    began = int(output("systemctl show --property=UserspaceTimestampMonotonic").partition("=")[2])
-    return (int(unit(target, "ActiveEnterTimestampMonotonic")) - began) / 1000

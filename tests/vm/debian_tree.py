@@ -48,7 +48,11 @@ def cached(cache: Path, name: str, build: Callable[[Path], Path]) -> Path:
             with tempfile.TemporaryDirectory(prefix=".building-", dir=cache) as work:
                 build(Path(work)).rename(directory)
         os.utime(directory)
-        _prune(cache)
+        # Forgets what, whole or half, no run has wanted for a long time.
+        oldest = time.time() - UNUSED_SEC
+        for entry in cache.iterdir():
+            if entry.is_dir() and entry.stat().st_mtime < oldest:
+                shutil.rmtree(entry, ignore_errors=True)
     return directory
 
 
@@ -57,14 +61,6 @@ def _locked(path: Path) -> Iterator[None]:
     with path.open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield
-
-
-def _prune(cache: Path) -> None:
-    """Forgets what, whole or half, no run has wanted for a long time."""
-    oldest = time.time() - UNUSED_SEC
-    for entry in cache.iterdir():
-        if entry.is_dir() and entry.stat().st_mtime < oldest:
-            shutil.rmtree(entry, ignore_errors=True)
 
 
 def bootstrap(

@@ -214,7 +214,10 @@ class Guest:
                 yield self._time_note("the test begins")
             elif message["event"] == "done":
                 yield self._time_note("the test has ended")
-                self._wait_for_power_off()
+                try:
+                    self._process.wait(POWER_OFF_LIMIT_SEC)
+                except subprocess.TimeoutExpired:
+                    raise Interrupted(f"the guest was not off after {POWER_OFF_LIMIT_SEC} s") from None
                 yield self._time_note("the guest is off")
                 return
             else:
@@ -264,7 +267,10 @@ class Guest:
                 self._control.settimeout(max(self._next_deadline() - time.monotonic(), 0.001))
                 data = self._control.recv(65536)
             except TimeoutError:
-                self._log_processors()
+                # Where a guest that hangs is: HLT=1 means idle and waiting, else it is busy at RIP.
+                with contextlib.suppress(QmpError, OSError):
+                    registers = self.qmp("human-monitor-command", **{"command-line": "info registers -a"})
+                    Path(f"{self._log_prefix}.processors.log").write_text(registers)
                 raise self._ended("hung") from None
             if not data:
                 raise self._ended("panicked or powered off")
@@ -286,18 +292,6 @@ class Guest:
         if self._began:
             return Interrupted(f"the guest {how} while its test ran")
         return NotBegun(f"the guest {how} before its test began")
-
-    def _log_processors(self) -> None:
-        """Where a guest that hangs is: HLT=1 means idle and waiting, else it is busy at RIP."""
-        with contextlib.suppress(QmpError, OSError):
-            registers = self.qmp("human-monitor-command", **{"command-line": "info registers -a"})
-            Path(f"{self._log_prefix}.processors.log").write_text(registers)
-
-    def _wait_for_power_off(self) -> None:
-        try:
-            self._process.wait(POWER_OFF_LIMIT_SEC)
-        except subprocess.TimeoutExpired:
-            raise Interrupted(f"the guest was not off after {POWER_OFF_LIMIT_SEC} s") from None
 
 
 def die_with_parent() -> None:

@@ -364,33 +364,25 @@ def _run_check(scenario_name: str, boot_number: int, limit_sec: int) -> None:
         signal.alarm(0)
 
 
-def _deliver_results() -> None:
-    """The evidence, as a tar on the third NVMe namespace."""
-    results = Path("/run/vm-results")
-    results.mkdir()
-    for name, command in {
-        "journal.txt": "journalctl --boot --output=short-monotonic --no-hostname",
-        "failed-units.txt": "systemctl list-units --failed --no-legend --plain",
-        "status.json": "hugeplanctl status --json=pretty",
-        "memory.txt": "cat /proc/meminfo; cat /sys/devices/system/node/node*/meminfo",
-        "drop-ins.txt": "tail -n +1 /run/systemd/generator/*.d/*.conf",
-    }.items():
-        sh(f"({command}) >{results / name} 2>&1", timeout_sec=20)
-    device = next(path for path in Path("/sys/block").glob("nvme*") if _namespace(path) == 3)
-    sh(f"tar -C {results} -cf /dev/{device.name} . && sync")
-
-
-def _namespace(device: Path) -> int:
-    return int((device / "nsid").read_text())
-
-
 def main() -> None:
     boot = json.loads((HOME / "boot.json").read_text())
     _control().send({"event": "begin"})
     _run_check(boot["scenario"], boot["number"], boot["limitSec"])
     # It is read where something is wrong, and takes a second of emulation.
     if _has_failed or boot["isEvidenceKept"]:
-        _deliver_results()
+        # The evidence, as a tar on the third NVMe namespace.
+        results = Path("/run/vm-results")
+        results.mkdir()
+        for name, command in {
+            "journal.txt": "journalctl --boot --output=short-monotonic --no-hostname",
+            "failed-units.txt": "systemctl list-units --failed --no-legend --plain",
+            "status.json": "hugeplanctl status --json=pretty",
+            "memory.txt": "cat /proc/meminfo; cat /sys/devices/system/node/node*/meminfo",
+            "drop-ins.txt": "tail -n +1 /run/systemd/generator/*.d/*.conf",
+        }.items():
+            sh(f"({command}) >{results / name} 2>&1", timeout_sec=20)
+        device = next(path for path in Path("/sys/block").glob("nvme*") if int((path / "nsid").read_text()) == 3)
+        sh(f"tar -C {results} -cf /dev/{device.name} . && sync")
     _control().send({"event": "done"})
     # The last boot's disk is thrown away; one that is booted again is shut down properly.
     sh("systemctl poweroff" if boot["isRebooted"] else "sync; systemctl poweroff --force --force")

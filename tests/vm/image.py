@@ -180,17 +180,7 @@ def _build(suite: str, work: Path) -> Path:
     print(f"# building the {suite} image", file=sys.stderr, flush=True)
     began = time.monotonic()
     tree, image = work / "tree", work / "image"
-    _bootstrap(suite, tree, work)
-    image.mkdir()
-    _install_kernel(tree, work, image / "vmlinuz")
-    _configure(tree)
-    _write_disk(tree, image / "disk.img")
-    print(f"# built in {time.monotonic() - began:.0f} s", file=sys.stderr, flush=True)
-    return image
-
-
-def _bootstrap(suite: str, tree: Path, work: Path) -> None:
-    """Debian's packages into `tree`, and the kernel's package files into `work`/kernel."""
+    # Debian's packages into `tree`, and the kernel's package files into `work`/kernel.
     (work / "kernel").mkdir()
     # The metapackage's first dependency is the kernel it stands for, which is in parts since Debian 14.
     fetch_kernel = (
@@ -205,6 +195,12 @@ def _bootstrap(suite: str, tree: Path, work: Path) -> None:
     options.append('--essential-hook=mkdir -p "$1/usr/share/man/man1"')
     packages = (*GUEST_PACKAGES, *SUITE_PACKAGES.get(suite, ()))
     debian_tree.bootstrap(suite, packages, tree, options)
+    image.mkdir()
+    _install_kernel(tree, work, image / "vmlinuz")
+    _configure(tree)
+    _write_disk(tree, image / "disk.img")
+    print(f"# built in {time.monotonic() - began:.0f} s", file=sys.stderr, flush=True)
+    return image
 
 
 def _install_kernel(tree: Path, work: Path, kernel: Path) -> None:

@@ -125,16 +125,7 @@ def check_without_hugeplan() -> None:
     check_equal(drop_in(database_unit()), "", "the gate is gone with the package")
     running = [name for name in ("hugeplan.socket", "hugeplan.service") if unit(name) == "active"]
     check_equal(running, [], "hugeplan no longer runs")
-    check_sysctl_counts()
-    done = sh(f"systemctl restart {database_unit()}")
-    check(done.returncode == 0, "PostgreSQL can be restarted without hugeplan", said(done))
-    shared = hugetlb_mappings(unit(database_unit(), "MainPID"))
-    check(shared, "PostgreSQL has huge pages without hugeplan, too")
-    check_equal(output(psql("SELECT count(*) FROM t")), "50000", "PostgreSQL still answers")
-
-
-def check_sysctl_counts() -> None:
-    """What an administrator wrote there, hugeplan no longer overrides."""
+    # What an administrator wrote there, hugeplan no longer overrides.
     check(not GUARD.exists(), "the guard against systemd-sysctl is gone")
     before = pools()
     more = sum(before.values()) + 8
@@ -144,6 +135,11 @@ def check_sysctl_counts() -> None:
     SYSCTL.unlink()
     for node, pages in before.items():
         pool_file(node).write_text(str(pages))
+    done = sh(f"systemctl restart {database_unit()}")
+    check(done.returncode == 0, "PostgreSQL can be restarted without hugeplan", said(done))
+    shared = hugetlb_mappings(unit(database_unit(), "MainPID"))
+    check(shared, "PostgreSQL has huge pages without hugeplan, too")
+    check_equal(output(psql("SELECT count(*) FROM t")), "50000", "PostgreSQL still answers")
 
 
 def packaged_scenario(

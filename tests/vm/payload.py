@@ -108,7 +108,7 @@ def write_payload(
         files = {**TEST_UNITS, **_guest_modules(scenario_file), **laid, **files}
         enable = [*scenario.enable, *enable]
         if not scenario.is_packaged:
-            enable = [*_units_to_enable(origin), *enable]
+            enable = [*[unit for unit in HUGEPLAN_UNITS if any(origin.rglob(f"systemd/system/{unit}"))], *enable]
     files[f"{GUEST_HOME}/boot.json"] = json.dumps(
         {
             "scenario": scenario_file.stem,
@@ -177,10 +177,6 @@ def _built_rpm(name: str) -> bytes:
         subprocess.run([*command, HERE / f"{name}.rpmspec"], check=True, capture_output=True)
         (package,) = Path(directory, "RPMS").rglob("*.rpm")
         return package.read_bytes()
-
-
-def _units_to_enable(destdir: Path) -> list[str]:
-    return [unit for unit in HUGEPLAN_UNITS if any(destdir.rglob(f"systemd/system/{unit}"))]
 
 
 def _prepare_script(enable: list[str]) -> str:

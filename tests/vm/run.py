@@ -130,20 +130,6 @@ def main() -> int:
     options = _parse_arguments()
     logs = options.logs or Path(tempfile.mkdtemp(prefix="hugeplan-vm-logs-"))
     report = Report(options.verbose)
-    cases = _chosen_cases(options, report)
-    if options.jobs > 1 and len(cases) > 1:
-        _run_at_once(cases, options, logs, report)
-    else:
-        for case in cases:
-            run_case(case, _origin(case, options), logs, report, options.keep)
-    if report.failed or options.logs or options.keep:
-        print(f"# logs: {logs}", flush=True)
-    else:
-        shutil.rmtree(logs)
-    return report.finish()
-
-
-def _chosen_cases(options: argparse.Namespace, report: Report) -> list[Case]:
     cases = []
     for file in _scenario_files(options.scenarios):
         scenario = load_scenario(file)
@@ -156,7 +142,16 @@ def _chosen_cases(options: argparse.Namespace, report: Report) -> list[Case]:
         cases += [Case(file.stem, suite, file, scenario) for suite in suites]
         if options.scenarios and not suites:
             report.skip(file.stem, "runs", f"not a scenario for {options.suite}")
-    return cases
+    if options.jobs > 1 and len(cases) > 1:
+        _run_at_once(cases, options, logs, report)
+    else:
+        for case in cases:
+            run_case(case, _origin(case, options), logs, report, options.keep)
+    if report.failed or options.logs or options.keep:
+        print(f"# logs: {logs}", flush=True)
+    else:
+        shutil.rmtree(logs)
+    return report.finish()
 
 
 def _origin(case: Case, options: argparse.Namespace) -> Path:
@@ -279,7 +274,9 @@ class CaseRun:
                 self.report.check(False, self.case.name, text, str(error))
                 return
             if self.report.failed > failed_before:
-                self._show_journal(number)
+                results = self._results(number)
+                self.report.remark(f"the journal of boot {number + 1}, whole in {results}:")
+                self.report.remark(_relevant_journal(results, self.case.scenario))
 
     def _boot_with_retry(self, number: int, boot: Boot) -> None:
         """A guest that dies before its test began gets another chance, loudly; no other does."""
@@ -351,11 +348,6 @@ class CaseRun:
         directory = self.directory / f"boot-{number + 1}"
         directory.mkdir(exist_ok=True)
         return directory
-
-    def _show_journal(self, number: int) -> None:
-        results = self._results(number)
-        self.report.remark(f"the journal of boot {number + 1}, whole in {results}:")
-        self.report.remark(_relevant_journal(results, self.case.scenario))
 
     def _show_console(self, log_prefix: Path) -> None:
         for what in ("console", "qemu"):

@@ -35,17 +35,7 @@ COLUMNS = ("", "passed", "wanted", "met", "in all, s", "after the pages, s")
 
 def measure(report: Report) -> None:
     pool = find_pool()
-    measure_at_once(report, pool)
-    measure_reserving(report, pool)
-
-
-def crowd(n: int, *how: str, instance: str = "bench", uid: int | None = None) -> list[str]:
-    """Prints the seconds from the first start to the last end, and how many have passed."""
-    return [*(as_user(uid) if uid else []), str(HELPERS / "bench-crowd"), *how, str(n), HUGEPLANCTL, "wait", instance]
-
-
-def measure_at_once(report: Report, pool: Pool) -> None:
-    """Their pages are there: what is measured is the gates."""
+    # Their pages are there: what is measured is the gates.
     rounds, rows = report.rounds(11), []
     configure(INSTANCES, 1, pool)
     with child([*MANY_FILES, HUGEPLAND], SOCKET):
@@ -59,6 +49,12 @@ def measure_at_once(report: Report, pool: Pool) -> None:
     report.table(f"Gates at once, {INSTANCES} instances: from the first start to the end of the last, s", MEASURED,
                  rows, f"{rounds} rounds; processes of root's, their pages are there, none has a unit")
     pool.reset()
+    measure_reserving(report, pool)
+
+
+def crowd(n: int, *how: str, instance: str = "bench", uid: int | None = None) -> list[str]:
+    """Prints the seconds from the first start to the last end, and how many have passed."""
+    return [*(as_user(uid) if uid else []), str(HELPERS / "bench-crowd"), *how, str(n), HUGEPLANCTL, "wait", instance]
 
 
 @contextmanager
@@ -80,7 +76,9 @@ def measure_reserving(report: Report, pool: Pool) -> None:
                 begun = time.monotonic()
                 with subprocess.Popen(crowd(n, instance="bench0", uid=FIRST_UID), stdout=subprocess.PIPE,
                                       text=True) as gates:
-                    stood = await_pages(pool, gates)
+                    while pool.read() < pool.base_pages + PAGES and gates.poll() is None:
+                        time.sleep(0.005)
+                    stood = time.monotonic()
                     assert gates.stdout
                     words = gates.stdout.read().split()
                 waited.append(float(words[0]))
@@ -93,9 +91,3 @@ def measure_reserving(report: Report, pool: Pool) -> None:
     report.table("Gates while pages are being reserved", COLUMNS, rows,
                  f"{plural(rounds, 'round')}, the fewest that passed, of times the median; all wait for one instance of"
                  f" {PAGES} pages, whose write a preloaded library holds up for {HELD_UP_SEC} s")
-
-
-def await_pages(pool: Pool, gates: subprocess.Popen[str]) -> float:
-    while pool.read() < pool.base_pages + PAGES and gates.poll() is None:
-        time.sleep(0.005)
-    return time.monotonic()

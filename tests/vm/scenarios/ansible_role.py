@@ -48,7 +48,21 @@ def role_is_applied() -> None:
     describe({"20-orders": orders(60)})
     looks()
     applies()
-    applies_again_and_refuses()
+    # Applies again and refuses.
+    before, daemon = host(), unit("hugeplan.service", "MainPID")
+    describe({"20-orders": orders("many"), "40-new": OTHER}, "mistaken.json")
+    played = play("the second run, and one with a mistake", "again.yml")
+    second, mistaken = (played.done.stdout.split("\nPLAY [")[1:] + ["", ""])[:2]
+    is_whole = "Apply what has changed" in second and "fatal:" not in second
+    check(is_whole, "a second run succeeds", said(played.done))
+    check("Apply what has changed" not in mistaken, "a mistake is refused", said(played.done))
+    where = re.search(r"/etc/hugeplan\.d/20-orders\.conf:\d+: Pages: ", mistaken)
+    check(where, "by file, line and key", said(played.done))
+    check_equal(played.counts.get("failed"), 1, "and fails the run")
+    check_equal(played.counts.get("changed"), 0, "neither has changed anything")
+    check_equal(host(), before, "and so it is")
+    check_equal(unit("hugeplan.service", "MainPID"), daemon, "the daemon was not restarted")
+    check_equal(instance("orders")["verdict"], "ready", "the instance is ready as before")
     removes()
 
 
@@ -80,23 +94,6 @@ def applies() -> None:
     check(played.says("orders: added, 60 pages of 2M"), "the run says what the reload has changed")
     done = sh(f"systemctl start {ORDERS}")
     check_equal(unit(ORDERS), "active", f"the unit starts: {said(done)}")
-
-
-def applies_again_and_refuses() -> None:
-    before, daemon = host(), unit("hugeplan.service", "MainPID")
-    describe({"20-orders": orders("many"), "40-new": OTHER}, "mistaken.json")
-    played = play("the second run, and one with a mistake", "again.yml")
-    second, mistaken = (played.done.stdout.split("\nPLAY [")[1:] + ["", ""])[:2]
-    is_whole = "Apply what has changed" in second and "fatal:" not in second
-    check(is_whole, "a second run succeeds", said(played.done))
-    check("Apply what has changed" not in mistaken, "a mistake is refused", said(played.done))
-    where = re.search(r"/etc/hugeplan\.d/20-orders\.conf:\d+: Pages: ", mistaken)
-    check(where, "by file, line and key", said(played.done))
-    check_equal(played.counts.get("failed"), 1, "and fails the run")
-    check_equal(played.counts.get("changed"), 0, "neither has changed anything")
-    check_equal(host(), before, "and so it is")
-    check_equal(unit("hugeplan.service", "MainPID"), daemon, "the daemon was not restarted")
-    check_equal(instance("orders")["verdict"], "ready", "the instance is ready as before")
 
 
 def removes() -> None:

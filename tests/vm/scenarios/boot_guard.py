@@ -51,11 +51,7 @@ def good() -> None:
     check(noted, "good boot: no failed boot is counted", unit("hugeplan-check.service"))
     check_equal(proven(), {"old": OLD}, "good boot: what it had is noted")
     Path("/etc/hugeplan.d/20-new.conf").write_text(f"[Instance]\nPages={NEW}\n")
-    fill_the_disk()
-
-
-def fill_the_disk() -> None:
-    """All boots from here on are counted on a full disk."""
+    # All boots from here on are counted on a full disk.
     sh(f"dd if=/dev/zero of={FILLER} bs=1M; dd if=/dev/zero bs=4k oflag=append conv=notrunc of={FILLER}; sync")
     left = output("df --output=avail / | tail -1")
     check_equal(int(left), 0, "good boot: then the disk is filled")

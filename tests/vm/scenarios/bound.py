@@ -37,7 +37,25 @@ def bound() -> None:
     reserved_early()
     mariadb()
     postgresql()
-    unbound_beside_bound()
+    # Unbound beside bound.
+    configure("20-mariadb", "[Instance]\nEngine=mariadb\n")
+    systemctl("daemon-reload")
+    reload()
+    for turn in ("first", "second"):
+        systemctl(f"restart {MARIADB}", f"{turn}: it is restarted")
+        covered(turn)
+        check_equal(takers(), {MARIADB}, f"{turn}: PostgreSQL is protected from it")
+    # The gate lets it start, and it fails before it has mapped a page.
+    configure("30-fails", "[Instance]\nUnit=fails.service\nPages=150\n")
+    systemctl("daemon-reload")
+    reload()
+    check(sh("systemctl start fails.service").returncode != 0, "a third one fails at its start")
+    exposed = [one["text"] for one in status()["problems"] if one["id"] == "pages-exposed"]
+    check_equal((takers(), exposed), ({MARIADB}, []), "and is not said to take anybody's pages")
+    covered("failed")
+    systemctl(f"stop {MARIADB}")
+    covered("stopped")
+    check_equal(takers(), set(), "stopped: nobody is said to be protected from it")
     over_other_versions()
     check_units(MARIADB, postgresql_unit(installed_postgresql()))
 
@@ -72,31 +90,6 @@ def postgresql() -> None:
     gated(postgresql_unit(version), "postgresql")
 
 
-def unbound_beside_bound() -> None:
-    configure("20-mariadb", "[Instance]\nEngine=mariadb\n")
-    systemctl("daemon-reload")
-    reload()
-    for turn in ("first", "second"):
-        systemctl(f"restart {MARIADB}", f"{turn}: it is restarted")
-        covered(turn)
-        check_equal(takers(), {MARIADB}, f"{turn}: PostgreSQL is protected from it")
-    never_ran()
-    systemctl(f"stop {MARIADB}")
-    covered("stopped")
-    check_equal(takers(), set(), "stopped: nobody is said to be protected from it")
-
-
-def never_ran() -> None:
-    """The gate lets it start, and it fails before it has mapped a page."""
-    configure("30-fails", "[Instance]\nUnit=fails.service\nPages=150\n")
-    systemctl("daemon-reload")
-    reload()
-    check(sh("systemctl start fails.service").returncode != 0, "a third one fails at its start")
-    exposed = [one["text"] for one in status()["problems"] if one["id"] == "pages-exposed"]
-    check_equal((takers(), exposed), ({MARIADB}, []), "and is not said to take anybody's pages")
-    covered("failed")
-
-
 def over_other_versions() -> None:
     """As `dpkg -i` of a newer package has it: the daemon is stopped and another started."""
     configure("30-fails", None)
@@ -108,7 +101,14 @@ def over_other_versions() -> None:
     covered("with neighbours")
     check(sum(one["cover"] for one in status()["pools"]) > 0, "PostgreSQL has a cover", status())
     replaced("from a later version", later)
-    all_is_given_back()
+    # All is given back.
+    systemctl(f"stop cold.service {MARIADB} {postgresql_unit(installed_postgresql())}", "all stop")
+    for name in ("20-mariadb", "30-postgresql", "40-cold"):
+        configure(name, None)
+    systemctl("daemon-reload")
+    reload()
+    wait_for(lambda: not any(pools().values()), 20)
+    check_equal(set(pools().values()), {0}, "and without their files every page is given back")
 
 
 def later(state: dict) -> dict:
@@ -150,16 +150,6 @@ def promises_are_exact() -> bool:
     name = postgresql_unit(installed_postgresql())
     promised = [(one["pages"], one["likely"]) for one in status()["reserved"] if one["unit"] == name]
     return promised == [(charged(name).promised, False)]
-
-
-def all_is_given_back() -> None:
-    systemctl(f"stop cold.service {MARIADB} {postgresql_unit(installed_postgresql())}", "all stop")
-    for name in ("20-mariadb", "30-postgresql", "40-cold"):
-        configure(name, None)
-    systemctl("daemon-reload")
-    reload()
-    wait_for(lambda: not any(pools().values()), 20)
-    check_equal(set(pools().values()), {0}, "and without their files every page is given back")
 
 
 def takers() -> set[str]:

@@ -44,7 +44,8 @@ def heals() -> None:
         lowered_by("sysctl --system")
         guarded()
         lowered_by("systemctl start tuned.service")
-        thp_is_healed()
+        SYSTEM_THP.write_text("always")
+        healed("THP set to always", lambda: thp() == "never", thp)
         ready_again = watcher.verdicts["pg-main"][-1:] == ["ready"]
         check(ready_again, "who watches saw it ready again", watcher.verdicts)
     told()
@@ -52,7 +53,12 @@ def heals() -> None:
     check_equal(postgresql(), before, "PostgreSQL has its process and its pages still")
     check_equal(sh(psql("SELECT count(*) FROM t")).stdout.strip(), "50000", "and its data")
     check_equal(unit("hugeplan.service", "NRestarts"), "0", "hugeplan runs on")
-    moved_pages_are_ours()
+    # As long as pages are promised to PostgreSQL, those on the other node may be wanted.
+    note(f"as they lie in the end: {persistent()}")
+    output(f"systemctl stop {POSTGRESQL}")
+    reload()
+    placed = {0: 0, NODE: PLANNED}
+    check_equal(persistent(), placed, "what was moved to the other node is not taken for others'")
 
 
 def persistent() -> dict[int, int]:
@@ -84,20 +90,6 @@ def guarded() -> None:
     check(done.returncode == 0, "systemd-sysctl is started again", said(done))
     unmoved = {node: (count, count) for node, count in before.items()}
     check_equal(seen, unmoved, "and moves no page, thanks to the guard")
-
-
-def moved_pages_are_ours() -> None:
-    """As long as pages are promised to PostgreSQL, those on the other node may be wanted."""
-    note(f"as they lie in the end: {persistent()}")
-    output(f"systemctl stop {POSTGRESQL}")
-    reload()
-    placed = {0: 0, NODE: PLANNED}
-    check_equal(persistent(), placed, "what was moved to the other node is not taken for others'")
-
-
-def thp_is_healed() -> None:
-    SYSTEM_THP.write_text("always")
-    healed("THP set to always", lambda: thp() == "never", thp)
 
 
 def healed(what: str, is_well: Callable[[], bool], found: Callable[[], object]) -> None:

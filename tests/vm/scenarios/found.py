@@ -28,18 +28,6 @@ def start_second() -> None:
     check(done.returncode == 0, "a second MariaDB runs by the template", said(done))
 
 
-def refuse_computed() -> None:
-    """As the package has it Tomcat takes no huge pages; what a script computes is told of."""
-    found = suggestions()
-    check(not found["tomcat10.service"]["path"], "Tomcat without large pages is not proposed")
-    before = TOMCAT.read_text()
-    TOMCAT.write_text(f'{before}JAVA_OPTS="-XX:+UseLargePages -Xmx$(expr 32 + 32)m"\n')
-    why = suggestions()["tomcat10.service"]["reason"]
-    check("computed by a script" in (why or ""), "nor one whose heap a script computes", why)
-    TOMCAT.write_text(f'{before}JAVA_HOME={java_home()}\n'
-                      'JAVA_OPTS="$JAVA_OPTS -XX:+UseLargePages -XX:+UseG1GC -XX:ReservedCodeCacheSize=64m -Xmx64m"\n')
-
-
 def java_home() -> str:
     return str(Path("/usr/lib/jvm/default-java").resolve())
 
@@ -62,7 +50,15 @@ def check_server(name: str, pages: int) -> None:
 
 def found() -> None:
     start_second()
-    refuse_computed()
+    # As the package has it Tomcat takes no huge pages; what a script computes is told of.
+    found = suggestions()
+    check(not found["tomcat10.service"]["path"], "Tomcat without large pages is not proposed")
+    before = TOMCAT.read_text()
+    TOMCAT.write_text(f'{before}JAVA_OPTS="-XX:+UseLargePages -Xmx$(expr 32 + 32)m"\n')
+    why = suggestions()["tomcat10.service"]["reason"]
+    check("computed by a script" in (why or ""), "nor one whose heap a script computes", why)
+    TOMCAT.write_text(f'{before}JAVA_HOME={java_home()}\n'
+                      'JAVA_OPTS="$JAVA_OPTS -XX:+UseLargePages -XX:+UseG1GC -XX:ReservedCodeCacheSize=64m -Xmx64m"\n')
     told = hugeplan("import")
     places = {one["place"]: one["n"] for one in told["lookedAt"]}
     check(places["units"] > 100 and places["processes"] >= 5, "it is told where was looked", places)

@@ -50,7 +50,12 @@ def comes_and_goes() -> None:
     come("dimm-new")
     check(NEW in nodes(), "the second DIMM is a node of its own", nodes())
     ready("new", {NEW: NEW_PAGES})
-    starts_bound()
+    check(wait_for(lambda: unit("new.service") == "active", PATIENCE_SEC), "then its unit starts", told_by("new"))
+    check_equal(unit("new.service", "NRestarts"), "0", "which has waited in its gate")
+    check("NUMAPolicy=bind" in set_lines("new.service"), "systemd has read its policy", set_lines("new.service"))
+    mapped = hugetlb_mappings(unit("new.service", "MainPID"))
+    check_equal(used_nodes(mapped), {NEW}, "and all of it is there")
+    output("systemctl stop new.service")
     check_equal(pool(0), POOL, "and nobody else's pages have moved")
     goes("dimm-new")
 
@@ -102,28 +107,6 @@ def set_lines(name: str) -> str:
     return "\n".join(line for line in drop_in(name).splitlines() if not line.startswith("#"))
 
 
-def starts_bound() -> None:
-    check(wait_for(lambda: unit("new.service") == "active", PATIENCE_SEC), "then its unit starts", told_by("new"))
-    check_equal(unit("new.service", "NRestarts"), "0", "which has waited in its gate")
-    check("NUMAPolicy=bind" in set_lines("new.service"), "systemd has read its policy", set_lines("new.service"))
-    mapped = hugetlb_mappings(unit("new.service", "MainPID"))
-    check_equal(used_nodes(mapped), {NEW}, "and all of it is there")
-    output("systemctl stop new.service")
-
-
-def speaks_without_its_node() -> None:
-    gone = wait_for(lambda: "NUMAPolicy=" not in set_lines("new.service"), PATIENCE_SEC)
-    check(gone, "without the node the unit has no policy any more", set_lines("new.service"))
-    output("systemctl start --no-block new.service")
-    check(wait_for(gate_waits), "so that its gate runs, and waits", told_by("new"))
-    done = sh("hugeplanctl wait --timeout=2s new")
-    check_equal(done.returncode, 75, "that the time is over is said")
-    named = f"node {NEW} " in done.stderr and f"{BOUND}:6" in done.stderr
-    check(named, "with node, file and line", said(done))
-    output("systemctl stop new.service")
-    check(not any("NUMA_POLICY" in one for one in told_by("new")), "no start has failed by its policy", told_by("new"))
-
-
 def come(name: str) -> None:
     before = meminfo()["MemTotal"]
     ask_host(name)
@@ -158,7 +141,17 @@ def goes(name: str) -> None:
     for other in ("here", "grown"):
         check_equal(instance(other)["verdict"], "ready", f"{other} is ready still")
     check_equal(pools(), {0: POOL, SMALL: GROWN_PAGES}, "and the others' pages stand")
-    speaks_without_its_node()
+    # Speaks without its node.
+    gone = wait_for(lambda: "NUMAPolicy=" not in set_lines("new.service"), PATIENCE_SEC)
+    check(gone, "without the node the unit has no policy any more", set_lines("new.service"))
+    output("systemctl start --no-block new.service")
+    check(wait_for(gate_waits), "so that its gate runs, and waits", told_by("new"))
+    done = sh("hugeplanctl wait --timeout=2s new")
+    check_equal(done.returncode, 75, "that the time is over is said")
+    named = f"node {NEW} " in done.stderr and f"{BOUND}:6" in done.stderr
+    check(named, "with node, file and line", said(done))
+    output("systemctl stop new.service")
+    check(not any("NUMA_POLICY" in one for one in told_by("new")), "no start has failed by its policy", told_by("new"))
 
 
 def logged() -> list[str]:

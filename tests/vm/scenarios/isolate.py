@@ -19,9 +19,39 @@ GREEDY = 20  # MariaDB is planned with so few that without a hugetlb limit it ta
 
 def hugetlb_limits() -> None:
     configured()
-    whoever_comes_first()
-    kept_by_its_figure()
-    the_neighbour_gets_none()
+    # Whoever comes first.
+    for first, second in ((MARIADB, postgresql()), (postgresql(), MARIADB)):
+        for name in (first, second):
+            systemctl(f"start {name}", f"{first} first: {name} starts")
+        check_postgresql(installed_postgresql(), SHARED_BUFFERS * MIB, {0})
+        check_equal(unit(MARIADB), "active", "MariaDB runs")
+        check_equal(limit(MARIADB), GREEDY, "MariaDB is kept to what was planned for it")
+        check(promised(MARIADB) <= GREEDY, "and has no more", promised(MARIADB))
+        check_equal(limit(MARIADB, "1GB"), 0, "nor any of another size")
+        pages = instance("pg")["pagesGranted"]
+        check_equal(limit(postgresql()), pages, "PostgreSQL is kept to the server's own word")
+        check_equal(promised(postgresql()), pages, "and has taken all of it")
+        check_equal(pools()[0], FOUND + pages + GREEDY, "nothing more was reserved")
+        systemctl(f"stop {MARIADB} {postgresql()}", "both stop")
+    # A hugetlb limit by the figure that its gate has just learned is wide enough.
+    plan("20-mariadb", "[Instance]\nEngine=mariadb\n")
+    systemctl(f"start {MARIADB}", "MariaDB starts")
+    taken = sum(one.sizes["Size"] for one in hugetlb_mappings(unit(MARIADB, "MainPID")))
+    check(taken // DEFAULT_PAGE_BYTES >= LEAST, "all of it is huge", taken)
+    check_equal(limit(MARIADB), instance("mariadb")["pagesGranted"], "within its hugetlb limit")
+    # It would take pages that lie free for PostgreSQL.
+    service("neighbour", "hold 11")
+    plan("40-neighbour", "[Instance]\nUnit=neighbour.service\nPages=10\nIsolate=yes\n")
+    check(sum(pools("free_hugepages").values()) > 11, "pages lie free", pools("free_hugepages"))
+    done = sh("systemctl start neighbour.service", timeout_sec=120)
+    check(done.returncode != 0, "a neighbour that takes more than its own does not start")
+    check(told("neighbour.service", "Cannot allocate memory"), "it gets ENOMEM")
+    systemctl(f"start {postgresql()}", "PostgreSQL still does")
+    check_postgresql(installed_postgresql(), SHARED_BUFFERS * MIB, {0})
+    service("neighbour", "hold 10")
+    sh("systemctl daemon-reload")
+    systemctl("start neighbour.service", "with its own it starts")
+    check_equal(limit("neighbour.service"), 10, "and has its hugetlb limit")
     whatever_systemd_does()
     however_a_unit_is_built()
     checked()
@@ -71,47 +101,6 @@ def configured() -> None:
 
 
 # Both orders
-
-
-def whoever_comes_first() -> None:
-    for first, second in ((MARIADB, postgresql()), (postgresql(), MARIADB)):
-        for name in (first, second):
-            systemctl(f"start {name}", f"{first} first: {name} starts")
-        check_postgresql(installed_postgresql(), SHARED_BUFFERS * MIB, {0})
-        check_equal(unit(MARIADB), "active", "MariaDB runs")
-        check_equal(limit(MARIADB), GREEDY, "MariaDB is kept to what was planned for it")
-        check(promised(MARIADB) <= GREEDY, "and has no more", promised(MARIADB))
-        check_equal(limit(MARIADB, "1GB"), 0, "nor any of another size")
-        pages = instance("pg")["pagesGranted"]
-        check_equal(limit(postgresql()), pages, "PostgreSQL is kept to the server's own word")
-        check_equal(promised(postgresql()), pages, "and has taken all of it")
-        check_equal(pools()[0], FOUND + pages + GREEDY, "nothing more was reserved")
-        systemctl(f"stop {MARIADB} {postgresql()}", "both stop")
-
-
-def kept_by_its_figure() -> None:
-    """A hugetlb limit by the figure that its gate has just learned is wide enough."""
-    plan("20-mariadb", "[Instance]\nEngine=mariadb\n")
-    systemctl(f"start {MARIADB}", "MariaDB starts")
-    taken = sum(one.sizes["Size"] for one in hugetlb_mappings(unit(MARIADB, "MainPID")))
-    check(taken // DEFAULT_PAGE_BYTES >= LEAST, "all of it is huge", taken)
-    check_equal(limit(MARIADB), instance("mariadb")["pagesGranted"], "within its hugetlb limit")
-
-
-def the_neighbour_gets_none() -> None:
-    """It would take pages that lie free for PostgreSQL."""
-    service("neighbour", "hold 11")
-    plan("40-neighbour", "[Instance]\nUnit=neighbour.service\nPages=10\nIsolate=yes\n")
-    check(sum(pools("free_hugepages").values()) > 11, "pages lie free", pools("free_hugepages"))
-    done = sh("systemctl start neighbour.service", timeout_sec=120)
-    check(done.returncode != 0, "a neighbour that takes more than its own does not start")
-    check(told("neighbour.service", "Cannot allocate memory"), "it gets ENOMEM")
-    systemctl(f"start {postgresql()}", "PostgreSQL still does")
-    check_postgresql(installed_postgresql(), SHARED_BUFFERS * MIB, {0})
-    service("neighbour", "hold 10")
-    sh("systemctl daemon-reload")
-    systemctl("start neighbour.service", "with its own it starts")
-    check_equal(limit("neighbour.service"), 10, "and has its hugetlb limit")
 
 
 # What it has to endure

@@ -26,7 +26,13 @@ def compared(arguments: list[str]) -> subprocess.CompletedProcess[str]:
 def same_as_the_model() -> None:
     note(f"kernel {os.uname().release}:\n{compared(['describe']).stdout}")
     written()
-    random_ones()
+    for seed in range(1, SEEDS + 1):
+        done = compared(["compare-random", str(seed), str(LINES)])
+        check(
+            done.returncode == 0,
+            f"{LINES} random lines, seed {seed}: the model says what the kernel does",
+            done.stdout + done.stderr,
+        )
     random_mounts()
 
 
@@ -45,16 +51,6 @@ def written() -> None:
         check(
             done.returncode == 0,
             f"{script.name}: the model says what the kernel does",
-            done.stdout + done.stderr,
-        )
-
-
-def random_ones() -> None:
-    for seed in range(1, SEEDS + 1):
-        done = compared(["compare-random", str(seed), str(LINES)])
-        check(
-            done.returncode == 0,
-            f"{LINES} random lines, seed {seed}: the model says what the kernel does",
             done.stdout + done.stderr,
         )
 

@@ -46,7 +46,7 @@ def killed_at(number: int) -> int:
     enough = sum(ALONE.values()) + BIG * number // KILLS
     with subprocess.Popen(["hugeplanctl", "reload"], stderr=subprocess.DEVNULL) as reloading:
         deadline = time.monotonic() + 30
-        while not (has_begun() and counted() >= enough) and time.monotonic() < deadline:
+        while not (('"big"' in STATE.read_text()) and counted() >= enough) and time.monotonic() < deadline:
             pass
         os.kill(pid, signal.SIGKILL)
         wait_for(lambda: not Path(f"/proc/{pid}").exists(), 10)
@@ -63,10 +63,6 @@ def killed_at(number: int) -> int:
     reload()
     check_equal(pools(), ALONE, f"{text}: all that was added for it goes with it")
     return left
-
-
-def has_begun() -> bool:
-    return '"big"' in STATE.read_text()
 
 
 def counted() -> int:

@@ -79,12 +79,29 @@ def learns() -> None:
     check(re.search(rf"shared_buffers.*{FIRST}MB.*hugeplan-vm.conf:3", shown), "first start: with file and line", shown)
     counters_agree(exact, "first start")
     check_postgresql(installed_postgresql(), FIRST * MIB, set(pools()))
-    asked_as_owner()
+    # By nothing but the gate, within the database's unit.
+    ours = output("systemctl list-units --plain --no-legend 'hugeplan*'").split()
+    check(not any(name.startswith("hugeplan-ask@") for name in ours), "no unit of ours asks", ours)
+    check_equal((LEARNED.owner(), LEARNED.stat().st_mode & 0o777), ("root", 0o644), "what was learned is root's")
+    check_equal(LEARNED.parent.stat().st_mode & 0o777, 0o755, "and everybody may read it")
     grows(exact)
     says_what_he_likes()
     learns_while_it_runs()
     asked_though_given()
-    keeps_its_last_figure()
+    # Keeps its last figure.
+    pages = learned()
+    systemctl(f"stop {postgresql()}", "it stops")
+    set_shared_buffers("nonsense")
+    done = sh(f"systemctl start {postgresql()}", timeout_sec=120)
+    check(done.returncode != 0, "broken: PostgreSQL itself does not start", said(done))
+    check(told(postgresql(), "pg-main keeps its last figure", f"{pages} pages of 2M"),
+          "broken: its last figure is kept, and the log says so",
+          messages("-u", postgresql())[-20:])
+    check_equal((learned(), sum(pools().values())), (pages, pages), "broken: nothing has changed")
+    set_shared_buffers(f"{RAISED}MB")
+    sh(f"systemctl reset-failed {postgresql()}")
+    systemctl(f"start {postgresql()}", "mended: it starts")
+    counters_agree(pages, "mended")
     another_version_has_another_preference()
 
 
@@ -102,14 +119,6 @@ def grows(before: int) -> None:
     check_equal(len([line for line in messages("-u", KEPT) if "learned that" in line]), n_learned,
                 "again: nothing is new")
     counters_agree(raised, "again")
-
-
-def asked_as_owner() -> None:
-    """By nothing but the gate, within the database's unit."""
-    ours = output("systemctl list-units --plain --no-legend 'hugeplan*'").split()
-    check(not any(name.startswith("hugeplan-ask@") for name in ours), "no unit of ours asks", ours)
-    check_equal((LEARNED.owner(), LEARNED.stat().st_mode & 0o777), ("root", 0o644), "what was learned is root's")
-    check_equal(LEARNED.parent.stat().st_mode & 0o777, 0o755, "and everybody may read it")
 
 
 def says_what_he_likes() -> None:
@@ -192,22 +201,6 @@ def asked_though_given() -> None:
     sh(f"systemctl reset-failed {postgresql()}")
     systemctl(f"restart {postgresql()}", "not given: it starts")
     counters_agree(pages, "not given")
-
-
-def keeps_its_last_figure() -> None:
-    pages = learned()
-    systemctl(f"stop {postgresql()}", "it stops")
-    set_shared_buffers("nonsense")
-    done = sh(f"systemctl start {postgresql()}", timeout_sec=120)
-    check(done.returncode != 0, "broken: PostgreSQL itself does not start", said(done))
-    check(told(postgresql(), "pg-main keeps its last figure", f"{pages} pages of 2M"),
-          "broken: its last figure is kept, and the log says so",
-          messages("-u", postgresql())[-20:])
-    check_equal((learned(), sum(pools().values())), (pages, pages), "broken: nothing has changed")
-    set_shared_buffers(f"{RAISED}MB")
-    sh(f"systemctl reset-failed {postgresql()}")
-    systemctl(f"start {postgresql()}", "mended: it starts")
-    counters_agree(pages, "mended")
 
 
 def another_version_has_another_preference() -> None:

@@ -36,14 +36,41 @@ ExecStart=/usr/bin/python3 /vm/mapper.py {PLACE}/segment {PAGES}
 
 
 def mounted_and_used() -> None:
-    mounted_at_boot()
-    for_its_owner_only()
-    pages_are_earmarked()
-    gate_lets_it_start()
+    # Mounted at boot.
+    check_equal(unit(MOUNT), "active", "the mount is there after boot, though no unit was started")
+    options = output(f"findmnt -n -o FS-OPTIONS {PLACE}").strip().split(",")
+    for option in ("pagesize=2M", f"size={SIZE}", f"min_size={SIZE}", "mode=770", "uid=1"):
+        check(option in options, f"it has {option}", options)
+    flags = output(f"findmnt -n -o VFS-OPTIONS {PLACE}")
+    check("nosuid" in flags and "nodev" in flags, "and no suid files, no devices", flags)
+    check_equal(unit("hugeplan-wait@orders.service", "Result"), "success", "its gate was passed")
+    check(active_since(MOUNT) > active_since("hugeplan.service"), "after hugeplan")
+    check_equal(sum(pools().values()), PAGES + NEIGHBOURS, "both instances have their pages")
+    check_equal(instance("orders")["verdict"], "ready", "orders is ready")
+    check(as_user("daemon", f"touch {PLACE}/x && rm {PLACE}/x"), "its owner makes files there")
+    check(not as_user("games", f"touch {PLACE}/y"), "another user does not")
+    check(not as_user("games", f"ls {PLACE}"), "nor sees what is in it")
+    # Pages are earmarked.
+    check_equal(promised(), PAGES, "its pages are promised while nobody maps any")
+    check_equal(free(), PAGES + NEIGHBOURS, "and free")
+    greedy = sh(f"timeout 5 {PAGES_TOOL} hold {NEIGHBOURS + 1}")
+    check(greedy.returncode != 0, "one page more than the neighbours' cannot be had", said(greedy))
+    # Gate lets it start.
+    started = sh("systemctl start orders.service")
+    check(started.returncode == 0, "the gate takes the earmarked pages for its own", said(started))
+    check_equal(sum(pools().values()), PAGES + NEIGHBOURS, "without reserving any anew")
+    touched = wait_for(lambda: promised() == 0, 60)
+    check(touched, "what its owner touches is promised no more", meminfo())
+    pid = unit("orders.service", "MainPID")
+    mapped = sum(one.sizes["Size"] for one in hugetlb_mappings(pid))
+    check_equal(mapped, SIZE, "all of them are mapped")
+    check_equal(free(), NEIGHBOURS, "and the neighbours' pages are free")
     files_left_behind_are_its_own()
     a_restart_of_hugeplan_changes_nothing()
     places_that_are_taken()
-    short_takes_nothing_from_neighbours()
+    check_equal(instance("short")["verdict"], "refused", "short is refused")
+    check_equal(unit("srv-short.mount"), "inactive", "so its mount is not made")
+    check_equal(promised(), PAGES, "and earmarks none of the others' pages")
     changed_mount_is_told()
     check_units(f"/run/systemd/generator/{MOUNT}", "orders.service")
 
@@ -62,44 +89,6 @@ def as_user(user: str, arguments: str) -> bool:
 
 def problems(problem_id: str) -> list[str]:
     return [one["text"] for one in status()["problems"] if one["id"] == problem_id]
-
-
-def mounted_at_boot() -> None:
-    check_equal(unit(MOUNT), "active", "the mount is there after boot, though no unit was started")
-    options = output(f"findmnt -n -o FS-OPTIONS {PLACE}").strip().split(",")
-    for option in ("pagesize=2M", f"size={SIZE}", f"min_size={SIZE}", "mode=770", "uid=1"):
-        check(option in options, f"it has {option}", options)
-    flags = output(f"findmnt -n -o VFS-OPTIONS {PLACE}")
-    check("nosuid" in flags and "nodev" in flags, "and no suid files, no devices", flags)
-    check_equal(unit("hugeplan-wait@orders.service", "Result"), "success", "its gate was passed")
-    check(active_since(MOUNT) > active_since("hugeplan.service"), "after hugeplan")
-    check_equal(sum(pools().values()), PAGES + NEIGHBOURS, "both instances have their pages")
-    check_equal(instance("orders")["verdict"], "ready", "orders is ready")
-
-
-def for_its_owner_only() -> None:
-    check(as_user("daemon", f"touch {PLACE}/x && rm {PLACE}/x"), "its owner makes files there")
-    check(not as_user("games", f"touch {PLACE}/y"), "another user does not")
-    check(not as_user("games", f"ls {PLACE}"), "nor sees what is in it")
-
-
-def pages_are_earmarked() -> None:
-    check_equal(promised(), PAGES, "its pages are promised while nobody maps any")
-    check_equal(free(), PAGES + NEIGHBOURS, "and free")
-    greedy = sh(f"timeout 5 {PAGES_TOOL} hold {NEIGHBOURS + 1}")
-    check(greedy.returncode != 0, "one page more than the neighbours' cannot be had", said(greedy))
-
-
-def gate_lets_it_start() -> None:
-    started = sh("systemctl start orders.service")
-    check(started.returncode == 0, "the gate takes the earmarked pages for its own", said(started))
-    check_equal(sum(pools().values()), PAGES + NEIGHBOURS, "without reserving any anew")
-    touched = wait_for(lambda: promised() == 0, 60)
-    check(touched, "what its owner touches is promised no more", meminfo())
-    pid = unit("orders.service", "MainPID")
-    mapped = sum(one.sizes["Size"] for one in hugetlb_mappings(pid))
-    check_equal(mapped, SIZE, "all of them are mapped")
-    check_equal(free(), NEIGHBOURS, "and the neighbours' pages are free")
 
 
 def files_left_behind_are_its_own() -> None:
@@ -145,12 +134,6 @@ def places_that_are_taken() -> None:
         check(any(name in one for one in told), f"the kernel log has {name}, too", told)
     check_equal(instance("no-owner")["verdict"], "invalid", "an owner that does not exist")
     check("nobody-has-it" in instance("no-owner")["reason"], "is named", instance("no-owner"))
-
-
-def short_takes_nothing_from_neighbours() -> None:
-    check_equal(instance("short")["verdict"], "refused", "short is refused")
-    check_equal(unit("srv-short.mount"), "inactive", "so its mount is not made")
-    check_equal(promised(), PAGES, "and earmarks none of the others' pages")
 
 
 def changed_mount_is_told() -> None:

@@ -53,14 +53,7 @@ def host_lives() -> None:
     enough = KEPT_FREE / 2 * left["MemTotal"]
     check(left["MemFree"] >= enough, "the host has memory left, now that it is up", left)
     check(not killed(), "nobody was killed for memory", killed())
-    more_important_comes()
-
-
-def granted(name: str) -> int:
-    return sum(node["pages"] for node in instance(name)["nodes"])
-
-
-def more_important_comes() -> None:
+    # More important comes.
     part = granted("greedy")
     configure("30-small", SMALL_CONFIG)
     systemctl("daemon-reload")
@@ -71,6 +64,10 @@ def more_important_comes() -> None:
     check(granted("greedy") < part, "greedy has fewer", (part, granted("greedy")))
     check_equal(unit("greedy.service"), "active", "greedy runs on")
     host_is_fed()
+
+
+def granted(name: str) -> int:
+    return sum(node["pages"] for node in instance(name)["nodes"])
 
 
 def host_is_fed() -> None:

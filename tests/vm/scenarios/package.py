@@ -50,7 +50,18 @@ def changes_nothing() -> None:
 def lives_on() -> None:
     check_reserved()
     upgrade()
-    remove_and_return()
+    # Remove and return.
+    before = database()
+    done = check_dpkg("--remove hugeplan", "the package is removed")
+    check(re.search(r"hugeplan: [1-9]\d* huge pages stay reserved", done.stdout),
+          "the removal says how many pages stay", said(done))
+    check_equal(database(), before, "removal leaves PostgreSQL its process and its pages")
+    check_without_hugeplan()
+    before = database()
+    check_dpkg("--install /vm/packages/newer.deb", "the package is installed again")
+    check_equal(database(), before, "the way back leaves PostgreSQL its process and its pages")
+    check_equal(instance("postgresql")["verdict"], "ready", "the instance is ready again")
+    check("hugeplanctl wait" in drop_in(database_unit()), "the gate is back")
     purge_and_return()
 
 
@@ -71,20 +82,6 @@ def upgrade() -> None:
     check_equal(GUARD.stat().st_ino, guard, "the guard was never missing")
     check_taken_over()
     check_equal(failed_units(), [], "no unit failed")
-
-
-def remove_and_return() -> None:
-    before = database()
-    done = check_dpkg("--remove hugeplan", "the package is removed")
-    check(re.search(r"hugeplan: [1-9]\d* huge pages stay reserved", done.stdout),
-          "the removal says how many pages stay", said(done))
-    check_equal(database(), before, "removal leaves PostgreSQL its process and its pages")
-    check_without_hugeplan()
-    before = database()
-    check_dpkg("--install /vm/packages/newer.deb", "the package is installed again")
-    check_equal(database(), before, "the way back leaves PostgreSQL its process and its pages")
-    check_equal(instance("postgresql")["verdict"], "ready", "the instance is ready again")
-    check("hugeplanctl wait" in drop_in(database_unit()), "the gate is back")
 
 
 def purge_and_return() -> None:

@@ -54,8 +54,24 @@ def lives_on() -> None:
     for name in UNITS:
         check(int(unit(name, "InactiveExitTimestampMonotonic")) > 0, f"{name} was started at boot")
     upgrade()
-    erase_and_return()
-    obeys_presets()
+    # Erase and return.
+    before = database()
+    check_erased()
+    check_equal(database(), before, "erasing it leaves PostgreSQL its process and its pages")
+    check_without_hugeplan()
+    before = database()
+    check_rpm("--install /vm/packages/newer.rpm", "the package is installed again")
+    check_enabled()
+    check_started()
+    check_equal(database(), before, "the way back leaves PostgreSQL its process and its pages")
+    check_equal(instance("postgresql")["verdict"], "ready", "the instance is ready again")
+    check("hugeplanctl wait" in drop_in(database_unit()), "the gate is back")
+    # A site that decides for itself what runs on its hosts.
+    check_erased()
+    SITE_PRESET.parent.mkdir(parents=True, exist_ok=True)
+    SITE_PRESET.write_text("disable hugeplan*\n")
+    check_rpm("--install /vm/packages/newer.rpm", "the package is installed where it is not wanted")
+    check_enabled("disabled")
 
 
 def upgrade() -> None:
@@ -74,29 +90,6 @@ def upgrade() -> None:
     check_equal(GUARD.stat().st_ino, guard, "the guard was never missing")
     check_taken_over()
     check_equal(failed_units(), [], "no unit failed")
-
-
-def erase_and_return() -> None:
-    before = database()
-    check_erased()
-    check_equal(database(), before, "erasing it leaves PostgreSQL its process and its pages")
-    check_without_hugeplan()
-    before = database()
-    check_rpm("--install /vm/packages/newer.rpm", "the package is installed again")
-    check_enabled()
-    check_started()
-    check_equal(database(), before, "the way back leaves PostgreSQL its process and its pages")
-    check_equal(instance("postgresql")["verdict"], "ready", "the instance is ready again")
-    check("hugeplanctl wait" in drop_in(database_unit()), "the gate is back")
-
-
-def obeys_presets() -> None:
-    """A site that decides for itself what runs on its hosts."""
-    check_erased()
-    SITE_PRESET.parent.mkdir(parents=True, exist_ok=True)
-    SITE_PRESET.write_text("disable hugeplan*\n")
-    check_rpm("--install /vm/packages/newer.rpm", "the package is installed where it is not wanted")
-    check_enabled("disabled")
 
 
 SINCE = "ActiveEnterTimestampMonotonic"

@@ -60,15 +60,6 @@ def programs() -> str:
     return f"/usr/lib/postgresql/{installed_postgresql()}/bin"
 
 
-def lay_wrapper() -> None:
-    """As the manual has it: in place of one of the links."""
-    wrapper = Path("/usr/share/doc/hugeplan/examples/postgres").read_text()
-    (PROGRAMS / "postgres").unlink()
-    wrapper = re.sub(r"(?m)^server=.*", f"server={programs()}/postgres", wrapper)
-    (PROGRAMS / "postgres").write_text(wrapper.replace("\npatroni=no\n", "\npatroni=yes\n"))
-    (PROGRAMS / "postgres").chmod(0o755)
-
-
 def begins() -> bool:
     """A cluster that Patroni has made itself, without huge pages; then it is described."""
     Path("/etc/patroni/config.yml").write_text(SETTINGS)
@@ -79,7 +70,12 @@ def begins() -> bool:
                  said_by_patroni()[-20:]):
         return False
     wait_for(lambda: connections() == str(FEW), 60)
-    lay_wrapper()
+    # As the manual has it: in place of one of the links.
+    wrapper = Path("/usr/share/doc/hugeplan/examples/postgres").read_text()
+    (PROGRAMS / "postgres").unlink()
+    wrapper = re.sub(r"(?m)^server=.*", f"server={programs()}/postgres", wrapper)
+    (PROGRAMS / "postgres").write_text(wrapper.replace("\npatroni=no\n", "\npatroni=yes\n"))
+    (PROGRAMS / "postgres").chmod(0o755)
     configure("20-pg-main", "[Instance]\nEngine=postgresql\nIsolate=yes\n"
                             f"Unit={PATRONI}\nDataDirectory={DATA}\n")
     configure("30-neighbour", "[Instance]\nPages=50\nUnit=neighbour.service\n")
@@ -136,15 +132,6 @@ def raises(before: int) -> None:
     check(check_pages("raised") > before + 20, "raised: it has more pages than before", before)
 
 
-def patroni_starts_again() -> None:
-    """It goes by the age of the postmaster that it finds, however long the wrapper has waited."""
-    process = postmaster()
-    output(f"systemctl kill --kill-whom=main --signal=KILL {PATRONI}")
-    wait_for(lambda: unit(PATRONI) == "active" and "running" in sh(
-        "patronictl -c /etc/patroni/config.yml list").stdout, 120)
-    check_equal(postmaster(), process, "Patroni, killed and started again, knows its postmaster")
-
-
 def asks_too_much() -> None:
     pages = learned()
     patronictl("edit-config --force -q -p shared_buffers=8GB")
@@ -168,7 +155,12 @@ def supervised() -> None:
         return
     before = check_pages("at first")
     raises(before)
-    patroni_starts_again()
+    # It goes by the age of the postmaster that it finds, however long the wrapper has waited.
+    process = postmaster()
+    output(f"systemctl kill --kill-whom=main --signal=KILL {PATRONI}")
+    wait_for(lambda: unit(PATRONI) == "active" and "running" in sh(
+        "patronictl -c /etc/patroni/config.yml list").stdout, 120)
+    check_equal(postmaster(), process, "Patroni, killed and started again, knows its postmaster")
     asks_too_much()
 
 

@@ -78,16 +78,6 @@ def nobody_becomes_root() -> None:
     check_equal(owners(), {"nobody"}, "raised: nothing else ran")
 
 
-def retried() -> None:
-    """Restart= asks again: its job wants what a start does."""
-    before = len([line for line in asked() if "learned" in line])
-    OWN_CONFIG.write_text(options(64))
-    output(f"systemctl kill -s KILL {UNIT}")
-    check(wait_for(lambda: len([line for line in asked() if "learned" in line]) > before, 120),
-          "started anew by systemd, it was asked anew", asked())
-    check(wait_for(lambda: unit(UNIT) == "active", 60), "and runs again", unit(UNIT))
-
-
 def sandboxed() -> None:
     """The gate is in the unit's own sandbox, and finds the size out and says it from there; where it cannot
     reach the daemon it says why, and goes by the files."""
@@ -171,9 +161,19 @@ def exposed(texts: dict[str, str], most: int) -> None:
     check(done.returncode == 0, f"{len(texts)} units are exposed by {most / 10} or less", said(done)[-200:])
 
 
-def little_is_exposed() -> None:
-    """Each unit of ours. One starts early, and has other lines in place of some that are rated (docs/privilege.md): before
-    255 in place of PrivateDevices=, too."""
+def little_is_writable() -> None:
+    """Of what the kernel has below /proc and /sys, to hugepland: the last mount of a place counts."""
+    mounts = Path("/proc", unit("hugeplan.service", "MainPID"), "mountinfo").read_text().splitlines()
+    options = {fields[4]: fields[5].split(",") for fields in (line.split() for line in mounts)}
+    found = {place for place, words in options.items() if place.startswith(("/proc", "/sys")) and "rw" in words}
+    check_equal({"/proc", "/sys"} - found, {"/proc", "/sys"}, "it has both read-only")
+    check(found <= WRITABLE, "and nothing of them can be written but what it is for", found - WRITABLE)
+    check({"/sys/kernel/mm/hugepages", "/proc/sys/vm/drop_caches"} <= found, "that can", found)
+
+
+def planted() -> None:
+    # Each unit of ours. One starts early, and has other lines in place of some that are rated (docs/privilege.md):
+    # before 255 in place of PrivateDevices=, too.
     texts = {path.name: path.read_text() for path in Path("/usr/lib/systemd/system").glob("hugeplan*.service")}
     check(len(texts) >= 5, "all units are there", texts.keys())
     # Of one that is neither root's nor has a capability there is nothing to be confined.
@@ -186,23 +186,15 @@ def little_is_exposed() -> None:
     exposed({"hugeplan.service": early.replace(other, "PrivateDevices=yes\n")}, 13)
     if old:
         exposed(old, 15)
-
-
-def little_is_writable() -> None:
-    """Of what the kernel has below /proc and /sys, to hugepland: the last mount of a place counts."""
-    mounts = Path("/proc", unit("hugeplan.service", "MainPID"), "mountinfo").read_text().splitlines()
-    options = {fields[4]: fields[5].split(",") for fields in (line.split() for line in mounts)}
-    found = {place for place, words in options.items() if place.startswith(("/proc", "/sys")) and "rw" in words}
-    check_equal({"/proc", "/sys"} - found, {"/proc", "/sys"}, "it has both read-only")
-    check(found <= WRITABLE, "and nothing of them can be written but what it is for", found - WRITABLE)
-    check({"/sys/kernel/mm/hugepages", "/proc/sys/vm/drop_caches"} <= found, "that can", found)
-
-
-def planted() -> None:
-    little_is_exposed()
     little_is_writable()
     nobody_becomes_root()
-    retried()
+    # Restart= asks again: its job wants what a start does.
+    before = len([line for line in asked() if "learned" in line])
+    OWN_CONFIG.write_text(options(64))
+    output(f"systemctl kill -s KILL {UNIT}")
+    check(wait_for(lambda: len([line for line in asked() if "learned" in line]) > before, 120),
+          "started anew by systemd, it was asked anew", asked())
+    check(wait_for(lambda: unit(UNIT) == "active", 60), "and runs again", unit(UNIT))
     sandboxed()
     whose()
 

@@ -50,9 +50,32 @@ def as_planned() -> None:
     reserved_early()
     check_postgresql(VERSION, SHARED_BUFFERS * MIB, set(PLANNED))
     gates()
-    status_is_true()
-    refused_alone()
-    survives_service_changes()
+    # Status is true.
+    granted = instance("pg-main")
+    check_equal(granted["verdict"], "ready", "pg-main is ready")
+    check_equal(granted["pagesGranted"], PAGES, "pg-main has all its pages")
+    check_equal(instance_nodes("pg-main"), PLANNED, "pg-main's pages are spread evenly")
+    check_equal(status_pools(), pools(), "status knows the kernel's pools")
+    check_equal(status_pools(count="free"), pools("free_hugepages"), "and what is free of them")
+    big = instance("too-big")
+    check_equal(big["verdict"], "refused", "too-big is refused")
+    check(big["reason"], "and told why", big)
+    check_equal(unit("big.service"), "failed", "too-big's unit has failed")
+    check(not os.path.exists("/run/big-started"), "and never started")
+    shown = wait_for(lambda: "hugeplan-check.service" in failed_units())
+    check(shown, "the shortage shows in systemctl --failed")
+    check_equal(unit("hugeplan.service"), "active", "hugeplan itself has not failed")
+    # Survives service changes.
+    pid = unit(POSTGRESQL, "MainPID")
+    for verb in ("restart", "stop"):
+        done = sh(f"systemctl {verb} hugeplan.service")
+        check(done.returncode == 0, f"{verb}: hugeplan.service obeys", said(done))
+        check_equal(unit(POSTGRESQL, "MainPID"), pid, f"{verb}: PostgreSQL does not notice")
+        check_equal(pools(), PLANNED, f"{verb}: the pools stay")
+    sh("systemctl start hugeplan.service")
+    ready = wait_for(lambda: instance("pg-main")["verdict"] == "ready")
+    check(ready, "started again, it finds pg-main ready")
+    check_equal(sh(psql("SELECT 1")).stdout.strip(), "1", "PostgreSQL still answers")
     reloads()
     check_units(POSTGRESQL)
     settles_beside_a_bound_one()
@@ -78,39 +101,6 @@ def gates() -> None:
     done, seconds = timed(lambda: sh("hugeplanctl wait nosuch"))
     check_equal(done.returncode, 4, "waiting for an unknown instance exits 4")
     check(seconds < 5, "and does so at once", f"{seconds:.1f} s")
-
-
-def status_is_true() -> None:
-    granted = instance("pg-main")
-    check_equal(granted["verdict"], "ready", "pg-main is ready")
-    check_equal(granted["pagesGranted"], PAGES, "pg-main has all its pages")
-    check_equal(instance_nodes("pg-main"), PLANNED, "pg-main's pages are spread evenly")
-    check_equal(status_pools(), pools(), "status knows the kernel's pools")
-    check_equal(status_pools(count="free"), pools("free_hugepages"), "and what is free of them")
-
-
-def refused_alone() -> None:
-    big = instance("too-big")
-    check_equal(big["verdict"], "refused", "too-big is refused")
-    check(big["reason"], "and told why", big)
-    check_equal(unit("big.service"), "failed", "too-big's unit has failed")
-    check(not os.path.exists("/run/big-started"), "and never started")
-    shown = wait_for(lambda: "hugeplan-check.service" in failed_units())
-    check(shown, "the shortage shows in systemctl --failed")
-    check_equal(unit("hugeplan.service"), "active", "hugeplan itself has not failed")
-
-
-def survives_service_changes() -> None:
-    pid = unit(POSTGRESQL, "MainPID")
-    for verb in ("restart", "stop"):
-        done = sh(f"systemctl {verb} hugeplan.service")
-        check(done.returncode == 0, f"{verb}: hugeplan.service obeys", said(done))
-        check_equal(unit(POSTGRESQL, "MainPID"), pid, f"{verb}: PostgreSQL does not notice")
-        check_equal(pools(), PLANNED, f"{verb}: the pools stay")
-    sh("systemctl start hugeplan.service")
-    ready = wait_for(lambda: instance("pg-main")["verdict"] == "ready")
-    check(ready, "started again, it finds pg-main ready")
-    check_equal(sh(psql("SELECT 1")).stdout.strip(), "1", "PostgreSQL still answers")
 
 
 def reloads() -> None:

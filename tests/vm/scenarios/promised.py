@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 from databases import charged, filling, postgresql, postgresql_files, postgresql_unit, psql
 from guestlib import *
-from memory import CONFIG, configure, pages_service, start_pages, stop_pages
+from memory import CONFIG, configure, pages_service, stop_pages
 from scenario import Boot, Content, Node, Scenario
 
 SHARED_BUFFERS = 256  # MiB
@@ -23,19 +23,6 @@ def settled(planned: dict[int, int], text: str) -> None:
     """Pools follow when units have stopped; systemctl does not wait for that."""
     wait_for(lambda: pools() == planned, 20)
     check_equal(pools(), planned, text)
-
-
-def changed_while_cold() -> None:
-    filled()
-    for change, undo in CHANGES:
-        cold()
-        change()
-        sh("systemctl restart hugeplan.service")
-        promise_stands(change)
-        touched(change)
-        undo()
-        check_equal(pools()[1] >= PAGES, True, f"{name_of(change)}: undone, its pages stand")
-    restarted_it_moves()
 
 
 def restarted_beside_an_untouched() -> None:
@@ -203,12 +190,6 @@ def cold() -> None:
           "and has touched few of the pages that it was promised", now)
 
 
-def promise_stands(change: Callable[[], None]) -> None:
-    promised, free = charged(postgresql()).promised, pool(1, "free_hugepages")
-    check(free >= promised, f"{name_of(change)}: what it was promised is free on its node",
-          (free, promised))
-
-
 def touched(change: Callable[[], None]) -> None:
     done = sh(psql("SELECT pg_prewarm('big') > 0"), timeout_sec=120)
     check(done.stdout.strip() == "t", f"{name_of(change)}: PostgreSQL touches all its buffers",
@@ -255,7 +236,19 @@ def files(version: int) -> dict[str, Content]:
 
 
 def all_of_it() -> None:
-    changed_while_cold()
+    # Changed while cold.
+    filled()
+    for change, undo in CHANGES:
+        cold()
+        change()
+        sh("systemctl restart hugeplan.service")
+        promised, free = charged(postgresql()).promised, pool(1, "free_hugepages")
+        check(free >= promised, f"{name_of(change)}: what it was promised is free on its node",
+              (free, promised))
+        touched(change)
+        undo()
+        check_equal(pools()[1] >= PAGES, True, f"{name_of(change)}: undone, its pages stand")
+    restarted_it_moves()
     restarted_beside_an_untouched()
     removed_while_it_runs()
     reload_is_a_transaction()

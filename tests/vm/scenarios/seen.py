@@ -73,15 +73,6 @@ def learns() -> None:
     configure("20-own", "[Instance]\nMemory=auto\nUnit=own.service\n")
     output("chmod 755 " + PROGRAM)
     output("systemctl daemon-reload && systemctl restart hugeplan.service")
-    first_start()
-    second_start()
-    raised()
-    too_little()
-    crashes()
-    exact_again()
-
-
-def first_start() -> None:
     known = instance("own")
     check_equal(known["verdict"], "degraded", "before its first start: what is known is said")
     check("has run once" in known["reason"], "before its first start: and why", known)
@@ -93,9 +84,6 @@ def first_start() -> None:
     running = output("systemctl list-units --plain --no-legend --state=running 'hugeplan*'").split()
     check_equal([word for word in running if word.endswith(".service")], ["hugeplan.service"],
                 "nothing of ours runs beside it")
-
-
-def second_start() -> None:
     systemctl("restart own.service", "second start: it starts")
     check_equal(instance("own")["verdict"], "ready", "second start: it has its pages")
     check_equal((sum(pools().values()), taken_pages()), (pages(FIRST),) * 2, "second start: exactly as many")
@@ -105,6 +93,26 @@ def second_start() -> None:
     shown = output("hugeplanctl explain own")
     check(f"What counts: {pages(FIRST)} pages of 2M, seen: exact" in shown, "explain says whose figure it is", shown)
     check(f"has mapped {pages(FIRST)} pages of 2M" in shown, "explain says what it has now", shown)
+    raised()
+    configure("20-own", f"[Instance]\nPages={pages(RAISED) - 1}\nUnit=own.service\n")
+    output("systemctl daemon-reload && hugeplanctl reload")
+    systemctl("restart own.service", "too little: it starts, with a page less than it takes")
+    check(any("too little" in line and f"{pages(RAISED)} pages" in line for line in log("own.service")),
+          "too little: its log says so, with the number", log("own.service")[-10:])
+    configure("20-own", "[Instance]\nMemory=auto\nUnit=own.service\n")
+    output("systemctl daemon-reload && hugeplanctl reload")
+    crashes()
+    Path("/etc/own").write_text(f"SIZE={RAISED}\n")
+    systemctl("start own.service", "it starts once more")
+    check_equal((sum(pools().values()), taken_pages()), (pages(RAISED),) * 2, "with exactly what it takes")
+    output("systemctl enable own.service 2>/dev/null || true")
+    stamp = wait_for(lambda: seen()[1]) and SEEN.stat().st_mtime_ns
+    time.sleep(15)  # as long as a count takes
+    systemctl("stop own.service", "it stops")
+    check_equal(SEEN.stat().st_mtime_ns, stamp, "nothing new is counted, and nothing written")
+    SEEN.unlink()
+    systemctl("start own.service", "it starts before the host is shut down, and what was seen has gone")
+    check(wait_for(lambda: seen()[0] == pages(RAISED), 60), "it is counted again")
 
 
 def raised() -> None:
@@ -115,16 +123,6 @@ def raised() -> None:
     systemctl("restart own.service", "raised: it starts again")
     check_equal(taken_pages(), pages(RAISED), "raised: and has it")
     check(wait_for(lambda: seen() == (pages(RAISED), True), 60), "raised: exact", SEEN.read_text())
-
-
-def too_little() -> None:
-    configure("20-own", f"[Instance]\nPages={pages(RAISED) - 1}\nUnit=own.service\n")
-    output("systemctl daemon-reload && hugeplanctl reload")
-    systemctl("restart own.service", "too little: it starts, with a page less than it takes")
-    check(any("too little" in line and f"{pages(RAISED)} pages" in line for line in log("own.service")),
-          "too little: its log says so, with the number", log("own.service")[-10:])
-    configure("20-own", "[Instance]\nMemory=auto\nUnit=own.service\n")
-    output("systemctl daemon-reload && hugeplanctl reload")
 
 
 def crashes() -> None:
@@ -140,20 +138,6 @@ def crashes() -> None:
     done = sh("hugeplanctl check")
     check("nonsense" in said(done) or done.returncode != 0, "a broken file: it is told", said(done))
     SEEN.write_text(kept)
-
-
-def exact_again() -> None:
-    Path("/etc/own").write_text(f"SIZE={RAISED}\n")
-    systemctl("start own.service", "it starts once more")
-    check_equal((sum(pools().values()), taken_pages()), (pages(RAISED),) * 2, "with exactly what it takes")
-    output("systemctl enable own.service 2>/dev/null || true")
-    stamp = wait_for(lambda: seen()[1]) and SEEN.stat().st_mtime_ns
-    time.sleep(15)  # as long as a count takes
-    systemctl("stop own.service", "it stops")
-    check_equal(SEEN.stat().st_mtime_ns, stamp, "nothing new is counted, and nothing written")
-    SEEN.unlink()
-    systemctl("start own.service", "it starts before the host is shut down, and what was seen has gone")
-    check(wait_for(lambda: seen()[0] == pages(RAISED), 60), "it is counted again")
 
 
 def remembers() -> None:

@@ -19,7 +19,14 @@ LOWEST = sum(STANDING.values())
 
 
 def exactly_as_planned() -> None:
-    surplus_on_node_1()
+    # Surplus on node 1.
+    check(output("uname -r").startswith("6.1."), "the kernel is one that miscounts")
+    placed(STANDING, "without surplus")
+    OVERCOMMIT.write_text(f"{SURPLUS}\n")
+    start_pages("first", f"hold {sum(STANDING.values())}")
+    # What is beyond the pool comes from the node whose CPU asks for it.
+    start_pages("beyond", f"hold {SURPLUS} 2048 1", "CPUAffinity=1")
+    check_equal(pools("surplus_hugepages"), {0: 0, 1: SURPLUS}, "another has surplus pages")
     for pages, how in {
         15: "a little more",
         100: "much more",
@@ -36,16 +43,6 @@ def exactly_as_planned() -> None:
     placed(STANDING, "the others have left")
     check_equal(pools(), STANDING, "and there is nothing but the plan")
     check_equal(pools("free_hugepages"), STANDING, "all of it free")
-
-
-def surplus_on_node_1() -> None:
-    check(output("uname -r").startswith("6.1."), "the kernel is one that miscounts")
-    placed(STANDING, "without surplus")
-    OVERCOMMIT.write_text(f"{SURPLUS}\n")
-    start_pages("first", f"hold {sum(STANDING.values())}")
-    # What is beyond the pool comes from the node whose CPU asks for it.
-    start_pages("beyond", f"hold {SURPLUS} 2048 1", "CPUAffinity=1")
-    check_equal(pools("surplus_hugepages"), {0: 0, 1: SURPLUS}, "another has surplus pages")
 
 
 def placed(planned: dict[int, int], how: str, others: dict[int, int] = {}) -> None:

@@ -29,22 +29,7 @@ HEAL_LIMIT_SEC = 20
 
 def segments() -> None:
     check_equal(unit("hugeplan.service", "NRestarts"), "0", "hugeplan waits for a writable root")
-    only_with_the_drop_in()
-    both_are_members()
-    admins_files_are_honoured()
-    unknown_owner()
-    what_systemd_has_loaded_is_told()
-    limits_are_raised_and_kept()
-    logins()
-    restarted()
-    logins_without_instances()
-
-
-def gid() -> int:
-    return int(output("getent group hugetlb").split(":")[2])
-
-
-def only_with_the_drop_in() -> None:
+    # Only with the drop in.
     done = sh(f"systemd-run --quiet --wait --pipe -p User=owner1 {PAGES} shm 4")
     refused = done.returncode != 0 and "shmget: Operation not permitted" in done.stderr
     check(refused, "elsewhere its user gets no segment of huge pages", said(done))
@@ -53,6 +38,27 @@ def only_with_the_drop_in() -> None:
         check_equal(instance(name)["verdict"], "ready", f"{name} is ready")
         mapped = sum(one.sizes["Size"] for one in hugetlb_mappings(pid(name)))
         check_equal(mapped, SIZES[name] * 2 * MIB, f"{name} has all of it")
+    both_are_members()
+    admins_files_are_honoured()
+    unknown_owner()
+    what_systemd_has_loaded_is_told()
+    limits_are_raised_and_kept()
+    logins()
+    restarted()
+    # Logins without instances.
+    configure("10-one", None)
+    configure("40-masked", None)
+    reload()
+    wait_for(lambda: "owner1" not in Path(LOGIN_LIMITS).read_text())
+    text = Path(LOGIN_LIMITS).read_text()
+    check("owner2" in text and "owner1" not in text, "without instances: no limit", text)
+    configure("20-two", None)
+    reload()
+    check(wait_for(lambda: not os.path.exists(LOGIN_LIMITS)), "without any: no file")
+
+
+def gid() -> int:
+    return int(output("getent group hugetlb").split(":")[2])
 
 
 def pid(name: str) -> str:
@@ -171,18 +177,6 @@ def restarted() -> None:
 
 def held(name: str) -> tuple[str, list[tuple[int, dict[int, int]]]]:
     return pid(name), [(one.start, one.node_pages) for one in hugetlb_mappings(pid(name))]
-
-
-def logins_without_instances() -> None:
-    configure("10-one", None)
-    configure("40-masked", None)
-    reload()
-    wait_for(lambda: "owner1" not in Path(LOGIN_LIMITS).read_text())
-    text = Path(LOGIN_LIMITS).read_text()
-    check("owner2" in text and "owner1" not in text, "without instances: no limit", text)
-    configure("20-two", None)
-    reload()
-    check(wait_for(lambda: not os.path.exists(LOGIN_LIMITS)), "without any: no file")
 
 
 def service(name: str) -> str:

@@ -24,19 +24,6 @@ AS_NOBODY = "runuser -u nobody --"
 
 
 def talk() -> None:
-    describes_itself()
-    answers()
-    refuses()
-    times = [active_since(one) for one in ("hugeplan.service", "sysinit.target", POSTGRESQL)]
-    check(all(times) and times == sorted(times), "order: hugeplan, sysinit, PostgreSQL", times)
-    check_equal(pools(), PLANNED, "the pages stand on their nodes")
-    check_equal(thp(), "never", "transparent huge pages are off")
-    check("hugeplanctl wait pg-main" in drop_in(POSTGRESQL), "PostgreSQL has its gate")
-    check_postgresql(VERSION, SHARED_BUFFERS * MIB, set(PLANNED))
-    tells_metrics()
-
-
-def describes_itself() -> None:
     for command, expected in (
         (f"info {SOCKET}", INTERFACE),
         (f"info {REGISTERED}", INTERFACE),
@@ -51,6 +38,15 @@ def describes_itself() -> None:
     done = sh(f"varlinkctl list-methods {SOCKET}")
     for method in ("Describe", "Wait", "Plan", "Reload"):
         check(f"{INTERFACE}.{method}" in done.stdout.split(), f"{method} is listed", said(done))
+    answers()
+    refuses()
+    times = [active_since(one) for one in ("hugeplan.service", "sysinit.target", POSTGRESQL)]
+    check(all(times) and times == sorted(times), "order: hugeplan, sysinit, PostgreSQL", times)
+    check_equal(pools(), PLANNED, "the pages stand on their nodes")
+    check_equal(thp(), "never", "transparent huge pages are off")
+    check("hugeplanctl wait pg-main" in drop_in(POSTGRESQL), "PostgreSQL has its gate")
+    check_postgresql(VERSION, SHARED_BUFFERS * MIB, set(PLANNED))
+    tells_metrics()
 
 
 def answers() -> None:
