@@ -79,7 +79,7 @@ static OwnerFacts find_owner(const Facts *facts, const InstanceConfig *config,
         if (!owner.name)
                 return owner;
         for (size_t i = 0; unit && i < ARRAY_LEN(keys); i++) {
-                UnitAssignments values = unit_file_list(arena, unit, "Service", keys[i]);
+                UnitAssignments values = unit_file_list(unit, "Service", keys[i]);
 
                 VEC_FOREACH(value, &values)
                         text_printf(&added, "%s ", (*value)->value);

@@ -60,9 +60,8 @@ static void find_70(RuleRun *run) {
 
 /* Returns the last line that forbids the unit's processes AF_UNIX sockets, or NULL if they are allowed. If the first
  * line has "~", the lines name forbidden families, else allowed ones: systemd.exec(5). */
-static const UnitAssignment *find_cut_off_line(Arena *arena, const UnitFile *unit) {
-        const UnitAssignments lines =
-                unit_file_list(arena, unit, "Service", "RestrictAddressFamilies");
+static const UnitAssignment *find_cut_off_line(const UnitFile *unit) {
+        const UnitAssignments lines = unit_file_list(unit, "Service", "RestrictAddressFamilies");
         bool is_allowed = lines.n == 0 || *lines.items[0]->value == '~';
 
         VEC_FOREACH(line, &lines) {
@@ -78,7 +77,7 @@ static const UnitAssignment *find_cut_off_line(Arena *arena, const UnitFile *uni
 
 static void find_cut_off(RuleRun *run, const RuleInstance *instance) {
         const UnitFacts *unit = instance->facts->unit;
-        const UnitAssignment *line = unit ? find_cut_off_line(run->arena, unit->file) : NULL;
+        const UnitAssignment *line = unit ? find_cut_off_line(unit->file) : NULL;
 
         if (line)
                 rule_report(

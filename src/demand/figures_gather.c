@@ -3,7 +3,7 @@
 /* A file of its own, since it links the readers of all products' files. */
 
 #include "demand/figures.h"
-#include "engines/settings_file.h"
+#include "engines/reader.h"
 
 const char *gathered_size(Arena *arena, const Engine *engine, const EngineTarget *target,
                           const Gathered *gathered, uint64_t page_size_bytes, Sizing *ret) {

@@ -21,20 +21,6 @@ static bool is_same(const Candidate *a, const Candidate *b) {
         return a->engine == b->engine && text_equals(a->name, b->name);
 }
 
-/* Makes NAME a valid instance name that no other candidate has. */
-static const char *instance_name(const Finder *finder, const char *name) {
-        char *valid = arena_strndup(finder->arena, name, NAME_LENGTH_MAX - strlen("-256"));
-        const char *unique = valid;
-
-        for (char *at = valid; *at; at++)
-                if (*at == '\\' || *at == '/')
-                        *at = '-';
-        for (unsigned i = 2; VEC_ANY(other, &finder->candidates, text_equals(other->name, unique));
-             i++)
-                unique = arena_printf(finder->arena, "%s-%u", valid, i);
-        return unique;
-}
-
 /* The first trace of a database takes precedence: units and packages say more than processes do. */
 void finder_add(Finder *finder, const Candidate *found) {
         Candidate candidate = *found;
@@ -55,7 +41,15 @@ void finder_add(Finder *finder, const Candidate *found) {
                 known->is_elsewhere = known->is_elsewhere || candidate.is_elsewhere;
                 return;
         }
-        candidate.name = instance_name(finder, candidate.name);
+        /* A valid instance name that no other candidate has. */
+        char *name = arena_strndup(finder->arena, candidate.name, NAME_LENGTH_MAX - strlen("-256"));
+
+        for (char *at = name; *at; at++)
+                *at = strchr("\\/", *at) ? '-' : *at;
+        candidate.name = name;
+        for (unsigned i = 2;
+             VEC_ANY(other, &finder->candidates, text_equals(other->name, candidate.name)); i++)
+                candidate.name = arena_printf(finder->arena, "%s-%u", name, i);
         if (finder->candidates.n < CANDIDATES_MAX && !name_check_instance(candidate.name) &&
             !(candidate.target.unit && name_check_unit(candidate.target.unit)))
                 *vec_push(finder->arena, &finder->candidates) = candidate;
@@ -100,33 +94,28 @@ const char *finder_service(const RunningProcess *process) {
         return unit && !name_check_unit(unit) && !text_starts_with(unit, "user@") ? unit : NULL;
 }
 
-/* Returns the value of OPTION: "-D /srv/pg", "-D/srv/pg", "--datadir=/srv"; NULL if the option is not given. */
-static const char *option_value(const RunningProcess *process, const char *option) {
-        size_t length = strlen(option);
-
-        for (size_t i = 1; i < process->arguments.n; i++) {
-                const char *argument = process->arguments.items[i];
-
-                if (!text_starts_with(argument, option))
-                        continue;
-                if (argument[length] == '\0')
-                        return i + 1 < process->arguments.n ? process->arguments.items[i + 1]
-                                                            : NULL;
-                return argument + length + (argument[length] == '=');
-        }
-        return NULL;
-}
-
-/* The working directory takes precedence: a path on the command line may be relative, or be in a variable. */
+/* The working directory takes precedence: a path on the command line ("-D /srv/pg", "-D/srv/pg", "--datadir=/srv") may
+ * be relative, or be in a variable. */
 const char *finder_data_directory(const RunningProcess *process, const Engine *engine) {
-        const char *option = engine->data_option ? option_value(process, engine->data_option)
-                                                 : NULL;
+        const SourceNames *arguments = &process->arguments;
+        const char *option = engine->data_option;
+        size_t length = option ? strlen(option) : 0;
 
-        if (!engine->data_option)
+        if (!option)
                 return NULL;
         if (finder_is_path(process->directory) && !text_equals(process->directory, "/"))
                 return process->directory;
-        return finder_is_path(option) ? option : NULL;
+        for (size_t i = 1; i < arguments->n; i++) {
+                const char *argument = arguments->items[i];
+
+                if (!text_starts_with(argument, option))
+                        continue;
+                argument += length + (argument[length] == '=');
+                if (!arguments->items[i][length])
+                        argument = i + 1 < arguments->n ? arguments->items[i + 1] : NULL;
+                return finder_is_path(argument) ? argument : NULL;
+        }
+        return NULL;
 }
 
 /* PostgreSQL's children show a title in place of their arguments ("postgres: checkpointer"); Redis shows one that
@@ -172,20 +161,6 @@ static void add_process(Finder *finder, const Engine *engine, const RunningProce
                                      : "it runs in no service of the host's");
 }
 
-static void find_servers(Finder *finder) {
-        VEC_FOREACH(process, finder->processes) {
-                const char *program = finder_program(finder->arena, process);
-
-                for (size_t i = 0; i < n_engines; i++)
-                        if (engines[i]->servers && !engine_finder(engines[i])->find_running &&
-                            text_has_word(engines[i]->servers, program))
-                                add_process(finder, engines[i], process, program);
-        }
-        for (size_t i = 0; i < n_engines; i++)
-                if (engine_finder(engines[i])->find_running)
-                        engine_finder(engines[i])->find_running(finder, engines[i]);
-}
-
 /* Searches the processes with this IS_ELSEWHERE; their paths are valid in their own root directory. */
 static void find_where(Finder *finder, bool is_elsewhere) {
         const RunningProcesses *all = finder->processes;
@@ -196,7 +171,17 @@ static void find_where(Finder *finder, bool is_elsewhere) {
                         *vec_push(finder->arena, some) = *process;
         finder->processes = some;
         finder->is_elsewhere = is_elsewhere;
-        find_servers(finder);
+        VEC_FOREACH(process, some) {
+                const char *program = finder_program(finder->arena, process);
+
+                for (size_t i = 0; i < n_engines; i++)
+                        if (engines[i]->servers && !engine_finder(engines[i])->find_running &&
+                            text_has_word(engines[i]->servers, program))
+                                add_process(finder, engines[i], process, program);
+        }
+        for (size_t i = 0; i < n_engines; i++)
+                if (engine_finder(engines[i])->find_running)
+                        engine_finder(engines[i])->find_running(finder, engines[i]);
         finder->processes = all;
         finder->is_elsewhere = false;
 }

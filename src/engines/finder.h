@@ -119,5 +119,5 @@ const char *finder_user(const Finder *finder, const RunningProcess *process);
 /* The part of engines_find() that searches processes. */
 void find_in_processes(Finder *finder);
 
-/* Returns the first of NAMES, a list of programs (NULL: none), that ExecStart= of UNIT starts, in ARENA; NULL: none. */
-const char *started_by_unit(Arena *arena, const UnitFile *unit, const char *names);
+/* Returns the first of NAMES, a list of programs (NULL: none), that ExecStart= of UNIT starts; NULL: none. */
+const char *started_by_unit(const UnitFile *unit, const char *names);

@@ -17,13 +17,6 @@ static const char wrappers[] =
         "numactl taskset nice ionice chrt prlimit setpriv env nohup stdbuf runuser su sudo gosu chpst";
 static const char shells[] = "sh bash dash ksh zsh";
 
-/* Whether a command begins behind the word BEFORE of a shell's line. */
-static bool begins_command(const char *before) {
-        return text_has_word("exec && || then", before) || text_ends_with(before, ";") ||
-               (*before == '-' && text_ends_with(before, "c")) ||
-               text_has_word(shells, text_base_name(before));
-}
-
 /* Returns which of NAMES the line starts; NULL: none. A later path, such as the data directory, may be named like a
  * server; words behind a program that is no wrapper or shell do not count. */
 static const char *started_by_line(Arena *arena, const char *line, const char *names) {
@@ -34,7 +27,12 @@ static const char *started_by_line(Arena *arena, const char *line, const char *n
                (word = text_next_word(arena, &rest, " \t\"'"))) {
                 const char *begin = text_base_name(word);
                 const char *name = arena_strndup(arena, begin, strcspn(begin, ";&"));
-                bool may_be = !before || begins_command(before) || (is_wrapped && *word == '/');
+                /* Whether a command begins here; in a shell's line also behind these words. */
+                bool may_be = !before || (is_wrapped && *word == '/') ||
+                              text_has_word("exec && || then", before) ||
+                              text_ends_with(before, ";") ||
+                              (*before == '-' && text_ends_with(before, "c")) ||
+                              text_has_word(shells, text_base_name(before));
 
                 if (may_be && text_has_word(names, name))
                         return name;
@@ -45,13 +43,20 @@ static const char *started_by_line(Arena *arena, const char *line, const char *n
         return NULL;
 }
 
-const char *started_by_unit(Arena *arena, const UnitFile *unit, const char *names) {
-        const UnitAssignments starts = unit_file_list(arena, unit, "Service", "ExecStart");
+const char *started_by_unit(const UnitFile *unit, const char *names) {
+        const UnitAssignments starts = unit_file_list(unit, "Service", "ExecStart");
         const char *found = NULL;
 
         for (size_t i = 0; i < starts.n && names && !found; i++)
-                found = started_by_line(arena, starts.items[i]->value, names);
+                found = started_by_line(unit->arena, starts.items[i]->value, names);
         return found;
+}
+
+/* Returns the server or supervisor of ENGINE that UNIT starts; NULL: none. */
+static const char *starts_server(const UnitFile *unit, const Engine *engine) {
+        const char *server = started_by_unit(unit, engine->servers);
+
+        return server ? server : started_by_unit(unit, engine->supervisors);
 }
 
 /* ---- units ---- */
@@ -130,12 +135,6 @@ static void find_image(Finder *finder, const Engine *engine, const char *name, c
 
 /* ---- by the programs that they start ---- */
 
-static const char *starts_server(const Finder *finder, const UnitFile *unit, const Engine *engine) {
-        const char *server = started_by_unit(finder->arena, unit, engine->servers);
-
-        return server ? server : started_by_unit(finder->arena, unit, engine->supervisors);
-}
-
 #define PAGES_OF_ALL "ask the servers there for their sizes, and describe this unit with Pages="
 
 static const char of_compose[] =
@@ -156,15 +155,6 @@ static const struct {
         {"lxc-start",
          "starts a container, whose files are not this host's and are not read; " PAGES_OF_ALL},
 };
-
-static bool pass_stand_in(Finder *finder, const UnitFile *unit) {
-        ARRAY_FOREACH(passed, passed_over, ARRAY_LEN(passed_over))
-                if (started_by_unit(finder->arena, unit, passed->programs)) {
-                        finder_pass(finder, unit->name, passed->why);
-                        return true;
-                }
-        return false;
-}
 
 /* Passes over a unit that is named like the product's but starts another program. Debian's postgresql.service, which
  * groups the units of the clusters, starts none. */
@@ -210,8 +200,7 @@ static bool find_container(Finder *finder, const UnitFile *unit) {
 
 /* Returns a missing path without which systemd does not start the unit; NULL: none is missing. */
 static const char *find_unmet(const Finder *finder, const UnitFile *unit) {
-        UnitAssignments conditions =
-                unit_file_list(finder->arena, unit, "Unit", "ConditionPathExists");
+        UnitAssignments conditions = unit_file_list(unit, "Unit", "ConditionPathExists");
 
         VEC_FOREACH(condition, &conditions) {
                 const char *path = (*condition)->value, *name = text_base_name(path);
@@ -225,10 +214,17 @@ static const char *find_unmet(const Finder *finder, const UnitFile *unit) {
 }
 
 static bool find_in_unit(Finder *finder, const UnitFile *unit, bool is_guess) {
-        bool is_any = find_container(finder, unit) || pass_stand_in(finder, unit);
+        bool is_any = find_container(finder, unit);
+        const typeof(*passed_over) *stand_in =
+                is_any ? NULL
+                       : ARRAY_FIND(passed, passed_over, ARRAY_LEN(passed_over),
+                                    started_by_unit(unit, passed->programs));
 
+        if (stand_in)
+                finder_pass(finder, unit->name, stand_in->why);
+        is_any = is_any || stand_in;
         for (size_t i = 0; i < n_engines; i++) {
-                const char *program = starts_server(finder, unit, engines[i]);
+                const char *program = starts_server(unit, engines[i]);
                 const char *unmet = program ? find_unmet(finder, unit) : NULL;
 
                 if (unmet)
@@ -247,28 +243,6 @@ static bool find_in_unit(Finder *finder, const UnitFile *unit, bool is_guess) {
 
 /* ---- templates ---- */
 
-static void add_instance(const Finder *finder, SourceNames *names, const char *name) {
-        if (!source_names_have(names, name))
-                *vec_push(finder->arena, names) = name;
-}
-
-/* Adds instances that no unit enables: they run, or have drop-ins of their own. */
-static void add_instances(const Finder *finder, SourceNames *names) {
-        const SourceNames dropins =
-                unit_file_names(finder->arena, finder->sources, "*@?*.service.d");
-
-        VEC_FOREACH(directory, &dropins)
-                add_instance(finder, names,
-                             arena_strndup(finder->arena, *directory,
-                                           strlen(*directory) - strlen(".d")));
-        VEC_FOREACH(process, finder->processes) {
-                const char *service = finder_service(process);
-
-                if (service && strchr(service, '@'))
-                        add_instance(finder, names, service);
-        }
-}
-
 /* A placeholder for an instance's name while it is not known which instances exist. */
 #define ANY_INSTANCE "hugeplan0any"
 
@@ -281,19 +255,17 @@ static const char *instance_of(const Finder *finder, const char *template, const
 /* Finds instances with a file or directory of their own; PATH is like "/etc/patroni/hugeplan0any.yml". */
 static bool find_by_path(Finder *finder, const char *template, const char *path) {
         Arena *arena = finder->arena;
-        const char *at = strstr(path, ANY_INSTANCE), *slash = at;
-
-        while (slash > path && slash[-1] != '/')
-                slash--;
-        const char *prefix = arena_strdup_to(arena, slash, at);
-        const char *end = at + strlen(ANY_INSTANCE);
+        const char *at = strstr(path, ANY_INSTANCE), *end = at + strlen(ANY_INSTANCE);
+        const char *slash = memrchr(path, '/', (size_t) (at - path));
+        const char *prefix = arena_strdup_to(arena, slash + 1, at);
         const char *tail = arena_strndup(arena, end, strcspn(end, "/"));
+        size_t around = strlen(prefix) + strlen(tail);
         SourceNames names =
-                source_list(finder->sources, arena, arena_strdup_to(arena, path, slash));
+                source_list(finder->sources, arena, arena_strdup_to(arena, path, slash + 1));
         bool is_any = false;
 
         VEC_FOREACH(name, &names) {
-                size_t length = strlen(*name), around = strlen(prefix) + strlen(tail);
+                size_t length = strlen(*name);
 
                 if (length <= around || !text_starts_with(*name, prefix) ||
                     !text_ends_with(*name, tail))
@@ -328,32 +300,25 @@ static bool find_by_paths(Finder *finder, const char *template, const UnitFile *
         return is_any;
 }
 
-static bool has_instance(const Finder *finder, const char *template) {
-        const char *stem = arena_strdup_to(finder->arena, template, strchr(template, '@') + 1);
-
-        return VEC_ANY(candidate, &finder->candidates,
-                       candidate->target.unit && text_starts_with(candidate->target.unit, stem));
-}
-
 static void find_in_templates(Finder *finder, const SourceNames *templates) {
         VEC_FOREACH(template, templates) {
                 const UnitFile *unit =
                         find_unit(finder, instance_of(finder, *template, ANY_INSTANCE));
-                bool is_servers = false;
+                const char *stem =
+                        arena_strdup_to(finder->arena, *template, strchr(*template, '@') + 1);
 
-                for (size_t i = 0; unit && i < n_engines; i++)
-                        is_servers = is_servers || starts_server(finder, unit, engines[i]);
-                if (is_servers && !find_by_paths(finder, *template, unit) &&
-                    !has_instance(finder, *template))
+                if (unit &&
+                    ARRAY_ANY(engine, engines, n_engines, starts_server(unit, *engine) != NULL) &&
+                    !find_by_paths(finder, *template, unit) &&
+                    !VEC_ANY(candidate, &finder->candidates,
+                             candidate->target.unit &&
+                                     text_starts_with(candidate->target.unit, stem)))
                         finder_pass(finder, *template,
                                     "a template: no instance of it is enabled, runs, or has files");
         }
 }
 
 /* ---- quadlets ---- */
-
-/* podman makes NAME.service of NAME.container. Source: podman-systemd.unit(5) (directories, Image=, ServiceName=). A
- * container's paths are those of its own root directory. */
 
 /* Returns the last value of KEY in [Container]; NULL: none. */
 static const char *container_value(const Finder *finder, const SourceText *text, const char *key) {
@@ -375,41 +340,40 @@ static const char *container_value(const Finder *finder, const SourceText *text,
         return value && *value ? value : NULL;
 }
 
-static void read_quadlet(Finder *finder, const char *path) {
-        Arena *arena = finder->arena;
-        SourceText text = source_read(finder->sources, arena, path);
-        const char *name = text_base_name(path);
-        const char *image = container_value(finder, &text, "Image");
-        const char *service = container_value(finder, &text, "ServiceName");
-        const Engine *engine = image ? find_engine_of_image(finder, image) : NULL;
-
-        if (!service)
-                service = arena_strndup(arena, name, strlen(name) - strlen(container_suffix));
-        if (!engine)
-                return;
-        const char *unit = arena_printf(arena, "%s.service", service);
-
-        if (text_ends_with(service, "@"))
-                finder_pass(finder, path, "a template: no instance of it runs");
-        else if (!name_check_unit(unit))
-                find_image(finder, engine, service, image, path, unit);
-}
-
+/* podman makes NAME.service of NAME.container. Source: podman-systemd.unit(5) (directories, Image=, ServiceName=). A
+ * container's paths are those of its own root directory. */
 static void find_in_quadlets(Finder *finder) {
         static const char *const directories[] = {
                 "/etc/containers/systemd",
                 "/run/containers/systemd",
                 "/usr/share/containers/systemd",
         };
+        Arena *arena = finder->arena;
         size_t n = 0;
 
-        for (size_t i = 0; i < ARRAY_LEN(directories); i++) {
-                SourceNames names = source_list(finder->sources, finder->arena, directories[i]);
+        ARRAY_FOREACH(directory, directories, ARRAY_LEN(directories)) {
+                SourceNames names = source_list(finder->sources, arena, *directory);
 
-                VEC_FOREACH(name, &names)
-                        if (text_ends_with(*name, container_suffix) && ++n)
-                                read_quadlet(finder, arena_printf(finder->arena, "%s/%s",
-                                                                  directories[i], *name));
+                VEC_FOREACH(name, &names) {
+                        if (!text_ends_with(*name, container_suffix))
+                                continue;
+                        const char *path = arena_printf(arena, "%s/%s", *directory, *name);
+                        SourceText text = source_read(finder->sources, arena, path);
+                        const char *image = container_value(finder, &text, "Image");
+                        const char *service = container_value(finder, &text, "ServiceName");
+                        const Engine *engine = image ? find_engine_of_image(finder, image) : NULL;
+
+                        n++;
+                        if (!service)
+                                service = arena_strndup(arena, *name,
+                                                        strlen(*name) - strlen(container_suffix));
+                        const char *unit = arena_printf(arena, "%s.service", service);
+
+                        if (engine && text_ends_with(service, "@"))
+                                finder_pass(finder, path, "a template: no instance of it runs");
+                        else if (engine && !name_check_unit(unit))
+                                find_image(finder, engine, service, image, path, unit);
+                }
         }
         finder_looked(finder, "podman quadlets", n);
 }
@@ -418,36 +382,50 @@ static void find_in_quadlets(Finder *finder) {
 
 /* Looks at names only: root opens no file in a home directory. */
 static void pass_user_units(Finder *finder) {
+        static const char why[] =
+                "a unit of users' own managers, which no gate is put into; have a unit of the "
+                "system's with User= start the server";
+        Arena *arena = finder->arena;
         SourceNames directories = {};
-        const SourceNames homes = source_list(finder->sources, finder->arena, "/home");
+        const SourceNames homes = source_list(finder->sources, arena, "/home");
 
-        *vec_push(finder->arena, &directories) = "/etc/systemd/user";
+        *vec_push(arena, &directories) = "/etc/systemd/user";
         VEC_FOREACH(home, &homes)
-                *vec_push(finder->arena, &directories) =
-                        arena_printf(finder->arena, "/home/%s/.config/systemd/user", *home);
+                *vec_push(arena, &directories) =
+                        arena_printf(arena, "/home/%s/.config/systemd/user", *home);
         VEC_FOREACH(directory, &directories) {
-                const SourceNames names = source_list(finder->sources, finder->arena, *directory);
+                const SourceNames names = source_list(finder->sources, arena, *directory);
 
                 VEC_FOREACH(name, &names)
-                        for (size_t i = 0; i < n_engines; i++)
-                                if (engines[i]->is_started_by_name &&
-                                    text_fits(engines[i]->units, *name))
-                                        finder_pass(
-                                                finder,
-                                                arena_printf(finder->arena, "%s/%s", *directory,
-                                                             *name),
-                                                "a unit of users' own managers, which no gate is put into; have a unit of "
-                                                "the system's with User= start the server");
+                        if (ARRAY_ANY(engine, engines, n_engines,
+                                      (*engine)->is_started_by_name &&
+                                              text_fits((*engine)->units, *name)))
+                                finder_pass(finder, arena_printf(arena, "%s/%s", *directory, *name),
+                                            why);
         }
 }
 
 static void find_in_units(Finder *finder) {
-        const SourceNames templates = unit_file_names(finder->arena, finder->sources, "*@.service");
-        SourceNames names = unit_file_names(finder->arena, finder->sources, "*.service");
+        Arena *arena = finder->arena;
+        const SourceNames templates = unit_file_names(arena, finder->sources, "*@.service");
+        const SourceNames dropins = unit_file_names(arena, finder->sources, "*@?*.service.d");
+        SourceNames names = unit_file_names(arena, finder->sources, "*.service"), more = {};
 
         for (size_t i = 0; i < n_engines; i++)
                 find_services(finder, engines[i]);
-        add_instances(finder, &names);
+        /* Instances that no unit enables: they run, or have drop-ins of their own. */
+        VEC_FOREACH(directory, &dropins)
+                *vec_push(arena, &more) =
+                        arena_strdup_to(arena, *directory, strrchr(*directory, '.'));
+        VEC_FOREACH(process, finder->processes) {
+                const char *service = finder_service(process);
+
+                if (service && strchr(service, '@'))
+                        *vec_push(arena, &more) = service;
+        }
+        VEC_FOREACH(name, &more)
+                if (!source_names_have(&names, *name))
+                        *vec_push(arena, &names) = *name;
         /* hugeplan's own units have the names of their databases. */
         VEC_KEEP(name, &names, !text_starts_with(*name, "hugeplan-"));
         VEC_FOREACH(name, &names) {
@@ -464,18 +442,9 @@ static void find_in_units(Finder *finder) {
 
 /* ---- all ---- */
 
-/* Sorts by engine, and keeps the order in which an engine's databases were found. */
-static void sort_candidates(Finder *finder) {
+void engines_find(Finder *finder) {
         typeof(finder->candidates) sorted = {};
 
-        for (size_t i = 0; i < n_engines; i++)
-                VEC_FOREACH(candidate, &finder->candidates)
-                        if (candidate->engine == engines[i])
-                                *vec_push(finder->arena, &sorted) = *candidate;
-        finder->candidates = sorted;
-}
-
-void engines_find(Finder *finder) {
         find_in_units(finder);
         for (size_t i = 0; i < n_engines; i++)
                 if (engine_finder(engines[i])->find_installed)
@@ -485,7 +454,12 @@ void engines_find(Finder *finder) {
         for (size_t i = 0; i < n_engines; i++)
                 if (engine_finder(engines[i])->find_rest)
                         engine_finder(engines[i])->find_rest(finder, engines[i]);
-        sort_candidates(finder);
+        /* By engine, and in the order in which an engine's databases were found. */
+        for (size_t i = 0; i < n_engines; i++)
+                VEC_FOREACH(candidate, &finder->candidates)
+                        if (candidate->engine == engines[i])
+                                *vec_push(finder->arena, &sorted) = *candidate;
+        finder->candidates = sorted;
         VEC_KEEP(passed, &finder->passed_over,
                  !VEC_ANY(candidate, &finder->candidates,
                           text_equals(candidate->target.unit, passed->name)));

@@ -42,28 +42,25 @@ uint64_t engine_sessions(const Engine *engine, const Gathered *gathered) {
         return setting && parse_u64(setting->value, &n) < 0 ? 0 : n;
 }
 
-static Reads reads_of(const Engine *engine, const char *word) {
-        const ParameterTable *table = engine_formula(engine)->parameters;
-        const EngineReader *reader = engine_reader(engine);
-        const char *dot = strrchr(word, '.'), *base = text_base_name(word);
-        Reads reads = reader->reads ? reader->reads(engine, word) : READS_NOT;
-
-        if (reads != READS_NOT)
-                return reads;
-        if (table && parameters_have(table, dot ? dot + 1 : word))
-                return READS_VALUE;
-        if (text_fits(engine->servers, base) || text_fits(engine->supervisors, base))
-                return READS_SERVER;
-        return text_fits(engine->programs, base) || text_fits(engine->images, base) ? READS_WORD
-                                                                                    : READS_NOT;
-}
-
 Reads engine_reads(const char *word) {
-        Reads reads = READS_NOT;
+        const char *dot = strrchr(word, '.'), *base = text_base_name(word);
 
-        for (size_t i = 0; i < n_engines && reads == READS_NOT; i++)
-                reads = reads_of(engines[i], word);
-        return reads;
+        for (size_t i = 0; i < n_engines; i++) {
+                const Engine *engine = engines[i];
+                const ParameterTable *table = engine_formula(engine)->parameters;
+                const EngineReader *reader = engine_reader(engine);
+                Reads reads = reader->reads ? reader->reads(engine, word) : READS_NOT;
+
+                if (reads != READS_NOT)
+                        return reads;
+                if (table && parameters_have(table, dot ? dot + 1 : word))
+                        return READS_VALUE;
+                if (text_fits(engine->servers, base) || text_fits(engine->supervisors, base))
+                        return READS_SERVER;
+                if (text_fits(engine->programs, base) || text_fits(engine->images, base))
+                        return READS_WORD;
+        }
+        return READS_NOT;
 }
 
 bool engines_read_whole(const char *base_name) {
@@ -112,30 +109,22 @@ unsigned reader_binary_line(const char *text, size_t size) {
 
 enum { VERSION_LENGTH_MAX = 32 };
 
-/* Adds the program that the unit starts if its base name is NAME. */
-static void add_program_of_unit(Arena *arena, const char *unit_name, const Sources *sources,
-                                const char *name, SourceNames *programs) {
-        const UnitFile *unit = unit_file_read(arena, sources, unit_name);
-        const SourceNames words = unit_file_start(arena, unit, sources);
-
-        if (words.n > 0 && *words.items[0] == '/' &&
-            text_ends_with(words.items[0], arena_printf(arena, "/%s", name)))
-                *vec_push(arena, programs) = words.items[0];
-}
-
 void version_ask(Arena *arena, const Engine *engine, const EngineTarget *target,
                  const Sources *sources, const Gathered *gathered, Question *ret) {
         static const char *const directories[] = {"/usr/bin", "/usr/local/bin", "/usr/sbin",
                                                   "/usr/libexec"};
         const EngineReader *reader = engine_reader(engine);
+        const UnitFile *unit = target->unit ? unit_file_read(arena, sources, target->unit) : NULL;
+        const SourceNames words = unit_file_start(unit);
         const char *names = reader->version_programs, *name;
 
         *ret = (Question){.user = QUESTION_ANYBODY};
         if (reader->add_programs)
                 reader->add_programs(arena, gathered, &ret->program);
         while (names && (name = text_next_word(arena, &names, " "))) {
-                if (target->unit)
-                        add_program_of_unit(arena, target->unit, sources, name, &ret->program);
+                if (words.n > 0 && *words.items[0] == '/' &&
+                    text_equals(text_base_name(words.items[0]), name))
+                        *vec_push(arena, &ret->program) = words.items[0];
                 ARRAY_FOREACH(directory, directories, ARRAY_LEN(directories))
                         *vec_push(arena, &ret->program) =
                                 arena_printf(arena, "%s/%s", *directory, name);

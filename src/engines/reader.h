@@ -116,6 +116,11 @@ void engines_read_pieces(Arena *arena, const SourceText *file, Pieces *ret);
  * same number at each start: then the observed size is its size. Always true if the engine maps_all_at_start. */
 bool engine_is_fixed(const Engine *engine, const Settings *settings);
 
+/* Reads a settings file on its own, TARGET's config_file, such as `size --from=FILE`: in the product's own format, or
+ * as a flat mapping of JSON or YAML, which every engine accepts. Like the `gather` of a reader. */
+const char *settings_file_gather(Arena *arena, const Engine *engine, const EngineTarget *target,
+                                 const Sources *sources, Gathered *ret);
+
 /* Returns "cannot be read: ..." for the negative errno of reading a file. */
 const char *reader_fault(Arena *arena, int error);
 

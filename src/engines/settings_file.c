@@ -10,7 +10,7 @@
  * Any other nesting is refused. Like a product's own file, a mapping may hold settings that do not affect the size; a
  * mapping with only such settings is refused. */
 
-#include "engines/settings_file.h"
+#include "engines/reader.h"
 
 #include "base/text.h"
 #include "engines/parameters.h"

@@ -145,8 +145,8 @@ static const char *take_value(Arena *arena, Cursor *cursor) {
 }
 
 /* Reads to the first NUL, as systemd does. */
-static void add_file(Arena *arena, Variables *variables, const Sources *sources, const char *path) {
-        SourceText text = source_read(sources, arena, path);
+static void add_file(const UnitFile *unit, Variables *variables, const char *path) {
+        SourceText text = source_read(unit->sources, unit->arena, path);
         Cursor cursor = {text.error == 0 ? text.text : "", 1};
 
         for (skip(&cursor, whitespace); *cursor.at; skip(&cursor, whitespace)) {
@@ -157,73 +157,67 @@ static void add_file(Arena *arena, Variables *variables, const Sources *sources,
                         cursor.at += strcspn(cursor.at, "\n");
                         continue;
                 }
-                const char *name = text_strip(arena, arena_strndup(arena, cursor.at, length));
+                const char *name =
+                        text_strip(unit->arena, arena_strndup(unit->arena, cursor.at, length));
 
                 cursor.at += length + 1;
-                add_variable(arena, variables, name, take_value(arena, &cursor), path, line);
+                add_variable(unit->arena, variables, name, take_value(unit->arena, &cursor), path,
+                             line);
         }
 }
 
 /* EnvironmentFile=: an absolute path or pattern; a "-" before it allows the file to be missing. */
-static void add_files(Arena *arena, Variables *variables, const Sources *sources,
-                      const char *path) {
+static void add_files(const UnitFile *unit, Variables *variables, const char *path) {
         const char *slash = strrchr(path, '/');
 
         path += *path == '-';
         if (*path != '/')
                 return;
         if (!strpbrk(path, "*?[")) {
-                add_file(arena, variables, sources, path);
+                add_file(unit, variables, path);
                 return;
         }
-        const char *directory = arena_strdup_to(arena, path, slash);
-        SourceNames names = source_list(sources, arena, directory);
+        const char *directory = arena_strdup_to(unit->arena, path, slash);
+        SourceNames names = source_list(unit->sources, unit->arena, directory);
 
-        for (size_t i = 0, n = 0; i < names.n && n < FILES_MAX; i++)
-                if (*names.items[i] != '.' &&
-                    fnmatch(slash + 1, names.items[i], FNM_PATHNAME) == 0) {
-                        add_file(arena, variables, sources,
-                                 arena_printf(arena, "%s/%s", directory, names.items[i]));
-                        n++;
-                }
+        size_t n = 0;
+
+        VEC_FOREACH(name, &names)
+                if (**name != '.' && fnmatch(slash + 1, *name, FNM_PATHNAME) == 0 &&
+                    n++ < FILES_MAX)
+                        add_file(unit, variables,
+                                 arena_printf(unit->arena, "%s/%s", directory, *name));
 }
 
-Variables unit_file_variables(Arena *arena, const UnitFile *unit, const Sources *sources) {
+Variables unit_file_variables(const UnitFile *unit) {
+        UnitAssignments assigned = unit_file_list(unit, "Service", "Environment");
+        UnitAssignments files = unit_file_list(unit, "Service", "EnvironmentFile");
         Variables variables = {};
-        UnitAssignments assigned = unit_file_list(arena, unit, "Service", "Environment");
-        UnitAssignments files = unit_file_list(arena, unit, "Service", "EnvironmentFile");
 
         VEC_FOREACH(assignment, &assigned) {
                 /* "NAME=VALUE" "NAME=VALUE" */
-                const char *rest = (*assignment)->value, *word;
+                const char *rest = (*assignment)->value, *word, *equals;
                 bool is_bare;
 
-                while ((word = unit_word_take(arena, &rest, &is_bare))) {
-                        const char *equals = strchr(word, '=');
-
-                        if (equals)
-                                add_variable(arena, &variables,
-                                             arena_strdup_to(arena, word, equals), equals + 1,
+                while ((word = unit_word_take(unit->arena, &rest, &is_bare)))
+                        if ((equals = strchr(word, '=')))
+                                add_variable(unit->arena, &variables,
+                                             arena_strdup_to(unit->arena, word, equals), equals + 1,
                                              (*assignment)->file, (*assignment)->line);
-                }
         }
         for (size_t i = 0; i < MIN(files.n, (size_t) FILES_MAX); i++)
-                add_files(arena, &variables, sources, files.items[i]->value);
+                add_files(unit, &variables, files.items[i]->value);
         return variables;
 }
 
-const char *unit_file_environment(Arena *arena, const UnitFile *unit, const Sources *sources,
-                                  const char *variable, const char **ret_origin) {
-        if (!unit)
-                return NULL;
-        Variables variables = unit_file_variables(arena, unit, sources);
+const char *unit_file_environment(const UnitFile *unit, const char *variable,
+                                  const char **ret_origin) {
+        const Variables variables = unit ? unit_file_variables(unit) : (Variables){};
         const Variable *found = find_variable(&variables, variable);
 
-        if (!found)
-                return NULL;
-        if (ret_origin)
+        if (found && ret_origin)
                 *ret_origin = found->origin;
-        return found->value;
+        return found ? found->value : NULL;
 }
 
 /* ---- command lines ---- */
@@ -270,9 +264,9 @@ static void add_filled(Command *command, const char *word) {
 }
 
 /* Reads the first command only; a ";" as a word begins the next one. */
-SourceNames unit_file_command(Arena *arena, const UnitFile *unit, const Sources *sources,
-                              const char *command_line) {
-        Command command = {arena, unit_file_variables(arena, unit, sources)};
+SourceNames unit_file_command(const UnitFile *unit, const char *command_line) {
+        Arena *arena = unit->arena;
+        Command command = {arena, unit_file_variables(unit)};
         const char *rest = command_line + strspn(command_line, whitespace), *word;
         size_t n_prefixes = strspn(rest, "-@:+!|");
         const char *prefixes = arena_strndup(arena, rest, n_prefixes);
@@ -305,8 +299,8 @@ SourceNames unit_file_command(Arena *arena, const UnitFile *unit, const Sources 
         return command.is_refused || is_open ? (SourceNames){} : command.words;
 }
 
-SourceNames unit_file_start(Arena *arena, const UnitFile *unit, const Sources *sources) {
+SourceNames unit_file_start(const UnitFile *unit) {
         const char *start = unit_file_value(unit, "Service", "ExecStart");
 
-        return start ? unit_file_command(arena, unit, sources, start) : (SourceNames){};
+        return start ? unit_file_command(unit, start) : (SourceNames){};
 }

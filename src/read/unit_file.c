@@ -56,14 +56,11 @@ typedef struct NameParts {
 
 static NameParts split_name(Arena *arena, const char *name) {
         const char *dot = strrchr(name, '.'), *at = strchr(name, '@');
-        NameParts parts = {.suffix = dot};
 
-        bool has_instance = at && at < dot;
-
-        parts.prefix = arena_strdup_to(arena, name, has_instance ? at : dot);
-        if (has_instance)
-                parts.instance = arena_strdup_to(arena, at + 1, dot);
-        return parts;
+        if (!at || at > dot)
+                return (NameParts){arena_strdup_to(arena, name, dot), NULL, dot};
+        return (NameParts){arena_strdup_to(arena, name, at), arena_strdup_to(arena, at + 1, dot),
+                           dot};
 }
 
 static const char *join_name(Arena *arena, const NameParts *parts) {
@@ -97,7 +94,7 @@ static bool may_have(const Reader *reader, const char *directory, const char *na
 
 typedef enum Found { FOUND_NOTHING, FOUND_FRAGMENT, FOUND_ALIAS } Found;
 
-/* Searches one directory for the file of NAME, which is *UNIT_NAME or its template. An alias changes *UNIT_NAME to its
+/* Searches DIRECTORY for the file of NAME, which is *UNIT_NAME or its template. An alias changes *UNIT_NAME to its
  * target. */
 static Found look_in(Reader *reader, const char *directory, const char *name,
                      const char **unit_name) {
@@ -124,28 +121,25 @@ static Found look_in(Reader *reader, const char *directory, const char *name,
                         return FOUND_ALIAS;
                 }
         }
-        SourceText text = source_read(reader->sources, reader->arena, path);
+        reader->fragment = source_read(reader->sources, reader->arena, path);
         bool is_null = text_equals(target, "/dev/null");
 
-        if (text.error < 0 && !is_null)
+        if (reader->fragment.error < 0 && !is_null)
                 return FOUND_NOTHING;
         unit->fragment_path = path;
-        unit->is_masked = is_null || text.size == 0;
-        reader->fragment = text;
+        unit->is_masked = is_null || reader->fragment.size == 0;
         return FOUND_FRAGMENT;
 }
 
+/* Searches all directories for *UNIT_NAME, then for its template. */
 static Found look_everywhere(Reader *reader, const char **unit_name) {
         const char *names[] = {*unit_name, template_name(reader->arena, *unit_name)};
+        Found found = FOUND_NOTHING;
 
-        for (size_t k = 0; k < ARRAY_LEN(names) && names[k]; k++)
-                ARRAY_FOREACH(directory, unit_directories, n_unit_directories) {
-                        Found found = look_in(reader, *directory, names[k], unit_name);
-
-                        if (found != FOUND_NOTHING)
-                                return found;
-                }
-        return FOUND_NOTHING;
+        for (size_t k = 0; k < ARRAY_LEN(names) && names[k] && !found; k++)
+                for (size_t i = 0; i < n_unit_directories && !found; i++)
+                        found = look_in(reader, unit_directories[i], names[k], unit_name);
+        return found;
 }
 
 /* ---- drop-ins ---- */
@@ -276,39 +270,36 @@ typedef struct Place {
         unsigned line;
 } Place;
 
-static void add_assignment(Reader *reader, const Place *place, const char *line) {
-        const char *equals = strchr(line, '=');
-        UnitFile *unit = reader->unit;
-
-        if (!equals || !place->section || unit->assignments.n >= ASSIGNMENTS_MAX)
-                return;
-        const char *value =
-                fill_specifiers(reader->arena, unit->name, text_strip(reader->arena, equals + 1));
-
-        if (!value || strlen(value) > VALUE_BYTES_IN_ALL - reader->value_bytes)
-                return;
-        reader->value_bytes += strlen(value);
-        *vec_push(reader->arena, &unit->assignments) = (UnitAssignment){
-                .section = place->section,
-                .key = text_strip(reader->arena, arena_strdup_to(reader->arena, line, equals)),
-                .value = value,
-                .file = place->path,
-                .line = place->line,
-        };
-}
-
 /* Reads one line with its continuation lines. Like systemd, ignores lines that are not UTF-8. */
 static void read_line(Reader *reader, Place *place, const char *line) {
+        Arena *arena = reader->arena;
+        UnitFile *unit = reader->unit;
         size_t length = strlen(line);
 
         if (length > VALUE_BYTES_MAX || !text_is_utf8(line, length))
                 return;
-        line = text_strip(reader->arena, line);
+        line = text_strip(arena, line);
         length = strlen(line);
-        if (*line == '[' && line[length - 1] == ']')
-                place->section = arena_strndup(reader->arena, line + 1, length - 2);
-        else
-                add_assignment(reader, place, line);
+        if (*line == '[' && line[length - 1] == ']') {
+                place->section = arena_strndup(arena, line + 1, length - 2);
+                return;
+        }
+        const char *equals = strchr(line, '=');
+
+        if (!equals || !place->section || unit->assignments.n >= ASSIGNMENTS_MAX)
+                return;
+        const char *value = fill_specifiers(arena, unit->name, text_strip(arena, equals + 1));
+
+        if (!value || strlen(value) > VALUE_BYTES_IN_ALL - reader->value_bytes)
+                return;
+        reader->value_bytes += strlen(value);
+        *vec_push(arena, &unit->assignments) = (UnitAssignment){
+                .section = place->section,
+                .key = text_strip(arena, arena_strdup_to(arena, line, equals)),
+                .value = value,
+                .file = place->path,
+                .line = place->line,
+        };
 }
 
 /* Comments are allowed between continuation lines. */
@@ -346,7 +337,7 @@ UnitFile *unit_file_read(Arena *arena, const Sources *sources, const char *name)
         UnitFile *unit = ARENA_NEW(arena, UnitFile);
         Reader reader = {.arena = arena, .sources = sources, .unit = unit};
 
-        unit->name = arena_strdup(arena, name);
+        *unit = (UnitFile){.name = arena_strdup(arena, name), .arena = arena, .sources = sources};
         if (!name_is_unit(name))
                 return unit;
         const char *found_name = unit->name;
@@ -379,8 +370,7 @@ UnitFile *unit_file_read(Arena *arena, const Sources *sources, const char *name)
 
 /* ---- keys ---- */
 
-UnitAssignments unit_file_list(Arena *arena, const UnitFile *unit, const char *section,
-                               const char *key) {
+UnitAssignments unit_file_list(const UnitFile *unit, const char *section, const char *key) {
         UnitAssignments list = {};
 
         VEC_FOREACH(assignment, &unit->assignments) {
@@ -388,7 +378,7 @@ UnitAssignments unit_file_list(Arena *arena, const UnitFile *unit, const char *s
                     !text_equals(assignment->key, key))
                         continue;
                 if (*assignment->value)
-                        *vec_push(arena, &list) = assignment;
+                        *vec_push(unit->arena, &list) = assignment;
                 else
                         list.n = 0;
         }

@@ -24,6 +24,8 @@ typedef struct UnitFile {
         const char *fragment_path; /* NULL: there is no such unit */
         bool is_masked;
         VEC(UnitAssignment) assignments; /* in the order of reading */
+        Arena *arena;                    /* with everything that is taken from the unit */
+        const Sources *sources;          /* which the unit was read from */
 } UnitFile;
 
 /* Reads the unit NAME. Never fails: unreadable files are treated as missing, and so are lines that are not UTF-8 or
@@ -37,26 +39,24 @@ const char *unit_file_value(const UnitFile *unit, const char *section, const cha
 
 /* Returns all values of a key that accumulates (ExecStart=, Environment=) after the last empty one. */
 typedef VEC(const UnitAssignment *) UnitAssignments;
-UnitAssignments unit_file_list(Arena *arena, const UnitFile *unit, const char *section,
-                               const char *key);
+UnitAssignments unit_file_list(const UnitFile *unit, const char *section, const char *key);
 
 /* Returns the environment of the service's processes, from Environment= and EnvironmentFile= (which wins), each
  * variable once. */
-Variables unit_file_variables(Arena *arena, const UnitFile *unit, const Sources *sources);
+Variables unit_file_variables(const UnitFile *unit);
 
 /* Returns one variable; NULL: not set, or UNIT is NULL. *RET_ORIGIN ("FILE:LINE") may be NULL. */
-const char *unit_file_environment(Arena *arena, const UnitFile *unit, const Sources *sources,
-                                  const char *variable, const char **ret_origin);
+const char *unit_file_environment(const UnitFile *unit, const char *variable,
+                                  const char **ret_origin);
 
 /* Splits a command line (the value of ExecStart=): quotes and backslashes as in systemd.service(5); the prefixes -@:+!|
  * are removed from the first word, ${VAR} and $VAR are substituted from the unit's environment ($VAR becomes separate
  * words if it is a word itself). The program is the first word; returns no words if a quote is not closed or there are
  * more than 128 KiB. */
-SourceNames unit_file_command(Arena *arena, const UnitFile *unit, const Sources *sources,
-                              const char *command_line);
+SourceNames unit_file_command(const UnitFile *unit, const char *command_line);
 
 /* Does the same for UNIT's last ExecStart=; no words if UNIT has none or is NULL. */
-SourceNames unit_file_start(Arena *arena, const UnitFile *unit, const Sources *sources);
+SourceNames unit_file_start(const UnitFile *unit);
 
 /* Takes a word off *STRING like systemd's extract_first_word(): whitespace separates words, quotes and backslashes
  * protect it. Returns NULL if there is none, or if a quote is not closed, which leaves *STRING unchanged. *RET_IS_BARE:

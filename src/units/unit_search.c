@@ -13,8 +13,8 @@ LoadedUnit unit_search_loaded(Arena *arena, const char *name, const UnitFile *fi
                               : file->is_masked    ? "masked"
                                                    : "loaded",
         };
-        UnitAssignments pre_starts = unit_file_list(arena, file, "Service", "ExecStartPre");
-        UnitAssignments starts = unit_file_list(arena, file, "Service", "ExecStart");
+        UnitAssignments pre_starts = unit_file_list(file, "Service", "ExecStartPre");
+        UnitAssignments starts = unit_file_list(file, "Service", "ExecStart");
 
         VEC_FOREACH(assignment, &pre_starts)
                 *vec_push(arena, &unit.pre_starts) = (*assignment)->value;
@@ -35,7 +35,7 @@ enum { SLIP_MAX = 3 }; /* letters */
 static bool is_server(Arena *arena, const Sources *sources, const Engine *engine,
                       const char *unit) {
         const UnitFile *file = unit_file_read(arena, sources, unit);
-        UnitAssignments starts = unit_file_list(arena, file, "Service", "ExecStart");
+        UnitAssignments starts = unit_file_list(file, "Service", "ExecStart");
         const EngineUnits *units = engine_units(engine);
         const EngineTarget target = {.unit = unit};
         SourceNames lines = {};

@@ -7,8 +7,7 @@
  * Whatever they hold: it ends, and settings are bounded, valid UTF-8, and have an origin. */
 
 #include "base/text.h"
-#include "engines/jvm/jvm_options.h"
-#include "engines/jvm/jvm_script.h"
+#include "engines/jvm/jvm.h"
 #include "fuzz/fuzz.h"
 #include "support/sources.h"
 

@@ -44,9 +44,9 @@ static void read_both(Arena *arena, const char *text) {
         require(read_file(arena, bytes, size, &as_spfile));
         require(as_text.list.n == as_spfile.list.n && as_spfile.spfile);
         for (size_t i = 0; i < as_text.list.n; i++) {
-                const OracleParameter *a = &as_text.list.items[i], *b = &as_spfile.list.items[i];
+                const Setting *a = &as_text.list.items[i], *b = &as_spfile.list.items[i];
 
-                require(text_equals(a->sid, b->sid) && text_equals(a->name, b->name));
+                require(text_equals(a->name, b->name));
                 require(text_equals(a->value, b->value) && text_equals(a->origin, b->origin));
         }
 }

@@ -6,7 +6,7 @@
  * Whatever it holds: it ends. Of a mapping values are printable, and each setting is there once. */
 
 #include "base/text.h"
-#include "engines/settings_file.h"
+#include "engines/reader.h"
 #include "fuzz/fuzz.h"
 #include "support/sources.h"
 

@@ -11,9 +11,8 @@
 #include "read/unit_file.h"
 #include "support/sources.h"
 
-static void check_command(Arena *arena, const UnitFile *unit, const Sources *sources,
-                          const char *line) {
-        SourceNames words = unit_file_command(arena, unit, sources, line);
+static void check_command(const UnitFile *unit, const char *line) {
+        SourceNames words = unit_file_command(unit, line);
         size_t bytes = 0;
 
         VEC_FOREACH(word, &words)
@@ -25,7 +24,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         CLEANUP(arena_freep) Arena *arena = arena_new();
         const Sources *sources = test_sources_unpack(arena, data, size);
         const UnitFile *unit = unit_file_read(arena, sources, "a-b@15-main.service");
-        UnitAssignments starts = unit_file_list(arena, unit, "Service", "ExecStart");
+        UnitAssignments starts = unit_file_list(unit, "Service", "ExecStart");
         const UnitAssignment *last = unit_file_find(unit, "Service", "ExecStart");
 
         require(!unit->is_masked || unit->assignments.n == 0);
@@ -36,8 +35,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         }
         require(starts.n == 0 ? !last : starts.items[starts.n - 1] == last);
         for (size_t i = 0; i < MIN(starts.n, (size_t) 8); i++)
-                check_command(arena, unit, sources, starts.items[i]->value);
-        const char *value = unit_file_environment(arena, unit, sources, "PGDATA", NULL);
+                check_command(unit, starts.items[i]->value);
+        const char *value = unit_file_environment(unit, "PGDATA", NULL);
 
         require(!value || text_is_utf8(value, strlen(value)));
         SourceNames names = unit_file_names(arena, sources, "a*.service");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "engines/jvm/jvm_options.h"
+#include "engines/jvm/jvm.h"
 
 #include "base/text.h"
 #include "engines/parameters.h"
@@ -58,8 +58,9 @@ void jvm_options_read_lines(Arena *arena, const SourceText *text, const char *pa
                         continue;
                 if ((*line == '-' || take_range(arena, &option, &first, &last)) && *option == '-') {
                         if (first <= major && major <= last)
-                                add_option(arena, text_strip(arena, option),
-                                           source_origin(arena, path, lines.number), ret);
+                                *vec_push(arena, ret) =
+                                        (JvmOption){text_strip(arena, option),
+                                                    source_origin(arena, path, lines.number)};
                 } else if (n_notes++ < NOTES_MAX) {
                         Diag diag = problem_of(PROBLEM_DATABASE_FILES, path,
                                                "begin the line with '-', with versions as in "
@@ -73,70 +74,44 @@ void jvm_options_read_lines(Arena *arena, const SourceText *text, const char *pa
 
 /* ---- argument files and variables ---- */
 
-typedef struct Words {
-        Arena *arena;
-        const char *at;
-        unsigned line;
-} Words;
-
 static bool is_blank(char byte) {
         return byte != '\0' && strchr(" \t\r\n\f\v", byte);
 }
 
-static void skip_whitespace(Words *words) {
-        while (is_blank(*words->at) || *words->at == '#') {
-                if (*words->at == '#')
-                        words->at += strcspn(words->at, "\n");
-                words->line += *words->at == '\n';
-                words->at += *words->at != '\0';
-        }
-}
-
-/* Within quotes a backslash makes the next byte literal; at the end of a line it joins the next line. */
-static bool take_quoted(Words *words, Text *word) {
-        char quote = *words->at++;
-
-        while (*words->at && *words->at != quote && *words->at != '\n') {
-                if (*words->at == '\\' && words->at[1]) {
-                        words->at++;
-                        if (*words->at == '\n') {
-                                words->line++;
-                                words->at++;
-                                words->at += strspn(words->at, " \t\f");
-                                continue;
-                        }
-                }
-                text_add_n(word, words->at++, 1);
-        }
-        if (*words->at != quote)
-                return false;
-        words->at++;
-        return true;
-}
-
-/* Returns NULL behind the last word, and if a quote is not closed. */
-static const char *take_word(Words *words) {
-        Text word = text_in(words->arena);
-
-        skip_whitespace(words);
-        if (!*words->at)
-                return NULL;
-        while (*words->at && !is_blank(*words->at)) {
-                if (*words->at != '"' && *words->at != '\'')
-                        text_add_n(&word, words->at++, 1);
-                else if (!take_quoted(words, &word))
-                        return NULL;
-        }
-        return text_string(&word);
-}
-
+/* Within quotes a backslash makes the next byte literal; at the end of a line it joins the next line. A quote that is
+ * not closed in its line ends the reading. */
 void jvm_options_read_arguments(Arena *arena, const SourceText *text, const char *path,
                                 JvmOptions *ret) {
-        Words words = {arena, text->text ? text->text : "", 1};
-        const char *word;
+        const char *at = text->text ? text->text : "";
+        unsigned line = 1;
 
-        while ((word = take_word(&words)))
-                add_option(arena, word, source_origin(arena, path, words.line), ret);
+        for (;;) {
+                Text word = text_in(arena);
+                char quote = '\0';
+
+                for (; is_blank(*at) || *at == '#'; at += *at != '\0') {
+                        if (*at == '#')
+                                at += strcspn(at, "\n");
+                        line += *at == '\n';
+                }
+                if (!*at)
+                        return;
+                for (; *at && (quote ? *at != '\n' : !is_blank(*at)); at++) {
+                        if (quote ? *at == quote : *at == '"' || *at == '\'') {
+                                quote = quote ? '\0' : *at;
+                        } else if (quote && *at == '\\' && at[1] == '\n') {
+                                line++;
+                                at++;
+                                at += strspn(at + 1, " \t\f");
+                        } else {
+                                at += quote && *at == '\\' && at[1];
+                                text_add_n(&word, at, 1);
+                        }
+                }
+                if (quote)
+                        return;
+                add_option(arena, text_string(&word), source_origin(arena, path, line), ret);
+        }
 }
 
 void jvm_options_read_variable(Arena *arena, const char *value, const char *origin,
@@ -175,39 +150,33 @@ static const char *readable(const char *value) {
         return length <= VALUE_LENGTH_MAX && text_is_utf8(value, length) ? value : "(not readable)";
 }
 
-static void add_known(Arena *arena, const JvmOption *option, Settings *ret) {
-        for (size_t i = 0; i < ARRAY_LEN(known); i++) {
-                const char *rest = option->text + strlen(known[i].option);
-
-                if (text_starts_with(option->text, known[i].option) && (!known[i].value || !*rest))
-                        settings_add(arena, ret, known[i].setting,
-                                     known[i].value ? known[i].value : readable(rest),
-                                     option->origin);
-        }
-}
-
-/* -XX:NAME=VALUE, -XX:+NAME and -XX:-NAME are settings of the same name. */
-static void add_flag(Arena *arena, const JvmOption *option, const SettingNames *names,
-                     Settings *ret) {
-        const char *text = option->text + strlen("-XX:"), *value = strchr(text, '=');
-        bool is_on = *text == '+', is_switch = is_on || *text == '-';
-        const char *name = arena_strndup(arena, text + is_switch, strcspn(text + is_switch, "="));
-
-        if (is_switch == !value && VEC_ANY(each, names, text_equals(*each, name)))
-                settings_add(arena, ret, name,
-                             value   ? readable(value + 1)
-                             : is_on ? "true"
-                                     : "false",
-                             option->origin);
-}
-
 void jvm_options_settings(Arena *arena, const JvmOptions *options, Settings *ret) {
         const SettingNames names = engine_settings(&engine_jvm, arena);
 
         VEC_FOREACH(option, options) {
-                add_known(arena, option, ret);
-                if (text_starts_with(option->text, "-XX:"))
-                        add_flag(arena, option, &names, ret);
+                ARRAY_FOREACH(row, known, ARRAY_LEN(known)) {
+                        const char *rest = option->text + strlen(row->option);
+
+                        if (text_starts_with(option->text, row->option) && (!row->value || !*rest))
+                                settings_add(arena, ret, row->setting,
+                                             row->value ? row->value : readable(rest),
+                                             option->origin);
+                }
+                if (!text_starts_with(option->text, "-XX:"))
+                        continue;
+                /* -XX:NAME=VALUE, -XX:+NAME and -XX:-NAME are settings of the same name. */
+                const char *text = option->text + strlen("-XX:"), *value = strchr(text, '=');
+                bool is_on = *text == '+', is_switch = is_on || *text == '-';
+
+                text += is_switch;
+                const char *name = arena_strndup(arena, text, strcspn(text, "="));
+
+                if (is_switch == !value && VEC_ANY(each, &names, text_equals(*each, name)))
+                        settings_add(arena, ret, name,
+                                     value   ? readable(value + 1)
+                                     : is_on ? "true"
+                                             : "false",
+                                     option->origin);
         }
 }
 
@@ -257,34 +226,31 @@ static uint64_t size_given(const Settings *settings, const char *name) {
         return setting && parse_suffixed_bytes(setting->value, "KkMmGgTt", &bytes) == 0 ? bytes : 0;
 }
 
-/* ZGC takes the heap's pages as the heap grows. For a table that is mapped FIT_WITHIN (jvm_formula.c) the number of
- * pages varies by one. */
-static bool is_fixed_collector(const Settings *settings, uint64_t major) {
-        if (is_given(settings, "gc", "zgc"))
-                return size_given(settings, "Xmx") > 0 &&
-                       size_given(settings, "Xms") >= size_given(settings, "Xmx");
-        return is_given(settings, "gc", "g1") || is_given(settings, "gc", "shenandoah") ||
-               (major >= 26 && is_given(settings, "gc", "parallel"));
-}
-
-/* From 25 on the heaps' sizes depend on the CPUs, also those of a control group, unless the cache's size is set. */
-static bool is_fixed_code_cache(const Settings *settings, uint64_t major) {
-        uint64_t segmented_bytes = 2 * MIB * 128; /* from here on the segment map takes a page */
-
-        return !settings_find(settings, "NonNMethodCodeHeapSize") &&
-               !settings_find(settings, "ProfiledCodeHeapSize") &&
-               !settings_find(settings, "NonProfiledCodeHeapSize") &&
-               size_given(settings, "ReservedCodeCacheSize") < segmented_bytes &&
-               (major < 25 || settings_find(settings, "ReservedCodeCacheSize"));
-}
-
 /* Java reserves heap, code cache and tables each as a whole, with huge pages. But up to 10 mark stacks grow, versions
  * that were not measured are not known, nor is a collector that Java itself chooses by CPUs and memory. */
 bool jvm_is_fixed(const Settings *settings) {
         const Setting *version = settings_find(settings, "server_version");
-        uint64_t major = 0;
+        const Setting *cache = settings_find(settings, "ReservedCodeCacheSize");
+        uint64_t segmented_bytes = 2 * MIB * 128; /* from here on the segment map takes a page */
+        uint64_t major = 0, heap = size_given(settings, "Xmx");
 
-        return version && parse_major_version(version->value, &major) == 0 && major >= OLDEST &&
-               major <= NEWEST && is_fixed_collector(settings, major) &&
-               is_fixed_code_cache(settings, major);
+        if (!version || parse_major_version(version->value, &major) < 0 || major < OLDEST ||
+            major > NEWEST)
+                return false;
+        /* ZGC takes the heap's pages as the heap grows. For a table that is mapped FIT_WITHIN (jvm_formula.c) the
+         * number of pages varies by one. */
+        bool is_fixed_collector =
+                is_given(settings, "gc", "zgc")
+                        ? heap > 0 && size_given(settings, "Xms") >= heap
+                        : is_given(settings, "gc", "g1") ||
+                                  is_given(settings, "gc", "shenandoah") ||
+                                  (major >= 26 && is_given(settings, "gc", "parallel"));
+
+        /* From 25 on the code heaps' sizes depend on the CPUs, also those of a control group, unless the cache's size
+         * is set. */
+        return is_fixed_collector && !settings_find(settings, "NonNMethodCodeHeapSize") &&
+               !settings_find(settings, "ProfiledCodeHeapSize") &&
+               !settings_find(settings, "NonProfiledCodeHeapSize") &&
+               size_given(settings, "ReservedCodeCacheSize") < segmented_bytes &&
+               (major < 25 || cache);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "engines/jvm/jvm_products.h"
+#include "engines/jvm/jvm.h"
 
 #include "base/text.h"
 #include "engines/finder.h"
@@ -69,54 +69,52 @@ static const JvmProduct products[] = {
         },
 };
 
-/* Resolves a path relative to the unit's working directory. */
-static const char *absolute(Arena *arena, const UnitFile *unit, const char *word) {
+/* Returns the absolute path of the first of NAMES in the unit's command line, or NULL. Also finds a program in a
+ * shell's command line, which is a single word here. */
+static const char *find_program(const UnitFile *unit, const SourceNames *words, const char *names) {
         const char *below = unit_file_value(unit, "Service", "WorkingDirectory");
 
         below = below ? below + (*below == '-') : "";
-        if (*word == '/')
-                return word;
-        return *below == '/' && strchr(word, '/') ? arena_printf(arena, "%s/%s", below, word)
-                                                  : NULL;
-}
-
-/* Also finds a program in a shell's command line, which is a single word here. */
-static const char *find_program(Arena *arena, const UnitFile *unit, const SourceNames *words,
-                                const char *names) {
         VEC_FOREACH(each, words) {
                 const char *rest = *each, *word;
 
-                while ((word = text_next_word(arena, &rest, " \t;&")))
-                        if (text_has_word(names, text_base_name(word)))
-                                return absolute(arena, unit, word);
+                while ((word = text_next_word(unit->arena, &rest, " \t;&"))) {
+                        if (!text_has_word(names, text_base_name(word)))
+                                continue;
+                        if (*word == '/')
+                                return word;
+                        return *below == '/' && strchr(word, '/')
+                                       ? arena_printf(unit->arena, "%s/%s", below, word)
+                                       : NULL;
+                }
         }
         return NULL;
 }
 
-JvmStart jvm_start_of_unit(Arena *arena, const UnitFile *unit, const Sources *sources) {
-        SourceNames words = unit_file_start(arena, unit, sources);
+const JvmProduct *jvm_product_of_unit(const UnitFile *unit, const char **ret_program,
+                                      const char **ret_place) {
+        SourceNames words = unit_file_start(unit);
 
         /* After java itself such a name is an argument. */
         if (words.n > 0 && text_equals(text_base_name(words.items[0]), "java"))
                 words.n = 0;
         ARRAY_FOREACH(product, products, ARRAY_LEN(products)) {
-                const char *program = find_program(arena, unit, &words, product->programs);
                 const char *home = NULL, *directory = NULL;
 
+                *ret_program = find_program(unit, &words, product->programs);
                 if (product->unit) {
-                        home = unit_file_environment(arena, unit, sources, product->home_variable,
-                                                     NULL);
-                        directory = unit_file_environment(arena, unit, sources,
-                                                          product->directory_variable, NULL);
+                        home = unit_file_environment(unit, product->home_variable, NULL);
+                        directory = unit_file_environment(unit, product->directory_variable, NULL);
                 }
-                if (program || home || directory ||
-                    (product->unit && text_starts_with(unit->name, product->unit)))
-                        return (JvmStart){product, program,
-                                          program ? program
-                                                  : arena_printf(arena, "%s/bin/",
-                                                                 home ? home : product->home)};
+                if (!*ret_program && !home && !directory &&
+                    !(product->unit && text_starts_with(unit->name, product->unit)))
+                        continue;
+                *ret_place = *ret_program ? *ret_program
+                                          : arena_printf(unit->arena, "%s/bin/",
+                                                         home ? home : product->home);
+                return product;
         }
-        return (JvmStart){};
+        return NULL;
 }
 
 Reads jvm_variable_reads(const char *name) {
@@ -165,9 +163,10 @@ static void find_running(Finder *finder, const Engine *engine) {
 }
 
 /* Any program may be written in Java: one of no known product is named only if it takes huge pages. */
-static void describe(Finder *finder, Candidate *candidate, const UnitFile *unit,
+static void describe(Finder *finder UNUSED, Candidate *candidate, const UnitFile *unit,
                      const char *program) {
-        const JvmProduct *product = jvm_start_of_unit(finder->arena, unit, finder->sources).product;
+        const char *script, *place;
+        const JvmProduct *product = jvm_product_of_unit(unit, &script, &place);
 
         if (product)
                 candidate->title = product->title;

@@ -4,12 +4,8 @@
  * and in the products' own files. */
 
 #include "base/text.h"
-#include "engines/jvm/jvm_options.h"
-#include "engines/jvm/jvm_products.h"
-#include "engines/jvm/jvm_script.h"
-#include "engines/reader.h"
+#include "engines/jvm/jvm.h"
 #include "model/problem.h"
-#include "read/unit_file.h"
 
 #include <string.h>
 
@@ -22,8 +18,9 @@ typedef struct Search {
         const UnitFile *unit;      /* NULL: not known */
         const JvmProduct *product; /* NULL: no known product */
         const char *program;       /* the product's script; NULL: not known */
-        const char *place;         /* `place` of JvmStart; NULL: not known */
+        const char *place;         /* it, or its directory; NULL: not known */
         const char *directory;     /* of the product's configuration; NULL: not known */
+        uint64_t java_major;       /* 0: not known */
         JvmScript script;
         JvmOptions options; /* in the virtual machine's order */
         Gathered *ret;
@@ -31,8 +28,7 @@ typedef struct Search {
 
 static const char *environment(const Search *search, const char *variable,
                                const char **ret_origin) {
-        const char *value = unit_file_environment(search->arena, search->unit, search->sources,
-                                                  variable, ret_origin);
+        const char *value = unit_file_environment(search->unit, variable, ret_origin);
 
         return value && *value ? value : NULL;
 }
@@ -70,27 +66,26 @@ static const char *home_of_program(const Search *search, const char *path) {
                        : NULL;
 }
 
-/* Returns the Java home that the product's scripts are given or set, else its own; NULL: none is certain. */
-static const char *home_of_product(const Search *search) {
-        const char *name = search->product->java_variable;
-        const char *home = jvm_script_find(&search->script, name)->value;
-        bool is_sure = *home && !strstr(home, SHELL_UNKNOWN) &&
-                       !VEC_ANY(other, &search->script.conditional, text_equals(other->name, name));
-
-        return is_sure                 ? home
-               : search->product->java ? below_script(search, search->product->java)
-                                       : NULL;
-}
-
-/* The last resort is /usr/bin/java: *RET_IS_SURE is false then, because a script may start another. */
+/* Returns the home of the Java that is started; NULL: not known. The last resort is /usr/bin/java: *RET_IS_SURE is
+ * false then, because a script may start another. */
 static const char *find_java_home(const Search *search, bool *ret_is_sure) {
         const SourceNames *running = search->target->arguments;
-        const SourceNames words = unit_file_start(search->arena, search->unit, search->sources);
-        const char *home = search->product ? home_of_product(search) : NULL;
+        const SourceNames words = unit_file_start(search->unit);
+        const JvmProduct *product = search->product;
+        const char *home = NULL;
 
         *ret_is_sure = true;
         if (running && running->n > 0 && is_java(running->items[0]) && *running->items[0] == '/')
                 return home_of_program(search, running->items[0]);
+        if (product) {
+                /* The one that its scripts are given or set, if that is certain; else its own. */
+                const char *name = product->java_variable;
+
+                home = jvm_script_find(&search->script, name)->value;
+                if (!*home || strstr(home, SHELL_UNKNOWN) ||
+                    VEC_ANY(other, &search->script.conditional, text_equals(other->name, name)))
+                        home = product->java ? below_script(search, product->java) : NULL;
+        }
         if (home)
                 return home;
         if (words.n > 0 && *words.items[0] == '/' && is_java(words.items[0]))
@@ -101,33 +96,31 @@ static const char *find_java_home(const Search *search, bool *ret_is_sure) {
 }
 
 /* Reads JAVA_VERSION="17.0.9" in HOME/release; if IS_SURE, it becomes a setting of the formula. */
-static void read_version(const Search *search, const char *home, bool is_sure) {
+static void read_version(Search *search, const char *home, bool is_sure) {
         static const char key[] = "JAVA_VERSION=\"";
         Arena *arena = search->arena;
         Gathered *ret = search->ret;
 
         if (!home || *home != '/')
                 return;
-        const char *path = arena_printf(arena, "%s/release", home);
+        const char *path = arena_printf(arena, "%s/release", home), *line;
         SourceText text = source_read(search->sources, arena, path);
         SourceLines lines = source_lines(&text);
-        const char *line;
 
-        const char *version = NULL;
+        while (!search->java_major && (line = source_line(arena, &lines))) {
+                const char *version = text_starts_with(line, key) ? line + strlen(key) : "";
 
-        while (!version && (line = source_line(arena, &lines)))
-                if (text_starts_with(line, key) && jvm_major_version(line + strlen(key)) > 0)
-                        version = arena_strndup(arena, line + strlen(key),
-                                                strspn(line + strlen(key), "0123456789._+-"));
-        if (!version)
-                return;
-        /* The first release of a version has a single number: "17". */
-        if (!strchr(version, '.'))
-                version = arena_printf(arena, "%s.0.0", version);
-        ret->version = version;
-        if (is_sure)
-                settings_add(arena, &ret->settings, "server_version", version,
-                             source_origin(arena, path, lines.number));
+                search->java_major = jvm_major_version(version);
+                if (search->java_major == 0)
+                        continue;
+                ret->version = arena_strndup(arena, version, strspn(version, "0123456789._+-"));
+                /* The first release of a version has a single number: "17". */
+                if (!strchr(ret->version, '.'))
+                        ret->version = arena_printf(arena, "%s.0.0", ret->version);
+                if (is_sure)
+                        settings_add(arena, &ret->settings, "server_version", ret->version,
+                                     source_origin(arena, path, lines.number));
+        }
 }
 
 /* ---- files ---- */
@@ -158,14 +151,12 @@ static const char *add_arguments(Search *search, const char *path, const char *o
 }
 
 static const char *add_lines(Search *search, const char *path) {
-        const char *version = search->ret->version;
         SourceText text;
         const char *wrong = read_text(search, path, NULL, &text);
 
         if (!wrong)
-                jvm_options_read_lines(search->arena, &text, path,
-                                       version ? jvm_major_version(version) : 0, &search->options,
-                                       &search->ret->problems);
+                jvm_options_read_lines(search->arena, &text, path, search->java_major,
+                                       &search->options, &search->ret->problems);
         return wrong;
 }
 
@@ -181,16 +172,6 @@ static const char *add_options_files(Search *search, const char *path) {
                         wrong = add_lines(search,
                                           arena_printf(arena, "%s/%s", directory, names.items[i]));
         return wrong;
-}
-
-static const char *add_config_file(Search *search) {
-        const char *path = search->target->config_file;
-
-        search->ret->config_file = path;
-        if (!path)
-                return NULL;
-        return text_ends_with(path, ".options") ? add_options_files(search, path)
-                                                : add_arguments(search, path, NULL);
 }
 
 static bool is_there(const Search *search, const char *path) {
@@ -227,35 +208,6 @@ static const char *find_directory(Search *search) {
                 only = directory ? directory : only;
         }
         return only;
-}
-
-/* Adds the file of the newest version up to Java's own; if that is not known, of the newest version that has one. */
-static const char *add_versions_file(Search *search) {
-        static const unsigned versions[] = {25, 21, 17, 11, 8};
-        const char *version = search->ret->version;
-        uint64_t major = version ? jvm_major_version(version) : UINT64_MAX;
-
-        ARRAY_FOREACH(each, versions, ARRAY_LEN(versions)) {
-                const char *path = arena_printf(search->arena, "%s/jvm%u-server.options",
-                                                search->directory, *each);
-
-                if (*each <= major && is_there(search, path))
-                        return add_lines(search, path);
-        }
-        return NULL;
-}
-
-static const char *add_product_files(Search *search) {
-        const char *path = search->target->config_file;
-
-        if (!path && search->product->options_files && search->directory)
-                path = find_options_file(search, search->directory);
-        search->ret->config_file = path;
-        const char *wrong = path ? add_options_files(search, path) : NULL;
-
-        return wrong || !search->product->has_options_by_version || !search->directory
-                       ? wrong
-                       : add_versions_file(search);
 }
 
 /* ---- a product's scripts ---- */
@@ -332,17 +284,6 @@ static const char *add_script_variable(Search *search, const char *name) {
         return NULL;
 }
 
-/* Adds -Xmx if no option gives it; not if the script computes it from the host's memory (see check_settings()). */
-static void add_heap(Search *search) {
-        const char *name = search->product->heap_variable;
-        const Variable *heap = name ? jvm_script_find(&search->script, name) : NULL;
-
-        if (heap && *heap->value && !strstr(heap->value, SHELL_UNKNOWN) &&
-            !VEC_ANY(option, &search->options, text_starts_with(option->text, "-Xmx")))
-                *vec_push(search->arena, &search->options) = (JvmOption){
-                        arena_printf(search->arena, "-Xmx%s", heap->value), heap->origin};
-}
-
 /* ---- command lines and variables ---- */
 
 static void add_variable(Search *search, const char *variable) {
@@ -358,47 +299,36 @@ static const char takes_next[] =
         "--add-reads --add-exports --add-opens --patch-module --enable-native-access --source";
 static const char ends[] = "-jar -m --module";
 
-static bool ends_options(const char *word) {
-        return *word != '-' || text_has_word(ends, word);
-}
-
-/* "@FILE" is relative to the unit's working directory. "@@" does not name a file. */
-static const char *add_argument_file(Search *search, const char *word, const char *origin) {
-        const UnitAssignment *directory =
-                unit_file_find(search->unit, "Service", "WorkingDirectory");
-        const char *below = directory ? directory->value + (*directory->value == '-') : "";
-
-        if (word[1] == '@')
-                return NULL;
-        return add_arguments(search,
-                             word[1] == '/' ? word + 1
-                                            : arena_printf(search->arena, "%s/%s",
-                                                           *below == '/' ? below : "", word + 1),
-                             origin);
-}
-
-/* Adds java's own options, up to the class or archive, whose arguments follow. */
+/* Adds java's own options, up to the class or archive, whose arguments follow. "@FILE" is relative to the unit's
+ * working directory, and "@@" does not name a file. */
 static const char *add_java_words(Search *search, const SourceNames *words, const char *origin) {
+        const char *below = unit_file_value(search->unit, "Service", "WorkingDirectory");
         const char *wrong = NULL;
 
+        below = below ? below + (*below == '-') : "";
         for (size_t i = 1; i < words->n && !wrong; i++) {
                 const char *word = words->items[i];
 
-                if (*word == '@')
-                        wrong = add_argument_file(search, word, origin);
-                else if (ends_options(word))
-                        break;
+                if (text_starts_with(word, "@/"))
+                        wrong = add_arguments(search, word + 1, origin);
+                else if (*word == '@' && word[1] != '@')
+                        wrong = add_arguments(search,
+                                              arena_printf(search->arena, "%s/%s",
+                                                           *below == '/' ? below : "", word + 1),
+                                              origin);
                 else if (text_has_word(takes_next, word))
                         i++;
-                else
+                else if (*word == '-' && !text_has_word(ends, word))
                         *vec_push(search->arena, &search->options) = (JvmOption){word, origin};
+                else if (*word != '@')
+                        break;
         }
         return wrong;
 }
 
 static const char *add_unit(Search *search) {
-        static const char *const of_scripts[] = {"JAVA_OPTS", "CATALINA_OPTS", "JVM_OPTS"};
-        const SourceNames words = unit_file_start(search->arena, search->unit, search->sources);
+        const SourceNames words = unit_file_start(search->unit);
+        JvmOptions found = {};
 
         if (words.n == 0)
                 return NULL;
@@ -408,26 +338,45 @@ static const char *add_unit(Search *search) {
         if (is_java(words.items[0]))
                 return add_java_words(search, &words, origin);
         /* A script gets options for Java among its own words, or within a shell's command line. */
-        JvmOptions found = {};
-
         for (size_t i = 1; i < words.n; i++)
                 jvm_options_read_variable(search->arena, words.items[i], origin, &found);
-        VEC_FOREACH(option, &found)
-                if (text_starts_with(option->text, "-X"))
-                        *vec_push(search->arena, &search->options) = *option;
-        for (size_t i = 0; i < ARRAY_LEN(of_scripts); i++)
-                add_variable(search, of_scripts[i]);
+        VEC_KEEP(option, &found, text_starts_with(option->text, "-X"));
+        vec_push_all(search->arena, &search->options, &found);
+        add_variable(search, "JAVA_OPTS");
+        add_variable(search, "CATALINA_OPTS");
+        add_variable(search, "JVM_OPTS");
+        return NULL;
+}
+
+/* Adds the file of the newest version up to Java's own; if that is not known, of the newest version that has one. */
+static const char *add_versions_file(Search *search) {
+        static const unsigned versions[] = {25, 21, 17, 11, 8};
+        uint64_t major = search->java_major > 0 ? search->java_major : UINT64_MAX;
+
+        ARRAY_FOREACH(each, versions, ARRAY_LEN(versions)) {
+                const char *path = arena_printf(search->arena, "%s/jvm%u-server.options",
+                                                search->directory, *each);
+
+                if (*each <= major && is_there(search, path))
+                        return add_lines(search, path);
+        }
         return NULL;
 }
 
 static const char *add_product(Search *search) {
         const JvmProduct *product = search->product;
-        const char *names = product->variables, *name;
+        const char *path = search->target->config_file, *names = product->variables, *name;
+        const char *wrong = NULL;
 
         if (product->before)
                 add_variable(search, product->before);
-        const char *wrong = add_product_files(search);
-
+        if (!path && product->options_files && search->directory)
+                path = find_options_file(search, search->directory);
+        search->ret->config_file = path;
+        if (path)
+                wrong = add_options_files(search, path);
+        if (!wrong && product->has_options_by_version && search->directory)
+                wrong = add_versions_file(search);
         if (!wrong && search->script.is_cut)
                 wrong = arena_printf(search->arena,
                                      "%s: the scripts that it starts set more than is read of any; "
@@ -435,8 +384,14 @@ static const char *add_product(Search *search) {
                                      search->target->unit);
         while (!wrong && (name = text_next_word(search->arena, &names, " ")))
                 wrong = add_script_variable(search, name);
-        if (!wrong)
-                add_heap(search);
+        const char *heap_name = product->heap_variable;
+        const Variable *heap = heap_name ? jvm_script_find(&search->script, heap_name) : NULL;
+
+        /* Not if the script computes it from the host's memory (see check_settings()). */
+        if (!wrong && heap && *heap->value && !strstr(heap->value, SHELL_UNKNOWN) &&
+            !VEC_ANY(option, &search->options, text_starts_with(option->text, "-Xmx")))
+                *vec_push(search->arena, &search->options) = (JvmOption){
+                        arena_printf(search->arena, "-Xmx%s", heap->value), heap->origin};
         return wrong;
 }
 
@@ -444,7 +399,7 @@ static const char *add_product(Search *search) {
  * JDK_JAVA_OPTIONS, the command line, _JAVA_OPTIONS (arguments.cpp, java(1)). */
 static const char *add_options(Search *search) {
         bool is_shielded = search->product && search->product->is_shielded;
-        const char *wrong;
+        const char *path = search->target->config_file, *wrong = NULL;
 
         if (!is_shielded) {
                 add_variable(search, "JAVA_TOOL_OPTIONS");
@@ -455,7 +410,11 @@ static const char *add_options(Search *search) {
         } else if (search->product) {
                 wrong = add_product(search);
         } else {
-                wrong = add_config_file(search);
+                search->ret->config_file = path;
+                if (path)
+                        wrong = text_ends_with(path, ".options")
+                                        ? add_options_files(search, path)
+                                        : add_arguments(search, path, NULL);
                 if (!wrong)
                         wrong = add_unit(search);
         }
@@ -499,24 +458,19 @@ static const char *gather_jvm(Arena *arena, const Engine *engine UNUSED, const E
                 .target = target,
                 .sources = sources,
                 .unit = target->unit ? unit_file_read(arena, sources, target->unit) : NULL,
+                .script = {.arena = arena, .sources = sources},
                 .ret = ret,
         };
+        bool is_sure = false;
 
-        search.script = (JvmScript){.arena = arena, .sources = sources};
-        if (search.unit)
-                search.script.variables = unit_file_variables(arena, search.unit, sources);
         ret->problems = diags_in(arena);
         ret->user = target->user ? target->user : unit_file_value(search.unit, "Service", "User");
         if (search.unit) {
-                JvmStart start = jvm_start_of_unit(arena, search.unit, sources);
-
-                search.product = start.product;
-                search.program = start.program;
-                search.place = start.place;
+                search.script.variables = unit_file_variables(search.unit);
+                search.product = jvm_product_of_unit(search.unit, &search.program, &search.place);
         }
         if (search.product && !target->arguments)
                 read_scripts(&search);
-        bool is_sure = false;
         const char *home = target->is_alone ? NULL : find_java_home(&search, &is_sure);
 
         read_version(&search, home, is_sure);
@@ -534,12 +488,11 @@ static const EngineFallback fallback = {
 
 static Reads reads(const Engine *engine UNUSED, const char *word) {
         CLEANUP(arena_freep) Arena *arena = arena_new();
-        const char *const options[] = {arena_printf(arena, "-%s", word),
-                                       arena_printf(arena, "--%s", word)};
+        const char *option = arena_printf(arena, "--%s", word);
         Reads reads = jvm_variable_reads(word);
 
-        for (size_t i = 0; i < ARRAY_LEN(options); i++)
-                if (text_has_word(takes_next, options[i]) || text_has_word(ends, options[i]))
+        for (size_t i = 0; i < 2; i++) /* with two dashes, and with one */
+                if (text_has_word(takes_next, option + i) || text_has_word(ends, option + i))
                         return READS_WORD;
         if (text_equals(word, "XX"))
                 return READS_WORD;

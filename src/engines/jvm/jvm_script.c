@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "engines/jvm/jvm_script.h"
+#include "engines/jvm/jvm.h"
 
 #include "base/text.h"
 

@@ -14,28 +14,17 @@ static void cut_comment(char *line) {
         char quote = '\0';
         bool is_escaped = false;
 
-        for (; *line; line++) {
+        for (; *line && (quote || *line != '#'); line++) {
                 if (strchr("'\"", *line) && !is_escaped)
                         quote = !quote ? *line : quote == *line ? '\0' : quote;
-                if (!quote && *line == '#')
-                        break;
                 is_escaped = quote && *line == '\\' && !is_escaped;
         }
         *line = '\0';
 }
 
-static void add_escaped(Text *text, char escaped) {
-        static const char letters[] = "ntrbs\"'\\", bytes[] = "\n\t\r\b \"'\\";
-        const char *letter = strchr(letters, escaped);
-
-        if (letter)
-                text_add_n(text, &bytes[letter - letters], 1);
-        else
-                text_add_n(text, (const char[]){'\\', escaped}, 2);
-}
-
 /* Removes quotes around the whole value, and resolves backslashes. */
 static const char *option_value(Arena *arena, const char *raw) {
+        static const char letters[] = "ntrbs\"'\\", bytes[] = "\n\t\r\b \"'\\";
         const char *value = text_strip(arena, raw), *end = value + strlen(value);
         Text text = text_in(arena);
 
@@ -43,30 +32,17 @@ static const char *option_value(Arena *arena, const char *raw) {
                 value++;
                 end--;
         }
-        for (; value < end; value++)
-                if (*value == '\\' && value + 1 < end)
-                        add_escaped(&text, *++value);
+        for (; value < end; value++) {
+                bool is_escape = *value == '\\' && value + 1 < end;
+                const char *letter = is_escape ? strchr(letters, value[1]) : NULL;
+
+                if (letter)
+                        text_add_n(&text, &bytes[letter - letters], 1);
                 else
-                        text_add_n(&text, value, 1);
+                        text_add_n(&text, value, is_escape ? 2 : 1);
+                value += is_escape;
+        }
         return text_string(&text);
-}
-
-/* Adds the option in LINE, which is overwritten. */
-static void add_option(Arena *arena, const char *group, char *line, const char *origin,
-                       MysqlOptions *options) {
-        MysqlOption *option = vec_push(arena, options);
-        char *equals;
-
-        cut_comment(line);
-        equals = strchr(line, '=');
-        *option = (MysqlOption){
-                .group = group,
-                .value = equals ? option_value(arena, equals + 1) : NULL,
-                .origin = origin,
-        };
-        if (equals)
-                *equals = '\0';
-        option->name = text_strip(arena, line);
 }
 
 /* ---- files ---- */
@@ -97,15 +73,6 @@ static const char *refuse(const Reader *reader, const Place *place, const char *
         if (place->line == 0)
                 return arena_printf(reader->arena, "%s: %s", place->path, text);
         return arena_printf(reader->arena, "%s:%u: %s", place->path, place->line, text);
-}
-
-static const char *refuse_reading(const Reader *reader, const Place *place, int error) {
-        const char *text = reader_fault(reader->arena, error);
-
-        if (!place->includer)
-                return refuse(reader, place, text);
-        return refuse(reader, place->includer,
-                      arena_printf(reader->arena, "the included %s %s", place->path, text));
 }
 
 /* Returns what ERROR means, as the end of a sentence. */
@@ -198,13 +165,12 @@ static const char *directive_argument(Arena *arena, const char *line, const char
 }
 
 static const char *read_directive(const Reader *reader, const Place *place, const char *line) {
-        const char *directory, *file;
-
         line += 1 + strspn(line + 1, whitespace);
-        directory = directive_argument(reader->arena, line, "includedir");
-        file = directive_argument(reader->arena, line, "include");
-        if ((directory && !*directory) || (file && !*file) || text_equals(line, "include") ||
-            text_equals(line, "includedir"))
+        const char *directory = directive_argument(reader->arena, line, "includedir");
+        const char *file = directive_argument(reader->arena, line, "include");
+
+        if ((directory && !*directory) || (file && !*file) ||
+            TEXT_IS_ANY(line, "include", "includedir"))
                 return refuse(reader, place, "there must be a path behind this directive");
         if (directory)
                 return include_directory(reader, place, included_path(reader, directory));
@@ -213,8 +179,11 @@ static const char *read_directive(const Reader *reader, const Place *place, cons
         return NULL; /* the servers skip unknown directives */
 }
 
+/* LINE is overwritten. */
 static const char *read_line(const Reader *reader, const Place *place, const char **group,
                              char *line) {
+        Arena *arena = reader->arena;
+
         line += strspn(line, whitespace);
         if (!*line || *line == '#' || *line == ';')
                 return NULL;
@@ -225,7 +194,7 @@ static const char *read_line(const Reader *reader, const Place *place, const cha
 
                 if (!end)
                         return refuse(reader, place, "a group without its closing ']'");
-                *group = text_strip(reader->arena, arena_strdup_to(reader->arena, line + 1, end));
+                *group = text_strip(arena, arena_strdup_to(arena, line + 1, end));
                 return NULL;
         }
         if (!*group)
@@ -234,9 +203,16 @@ static const char *read_line(const Reader *reader, const Place *place, const cha
         SourceNames *groups = &reader->files->groups;
 
         if (groups->n == 0 || groups->items[groups->n - 1] != *group)
-                *vec_push(reader->arena, groups) = *group;
-        add_option(reader->arena, *group, line,
-                   source_origin(reader->arena, place->path, place->line), &reader->files->options);
+                *vec_push(arena, groups) = *group;
+        cut_comment(line);
+        const char *equals = strchr(line, '=');
+
+        *vec_push(arena, &reader->files->options) = (MysqlOption){
+                .group = *group,
+                .name = text_strip(arena, equals ? arena_strdup_to(arena, line, equals) : line),
+                .value = equals ? option_value(arena, equals + 1) : NULL,
+                .origin = source_origin(arena, place->path, place->line),
+        };
         return NULL;
 }
 
@@ -245,8 +221,14 @@ static const char *read_text(const Reader *reader, Place *place, const SourceTex
         const char *group = NULL, *wrong = NULL, *start = lines.at;
         char *line;
 
-        if (text->error < 0)
-                return refuse_reading(reader, place, text->error);
+        if (text->error < 0) {
+                const char *fault = reader_fault(reader->arena, text->error);
+
+                return place->includer ? refuse(reader, place->includer,
+                                                arena_printf(reader->arena, "the included %s %s",
+                                                             place->path, fault))
+                                       : refuse(reader, place, fault);
+        }
         *vec_push(reader->arena, &reader->files->paths) = place->path;
         for (; !wrong && (line = source_line(reader->arena, &lines)); start = lines.at) {
                 place->line = lines.number;
@@ -315,56 +297,6 @@ static Prefix take_prefix(const char **given) {
         return PREFIX_NONE;
 }
 
-/* --skip-X=0 means on. */
-static const char *switched_value(Prefix prefix, const char *value) {
-        bool is_zero = value && text_equals(value, "0");
-
-        if (prefix == PREFIX_SKIP || prefix == PREFIX_DISABLE)
-                return is_zero ? "1" : "0";
-        if (prefix == PREFIX_ENABLE)
-                return is_zero ? "0" : "1";
-        return value;
-}
-
-/* Any other value means off, even "yes". */
-static const char *switch_value(const char *value) {
-        static const char *const on[] = {"1", "on", "true"};
-
-        for (size_t i = 0; value && i < ARRAY_LEN(on); i++)
-                if (strcasecmp(value, on[i]) == 0)
-                        return "ON";
-        return value ? "OFF" : "ON";
-}
-
-/* The servers read "1GB" as 1G, "64M;x" as 64M, "" as 0. */
-static const char *number_value(Arena *arena, const char *value) {
-        size_t sign, digits;
-
-        if (!value)
-                return "";
-        sign = *value == '+';
-        digits = strspn(value + sign, "0123456789");
-        if (!*value)
-                return "0";
-        if (digits > 0 && value[sign + digits] && strchr("KkMmGgTtPpEe", value[sign + digits]))
-                digits++;
-        else if (digits == 0 || value[sign + digits])
-                return value; /* the engine refuses it, as the server does */
-        return arena_strndup(arena, value + sign, digits);
-}
-
-static const char *setting_value(Arena *arena, const MysqlName *name, const char *value) {
-        switch (name->kind) {
-        case MYSQL_NUMBER:
-                return number_value(arena, value);
-        case MYSQL_SWITCH:
-                return switch_value(value);
-        case MYSQL_TEXT:
-                break;
-        }
-        return value ? value : "";
-}
-
 /* The last prefix counts; a name is searched before a prefix is taken off. */
 static const MysqlName *find_prefixed(const MysqlNames *names, const char *given, Prefix *ret) {
         const MysqlName *name;
@@ -378,30 +310,49 @@ static const MysqlName *find_prefixed(const MysqlNames *names, const char *given
         return name;
 }
 
-/* "hot.key_buffer_size": returns the part up to the point and moves *GIVEN behind it; "" without a point. The default
- * cache is called "default". */
-static const char *key_cache_of(Arena *arena, const char **given) {
-        const char *point = strchr(*given, '.');
-        const char *cache = "";
+/* The value as the servers read it: "1GB" as 1G, "64M;x" as 64M, "" as 0. */
+static const char *number_value(Arena *arena, const char *value) {
+        size_t sign = *value == '+', digits = strspn(value + sign, "0123456789");
 
-        if (!point)
-                return cache;
-        cache = arena_strdup_to(arena, *given, point + 1);
-        *given = point + 1;
-        return strcasecmp(cache, "default.") == 0 ? "" : cache;
+        if (!*value)
+                return "0";
+        if (digits > 0 && value[sign + digits] && strchr("KkMmGgTtPpEe", value[sign + digits]))
+                digits++;
+        else if (digits == 0 || value[sign + digits])
+                return value; /* the engine refuses it, as the server does */
+        return arena_strndup(arena, value + sign, digits);
 }
 
 bool mysql_option_set(Arena *arena, const MysqlOption *option, const MysqlNames *names,
                       Settings *settings) {
-        const char *given = option->name, *cache = key_cache_of(arena, &given);
+        const char *given = option->name, *value = option->value, *cache = "";
+        const char *point = strchr(given, '.');
+        bool is_zero = value && text_equals(value, "0");
         Prefix prefix;
+
+        /* "hot.key_buffer_size" is a setting of the key cache "hot"; the default cache is called "default". */
+        if (point) {
+                cache = arena_strdup_to(arena, given, point + 1);
+                cache = strcasecmp(cache, "default.") == 0 ? "" : cache;
+                given = point + 1;
+        }
         const MysqlName *name = find_prefixed(names, given, &prefix);
 
-        if (!name || (given != option->name && !name->of_key_cache))
+        if (!name || (point && !name->of_key_cache))
                 return false;
+        if (prefix == PREFIX_SKIP || prefix == PREFIX_DISABLE)
+                value = is_zero ? "1" : "0"; /* --skip-X=0 means on */
+        else if (prefix == PREFIX_ENABLE)
+                value = is_zero ? "0" : "1";
+        if (name->kind == MYSQL_SWITCH) /* any other value means off, even "yes" */
+                value = !value || strcasecmp(value, "1") == 0 || strcasecmp(value, "on") == 0 ||
+                                        strcasecmp(value, "true") == 0
+                                ? "ON"
+                                : "OFF";
+        else if (name->kind == MYSQL_NUMBER && value)
+                value = number_value(arena, value);
         settings_add(arena, settings, arena_printf(arena, "%s%s", cache, name->name),
-                     setting_value(arena, name, switched_value(prefix, option->value)),
-                     option->origin);
+                     value ? value : "", option->origin);
         return true;
 }
 
@@ -420,50 +371,34 @@ Reads mysql_option_reads(const MysqlNames *names, const char *given) {
 
 /* ---- command lines ---- */
 
-/* Reads "--name" or "--name=value"; returns false for other words. */
-static bool read_long(Arena *arena, const char *word, MysqlOption *ret) {
-        const char *equals = strchr(word, '=');
-
-        if (!text_starts_with(word, "--") || !word[2])
-                return false;
-        ret->name = equals ? arena_strdup_to(arena, word + 2, equals)
-                           : arena_strdup(arena, word + 2);
-        ret->value = equals ? arena_strdup(arena, equals + 1) : NULL;
-        return true;
-}
-
-static bool read_short(const char *word, const MysqlNames *names, MysqlOption *ret) {
-        if (*word != '-')
-                return false;
-        const MysqlName *name =
-                ARRAY_FIND(each, names->items, names->n, each->letter && each->letter == word[1]);
-
-        if (!name)
-                return false;
-        ret->name = name->name;
-        ret->value = word[2] ? word + 2 : NULL;
-        return true;
-}
-
-static bool takes_value(const MysqlNames *names, const MysqlOption *option) {
-        Prefix prefix;
-        const MysqlName *name = find_prefixed(names, option->name, &prefix);
-
-        return name && name->kind != MYSQL_SWITCH && !option->value;
-}
-
+/* Reads "--name", "--name=value" and the letters of short options; skips other words. */
 MysqlOptions mysql_options_of_words(Arena *arena, const char *const *words, size_t n,
                                     const MysqlNames *names, const char *origin) {
         MysqlOptions options = {};
 
-        for (size_t i = 0; i < n; i++) {
+        for (size_t i = 0; i < n && !text_equals(words[i], "--"); i++) {
+                const char *word = words[i], *equals = strchr(word, '=');
                 MysqlOption option = {.origin = origin};
+                Prefix prefix;
 
-                if (text_equals(words[i], "--"))
-                        break;
-                if (!read_long(arena, words[i], &option) && !read_short(words[i], names, &option))
-                        continue;
-                if (takes_value(names, &option) && i + 1 < n && *words[i + 1] != '-')
+                if (text_starts_with(word, "--")) {
+                        option.name = arena_strdup_to(arena, word + 2, equals);
+                        option.value = equals ? equals + 1 : NULL;
+                } else {
+                        const MysqlName *of_letter =
+                                *word == '-' ? ARRAY_FIND(each, names->items, names->n,
+                                                          each->letter && each->letter == word[1])
+                                             : NULL;
+
+                        if (!of_letter)
+                                continue;
+                        option.name = of_letter->name;
+                        option.value = word[2] ? word + 2 : NULL;
+                }
+                const MysqlName *name = find_prefixed(names, option.name, &prefix);
+
+                if (name && name->kind != MYSQL_SWITCH && !option.value && i + 1 < n &&
+                    *words[i + 1] != '-')
                         option.value = words[++i];
                 *vec_push(arena, &options) = option;
         }

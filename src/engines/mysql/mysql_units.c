@@ -70,12 +70,6 @@ const MysqlProduct *mysql_product(const Engine *engine) {
 
 /* ---- what a unit passes to the server ---- */
 
-/* mysqld_safe passes its arguments on. */
-static bool is_server(const char *word) {
-        return TEXT_IS_ANY(text_base_name(word), "mariadbd", "mysqld", "mariadbd-safe",
-                           "mysqld_safe", "mysqld-debug", "mariadbd-debug", "mariadbd_safe");
-}
-
 static const char operators[] = ";&|()<>";
 
 /* Splits TEXT roughly like a shell: an operator is a separate word. Variables that the script itself sets are not known
@@ -102,57 +96,40 @@ static SourceNames script_words(Arena *arena, const Variables *variables, const 
         return words;
 }
 
-static bool is_operator(const char *word) {
-        return word[0] && !word[1] && strchr(operators, word[0]);
-}
-
-/* Returns the words behind the last server, up to the next operator. */
-static bool find_arguments(Arena *arena, const SourceNames *words, SourceNames *ret) {
-        size_t i = words->n;
-
-        while (i > 0 && !is_server(words->items[i - 1]))
-                i--;
-        if (i == 0)
-                return false;
-        for (; i < words->n && !is_operator(words->items[i]); i++)
-                *vec_push(arena, ret) = words->items[i];
-        return true;
-}
-
-/* Returns the script of sh -c; NULL if there is none. */
-static const char *shell_script(const SourceNames *words) {
-        if (words->n == 0 || !TEXT_IS_ANY(text_base_name(words->items[0]), "sh", "bash", "dash"))
-                return NULL;
-        for (size_t i = 1; i + 1 < words->n; i++)
-                if (text_equals(words->items[i], "-c"))
-                        return words->items[i + 1];
-        return NULL;
-}
-
-static bool read_command_line(Arena *arena, const UnitFile *unit, const Sources *sources,
-                              const char *command_line, SourceNames *ret) {
-        SourceNames words = unit_file_command(arena, unit, sources, command_line);
-        const char *text = shell_script(&words);
-
-        if (text) {
-                Variables variables = unit_file_variables(arena, unit, sources);
-
-                words = script_words(arena, &variables, text);
-        }
-        return find_arguments(arena, &words, ret);
-}
-
-static MysqlCommand read_command(Arena *arena, const UnitFile *unit, const Sources *sources) {
-        UnitAssignments commands = unit_file_list(arena, unit, "Service", "ExecStart");
+/* Reads the words behind the last server, up to the next operator; mysqld_safe passes its arguments on. */
+static MysqlCommand read_command(const UnitFile *unit) {
+        static const char servers[] = "mariadbd mysqld mariadbd-safe mysqld_safe mysqld-debug "
+                                      "mariadbd-debug mariadbd_safe";
+        UnitAssignments commands = unit_file_list(unit, "Service", "ExecStart");
         MysqlCommand command = {};
 
         VEC_FOREACH(each, &commands) {
-                SourceNames arguments = {};
+                SourceNames words = unit_file_command(unit, (*each)->value), arguments = {};
+                bool is_shell = words.n > 0 &&
+                                TEXT_IS_ANY(text_base_name(words.items[0]), "sh", "bash", "dash");
 
-                if (read_command_line(arena, unit, sources, (*each)->value, &arguments))
-                        command =
-                                (MysqlCommand){true, arguments,
-                                               source_origin(arena, (*each)->file, (*each)->line)};
+                for (size_t i = 1; is_shell && i + 1 < words.n; i++)
+                        if (text_equals(words.items[i], "-c")) {
+                                Variables variables = unit_file_variables(unit);
+
+                                words = script_words(unit->arena, &variables, words.items[i + 1]);
+                                break;
+                        }
+                size_t i = words.n;
+
+                while (i > 0 && !text_has_word(servers, text_base_name(words.items[i - 1])))
+                        i--;
+                if (i == 0)
+                        continue;
+                for (; i < words.n; i++) {
+                        const char *word = words.items[i];
+
+                        if (*word && !word[1] && strchr(operators, *word))
+                                break;
+                        *vec_push(unit->arena, &arguments) = word;
+                }
+                command = (MysqlCommand){true, arguments,
+                                         source_origin(unit->arena, (*each)->file, (*each)->line)};
         }
         return command;
 }
@@ -163,16 +140,6 @@ static const UnitFile *read_unit(const MysqlStart *start, const char *name) {
         const UnitFile *unit = unit_file_read(start->arena, start->sources, name);
 
         return unit->fragment_path ? unit : NULL;
-}
-
-static const UnitFile *find_unit(const MysqlStart *start) {
-        const UnitFile *unit = NULL;
-
-        if (start->target->unit)
-                return read_unit(start, start->target->unit);
-        for (const char *const *name = start->product->units; *name && !unit; name++)
-                unit = read_unit(start, *name);
-        return unit;
 }
 
 /* Returns the value of the first --NAME= on the command line. */
@@ -195,14 +162,17 @@ MysqlStart mysql_start_read(Arena *arena, const MysqlProduct *product, const Eng
                 .files = {.problems = diags_in(arena)},
         };
 
-        start.unit = target->is_alone ? NULL : find_unit(&start);
+        if (target->unit && !target->is_alone)
+                start.unit = read_unit(&start, target->unit);
+        else if (!target->is_alone)
+                for (const char *const *name = product->units; *name && !start.unit; name++)
+                        start.unit = read_unit(&start, *name);
         if (start.unit)
-                start.command = read_command(arena, start.unit, sources);
+                start.command = read_command(start.unit);
         start.user = target->user ? target->user : unit_file_value(start.unit, "Service", "User");
         start.group_suffix = argument(&start, "defaults-group-suffix");
         if (!start.group_suffix)
-                start.group_suffix = unit_file_environment(arena, start.unit, sources,
-                                                           "MYSQL_GROUP_SUFFIX", NULL);
+                start.group_suffix = unit_file_environment(start.unit, "MYSQL_GROUP_SUFFIX", NULL);
         if (!start.group_suffix)
                 start.group_suffix = "";
         return start;
@@ -232,29 +202,21 @@ static const char *argument_reason(const MysqlStart *start, const char *name) {
         return arena_printf(start->arena, "%s: --%s=", start->command.origin, name);
 }
 
-/* Returns the home directory of the server's user; NULL if not known. */
-static const char *user_home(const MysqlStart *start) {
-        Accounts accounts = accounts_read(start->arena, start->sources);
-        const Account *user = start->user ? account_find_user(start->arena, &accounts, start->user)
-                                          : NULL;
-
-        return user ? user->home : NULL;
-}
-
 static const char *read_default_files(MysqlStart *start) {
-        const char *mysql_home = unit_file_environment(start->arena, start->unit, start->sources,
-                                                       "MYSQL_HOME", NULL);
-        const char *extra = argument(start, "defaults-extra-file"), *home = user_home(start);
-        const char *wrong = NULL;
+        Arena *arena = start->arena;
+        const char *mysql_home = unit_file_environment(start->unit, "MYSQL_HOME", NULL);
+        const char *extra = argument(start, "defaults-extra-file"), *wrong = NULL;
+        Accounts accounts = accounts_read(arena, start->sources);
+        const Account *user = start->user ? account_find_user(arena, &accounts, start->user) : NULL;
 
         for (const char *const *path = start->product->files; *path && !wrong; path++)
                 wrong = read_if_there(start, *path);
         if (!wrong && mysql_home && *mysql_home == '/')
-                wrong = read_if_there(start, arena_printf(start->arena, "%s/my.cnf", mysql_home));
+                wrong = read_if_there(start, arena_printf(arena, "%s/my.cnf", mysql_home));
         if (!wrong && extra)
                 wrong = read_named(start, extra, argument_reason(start, "defaults-extra-file"));
-        if (!wrong && home)
-                wrong = read_if_there(start, arena_printf(start->arena, "%s/.my.cnf", home));
+        if (!wrong && user && user->home)
+                wrong = read_if_there(start, arena_printf(arena, "%s/.my.cnf", user->home));
         return wrong;
 }
 
@@ -274,20 +236,7 @@ const char *mysql_start_read_files(MysqlStart *start) {
 
 /* ---- existing servers ---- */
 
-/* Returns the part of a group's name behind the servers' group: ".reports" of "mysqld.reports"; NULL: no group of a
- * server. */
-static const char *suffix_of(const MysqlProduct *product, const char *group) {
-        for (const char *const *name = product->groups; *name; name++) {
-                size_t n = strlen(*name);
-
-                if (strncasecmp(group, *name, n) == 0 &&
-                    text_starts_with(group + n, product->template_separator))
-                        return group + n;
-        }
-        return NULL;
-}
-
-/* Adds instances of the template that have a group in option files. */
+/* Adds instances of the template that have a group in option files: [mysqld.reports]. */
 static void add_units(const Engine *engine, Arena *arena, const Sources *sources,
                       SourceNames *units) {
         const MysqlProduct *product = mysql_product(engine);
@@ -296,26 +245,18 @@ static void add_units(const Engine *engine, Arena *arena, const Sources *sources
 
         if (read_default_files(&start))
                 return;
-        VEC_FOREACH(group, &start.files.groups) {
-                const char *suffix = suffix_of(product, *group);
+        VEC_FOREACH(group, &start.files.groups)
+                for (const char *const *name = product->groups; *name; name++) {
+                        const char *suffix = *group + strlen(*name);
 
-                if (suffix)
+                        if (strncasecmp(*group, *name, strlen(*name)) != 0 ||
+                            !text_starts_with(suffix, product->template_separator))
+                                continue;
                         *vec_push(arena, units) =
                                 arena_printf(arena, "%s%s.service", product->template_prefix,
                                              suffix + strlen(product->template_separator));
-        }
-}
-
-static bool has_group(const MysqlStart *start) {
-        size_t n = strlen(start->group_suffix);
-
-        VEC_FOREACH(group, &start->files.groups) {
-                size_t length = strlen(*group);
-
-                if (length > n && strcasecmp(*group + length - n, start->group_suffix) == 0)
-                        return true;
-        }
-        return false;
+                        break;
+                }
 }
 
 /* A server is absent if no option file has its group, or if its option file does not exist. */
@@ -324,13 +265,17 @@ static const char *find_absent(const Engine *engine, Arena *arena, const EngineT
         const MysqlProduct *product = mysql_product(engine);
         MysqlStart start = mysql_start_read(arena, product, target, sources);
         const char *only = argument(&start, "defaults-file");
+        size_t n = strlen(start.group_suffix);
 
         if (!start.unit || !start.command.is_found)
                 return NULL;
         if (only && source_read(sources, arena, only).error == -ENOENT)
                 return arena_printf(arena, "%s has nothing to start (%s does not exist)",
                                     target->unit, only);
-        if (!*start.group_suffix || mysql_start_read_files(&start) || has_group(&start))
+        if (n == 0 || mysql_start_read_files(&start) ||
+            VEC_ANY(group, &start.files.groups,
+                    strlen(*group) > n &&
+                            strcasecmp(*group + strlen(*group) - n, start.group_suffix) == 0))
                 return NULL;
         return arena_printf(
                 arena, "%s is for a server that there is not (no option file has a group [%s%s])",

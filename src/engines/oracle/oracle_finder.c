@@ -1,58 +1,41 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "base/text.h"
-#include "engines/finder.h"
+
 #include "engines/oracle/oracle_instances.h"
 
 #include <string.h>
 
-/* Returns its parameter file, or the path where it is expected, so that the administrator learns that it is missing. */
-static const char *parameter_file(const Finder *finder, const OracleInstance *instance) {
-        Arena *arena = finder->arena;
-        SourceNames directories =
-                oracle_parameter_directories(arena, finder->sources, instance->home, NULL);
-        const char *file =
-                oracle_parameter_file(arena, finder->sources, &directories, instance->sid);
-
-        return file ? file
-                    : arena_printf(arena, "%s/dbs/init%s.ora", instance->home, instance->sid);
-}
-
-static void add_one(Finder *finder, const Engine *engine, const OracleInstance *instance,
-                    const char *unit) {
-        Arena *arena = finder->arena;
-
-        finder_add(
-                finder,
-                &(Candidate){
-                        .engine = engine,
-                        .name = arena_printf(arena, "oracle-%s", instance->sid),
-                        .title = arena_printf(arena, "Oracle instance %s", instance->sid),
-                        .found = instance->origin,
-                        .target = {.config_file = parameter_file(finder, instance), .unit = unit},
-                        .note = unit ? NULL
-                                     : "Oracle ships no unit: write the service that starts it into Unit=",
-                });
-}
-
 /* Instances that a unit starts by dbstart were found together with that unit; +ASM is sized there, not by itself. */
 static void find_installed(Finder *finder, const Engine *engine) {
-        const OracleInstances instances = oracle_instances_read(finder->arena, finder->sources);
+        Arena *arena = finder->arena;
+        const OracleInstances instances = oracle_instances_read(arena, finder->sources);
         bool is_started = VEC_ANY(unit, &finder->candidates, unit->engine == engine);
 
         finder_looked(finder, "entries of oratab", instances.n);
-        VEC_FOREACH(instance, &instances)
-                if (!oracle_is_asm(instance->sid) && !(is_started && instance->is_started))
-                        add_one(finder, engine, instance,
-                                oracle_unit_of(finder->arena, finder->sources, instance));
-}
+        VEC_FOREACH(instance, &instances) {
+                if (oracle_is_asm(instance->sid) || (is_started && instance->is_started))
+                        continue;
+                const char *unit = oracle_unit_of(arena, finder->sources, instance);
+                SourceNames directories =
+                        oracle_parameter_directories(arena, finder->sources, instance->home, NULL);
+                const char *file =
+                        oracle_parameter_file(arena, finder->sources, &directories, instance->sid);
 
-/* Whether dbstart starts SID together with others, and no candidate is named after it. */
-static bool is_together(const Finder *finder, const OracleInstances *instances, const char *sid) {
-        const OracleInstance *known = oracle_instances_find(instances, sid);
-        const char *name = arena_printf(finder->arena, "oracle-%s", sid);
-
-        return known && known->is_started &&
-               !VEC_ANY(candidate, &finder->candidates, text_equals(candidate->name, name));
+                if (!file) /* the expected path, so that the administrator learns that it is missing */
+                        file = arena_printf(arena, "%s/dbs/init%s.ora", instance->home,
+                                            instance->sid);
+                finder_add(
+                        finder,
+                        &(Candidate){
+                                .engine = engine,
+                                .name = arena_printf(arena, "oracle-%s", instance->sid),
+                                .title = arena_printf(arena, "Oracle instance %s", instance->sid),
+                                .found = instance->origin,
+                                .target = {.config_file = file, .unit = unit},
+                                .note = unit ? NULL
+                                             : "Oracle ships no unit: write the service that starts it into Unit=",
+                        });
+        }
 }
 
 /* An instance's process monitor, "ora_pmon_SID", works in ORACLE_HOME/dbs. */
@@ -64,14 +47,19 @@ static void find_running(Finder *finder, const Engine *engine) {
         VEC_FOREACH(process, finder->processes) {
                 const char *title = process->arguments.n > 0 ? process->arguments.items[0] : "";
                 const char *sid = text_starts_with(title, monitor) ? title + strlen(monitor) : "";
+                const OracleInstance *known = oracle_instances_find(&instances, sid);
+                const char *name = arena_printf(arena, "oracle-%s", sid);
 
-                if (!oracle_sid_is_valid(sid) || is_together(finder, &instances, sid))
+                /* dbstart starts some together with others, and then no candidate is named after them. */
+                if (!oracle_sid_is_valid(sid) ||
+                    (known && known->is_started &&
+                     !VEC_ANY(candidate, &finder->candidates, text_equals(candidate->name, name))))
                         continue;
                 finder_add(
                         finder,
                         &(Candidate){
                                 .engine = engine,
-                                .name = arena_printf(arena, "oracle-%s", sid),
+                                .name = name,
                                 .title = arena_printf(arena, "Oracle instance %s", sid),
                                 .found = arena_printf(arena, "process %" PRIu64, process->pid),
                                 .target = {.unit = finder_service(process),

@@ -9,8 +9,8 @@
  * Source: Oracle Database Reference (SGA_MAX_SIZE, SGA_TARGET, MEMORY_TARGET, USE_LARGE_PAGES) and public alert logs.
  * The row "2048K" under EXPECTED_PAGES of the alert log is the exact answer once the instance has been started. */
 
-#include "engines/oracle/oracle_formula.h"
 #include "base/text.h"
+#include "engines/oracle/oracle_parameters.h"
 
 #include <strings.h>
 
@@ -85,38 +85,29 @@ static uint64_t granule_bytes(uint64_t sga_bytes) {
         return 512 * MIB;
 }
 
-/* Automatic memory management puts the SGA into /dev/shm (ORA-00845 if /dev/shm is too small). */
-static const char *check_no_amm(Arena *arena, const ParameterValue *value) {
-        if (value->number == 0)
-                return NULL;
-        return setting_refuse(arena, value->setting,
-                              "automatic memory management cannot use huge pages; set it to 0, and "
-                              "sga_target and pga_aggregate_target instead");
-}
-
-static const char *check_sga(Arena *arena, const ParameterValue *value) {
-        if (value->number == 0 || value->number >= SGA_MIN_BYTES)
-                return NULL;
-        return setting_refuse(arena, value->setting, "'%s' is less than 64M; %s",
-                              value->setting->value, expects_size);
-}
-
 static const char *check(Arena *arena, const ParameterValue *values) {
-        const char *wrong = check_no_amm(arena, &values[MEMORY_TARGET]);
+        static const unsigned targets[] = {MEMORY_TARGET, MEMORY_MAX_TARGET},
+                              sizes[] = {SGA_MAX_SIZE, SGA_TARGET};
 
-        if (!wrong)
-                wrong = check_no_amm(arena, &values[MEMORY_MAX_TARGET]);
-        if (!wrong)
-                wrong = check_sga(arena, &values[SGA_MAX_SIZE]);
-        if (!wrong)
-                wrong = check_sga(arena, &values[SGA_TARGET]);
-        if (!wrong && values[SGA_MAX_SIZE].number == 0 && values[SGA_TARGET].number == 0)
-                wrong = "sga_max_size and sga_target are both missing or 0; write one of them, "
-                        "such as sga_max_size=180G";
-        if (!wrong && values[USE_LARGE_PAGES].number == LARGE_PAGES_FALSE)
-                wrong = setting_refuse(arena, values[USE_LARGE_PAGES].setting,
-                                       "with this Oracle takes no huge pages; write ONLY");
-        return wrong;
+        /* Automatic memory management puts the SGA into /dev/shm (ORA-00845 if /dev/shm is too small). */
+        ARRAY_FOREACH(i, targets, ARRAY_LEN(targets))
+                if (values[*i].number > 0)
+                        return setting_refuse(
+                                arena, values[*i].setting,
+                                "automatic memory management cannot use huge pages; set it to 0, "
+                                "and sga_target and pga_aggregate_target instead");
+        ARRAY_FOREACH(i, sizes, ARRAY_LEN(sizes))
+                if (values[*i].number > 0 && values[*i].number < SGA_MIN_BYTES)
+                        return setting_refuse(arena, values[*i].setting,
+                                              "'%s' is less than 64M; %s",
+                                              values[*i].setting->value, expects_size);
+        if (values[SGA_MAX_SIZE].number == 0 && values[SGA_TARGET].number == 0)
+                return "sga_max_size and sga_target are both missing or 0; write one of them, "
+                       "such as sga_max_size=180G";
+        if (values[USE_LARGE_PAGES].number == LARGE_PAGES_FALSE)
+                return setting_refuse(arena, values[USE_LARGE_PAGES].setting,
+                                      "with this Oracle takes no huge pages; write ONLY");
+        return NULL;
 }
 
 static const char *caveat(const ParameterValue *values) {
@@ -156,56 +147,36 @@ SourceNames oracle_sids_of(Arena *arena, const Settings *settings) {
         return sids;
 }
 
-/* Returns the settings for SID under plain names: first those for all instances, then its own. */
-static Settings settings_for(Arena *arena, const Settings *settings, const char *sid) {
-        Settings plain = {};
-
-        for (int is_own = 0; is_own < 2; is_own++)
-                VEC_FOREACH(setting, settings) {
-                        const char *dot = strchr(setting->name, '.');
-                        const char *of = sid_of(arena, setting);
-
-                        if (is_own ? of && text_equals(of, sid) : !of)
-                                *vec_push(arena, &plain) = (Setting){dot ? dot + 1 : setting->name,
-                                                                     setting->value,
-                                                                     setting->origin};
-                }
-        return plain;
-}
-
-static const char *label(Arena *arena, const char *sid, const char *what) {
-        return sid ? arena_printf(arena, "%s: %s", sid, what) : what;
-}
-
 /* Adds one instance; SID is NULL if there is only one. */
 static const char *add_sga(Arena *arena, const Settings *settings, const char *sid,
                            Sizing *sizing) {
         ParameterValue values[ARRAY_LEN(parameters)];
         uint64_t page_size_bytes = sizing->page_size_bytes;
+        const char *label = sid ? arena_printf(arena, "%s: ", sid) : "";
         const char *wrong =
                 parameters_read(arena, &engine_oracle, &oracle_parameter_table, settings, values);
 
         if (!wrong)
                 wrong = check(arena, values);
         if (wrong)
-                return label(arena, sid, wrong);
+                return arena_printf(arena, "%s%s", label, wrong);
 
         uint64_t sga_bytes = MAX(values[SGA_MAX_SIZE].number, values[SGA_TARGET].number);
         uint64_t granule = granule_bytes(sga_bytes);
         uint64_t rounded_bytes = round_up_saturated(sga_bytes, granule);
 
-        sizing_add(arena, sizing, label(arena, sid, "SGA"),
+        sizing_add(arena, sizing, arena_printf(arena, "%sSGA", label),
                    "the larger of sga_max_size and sga_target", sga_bytes);
         sizing_add_positive(
-                arena, sizing, label(arena, sid, "rounding to granules"),
+                arena, sizing, arena_printf(arena, "%srounding to granules", label),
                 arena_printf(arena, "whole granules of %s", format_page_size(arena, granule)),
                 rounded_bytes - sga_bytes);
         if (sid)
-                sizing_add_positive(arena, sizing, label(arena, sid, "rounding to pages"),
-                                    "no page is shared between instances",
-                                    round_up_saturated(rounded_bytes, page_size_bytes) -
-                                            rounded_bytes);
-        sizing_add(arena, sizing, label(arena, sid, "segments"),
+                sizing_add_positive(
+                        arena, sizing, arena_printf(arena, "%srounding to pages", label),
+                        "no page is shared between instances",
+                        round_up_saturated(rounded_bytes, page_size_bytes) - rounded_bytes);
+        sizing_add(arena, sizing, arena_printf(arena, "%ssegments", label),
                    arena_printf(arena, "%" PRIu64 ", each of which may end within a page",
                                 values[SHARED_SEGMENTS].number),
                    mul_saturated(values[SHARED_SEGMENTS].number, page_size_bytes));
@@ -218,15 +189,24 @@ static const char *add_sga(Arena *arena, const Settings *settings, const char *s
 static const char *add_oracle(Arena *arena, const Settings *settings,
                               const ParameterValue *values UNUSED, Sizing *sizing) {
         SourceNames sids = oracle_sids_of(arena, settings);
+        const char *wrong = NULL;
 
-        VEC_FOREACH(sid, &sids) {
-                Settings own = settings_for(arena, settings, *sid);
-                const char *wrong = add_sga(arena, &own, sids.n > 1 ? *sid : NULL, sizing);
+        for (size_t i = 0; i < sids.n && !wrong; i++) {
+                Settings plain = {}; /* under plain names: first those for all, then its own */
 
-                if (wrong)
-                        return wrong;
+                for (int is_own = 0; is_own < 2; is_own++)
+                        VEC_FOREACH(setting, settings) {
+                                const char *dot = strchr(setting->name, '.');
+                                const char *of = sid_of(arena, setting);
+
+                                if (is_own ? of && text_equals(of, sids.items[i]) : !of)
+                                        *vec_push(arena, &plain) =
+                                                (Setting){dot ? dot + 1 : setting->name,
+                                                          setting->value, setting->origin};
+                        }
+                wrong = add_sga(arena, &plain, sids.n > 1 ? sids.items[i] : NULL, sizing);
         }
-        return NULL;
+        return wrong;
 }
 
 const EngineFormula formula_oracle = {add_oracle, &oracle_parameter_table};

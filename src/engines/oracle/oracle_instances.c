@@ -2,7 +2,6 @@
 #include "engines/oracle/oracle_instances.h"
 
 #include "base/text.h"
-#include "engines/finder.h"
 
 #include <string.h>
 
@@ -33,36 +32,30 @@ static bool is_home(const char *path) {
         return *path == '/' && text_is_utf8(path, strlen(path));
 }
 
-/* SID:ORACLE_HOME:FLAG, optionally with a comment. "*" is an entry without an instance. */
-static void read_entry(Arena *arena, const char *line, const char *origin,
-                       OracleInstances *instances) {
-        const char *sid = take_field(arena, &line);
-        const char *home = take_field(arena, &line);
-        const char *flag = take_field(arena, &line);
-
-        if (!oracle_sid_is_valid(sid) || *sid == '#' || !is_home(home) ||
-            oracle_instances_find(instances, sid))
-                return;
-        *vec_push(arena, instances) = (OracleInstance){
-                .sid = sid,
-                .home = text_without_slashes(arena, home),
-                .origin = origin,
-                .is_started = *flag == 'Y' || *flag == 'W',
-        };
-}
-
 OracleInstances oracle_instances_read(Arena *arena, const Sources *sources) {
         static const char *const paths[] = {"/etc/oratab", "/var/opt/oracle/oratab"};
         OracleInstances instances = {};
 
-        for (size_t i = 0; i < ARRAY_LEN(paths); i++) {
-                SourceText text = source_read(sources, arena, paths[i]);
+        ARRAY_FOREACH(path, paths, ARRAY_LEN(paths)) {
+                SourceText text = source_read(sources, arena, *path);
                 SourceLines lines = source_lines(&text);
-                char *line;
+                const char *line;
 
-                while (instances.n < INSTANCES_MAX && (line = source_line(arena, &lines)))
-                        read_entry(arena, line, source_origin(arena, paths[i], lines.number),
-                                   &instances);
+                while (instances.n < INSTANCES_MAX && (line = source_line(arena, &lines))) {
+                        /* SID:ORACLE_HOME:FLAG, optionally with a comment. "*" is an entry without an instance. */
+                        const char *sid = take_field(arena, &line);
+                        const char *home = take_field(arena, &line);
+                        const char *flag = take_field(arena, &line);
+
+                        if (oracle_sid_is_valid(sid) && *sid != '#' && is_home(home) &&
+                            !oracle_instances_find(&instances, sid))
+                                *vec_push(arena, &instances) = (OracleInstance){
+                                        .sid = sid,
+                                        .home = text_without_slashes(arena, home),
+                                        .origin = source_origin(arena, *path, lines.number),
+                                        .is_started = *flag == 'Y' || *flag == 'W',
+                                };
+                }
                 if (text.error == 0)
                         break;
         }
@@ -171,10 +164,6 @@ const char *oracle_only_sid(Arena *arena, const Sources *sources, const SourceNa
 
 /* ---- units: each site writes its own, under any name ---- */
 
-bool oracle_unit_calls_dbstart(Arena *arena, const UnitFile *unit) {
-        return started_by_unit(arena, unit, "dbstart") != NULL;
-}
-
 const char *oracle_unit_instance(Arena *arena, const char *unit) {
         const char *at = unit ? strchr(unit, '@') : NULL;
         const char *dot = at ? strrchr(at, '.') : NULL;
@@ -182,30 +171,26 @@ const char *oracle_unit_instance(Arena *arena, const char *unit) {
         return dot ? arena_strdup_to(arena, at + 1, dot) : NULL;
 }
 
-/* A listener has the same environment but starts no instance; dbstart uses oratab, whatever its environment. */
-static bool names_instance(Arena *arena, const Sources *sources, const UnitFile *unit,
-                           const OracleInstance *instance) {
-        const char *sid = unit_file_environment(arena, unit, sources, "ORACLE_SID", NULL);
-        UnitAssignments commands = unit_file_list(arena, unit, "Service", "ExecStart");
-
-        return commands.n > 0 && !oracle_unit_calls_dbstart(arena, unit) &&
-               !VEC_ANY(command, &commands, strstr((*command)->value, "lsnrctl") != NULL) &&
-               text_equals(sid ? sid : oracle_unit_instance(arena, unit->name), instance->sid);
-}
-
 const char *oracle_unit_of(Arena *arena, const Sources *sources, const OracleInstance *instance) {
         const SourceNames names = unit_file_names(arena, sources, "*.service");
         const char *only = NULL;
-        size_t n = 0;
 
         VEC_FOREACH(name, &names) {
                 const UnitFile *unit = unit_file_read(arena, sources, *name);
+                const char *sid = unit_file_environment(unit, "ORACLE_SID", NULL);
+                UnitAssignments commands = unit_file_list(unit, "Service", "ExecStart");
 
-                if (!text_equals(unit->name, *name) ||
-                    !names_instance(arena, sources, unit, instance))
+                /* A listener has the same environment but starts no instance; dbstart uses oratab, whatever its
+                 * environment. */
+                if (!text_equals(unit->name, *name) || commands.n == 0 ||
+                    !text_equals(sid ? sid : oracle_unit_instance(arena, unit->name),
+                                 instance->sid) ||
+                    started_by_unit(unit, "dbstart") ||
+                    VEC_ANY(command, &commands, strstr((*command)->value, "lsnrctl") != NULL))
                         continue;
+                if (only)
+                        return NULL;
                 only = *name;
-                n++;
         }
-        return n == 1 ? only : NULL;
+        return only;
 }

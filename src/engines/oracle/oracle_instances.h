@@ -6,7 +6,7 @@
  * Sources: the comment in /etc/oratab itself and dbstart; Oracle Database Administrator's Guide, "About Initialization
  * Parameter Files and Startup"; Installation Guide, "About Read-Only Oracle Homes" (orabasetab). */
 
-#include "read/unit_file.h"
+#include "engines/finder.h"
 
 typedef struct OracleInstance {
         const char *sid;
@@ -47,9 +47,6 @@ const char *oracle_parameter_file(Arena *arena, const Sources *sources,
 
 /* Returns the only SID in the names of parameter files in DIRECTORIES; NULL if there is none, or more than one. */
 const char *oracle_only_sid(Arena *arena, const Sources *sources, const SourceNames *directories);
-
-/* Whether UNIT starts all instances that /etc/oratab marks, also from a shell's command line. */
-bool oracle_unit_calls_dbstart(Arena *arena, const UnitFile *unit);
 
 /* Returns "orcl" for "oracle@orcl.service"; NULL for a unit without an instance. */
 const char *oracle_unit_instance(Arena *arena, const char *unit);

@@ -37,13 +37,6 @@ static bool has_mark(const char *block) {
         return memcmp(block, spfile_mark, sizeof(spfile_mark)) == 0;
 }
 
-static bool is_unused(const char *block) {
-        for (size_t i = 0; i < SPFILE_BLOCK; i++)
-                if (block[i] != '\0')
-                        return false;
-        return true;
-}
-
 /* Returns the text of the blocks; NULL if a block is damaged, or if the last line may continue in a missing one. */
 static char *spfile_text(Arena *arena, const SourceText *file, size_t *ret_size) {
         char *text = arena_alloc(arena, file->size + 1);
@@ -55,7 +48,7 @@ static char *spfile_text(Arena *arena, const SourceText *file, size_t *ret_size)
         for (size_t at = 0; at < file->size; at += SPFILE_BLOCK) {
                 const char *block = file->text + at;
 
-                if (is_unused(block))
+                if (!*block && memcmp(block, block + 1, SPFILE_BLOCK - 1) == 0) /* unused */
                         continue;
                 if (!has_mark(block))
                         return NULL;
@@ -138,11 +131,28 @@ static void skip_whitespace(Scanner *scanner) {
         }
 }
 
-/* Adds a quoted text, in which two quotes in a row are one quote. */
-static bool scan_quoted(Scanner *scanner, Text *word) {
-        char quote = *scanner->at++;
+/* Takes the next token; a word may consist of quoted and other parts, and in quotes two quotes in a row are one. */
+static Token scan(Scanner *scanner) {
+        static const char marks[] = "=,()";
+        static const TokenKind kinds[] = {TOKEN_EQUALS, TOKEN_COMMA, TOKEN_OPEN, TOKEN_CLOSE};
 
-        while (scanner->at < scanner->end && *scanner->at != '\n') {
+        skip_whitespace(scanner);
+        Token token = {.line = scanner->line, .begins_line = scanner->begins_line};
+        Text word = text_in(scanner->arena);
+        char quote = '\0';
+
+        scanner->begins_line = false;
+        if (scanner->at == scanner->end)
+                return token;
+        const char *mark = strchr(marks, *scanner->at);
+
+        if (mark) {
+                scanner->at++;
+                token.kind = kinds[mark - marks];
+                return token;
+        }
+        while (scanner->at < scanner->end &&
+               (quote ? *scanner->at != '\n' : !strchr(" \t\r\f\v\n=,()#", *scanner->at))) {
                 size_t joined = continuation(scanner);
 
                 if (joined > 0) {
@@ -150,52 +160,18 @@ static bool scan_quoted(Scanner *scanner, Text *word) {
                         scanner->line++;
                         continue;
                 }
-                if (*scanner->at == quote) {
-                        scanner->at++;
-                        if (scanner->at == scanner->end || *scanner->at != quote)
-                                return true;
-                }
-                text_add_n(word, scanner->at++, 1);
+                char c = *scanner->at++;
+                bool is_double = quote && c == quote && scanner->at < scanner->end &&
+                                 *scanner->at == quote;
+
+                scanner->at += is_double;
+                if (!is_double && (quote ? c == quote : c == '\'' || c == '"'))
+                        quote = quote ? '\0' : c;
+                else
+                        text_add_n(&word, &c, 1);
         }
-        return false;
-}
-
-static Token scan_word(Scanner *scanner, Token token) {
-        Text word = text_in(scanner->arena);
-
-        token.kind = TOKEN_WORD;
-        while (scanner->at < scanner->end && !strchr(" \t\r\f\v\n=,()#", *scanner->at)) {
-                size_t joined = continuation(scanner);
-
-                scanner->at += joined;
-                scanner->line += joined > 0;
-                if (joined > 0)
-                        continue;
-                if (*scanner->at != '\'' && *scanner->at != '"')
-                        text_add_n(&word, scanner->at++, 1);
-                else if (!scan_quoted(scanner, &word))
-                        token.kind = TOKEN_UNCLOSED;
-        }
+        token.kind = quote ? TOKEN_UNCLOSED : TOKEN_WORD;
         token.word = text_string(&word);
-        return token;
-}
-
-static Token scan(Scanner *scanner) {
-        static const char marks[] = "=,()";
-        static const TokenKind kinds[] = {TOKEN_EQUALS, TOKEN_COMMA, TOKEN_OPEN, TOKEN_CLOSE};
-
-        skip_whitespace(scanner);
-        Token token = {.line = scanner->line, .begins_line = scanner->begins_line};
-
-        scanner->begins_line = false;
-        if (scanner->at == scanner->end)
-                return token;
-        const char *mark = strchr(marks, *scanner->at);
-
-        if (!mark)
-                return scan_word(scanner, token);
-        scanner->at++;
-        token.kind = kinds[mark - marks];
         return token;
 }
 
@@ -209,18 +185,15 @@ static Token take(Scanner *scanner) {
 /* ---- assignments ---- */
 
 static void note(Reader *reader, Scanner *scanner, unsigned line, const char *text) {
+        Diag diag = problem_of(PROBLEM_DATABASE_FILES, scanner->path,
+                               "write NAME=VALUE; a value with whitespace or signs goes in quotes");
+
         if (reader->n_notes >= NOTES_MAX || scanner->noted_line == line)
                 return;
         reader->n_notes++;
         scanner->noted_line = line;
-        diags_add(reader->problems,
-                  &(Diag){.severity = SEVERITY_WARNING,
-                          .id = problem_id(PROBLEM_DATABASE_FILES),
-                          .file = scanner->path,
-                          .line = line,
-                          .text = text,
-                          .remedy = "write NAME=VALUE; a value with whitespace or "
-                                    "signs goes in quotes"});
+        diag.line = line;
+        diags_report(reader->problems, diag, "%s", text);
 }
 
 /* Takes a list with nested lists. Returns the first word ("": none), or NULL if a bracket stays open. */
@@ -234,10 +207,8 @@ static const char *take_list(Scanner *scanner) {
 
                 if (token.kind == TOKEN_WORD && !first)
                         first = token.word;
-                if (token.kind == TOKEN_OPEN)
-                        depth++;
-                if (token.kind == TOKEN_CLOSE)
-                        depth--;
+                depth += token.kind == TOKEN_OPEN;
+                depth -= token.kind == TOKEN_CLOSE;
         }
         return depth > 0 ? NULL : first ? first : "";
 }
@@ -248,20 +219,18 @@ static const char *take_one(Scanner *scanner) {
         return token.kind == TOKEN_OPEN ? take_list(scanner) : token.word;
 }
 
-static bool begins_value(const Token *token) {
-        return token->kind == TOKEN_OPEN || (token->kind == TOKEN_WORD && !token->begins_line);
-}
-
 /* Takes the value behind "=": a word, a list in brackets, or several of them separated by commas. Returns the first;
  * NULL: a bracket stays open. */
 static const char *take_value(Scanner *scanner) {
-        if (!begins_value(&scanner->next))
+        const Token *next = &scanner->next;
+
+        if (next->kind != TOKEN_OPEN && (next->kind != TOKEN_WORD || next->begins_line))
                 return "";
         const char *value = take_one(scanner);
 
-        while (value && scanner->next.kind == TOKEN_COMMA) {
+        while (value && next->kind == TOKEN_COMMA) {
                 take(scanner);
-                if (scanner->next.kind != TOKEN_WORD && scanner->next.kind != TOKEN_OPEN)
+                if (next->kind != TOKEN_WORD && next->kind != TOKEN_OPEN)
                         break;
                 if (!take_one(scanner))
                         return NULL;
@@ -297,7 +266,7 @@ static const char *fill_in(const Reader *reader, const char *file, const char *p
         return source_relative(reader->arena, file, text_string(&filled));
 }
 
-static const char *include(Reader *reader, const Scanner *scanner, const OracleParameter *parameter,
+static const char *include(Reader *reader, const Scanner *scanner, const Setting *parameter,
                            unsigned depth) {
         const char *path = fill_in(reader, scanner->path, parameter->value);
 
@@ -316,38 +285,7 @@ static const char *include(Reader *reader, const Scanner *scanner, const OracleP
         return read_file(reader, path, parameter->origin, depth + 1);
 }
 
-/* SID.NAME, *.NAME or NAME. */
-static OracleParameter make_parameter(Arena *arena, const char *path, const Token *name,
-                                      const char *value) {
-        OracleParameter parameter = {.name = name->word,
-                                     .value = value,
-                                     .origin = source_origin(arena, path, name->line)};
-        const char *dot = strchr(name->word, '.');
-
-        if (dot) {
-                parameter.name = dot + 1;
-                parameter.sid = arena_strdup_to(arena, name->word, dot);
-                if (text_equals(parameter.sid, "*"))
-                        parameter.sid = NULL;
-        }
-        return parameter;
-}
-
-static const char *add_parameter(Reader *reader, const Scanner *scanner, const Token *name,
-                                 const char *value, unsigned depth) {
-        OracleParameter parameter = make_parameter(reader->arena, scanner->path, name, value);
-        size_t length = strlen(value);
-
-        if (parameter.sid && reader->start->sid && !text_equals(parameter.sid, reader->start->sid))
-                return NULL;
-        if (length > VALUE_LENGTH_MAX || !text_is_utf8(value, length))
-                parameter.value = "(not readable)";
-        *vec_push(reader->arena, &reader->parameters->list) = parameter;
-        if (strcasecmp(parameter.name, "ifile") == 0 || strcasecmp(parameter.name, "spfile") == 0)
-                return include(reader, scanner, &parameter, depth);
-        return NULL;
-}
-
+/* SID.NAME=VALUE, *.NAME=VALUE or NAME=VALUE. */
 static const char *read_assignment(Reader *reader, Scanner *scanner, unsigned depth) {
         Token name = take(scanner);
         const char *origin = source_origin(reader->arena, scanner->path, name.line);
@@ -359,13 +297,25 @@ static const char *read_assignment(Reader *reader, Scanner *scanner, unsigned de
                 return NULL;
         }
         take(scanner);
-        const char *value = take_value(scanner);
+        const char *value = take_value(scanner), *own = reader->start->sid;
 
         if (!value)
                 return refuse(reader, origin, "a bracket is not closed");
         if (scanner->next.kind == TOKEN_UNCLOSED)
                 return NULL;
-        return add_parameter(reader, scanner, &name, value, depth);
+        Setting setting = {name.word, value, origin};
+        const char *dot = strchr(name.word, '.'), *plain = dot ? dot + 1 : name.word;
+
+        if (text_starts_with(name.word, "*."))
+                setting.name = plain;
+        else if (dot && own && !text_equals(own, arena_strdup_to(reader->arena, name.word, dot)))
+                return NULL;
+        if (strlen(value) > VALUE_LENGTH_MAX || !text_is_utf8(value, strlen(value)))
+                setting.value = "(not readable)";
+        *vec_push(reader->arena, &reader->parameters->list) = setting;
+        return strcasecmp(plain, "ifile") == 0 || strcasecmp(plain, "spfile") == 0
+                       ? include(reader, scanner, &setting, depth)
+                       : NULL;
 }
 
 /* ---- files ---- */
@@ -392,40 +342,34 @@ static const char *read_text(Reader *reader, const char *path, const char *text,
         return wrong;
 }
 
-static const char *read_spfile(Reader *reader, const char *path, const SourceText *file,
-                               unsigned depth) {
+/* ORIGIN is the line that names the file; NULL for the first file. */
+static const char *read_file(Reader *reader, const char *path, const char *origin, unsigned depth) {
+        Arena *arena = reader->arena;
+
+        if (depth >= DEPTH_MAX || ++reader->n_files > FILES_MAX)
+                return refuse(reader, origin,
+                              "files are included more than three deep, or in a circle");
+        SourceText file = source_read(reader->sources, arena, path);
+
+        if (file.error < 0)
+                return arena_printf(arena, "%s%s%s cannot be read: %s", origin ? origin : "",
+                                    origin ? ": " : "", path, strerror(-file.error));
+        if (file.size > FILE_BYTES_MAX)
+                return arena_printf(arena, "%s: this is too large for a parameter file", path);
+        if (file.size < SPFILE_HEAD || !has_mark(file.text))
+                return read_text(reader, path, file.text, file.size, depth);
         size_t size = 0;
-        const char *text = spfile_text(reader->arena, file, &size);
+        const char *text = spfile_text(arena, &file, &size);
 
         if (!text)
                 return arena_printf(
-                        reader->arena,
+                        arena,
                         "%s: this server parameter file is cut off or damaged; have "
                         "SQL*Plus CREATE PFILE='/etc/oracle/initSID.ora' FROM SPFILE and "
                         "name that file by ConfigFile=",
                         path);
         reader->parameters->spfile = path;
         return read_text(reader, path, text, size, depth);
-}
-
-/* ORIGIN is the line that names the file; NULL for the first file. */
-static const char *read_file(Reader *reader, const char *path, const char *origin, unsigned depth) {
-        SourceText file;
-
-        if (depth >= DEPTH_MAX || ++reader->n_files > FILES_MAX)
-                return refuse(reader, origin,
-                              "files are included more than three deep, or in a circle");
-        file = source_read(reader->sources, reader->arena, path);
-        if (file.error < 0)
-                return arena_printf(reader->arena, "%s%s%s cannot be read: %s",
-                                    origin ? origin : "", origin ? ": " : "", path,
-                                    strerror(-file.error));
-        if (file.size > FILE_BYTES_MAX)
-                return arena_printf(reader->arena, "%s: this is too large for a parameter file",
-                                    path);
-        if (file.size >= SPFILE_HEAD && has_mark(file.text))
-                return read_spfile(reader, path, &file, depth);
-        return read_text(reader, path, file.text, file.size, depth);
 }
 
 const char *oracle_parameters_read(Arena *arena, const Sources *sources, const OracleFile *file,
@@ -442,16 +386,12 @@ const char *oracle_parameters_read(Arena *arena, const Sources *sources, const O
         return read_file(&reader, file->path, NULL, 0);
 }
 
-const OracleParameter *oracle_parameter_find(const OracleParameters *parameters, const char *sid,
-                                             const char *name) {
-        const OracleParameter *found = NULL;
+const Setting *oracle_parameter_find(const OracleParameters *parameters, const char *sid,
+                                     const char *name) {
+        CLEANUP(arena_freep) Arena *arena = arena_new();
+        const Setting *own =
+                sid ? settings_find(&parameters->list, arena_printf(arena, "%s.%s", sid, name))
+                    : NULL;
 
-        VEC_FOREACH(parameter, &parameters->list) {
-                if (strcasecmp(parameter->name, name) != 0 ||
-                    (parameter->sid && !text_equals(parameter->sid, sid)))
-                        continue;
-                if (parameter->sid || !found || !found->sid)
-                        found = parameter;
-        }
-        return found;
+        return own ? own : settings_find(&parameters->list, name);
 }

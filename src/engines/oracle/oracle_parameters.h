@@ -8,20 +8,14 @@
  * "Managing Initialization Parameters Using a Server Parameter File". The format of a server parameter file is not
  * documented; its reader's comment says what is known of the format. Nothing is ever written. */
 
+#include "engines/parameters.h"
 #include "engines/reader.h"
 
-#include "base/diag.h"
-
-typedef struct OracleParameter {
-        const char *sid;   /* of SID.NAME; NULL: of all instances (*.NAME, or NAME alone) */
-        const char *name;  /* as written: Oracle ignores the case */
-        const char *value; /* without quotes; a list's first value; "" if there is none */
-        const char *origin;
-} OracleParameter;
-
 typedef struct OracleParameters {
-        VEC(OracleParameter) list; /* in the order of reading; included files at their place */
-        const char *spfile;        /* the server parameter file that was read; NULL: none */
+        /* Named as written, SID.NAME, or NAME also for *.NAME, in the order of reading, included files at their place.
+         * Values are without quotes, a list's first value, "" if there is none. */
+        Settings list;
+        const char *spfile; /* the server parameter file that was read; NULL: none */
 } OracleParameters;
 
 /* A parameter file, and what its text may refer to. */
@@ -39,8 +33,13 @@ const char *oracle_parameters_read(Arena *arena, const Sources *sources, const O
 
 /* Returns the parameter in effect for the instance SID (NULL: not known): the last of its own, else the last for all
  * instances; NULL if there is none. */
-const OracleParameter *oracle_parameter_find(const OracleParameters *parameters, const char *sid,
-                                             const char *name);
+const Setting *oracle_parameter_find(const OracleParameters *parameters, const char *sid,
+                                     const char *name);
+
+extern const ParameterTable oracle_parameter_table;
+
+/* Returns the SIDs of settings named SID.NAME, in the order of the settings; a single NULL if there are none. */
+SourceNames oracle_sids_of(Arena *arena, const Settings *settings);
 
 /* Adds the text of a server parameter file, whose lines continue from one block to the next. */
 void oracle_spfile_pieces(Arena *arena, const SourceText *file, Pieces *ret);

@@ -3,11 +3,9 @@
 /* Finds the instances that a unit starts, and reads their parameters. */
 
 #include "base/text.h"
-#include "engines/oracle/oracle_formula.h"
+
 #include "engines/oracle/oracle_instances.h"
 #include "engines/oracle/oracle_parameters.h"
-#include "engines/reader.h"
-#include "read/unit_file.h"
 
 #include <string.h>
 #include <strings.h>
@@ -22,8 +20,7 @@ typedef struct Search {
 } Search;
 
 static const char *environment(const Search *search, const char *variable) {
-        const char *value =
-                unit_file_environment(search->arena, search->unit, search->sources, variable, NULL);
+        const char *value = unit_file_environment(search->unit, variable, NULL);
 
         return value && *value ? value : NULL;
 }
@@ -58,71 +55,62 @@ static const char missing_remedy[] =
         "ConfigFile=, or give the size by Memory=";
 
 /* Sets *RET_SID to the only SID that has parameters in the file; NULL: none has. Returns false if several have. */
-static bool infer_sid(const OracleParameters *read, const char **ret_sid) {
+static bool infer_sid(Arena *arena, const OracleParameters *read, const char **ret_sid) {
         *ret_sid = NULL;
-        for (size_t i = 1; i < oracle_parameter_table.n; i++)
-                VEC_FOREACH(parameter, &read->list) {
-                        if (!parameter->sid ||
-                            strcasecmp(parameter->name, oracle_parameter_table.rows[i].name) != 0)
-                                continue;
-                        if (*ret_sid && !text_equals(*ret_sid, parameter->sid))
-                                return false;
-                        *ret_sid = parameter->sid;
-                }
+        VEC_FOREACH(parameter, &read->list) {
+                const char *dot = strchr(parameter->name, '.');
+
+                if (!dot || !parameters_have(&oracle_parameter_table, parameter->name))
+                        continue;
+                const char *sid = arena_strdup_to(arena, parameter->name, dot);
+
+                if (*ret_sid && !text_equals(*ret_sid, sid))
+                        return false;
+                *ret_sid = sid;
+        }
         return true;
-}
-
-/* Without any of them Oracle adds up its pools, whose defaults depend on the host. */
-static const char *check_has_size(Arena *arena, const OracleParameters *read, const char *sid,
-                                  const char *path) {
-        static const char *const names[] = {"memory_target", "memory_max_target", "sga_max_size",
-                                            "sga_target"};
-
-        for (size_t i = 0; i < ARRAY_LEN(names); i++)
-                if (oracle_parameter_find(read, sid, names[i]))
-                        return NULL;
-        return arena_printf(arena,
-                            "%s: neither sga_max_size nor sga_target is set; set one of them, or "
-                            "give the size by Memory=",
-                            path);
-}
-
-static void add_setting(const Search *search, const char *sid, const char *name, const char *value,
-                        const char *origin) {
-        settings_add(search->arena, &search->ret->settings,
-                     sid ? arena_printf(search->arena, "%s.%s", sid, name) : name, value, origin);
 }
 
 /* Adds the settings of one instance that affect its size, as SID.NAME if IS_ONE_OF_SEVERAL. */
 static const char *add_file(const Search *search, const OracleFile *file, bool is_one_of_several) {
+        static const char *const sizes[] = {"memory_target", "memory_max_target", "sga_max_size",
+                                            "sga_target"};
         Arena *arena = search->arena;
+        Settings *settings = &search->ret->settings;
         const char *sid = file->sid;
         OracleParameters read;
         const char *wrong =
                 oracle_parameters_read(arena, search->sources, file, &read, &search->ret->problems);
 
-        if (!wrong && !sid && !infer_sid(&read, &sid))
+        if (!wrong && !sid && !infer_sid(arena, &read, &sid))
                 wrong = arena_printf(arena,
                                      "%s: this is for several instances; say which by "
                                      "Environment=ORACLE_SID= in the unit, or by a file that is "
                                      "called initSID.ora",
                                      file->path);
         search->ret->is_read |= !wrong;
-        if (!wrong)
-                wrong = check_has_size(arena, &read, sid, file->path);
+        /* Without any of them Oracle adds up its pools, whose defaults depend on the host. */
+        if (!wrong && !ARRAY_ANY(name, sizes, ARRAY_LEN(sizes),
+                                 oracle_parameter_find(&read, sid, *name) != NULL))
+                wrong = arena_printf(arena,
+                                     "%s: neither sga_max_size nor sga_target is set; set one of "
+                                     "them, or give the size by Memory=",
+                                     file->path);
         if (wrong)
                 return wrong;
-        const char *prefix = is_one_of_several ? sid : NULL;
+        const char *prefix = is_one_of_several && sid ? arena_printf(arena, "%s.", sid) : "";
 
         for (size_t i = 1; i < oracle_parameter_table.n; i++) {
                 const char *name = oracle_parameter_table.rows[i].name;
-                const OracleParameter *parameter = oracle_parameter_find(&read, sid, name);
+                const Setting *parameter = oracle_parameter_find(&read, sid, name);
 
-                if (parameter && strcmp(name, "spfile") != 0)
-                        add_setting(search, prefix, name, parameter->value, parameter->origin);
+                if (parameter && !text_equals(name, "spfile"))
+                        settings_add(arena, settings, arena_printf(arena, "%s%s", prefix, name),
+                                     parameter->value, parameter->origin);
         }
         if (read.spfile)
-                add_setting(search, prefix, "spfile", read.spfile, read.spfile);
+                settings_add(arena, settings, arena_printf(arena, "%sspfile", prefix), read.spfile,
+                             read.spfile);
         return NULL;
 }
 
@@ -163,8 +151,7 @@ static bool asm_takes_pages(const Search *search, const OracleInstance *instance
                                             &(OracleFile){path, instance->home, instance->sid},
                                             &read, &unused))
                 return false;
-        const OracleParameter *target =
-                oracle_parameter_find(&read, instance->sid, "memory_target");
+        const Setting *target = oracle_parameter_find(&read, instance->sid, "memory_target");
 
         return target && parse_lettered_bytes(target->value, &bytes) == 0 && bytes == 0;
 }
@@ -177,7 +164,7 @@ static const char *find_sid(const Search *search) {
                                     ? oracle_unit_instance(search->arena, search->target->unit)
                                     : search->target->instance;
 
-        if (sid && !(search->unit && oracle_unit_calls_dbstart(search->arena, search->unit) &&
+        if (sid && !(search->unit && started_by_unit(search->unit, "dbstart") &&
                      VEC_ANY(instance, &search->all,
                              instance->is_started && !oracle_is_asm(instance->sid))))
                 return sid;
@@ -204,36 +191,33 @@ static const char *choose_sid(const Search *search, const char *sid, const char 
         return NULL;
 }
 
-/* Chooses the instances of HOME (NULL: of any) that dbstart starts; if there are none, the only instance. */
-static void choose_started(const Search *search, const char *home, OracleInstances *chosen) {
+static const char *choose(const Search *search, OracleInstances *chosen) {
+        Arena *arena = search->arena;
+        const char *home = find_home(search), *sid = find_sid(search);
+        bool is_one_home = search->target->data_directory && home;
         const OracleInstance *only = NULL;
         size_t n = 0;
 
+        if (sid)
+                return choose_sid(search, sid, home, chosen);
+        /* Those that dbstart starts; if there are none, the only one. */
         VEC_FOREACH(instance, &search->all) {
-                if (oracle_is_asm(instance->sid) || (home && !text_equals(instance->home, home)))
+                if (oracle_is_asm(instance->sid) ||
+                    (is_one_home && !text_equals(instance->home, home)))
                         continue;
                 only = instance;
                 n++;
                 if (instance->is_started)
-                        *vec_push(search->arena, chosen) = *instance;
+                        *vec_push(arena, chosen) = *instance;
         }
         if (chosen->n == 0 && n == 1)
-                *vec_push(search->arena, chosen) = *only;
-}
-
-static const char *choose(const Search *search, OracleInstances *chosen) {
-        Arena *arena = search->arena;
-        const char *home = find_home(search), *sid = find_sid(search);
-
-        if (sid)
-                return choose_sid(search, sid, home, chosen);
-        choose_started(search, search->target->data_directory ? home : NULL, chosen);
+                *vec_push(arena, chosen) = *only;
         if (chosen->n > 0) {
                 /* The cluster software starts ASM, whatever its flag. */
                 VEC_FOREACH(instance, &search->all)
                         if (!search->target->data_directory && oracle_is_asm(instance->sid) &&
                             asm_takes_pages(search, instance))
-                                *vec_push(search->arena, chosen) = *instance;
+                                *vec_push(arena, chosen) = *instance;
                 return NULL;
         }
         if (home) {
@@ -253,27 +237,15 @@ static const char *choose(const Search *search, OracleInstances *chosen) {
                          "the unit";
 }
 
-static const char *gather_file(const Search *search) {
-        const char *path = search->target->config_file;
-        const char *sid = oracle_sid_of_file(search->arena, path);
-        const char *home = find_home(search);
-
-        search->ret->config_file = path;
-        search->ret->version = version_of(search->arena, home ? home : path);
-        return add_file(search,
-                        &(OracleFile){path, home, sid ? sid : environment(search, "ORACLE_SID")},
-                        false);
-}
-
 static const char *gather_oracle(Arena *arena, const Engine *engine UNUSED,
                                  const EngineTarget *target, const Sources *sources,
                                  Gathered *ret) {
-        const char *unit = target->unit;
+        const char *path = target->config_file, *wrong;
         Search search = {
                 .arena = arena,
                 .target = target,
                 .sources = sources,
-                .unit = unit ? unit_file_read(arena, sources, unit) : NULL,
+                .unit = target->unit ? unit_file_read(arena, sources, target->unit) : NULL,
                 .all = oracle_instances_read(arena, sources),
                 .ret = ret,
         };
@@ -281,10 +253,17 @@ static const char *gather_oracle(Arena *arena, const Engine *engine UNUSED,
 
         ret->problems = diags_in(arena);
         ret->user = target->user ? target->user : unit_file_value(search.unit, "Service", "User");
-        if (target->config_file)
-                return gather_file(&search);
-        const char *wrong = choose(&search, &chosen);
+        if (path) {
+                const char *sid = oracle_sid_of_file(arena, path), *home = find_home(&search);
 
+                ret->config_file = path;
+                ret->version = version_of(arena, home ? home : path);
+                return add_file(
+                        &search,
+                        &(OracleFile){path, home, sid ? sid : environment(&search, "ORACLE_SID")},
+                        false);
+        }
+        wrong = choose(&search, &chosen);
         for (size_t i = 0; i < chosen.n && !wrong; i++)
                 wrong = add_instance(&search, &chosen.items[i], chosen.n > 1);
         return wrong;

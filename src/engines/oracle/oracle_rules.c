@@ -6,8 +6,8 @@
 
 #include "base/text.h"
 #include "check/rule_run.h"
-#include "engines/oracle/oracle_formula.h"
 #include "engines/oracle/oracle_instances.h"
+#include "engines/oracle/oracle_parameters.h"
 #include "model/names.h"
 
 #include <string.h>

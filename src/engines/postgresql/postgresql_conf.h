@@ -10,7 +10,7 @@
 
 #include "engines/reader.h"
 
-/* Whether the caller wants the setting NAME. */
+/* Whether the caller wants the setting NAME; NULL: none is wanted. */
 typedef bool PostgresqlWanted(const char *name);
 
 /* Returns NULL if VALUE is printable UTF-8 of a plausible length; else what is wrong with VALUE. */

@@ -237,38 +237,23 @@ bool postgresql_is_more(const char *name, const char *value, const char *other) 
 
 /* ---- preloaded libraries ---- */
 
-typedef struct Preloads {
-        bool has_pg_stat_statements;
-        Text unknown; /* libraries of unknown size, separated by commas */
-} Preloads;
-
-/* Libraries that take less than a page, as measured. */
-static const char *const small_libraries[] = {"auth_delay", "auto_explain", "passwordcheck",
-                                              "pg_prewarm"};
-
-static void preloads_add(Preloads *preloads, const char *library) {
+/* Returns whether pg_stat_statements is preloaded, and adds the libraries of unknown size to UNKNOWN. Some take less
+ * than a page, as measured. */
+static bool read_preloads(const Setting *setting, Text *unknown) {
         static const char prefix[] = "$libdir/";
+        const char *rest = setting ? setting->value : "", *library;
+        bool has_statements = false;
 
-        if (text_starts_with(library, prefix))
-                library += strlen(prefix);
-        if (text_equals(library, "pg_stat_statements")) {
-                preloads->has_pg_stat_statements = true;
-                return;
+        while ((library = text_next_word(unknown->arena, &rest, ", '\""))) {
+                if (text_starts_with(library, prefix))
+                        library += strlen(prefix);
+                if (text_equals(library, "pg_stat_statements"))
+                        has_statements = true;
+                else if (!text_has_word("auth_delay auto_explain passwordcheck pg_prewarm",
+                                        library))
+                        text_add_item(unknown, library);
         }
-        for (size_t i = 0; i < ARRAY_LEN(small_libraries); i++)
-                if (text_equals(library, small_libraries[i]))
-                        return;
-        text_add_item(&preloads->unknown, library);
-}
-
-static Preloads preloads_read(Arena *arena, const Setting *setting) {
-        Preloads preloads = {.unknown = text_in(arena)};
-        const char *rest = setting ? setting->value : "";
-        char *library;
-
-        while ((library = text_next_word(arena, &rest, ", '\"")))
-                preloads_add(&preloads, library);
-        return preloads;
+        return has_statements;
 }
 
 /* ---- the formula ---- */
@@ -298,19 +283,7 @@ bool postgresql_takes_pages(Arena *arena, const Settings *settings, uint64_t pag
                !check_pages(arena, v, page_size_bytes);
 }
 
-/* Returns why the formula does not apply, or NULL. */
-static const char *check_formula(Arena *arena, const ParameterValue *v) {
-        if (!version_may_follow(parameters_version(v), VERSION(9, 4)))
-                return setting_refuse(arena, v[SERVER_VERSION].setting,
-                                      "PostgreSQL takes huge pages from 9.4 on; remove Memory=");
-        if (v[BLOCK_SIZE].number != POSTGRESQL_BLOCK_BYTES)
-                return setting_refuse(arena, v[BLOCK_SIZE].setting,
-                                      "the formula holds for blocks of 8kB; write Pages= as "
-                                      "postgres -C shared_memory_size_in_huge_pages says");
-        return NULL;
-}
-
-static const char *caveat(Arena *arena, const ParameterValue *v, const Preloads *preloads) {
+static const char *caveat(Arena *arena, const ParameterValue *v, const Text *unknown) {
         uint64_t version = v[SERVER_VERSION].number, newest = postgresql_newest_known();
         uint64_t minor = postgresql_undecided_minor(v);
         const char *ask =
@@ -318,10 +291,10 @@ static const char *caveat(Arena *arena, const ParameterValue *v, const Preloads 
                         ? "; the server's own answer is exact: postgres -C shared_memory_size_in_huge_pages"
                         : "; from version 15 on the server can be asked";
 
-        if (preloads->unknown.length > 0)
+        if (unknown->length > 0)
                 return arena_printf(arena,
                                     "not counted is what these preloaded libraries take: %s%s",
-                                    preloads->unknown.string,
+                                    unknown->string,
                                     version > 0 && version < 15
                                             ? "; compare with what the server says when it finds "
                                               "too few"
@@ -376,16 +349,22 @@ const char *postgresql_version_in(Arena *arena, const char *text) {
 static const char *add_postgresql(Arena *arena, const Settings *settings, const ParameterValue *v,
                                   Sizing *sizing) {
         const char *wrong = check_pages(arena, v, sizing->page_size_bytes);
+        Text unknown = text_in(arena);
 
-        if (!wrong)
-                wrong = check_formula(arena, v);
         if (wrong)
                 return wrong;
-        const Preloads preloads = preloads_read(arena, v[SHARED_PRELOAD_LIBRARIES].setting);
+        if (!version_may_follow(parameters_version(v), VERSION(9, 4)))
+                return setting_refuse(arena, v[SERVER_VERSION].setting,
+                                      "PostgreSQL takes huge pages from 9.4 on; remove Memory=");
+        if (v[BLOCK_SIZE].number != POSTGRESQL_BLOCK_BYTES)
+                return setting_refuse(arena, v[BLOCK_SIZE].setting,
+                                      "the formula holds for blocks of 8kB; write Pages= as "
+                                      "postgres -C shared_memory_size_in_huge_pages says");
+        bool has_statements = read_preloads(v[SHARED_PRELOAD_LIBRARIES].setting, &unknown);
 
-        postgresql_segment_size(arena, v, preloads.has_pg_stat_statements, sizing);
+        postgresql_segment_size(arena, v, has_statements, sizing);
         sizing_add_idle(arena, sizing, &postgresql_parameters, settings);
-        sizing->caveat = caveat(arena, v, &preloads);
+        sizing->caveat = caveat(arena, v, &unknown);
         return NULL;
 }
 

@@ -45,25 +45,6 @@ static void warn(const Server *server, const char *text, const char *remedy) {
 
 /* ---- the unit ---- */
 
-/* If TARGET has the data directory, Patroni's file need not have it. */
-static const char *learn_unit(Server *server) {
-        const char *wrong = postgresql_start_read(server->arena, server->target, server->sources,
-                                                  is_wanted, &server->start);
-        const char *unknown =
-                server->start.unit ? postgresql_patroni_of_unit(server->arena, server->start.unit,
-                                                                server->sources, &server->patroni)
-                                   : NULL;
-
-        return unknown && !server->target->data_directory ? unknown : wrong;
-}
-
-static const char *find_user(const Server *server) {
-        const char *user = unit_file_value(server->start.unit, "Service", "User");
-
-        return server->target->user || !user || postgresql_value_fault(user) ? server->target->user
-                                                                             : user;
-}
-
 /* ---- where the files are ---- */
 
 /* Returns the path in a setting; NULL: the value is no absolute path. */
@@ -75,19 +56,18 @@ static const char *path_setting(const Settings *settings, const char *name) {
 
 /* Reads each directory's file once. An error in it is only a warning, because the next start writes it anew. */
 static void read_last_command(Server *server, const char *directory) {
-        const char *wrong;
+        Arena *arena = server->arena;
 
         if (text_equals(directory, server->last_directory))
                 return;
         server->last_directory = directory;
         server->last = (PostgresqlCommand){};
-        wrong = postgresql_command_of_last_start(
-                server->arena, server->sources,
-                arena_printf(server->arena, "%s/postmaster.opts", directory), is_wanted,
-                &server->last);
+        const char *wrong = postgresql_command_of_last_start(
+                arena, server->sources, arena_printf(arena, "%s/postmaster.opts", directory),
+                is_wanted, &server->last);
+
         if (wrong)
-                warn(server, arena_printf(server->arena, "%s; its options are not counted", wrong),
-                     NULL);
+                warn(server, arena_printf(arena, "%s; its options are not counted", wrong), NULL);
 }
 
 static const char *find_config_file(Server *server) {
@@ -128,66 +108,59 @@ static const char *refuse_unknown_place(const Server *server) {
                 "%s does not say where its data directory is; write DataDirectory=", unit);
 }
 
-static const char *refuse_missing(const Server *server, const char *path) {
-        if (server->start.cluster && !server->target->config_file)
-                return arena_printf(server->arena,
-                                    "%s: does not exist, so there is no cluster %s; correct Unit=, "
-                                    "or write ConfigFile=",
-                                    path, server->start.cluster);
-        return arena_printf(server->arena,
-                            "%s: does not exist; mount its file system, or correct %s", path,
-                            server->target->config_file ? "ConfigFile=" : "DataDirectory=");
-}
-
 /* ---- files of the configuration ---- */
 
 static const char *read_main_file(Server *server) {
-        const char *path = find_config_file(server), *wrong;
+        Arena *arena = server->arena;
+        const char *path = find_config_file(server);
         int unopened = 0;
 
         if (!path)
                 return refuse_unknown_place(server);
-        wrong = postgresql_conf_read(server->arena, server->sources, path, is_wanted,
-                                     &server->files, &unopened);
+        const char *wrong = postgresql_conf_read(arena, server->sources, path, is_wanted,
+                                                 &server->files, &unopened);
+
+        if (unopened == -ENOENT && server->start.cluster && !server->target->config_file)
+                return arena_printf(arena,
+                                    "%s: does not exist, so there is no cluster %s; correct Unit=, "
+                                    "or write ConfigFile=",
+                                    path, server->start.cluster);
+        if (unopened == -ENOENT)
+                return arena_printf(
+                        arena, "%s: does not exist; mount its file system, or correct %s", path,
+                        server->target->config_file ? "ConfigFile=" : "DataDirectory=");
         if (unopened)
-                return unopened == -ENOENT ? refuse_missing(server, path)
-                                           : arena_printf(server->arena, "%s: %s", path,
-                                                          reader_fault(server->arena, unopened));
+                return arena_printf(arena, "%s: %s", path, reader_fault(arena, unopened));
         server->ret->config_file = path;
         server->ret->is_read = true;
         return wrong;
 }
 
-static const char *find_data_directory(const Server *server) {
+/* Files that are missing because the server was never started are no error. */
+static const char *read_data_directory(Server *server) {
+        Arena *arena = server->arena;
+        const char *config_file = server->ret->config_file;
         const char *const candidates[] = {
                 server->target->data_directory,
                 path_setting(&server->start.command.settings, "data_directory"),
                 path_setting(&server->files, "data_directory"),
                 server->directory,
+                arena_strdup_to(arena, config_file, strrchr(config_file, '/')),
         };
-        const char *config_file = server->ret->config_file;
-
-        for (size_t i = 0; i < ARRAY_LEN(candidates); i++)
-                if (candidates[i])
-                        return text_without_slashes(server->arena, candidates[i]);
-        return arena_strndup(server->arena, config_file,
-                             (size_t) (strrchr(config_file, '/') - config_file));
-}
-
-/* Files that are missing because the server was never started are no error. */
-static const char *read_data_directory(Server *server) {
-        const char *path, *wrong;
+        const char *found = *ARRAY_FIND(each, candidates, ARRAY_LEN(candidates), *each);
         int unopened = 0;
 
-        server->ret->data_directory = find_data_directory(server);
+        server->ret->data_directory = text_without_slashes(arena, found);
         read_last_command(server, server->ret->data_directory);
-        path = arena_printf(server->arena, "%s/postgresql.auto.conf", server->ret->data_directory);
-        wrong = postgresql_conf_read(server->arena, server->sources, path, is_wanted,
-                                     &server->files, &unopened);
+        const char *path =
+                arena_printf(arena, "%s/postgresql.auto.conf", server->ret->data_directory);
+        const char *wrong = postgresql_conf_read(arena, server->sources, path, is_wanted,
+                                                 &server->files, &unopened);
+
         if (unopened == -EACCES)
                 warn(server,
-                     arena_printf(server->arena, "%s: %s; the server skips it", path,
-                                  reader_fault(server->arena, unopened)),
+                     arena_printf(arena, "%s: %s; the server skips it", path,
+                                  reader_fault(arena, unopened)),
                      "give it to the owner of the database");
         return wrong;
 }
@@ -198,26 +171,27 @@ static bool is_pg_ctl_options(const char *name) {
 
 /* pg_ctl_options = '-o -cwork_mem=1MB': pg_ctlcluster splits it at whitespace, even within quotes. */
 static const char *read_pg_ctl_conf(Server *server, PostgresqlCommand *command) {
+        Arena *arena = server->arena;
         Settings found = {};
-        const char *path, *wrong, *rest, *word;
 
         if (!server->start.cluster)
                 return NULL;
-        path = arena_printf(server->arena, "/etc/postgresql/%s/pg_ctl.conf", server->start.cluster);
-        wrong = postgresql_conf_read(server->arena, server->sources, path, is_pg_ctl_options,
-                                     &found, NULL);
+        const char *wrong = postgresql_conf_read(
+                arena, server->sources,
+                arena_printf(arena, "/etc/postgresql/%s/pg_ctl.conf", server->start.cluster),
+                is_pg_ctl_options, &found, NULL);
         const Setting *options = settings_find(&found, "pg_ctl_options");
+        const char *rest = options ? options->value : "", *word;
 
-        rest = options ? options->value : "";
-        while (!wrong && (word = text_next_word(server->arena, &rest, " "))) {
+        while (!wrong && (word = text_next_word(arena, &rest, " "))) {
                 if (text_equals(word, "-o"))
-                        word = text_next_word(server->arena, &rest, " ");
+                        word = text_next_word(arena, &rest, " ");
                 else if (text_starts_with(word, "-o"))
                         word += strlen("-o");
                 else
                         continue;
-                wrong = postgresql_command_add(server->arena, word ? word : "", options->origin,
-                                               is_wanted, command);
+                wrong = postgresql_command_add(arena, word ? word : "", options->origin, is_wanted,
+                                               command);
         }
         return wrong;
 }
@@ -232,39 +206,35 @@ static void set_version(const Server *server, const char *version, const char *o
 static void guess_version(const Server *server) {
         const char *const places[] = {server->target->unit, server->start.command.program,
                                       server->ret->config_file, server->ret->data_directory};
+        const char *version = NULL;
 
-        for (size_t i = 0; i < ARRAY_LEN(places); i++) {
-                const char *version = postgresql_version_in(server->arena, places[i]);
-
-                if (version) {
+        for (size_t i = 0; i < ARRAY_LEN(places) && !version; i++)
+                if ((version = postgresql_version_in(server->arena, places[i])))
                         set_version(server, version, places[i]);
-                        return;
-                }
-        }
 }
 
 /* At early boot the data's file system may not be mounted yet. */
 static void learn_version(const Server *server) {
-        const char *path =
-                arena_printf(server->arena, "%s/PG_VERSION", server->ret->data_directory);
-        SourceText text = source_read(server->sources, server->arena, path);
+        Arena *arena = server->arena;
+        const char *path = arena_printf(arena, "%s/PG_VERSION", server->ret->data_directory);
+        SourceText text = source_read(server->sources, arena, path);
         SourceLines lines = source_lines(&text);
-        const char *line = source_line(server->arena, &lines);
+        const char *line = source_line(arena, &lines);
 
         if (line && postgresql_is_version(line)) {
-                set_version(server, line, source_origin(server->arena, path, 1));
+                set_version(server, line, source_origin(arena, path, 1));
                 return;
         }
         guess_version(server);
         if (text.error < 0)
                 warn(server,
-                     arena_printf(server->arena,
+                     arena_printf(arena,
                                   "%s: %s; not counted is what ALTER SYSTEM and the last command "
                                   "line have set there",
-                                  path, reader_fault(server->arena, text.error)),
+                                  path, reader_fault(arena, text.error)),
                      "mount its file system, or correct DataDirectory=");
         else
-                warn(server, arena_printf(server->arena, "%s: holds no version", path),
+                warn(server, arena_printf(arena, "%s: holds no version", path),
                      "correct DataDirectory=");
 }
 
@@ -304,36 +274,35 @@ static void learn_control_sizes(const Server *server) {
 
         if (text.error < 0 || !find_control_sizes(&text, &sizes))
                 return;
-        if (is_power_of_two(sizes.block_bytes) && sizes.block_bytes != 8 * KIB)
-                settings_add(server->arena, &server->ret->settings, "block_size",
-                             arena_printf(server->arena, "%" PRIu32, sizes.block_bytes), path);
-        if (is_power_of_two(sizes.wal_segment_bytes) && sizes.wal_segment_bytes != 16 * MIB)
-                settings_add(server->arena, &server->ret->settings, "wal_segment_size",
-                             arena_printf(server->arena, "%" PRIu32, sizes.wal_segment_bytes),
-                             path);
+        const struct {
+                const char *name;
+                uint64_t bytes, usual_bytes;
+        } settings[] = {
+                {"block_size", sizes.block_bytes, 8 * KIB},
+                {"wal_segment_size", sizes.wal_segment_bytes, 16 * MIB},
+        };
+
+        ARRAY_FOREACH(each, settings, ARRAY_LEN(settings))
+                if (is_power_of_two(each->bytes) && each->bytes != each->usual_bytes)
+                        settings_add(server->arena, &server->ret->settings, each->name,
+                                     arena_printf(server->arena, "%" PRIu64, each->bytes), path);
 }
 
 /* ---- all together ---- */
-
-/* Adds options of the last start's command line. Patroni and others start the server with parameters that are stored
- * elsewhere, and may have been raised since: then the files have the larger number, which the next start uses.
- * Therefore the larger of both counts. */
-static void add_last_options(const Server *server) {
-        VEC_FOREACH(option, &server->last.settings) {
-                const Setting *filed = settings_find(&server->files, option->name);
-
-                if (!filed || !postgresql_is_more(option->name, filed->value, option->value))
-                        *vec_push(server->arena, &server->ret->options) = *option;
-        }
-}
 
 static const char *gather(Arena *arena, const Engine *engine UNUSED, const EngineTarget *target,
                           const Sources *sources, Gathered *ret) {
         Server server = {.arena = arena, .target = target, .sources = sources, .ret = ret};
         PostgresqlCommand pg_ctl = {};
-        const char *wrong = learn_unit(&server);
+        const char *wrong = postgresql_start_read(arena, target, sources, is_wanted, &server.start);
+        const char *unknown =
+                server.start.unit ? postgresql_patroni_of_unit(server.start.unit, &server.patroni)
+                                  : NULL;
 
-        server.directory = postgresql_start_directory(arena, target, sources, &server.start,
+        /* If TARGET has the data directory, Patroni's file need not have it. */
+        if (unknown && !target->data_directory)
+                wrong = unknown;
+        server.directory = postgresql_start_directory(arena, target, &server.start,
                                                       server.patroni.data_directory);
         if (!wrong)
                 wrong = read_main_file(&server);
@@ -350,8 +319,16 @@ static const char *gather(Arena *arena, const Engine *engine UNUSED, const Engin
                 wrong = wrong ? wrong : others[i];
         learn_version(&server);
         vec_push_all(arena, &ret->settings, &server.files);
-        if (!server.start.command.is_server)
-                add_last_options(&server);
+        /* Patroni and others start the server with parameters that are stored elsewhere, and may have been raised since
+         * the last start: then the files have the larger number, which the next start uses. Therefore the larger of
+         * both counts. */
+        VEC_FOREACH(option, &server.last.settings) {
+                const Setting *filed = settings_find(&server.files, option->name);
+
+                if (!server.start.command.is_server &&
+                    (!filed || !postgresql_is_more(option->name, filed->value, option->value)))
+                        *vec_push(arena, &ret->options) = *option;
+        }
         vec_push_all(arena, &ret->options, &pg_ctl.settings);
         vec_push_all(arena, &ret->options, &server.start.command.settings);
         vec_push_all(arena, &ret->settings, &ret->options);
@@ -359,7 +336,9 @@ static const char *gather(Arena *arena, const Engine *engine UNUSED, const Engin
         ret->program = server.start.command.program;
         if (!ret->program && server.patroni.programs)
                 ret->program = arena_printf(arena, "%s/postgres", server.patroni.programs);
-        ret->user = find_user(&server);
+        const char *user = unit_file_value(server.start.unit, "Service", "User");
+
+        ret->user = target->user || !user || postgresql_value_fault(user) ? target->user : user;
         return wrong;
 }
 
@@ -378,24 +357,9 @@ static void add_programs(Arena *arena, const Gathered *gathered, SourceNames *na
         *vec_push(arena, names) = "/usr/bin/postgres";
 }
 
-static void add_option(Arena *arena, SourceNames *arguments, const char *assignment) {
-        *vec_push(arena, arguments) = "-c";
-        *vec_push(arena, arguments) = assignment;
-}
-
-/* Adds the options of the server's command line, which its files do not contain. */
-static void add_options(Arena *arena, const Gathered *gathered, SourceNames *arguments) {
-        VEC_FOREACH(option, &gathered->options)
-                if (!text_equals(option->name, "config_file") &&
-                    !text_equals(option->name, "huge_page_size"))
-                        add_option(arena, arguments,
-                                   arena_printf(arena, "%s=%s", option->name, option->value));
-}
-
 /* Returns false if the server would take no pages of this size, whatever its answer. */
-/* -D must come first: a -C in its place would allow the server to run as root. */
 static bool ask(Arena *arena, const Gathered *gathered, uint64_t page_size_bytes, Question *ret) {
-        SourceNames programs = {}, arguments = {};
+        SourceNames programs = {}, assignments = {}, arguments = {};
         uint64_t major;
 
         if (!gathered->version || !gathered->data_directory || !gathered->config_file ||
@@ -403,48 +367,46 @@ static bool ask(Arena *arena, const Gathered *gathered, uint64_t page_size_bytes
             !postgresql_takes_pages(arena, &gathered->settings, page_size_bytes))
                 return false;
         add_programs(arena, gathered, &programs);
+        *vec_push(arena, &assignments) =
+                arena_printf(arena, "config_file=%s", gathered->config_file);
+        /* The options of the server's command line, which its files do not contain. */
+        VEC_FOREACH(option, &gathered->options)
+                if (!TEXT_IS_ANY(option->name, "config_file", "huge_page_size"))
+                        *vec_push(arena, &assignments) =
+                                arena_printf(arena, "%s=%s", option->name, option->value);
+        *vec_push(arena, &assignments) =
+                arena_printf(arena, "huge_page_size=%" PRIu64 "kB", page_size_bytes / KIB);
+        /* -D must come first: a -C in its place would allow the server to run as root. */
         *vec_push(arena, &arguments) = "-D";
         *vec_push(arena, &arguments) = gathered->data_directory;
-        add_option(arena, &arguments, arena_printf(arena, "config_file=%s", gathered->config_file));
-        add_options(arena, gathered, &arguments);
-        add_option(arena, &arguments,
-                   arena_printf(arena, "huge_page_size=%" PRIu64 "kB", page_size_bytes / KIB));
+        VEC_FOREACH(assignment, &assignments) {
+                *vec_push(arena, &arguments) = "-c";
+                *vec_push(arena, &arguments) = *assignment;
+        }
         *vec_push(arena, &arguments) = "-C";
         *vec_push(arena, &arguments) = "shared_memory_size_in_huge_pages";
-        *ret = (Question){.program = programs,
-                          .arguments = arguments,
-                          .user = gathered->user,
-                          .data_directory = gathered->data_directory,
-                          .untrusted = gathered->untrusted};
+        *ret = (Question){programs, arguments, gathered->user, gathered->data_directory,
+                          gathered->untrusted};
         return true;
 }
 
 /* ---- its answer ---- */
 
-/* Parses a single number on a line of its own. */
-static int parse_answer(Arena *arena, const char *output, uint64_t *ret) {
-        return parse_u64(text_strip(arena, output), ret);
-}
-
-/* Returns the bytes of shared_buffers, the lower bound of the segment's size; 0: not known. */
-static uint64_t least_bytes(const Gathered *gathered) {
-        const Setting *setting = settings_find(&gathered->settings, "shared_buffers");
-        uint64_t bytes = 0;
-
-        if (setting && !settings_find(&gathered->settings, "block_size"))
-                postgresql_parse_blocks(setting->value, &bytes);
-        return bytes;
-}
-
 static const char *answer(Arena *arena, const Gathered *gathered, const char *output,
                           uint64_t page_size_bytes, Sizing *ret) {
         Sizing sizing = {.page_size_bytes = page_size_bytes, .is_exact = true};
-        uint64_t pages = 0, least = div_round_up(least_bytes(gathered), page_size_bytes);
+        const char *number = text_strip(arena, output); /* alone on its line */
+        const Setting *buffers = settings_find(&gathered->settings, "shared_buffers");
+        uint64_t pages = 0, least_bytes = 0;
 
-        if (text_equals(text_strip(arena, output), "-1"))
+        /* The lower bound of the segment's size. */
+        if (buffers && !settings_find(&gathered->settings, "block_size"))
+                postgresql_parse_blocks(buffers->value, &least_bytes);
+        uint64_t least = div_round_up(least_bytes, page_size_bytes);
+
+        if (text_equals(number, "-1"))
                 return "the server says that it cannot have huge pages on this host";
-        if (parse_answer(arena, output, &pages) < 0 || pages == 0 ||
-            pages > UINT64_MAX / page_size_bytes)
+        if (parse_u64(number, &pages) < 0 || pages == 0 || pages > UINT64_MAX / page_size_bytes)
                 return "the server was asked for its number of huge pages and did not print one";
         if (pages < least)
                 return arena_printf(arena,

@@ -219,7 +219,7 @@ static void find_dash(RuleRun *run, const RuleInstance *instance) {
 
         if (!unit)
                 return;
-        UnitAssignments commands = unit_file_list(run->arena, unit->file, "Service", "ExecStart");
+        UnitAssignments commands = unit_file_list(unit->file, "Service", "ExecStart");
 
         VEC_FOREACH(item, &commands) {
                 if ((*item)->value[strspn((*item)->value, "@:+!|")] != '-')

@@ -91,6 +91,11 @@ typedef struct Segment {
         uint64_t statuses;  /* and auxiliary processes: each has a text, and in 18 an I/O context */
 } Segment;
 
+/* The terms; those of 0 bytes are left out of a derivation. */
+typedef struct Terms {
+        SizingStep items[15];
+} Terms;
+
 /* hash_estimate_size() of dynahash.c: a directory and segments of 256 buckets, both in powers of two, and the elements
  * in groups that fill a power of two. */
 static uint64_t hash_table_bytes(uint64_t n, uint64_t entry_bytes) {
@@ -113,46 +118,6 @@ static uint64_t slru_bytes(uint64_t slots, bool has_lsns) {
         return add_saturated(256, mul_saturated(slots, slot_bytes + (has_lsns ? 8192 : 0)));
 }
 
-static uint64_t buffers_bytes(const Segment *s) {
-        return s->v[SHARED_BUFFERS].number;
-}
-
-static uint64_t descriptors_bytes(const Segment *s) {
-        return mul_saturated(s->buffers, s->release->buffer);
-}
-
-static uint64_t buffer_table_bytes(const Segment *s) {
-        return hash_table_bytes(add_saturated(s->buffers, BUFFER_PARTITIONS), 24);
-}
-
-/* CheckpointerShmemSize(): an entry for each buffer; minor versions of 13 to 17 introduced the cap. */
-static bool has_capped_queue(const Segment *s) {
-        uint8_t since = s->release->capped_since;
-
-        return since == 0 ||
-               (since != NEVER && s->version.n_known >= 2 && s->version.numbers[1] >= since);
-}
-
-static uint64_t capped_queue_bytes(const Segment *s) {
-        return has_capped_queue(s)
-                       ? mul_saturated(MIN(s->buffers, (uint64_t) QUEUE_MAX), s->release->request)
-                       : 0;
-}
-
-static uint64_t whole_queue_bytes(const Segment *s) {
-        return has_capped_queue(s) ? 0 : mul_saturated(s->buffers, s->release->request);
-}
-
-/* CLOGShmemBuffers() and CommitTsShmemBuffers() up to 16; other SLRUs have a fixed size there. */
-static uint64_t old_slrus_bytes(const Segment *s) {
-        uint64_t clog = MIN(MAX(s->buffers / 512, UINT64_C(4)), UINT64_C(128));
-        uint64_t commit_ts = s->release->major >= 15
-                                     ? MIN(MAX(s->buffers / 256, UINT64_C(4)), UINT64_C(256))
-                                     : MIN(MAX(s->buffers / 1024, UINT64_C(4)), UINT64_C(16));
-
-        return add_saturated(slru_bytes(clog, true), slru_bytes(commit_ts, false));
-}
-
 /* As set; if the server chooses, 1/512 of the buffers in whole banks, 16 to 1024 (SimpleLruAutotuneBuffers()). */
 static uint64_t tuned_slots(const Segment *s, uint64_t bytes) {
         uint64_t tuned = s->buffers / 512 / SLRU_BANK_SLOTS * SLRU_BANK_SLOTS;
@@ -162,11 +127,19 @@ static uint64_t tuned_slots(const Segment *s, uint64_t bytes) {
         return MIN(MAX(tuned, (uint64_t) SLRU_BANK_SLOTS), UINT64_C(1024));
 }
 
+/* Up to 16 as in CLOGShmemBuffers() and CommitTsShmemBuffers(); other SLRUs have a fixed size there. */
 static uint64_t slrus_bytes(const Segment *s) {
         const ParameterValue *v = s->v;
 
-        if (s->release->major < SLRU_SETTINGS_SINCE)
-                return old_slrus_bytes(s);
+        if (s->release->major < SLRU_SETTINGS_SINCE) {
+                uint64_t clog = MIN(MAX(s->buffers / 512, UINT64_C(4)), UINT64_C(128));
+                uint64_t commit_ts =
+                        s->release->major >= 15
+                                ? MIN(MAX(s->buffers / 256, UINT64_C(4)), UINT64_C(256))
+                                : MIN(MAX(s->buffers / 1024, UINT64_C(4)), UINT64_C(16));
+
+                return add_saturated(slru_bytes(clog, true), slru_bytes(commit_ts, false));
+        }
         const uint64_t slots[] = {
                 tuned_slots(s, v[COMMIT_TIMESTAMP_BUFFERS].number),
                 tuned_slots(s, v[SUBTRANSACTION_BUFFERS].number),
@@ -177,11 +150,9 @@ static uint64_t slrus_bytes(const Segment *s) {
         };
         uint64_t transactions =
                 MIN(tuned_slots(s, v[TRANSACTION_BUFFERS].number), (uint64_t) CLOG_SLOTS_MAX);
-        uint64_t sum = slru_bytes(transactions, true);
 
-        for (size_t i = 0; i < ARRAY_LEN(slots); i++)
-                sum = add_saturated(sum, slru_bytes(slots[i], false));
-        return sum;
+        return add_saturated(slru_bytes(transactions, true),
+                             ARRAY_SUM(n, slots, ARRAY_LEN(slots), slru_bytes(*n, false)));
 }
 
 /* XLOGChooseNumBuffers() and XLOGShmemSize(): a position for each page. */
@@ -192,13 +163,6 @@ static uint64_t wal_bytes(const Segment *s) {
         if (pages == 0)
                 pages = MAX(MIN(s->buffers / 32, segment), UINT64_C(8));
         return mul_saturated(MAX(pages, UINT64_C(4)), POSTGRESQL_BLOCK_BYTES + 8);
-}
-
-static uint64_t processes_bytes(const Segment *s) {
-        /* SERIALIZABLEXID: ten for each of the lockers. */
-        uint64_t xids = hash_table_bytes(mul_saturated(s->lockers, 10), 16);
-
-        return add_saturated(xids, mul_saturated(s->processes, s->release->process));
 }
 
 /* Two tables, the second with twice as many entries, and 10 % for safety. */
@@ -227,103 +191,91 @@ static uint64_t locks_bytes(const Segment *s) {
                               groups * (8 + 4 * FAST_PATH_SLOTS)));
 }
 
-/* PredicateLockShmemSize() with PREDICATELOCKTARGET and PREDICATELOCK. */
-static uint64_t predicate_locks_bytes(const Segment *s) {
-        return lock_tables_bytes(s, s->v[MAX_PRED_LOCKS_PER_TRANSACTION].number, 32, 56);
-}
-
-static uint64_t query_texts_bytes(const Segment *s) {
-        return mul_saturated(s->statuses, s->v[TRACK_ACTIVITY_QUERY_SIZE].number);
-}
-
-static uint64_t slots_bytes(const Segment *s) {
-        const ParameterValue *v = s->v;
-        const uint64_t terms[][2] = {
-                {v[MAX_PREPARED_TRANSACTIONS].number, s->release->prepared},
-                {v[MAX_WORKER_PROCESSES].number, s->release->worker},
-                {v[MAX_WAL_SENDERS].number, s->release->sender},
-                {v[MAX_REPLICATION_SLOTS].number, s->release->slot},
-                {v[MAX_ACTIVE_REPLICATION_ORIGINS].number, s->release->origin},
-                {v[MAX_LOGICAL_REPLICATION_WORKERS].number, s->release->logical_worker},
-                {v[AUTOVACUUM_MAX_WORKERS].number, s->release->autovacuum_worker},
-        };
-
-        return ARRAY_SUM(term, terms, ARRAY_LEN(terms), mul_saturated((*term)[0], (*term)[1]));
-}
-
-static uint64_t dynamic_bytes(const Segment *s) {
-        return s->v[MIN_DYNAMIC_SHARED_MEMORY].number;
-}
-
-static uint64_t statements_bytes(const Segment *s) {
-        uint64_t n = s->has_statements ? s->v[PG_STAT_STATEMENTS_MAX].number : 0;
-
-        return n > 0 ? add_saturated(hash_table_bytes(n, s->release->statement), 8 * KIB) : 0;
-}
-
-/* With io_method=io_uring, on kernels from 6.5 on: a ring for each process except the I/O workers, which do not exist
+/* AioShmemSize(): io_max_concurrency handles for each process, each with a vector (16 bytes) and data (8 bytes) for
+ * each block of a combined read. If the server chooses the number (AioChooseMaxConcurrency()), it is the number of
+ * buffers that a process may pin, so all processes together have at most as many handles as there are buffers.
+ *
+ * With io_method=io_uring, on kernels from 6.5 on: a ring for each process except the I/O workers, which do not exist
  * then. Submissions and completions (with indexes and a header) have separate pages; see pgaio_uring_ring_shmem_size()
  * and io_uring_memory_size_params() of liburing. */
-static uint64_t rings_bytes(const Segment *s, uint64_t each) {
-        uint64_t page = s->v[HOST_BASE_PAGE].number;
+static uint64_t io_bytes(const Segment *s) {
+        uint64_t set = s->v[IO_MAX_CONCURRENCY].number, each = set > 0 ? set : IO_HANDLES_MAX;
+        uint64_t blocks = s->v[IO_MAX_COMBINE_LIMIT].number / POSTGRESQL_BLOCK_BYTES;
+        uint64_t handles = mul_saturated(s->statuses, each), page = s->v[HOST_BASE_PAGE].number;
+
+        if (s->release->major < IO_HANDLES_SINCE)
+                return 0;
+        if (set == 0)
+                handles = MIN(handles, MAX(s->buffers, s->statuses));
+        uint64_t bytes = mul_saturated(handles, add_saturated(144, mul_saturated(24, blocks)));
+
+        if (s->v[IO_METHOD].number != IO_METHOD_IO_URING)
+                return bytes;
         uint64_t entries = power_of_two_from(each);
         uint64_t submissions = round_up_saturated(mul_saturated(entries, 64), page);
         uint64_t completions =
                 round_up_saturated(add_saturated(mul_saturated(entries, 36), 512), page);
+        uint64_t rings = mul_saturated(
+                s->statuses - IO_WORKERS_MAX,
+                add_saturated(IO_CONTEXT_BYTES, add_saturated(submissions, completions)));
 
-        return add_saturated(mul_saturated(s->statuses - IO_WORKERS_MAX,
-                                           add_saturated(IO_CONTEXT_BYTES,
-                                                         add_saturated(submissions, completions))),
-                             2 * page);
+        return add_saturated(bytes, add_saturated(rings, 2 * page));
 }
 
-/* AioShmemSize(): io_max_concurrency handles for each process, each with a vector (16 bytes) and data (8 bytes) for
- * each block of a combined read. If the server chooses the number (AioChooseMaxConcurrency()), it is the number of
- * buffers that a process may pin, so all processes together have at most as many handles as there are buffers. */
-static uint64_t io_bytes(const Segment *s) {
-        uint64_t each = s->v[IO_MAX_CONCURRENCY].number;
-        uint64_t blocks = s->v[IO_MAX_COMBINE_LIMIT].number / POSTGRESQL_BLOCK_BYTES;
-        uint64_t handles = mul_saturated(s->statuses, each > 0 ? each : IO_HANDLES_MAX), bytes;
+/* In the order of the derivation. */
+static Terms terms_of(const Segment *s) {
+        const Release *r = s->release;
+        const ParameterValue *v = s->v;
 
-        if (s->release->major < IO_HANDLES_SINCE)
-                return 0;
-        if (each == 0)
-                handles = MIN(handles, MAX(s->buffers, s->statuses));
-        bytes = mul_saturated(handles, add_saturated(144, mul_saturated(24, blocks)));
-        if (s->v[IO_METHOD].number != IO_METHOD_IO_URING)
-                return bytes;
-        return add_saturated(bytes, rings_bytes(s, each > 0 ? each : IO_HANDLES_MAX));
+        uint64_t statements = s->has_statements ? v[PG_STAT_STATEMENTS_MAX].number : 0;
+        const uint64_t slots[][2] = {
+                {v[MAX_PREPARED_TRANSACTIONS].number, r->prepared},
+                {v[MAX_WORKER_PROCESSES].number, r->worker},
+                {v[MAX_WAL_SENDERS].number, r->sender},
+                {v[MAX_REPLICATION_SLOTS].number, r->slot},
+                {v[MAX_ACTIVE_REPLICATION_ORIGINS].number, r->origin},
+                {v[MAX_LOGICAL_REPLICATION_WORKERS].number, r->logical_worker},
+                {v[AUTOVACUUM_MAX_WORKERS].number, r->autovacuum_worker},
+        };
+        /* CheckpointerShmemSize(): minor versions of 13 to 17 introduced the cap. */
+        bool is_capped = r->capped_since == 0 ||
+                         (r->capped_since != NEVER && s->version.n_known >= 2 &&
+                          s->version.numbers[1] >= r->capped_since);
+        uint64_t queue = is_capped ? MIN(s->buffers, (uint64_t) QUEUE_MAX) : s->buffers;
+
+        return (Terms){{
+                {"shared_buffers", NULL, v[SHARED_BUFFERS].number},
+                {"buffer descriptors", "for each buffer of 8K",
+                 mul_saturated(s->buffers, r->buffer)},
+                {"buffer table", "a hash table of all buffers",
+                 hash_table_bytes(add_saturated(s->buffers, BUFFER_PARTITIONS), 24)},
+                {"checkpointer's queue",
+                 is_capped ? "an entry for each buffer, ten million at most"
+                           : "an entry for each buffer",
+                 mul_saturated(queue, r->request)},
+                {"SLRU buffers", "by shared_buffers, or as set", slrus_bytes(s)},
+                {"WAL buffers", "wal_buffers, or 1/32 of shared_buffers up to a WAL segment",
+                 wal_bytes(s)},
+                /* SERIALIZABLEXID: ten for each of the lockers. */
+                {"server processes", "for each of max_connections, workers and WAL senders",
+                 add_saturated(hash_table_bytes(mul_saturated(s->lockers, 10), 16),
+                               mul_saturated(s->processes, r->process))},
+                {"locks", "max_locks_per_transaction for each of them", locks_bytes(s)},
+                /* PredicateLockShmemSize() with PREDICATELOCKTARGET and PREDICATELOCK. */
+                {"predicate locks", "max_pred_locks_per_transaction for each of them",
+                 lock_tables_bytes(s, v[MAX_PRED_LOCKS_PER_TRANSACTION].number, 32, 56)},
+                {"query texts", "track_activity_query_size for each of them",
+                 mul_saturated(s->statuses, v[TRACK_ACTIVITY_QUERY_SIZE].number)},
+                {"slots", "for prepared transactions, workers, WAL senders and replication",
+                 ARRAY_SUM(slot, slots, ARRAY_LEN(slots), mul_saturated((*slot)[0], (*slot)[1]))},
+                {"min_dynamic_shared_memory", NULL, v[MIN_DYNAMIC_SHARED_MEMORY].number},
+                {"asynchronous I/O", "io_max_concurrency handles for each process", io_bytes(s)},
+                {"pg_stat_statements", "a hash table of pg_stat_statements.max",
+                 statements > 0 ? add_saturated(hash_table_bytes(statements, r->statement), 8 * KIB)
+                                : 0},
+                {"fixed part", "the rest, as measured", r->fixed},
+        }};
 }
-
-static uint64_t fixed_bytes(const Segment *s) {
-        return s->release->fixed;
-}
-
-static const struct {
-        const char *what;
-        const char *formula;
-        uint64_t (*bytes)(const Segment *s);
-} terms[] = {
-        {"shared_buffers", NULL, buffers_bytes},
-        {"buffer descriptors", "for each buffer of 8K", descriptors_bytes},
-        {"buffer table", "a hash table of all buffers", buffer_table_bytes},
-        {"checkpointer's queue", "an entry for each buffer, ten million at most",
-         capped_queue_bytes},
-        {"checkpointer's queue", "an entry for each buffer", whole_queue_bytes},
-        {"SLRU buffers", "by shared_buffers, or as set", slrus_bytes},
-        {"WAL buffers", "wal_buffers, or 1/32 of shared_buffers up to a WAL segment", wal_bytes},
-        {"server processes", "for each of max_connections, workers and WAL senders",
-         processes_bytes},
-        {"locks", "max_locks_per_transaction for each of them", locks_bytes},
-        {"predicate locks", "max_pred_locks_per_transaction for each of them",
-         predicate_locks_bytes},
-        {"query texts", "track_activity_query_size for each of them", query_texts_bytes},
-        {"slots", "for prepared transactions, workers, WAL senders and replication", slots_bytes},
-        {"min_dynamic_shared_memory", NULL, dynamic_bytes},
-        {"asynchronous I/O", "io_max_concurrency handles for each process", io_bytes},
-        {"pg_stat_statements", "a hash table of pg_stat_statements.max", statements_bytes},
-        {"fixed part", "the rest, as measured", fixed_bytes},
-};
 
 static Segment segment_of(const Release *release, const ParameterValue *v, bool has_statements) {
         Segment s = {
@@ -346,32 +298,25 @@ static Segment segment_of(const Release *release, const ParameterValue *v, bool 
         return s;
 }
 
-static Segment largest_segment(const ParameterValue *v, bool has_statements) {
-        Segment largest = {};
-        uint64_t most = 0;
-
-        for (size_t i = 0; i < ARRAY_LEN(releases); i++) {
-                Segment segment = segment_of(&releases[i], v, has_statements);
-                uint64_t bytes = ARRAY_SUM(term, terms, ARRAY_LEN(terms), term->bytes(&segment));
-
-                if (bytes > most) {
-                        most = bytes;
-                        largest = segment;
-                }
-        }
-        return largest;
-}
-
-/* Returns the segment of the version, or of the nearest older one. */
+/* Returns the segment of the version, or of the nearest older one; if the version is not known, the largest. */
 static Segment find_segment(const ParameterValue *v, bool has_statements) {
         Version version = parameters_version(v);
-        size_t i = ARRAY_LEN(releases) - 1;
+        Segment found = {};
+        uint64_t most = 0;
 
-        if (version.n_known == 0)
-                return largest_segment(v, has_statements);
-        while (i > 0 && releases[i].major > version.numbers[0])
-                i--;
-        return segment_of(&releases[i], v, has_statements);
+        ARRAY_FOREACH(release, releases, ARRAY_LEN(releases)) {
+                Segment segment = segment_of(release, v, has_statements);
+                const Terms terms = terms_of(&segment);
+                uint64_t bytes = ARRAY_SUM(term, terms.items, ARRAY_LEN(terms.items), term->bytes);
+
+                if (version.n_known > 0
+                            ? release == releases || release->major <= version.numbers[0]
+                            : bytes > most) {
+                        most = bytes;
+                        found = segment;
+                }
+        }
+        return found;
 }
 
 uint64_t postgresql_undecided_minor(const ParameterValue *v) {
@@ -390,10 +335,10 @@ uint64_t postgresql_newest_known(void) {
 void postgresql_segment_size(Arena *arena, const ParameterValue *v, bool has_statements,
                              Sizing *sizing) {
         Segment segment = find_segment(v, has_statements);
+        const Terms terms = terms_of(&segment);
 
-        for (size_t i = 0; i < ARRAY_LEN(terms); i++)
-                sizing_add_positive(arena, sizing, terms[i].what, terms[i].formula,
-                                    terms[i].bytes(&segment));
+        ARRAY_FOREACH(term, terms.items, ARRAY_LEN(terms.items))
+                sizing_add_positive(arena, sizing, term->what, term->formula, term->bytes);
         if (segment.version.numbers[0] > postgresql_newest_known())
                 sizing_add(arena, sizing, "what a newer version may add", "1/32 of all that",
                            sizing->bytes / NEWER_SHARE);

@@ -19,36 +19,29 @@ typedef struct Reading {
 /* ---- options of the server ---- */
 
 static const char *add_setting(const Reading *reading, const char *name, const char *value) {
-        const char *fault;
-
-        if (!reading->is_wanted(name))
+        if (!reading->is_wanted || !reading->is_wanted(name))
                 return NULL;
-        fault = postgresql_value_fault(value);
+        const char *fault = postgresql_value_fault(value);
+
         if (fault)
                 return arena_printf(reading->arena, "%s: %s: %s", reading->origin, name, fault);
         settings_add(reading->arena, &reading->command->settings, name, value, reading->origin);
         return NULL;
 }
 
-/* "NAME=VALUE", with "-" for "_" in the name. */
-static const char *add_assignment(const Reading *reading, const char *assignment) {
-        const char *equals = strchr(assignment, '=');
-
-        if (!equals)
-                return NULL;
-        char *name = arena_strdup_to(reading->arena, assignment, equals);
-
-        for (char *at = name; *at; at++)
-                if (*at == '-')
-                        *at = '_';
-        return add_setting(reading, name, equals + 1);
-}
-
 static const char *add_option(const Reading *reading, char letter, const char *value) {
+        const char *equals = strchr(value, '=');
+
         switch (letter) {
         case 'c':
-        case '-':
-                return add_assignment(reading, value);
+        case '-': /* "NAME=VALUE", with "-" for "_" in the name */
+                if (!equals)
+                        return NULL;
+                char *name = arena_strdup_to(reading->arena, value, equals);
+
+                for (char *at = name; *at; at++)
+                        *at = *at == '-' ? '_' : *at;
+                return add_setting(reading, name, equals + 1);
         case 'B':
                 return add_setting(reading, "shared_buffers", value);
         case 'N':
@@ -83,21 +76,14 @@ static const char *add_options(const Reading *reading, const char *const *words,
         return NULL;
 }
 
-static const char *add_line(const Reading *reading, const char *line) {
+const char *postgresql_command_add(Arena *arena, const char *line, const char *origin,
+                                   PostgresqlWanted *is_wanted, PostgresqlCommand *command) {
         static const char whitespace[] = " \t\n";
         SourceNames words = {};
 
         while (words.n < WORDS_MAX && *(line += strspn(line, whitespace)))
-                *vec_push(reading->arena, &words) =
-                        shell_take_word(reading->arena, &line, whitespace, NULL);
-        return add_options(reading, words.items, words.n);
-}
-
-const char *postgresql_command_add(Arena *arena, const char *line, const char *origin,
-                                   PostgresqlWanted *is_wanted, PostgresqlCommand *command) {
-        const Reading reading = {arena, is_wanted, origin, command};
-
-        return add_line(&reading, line);
+                *vec_push(arena, &words) = shell_take_word(arena, &line, whitespace, NULL);
+        return add_options(&(Reading){arena, is_wanted, origin, command}, words.items, words.n);
 }
 
 /* ---- pg_ctl and pg_ctlcluster ---- */
@@ -118,18 +104,20 @@ static const char *option_value(const char *const *words, size_t n, size_t *i,
 
 static const char *add_launcher_options(const Reading *reading, const char *const *words,
                                         size_t n) {
-        for (size_t i = 0; i < n; i++) {
+        const char *wrong = NULL;
+
+        for (size_t i = 0; i < n && !wrong; i++) {
                 const char *directory = option_value(words, n, &i, "-D", "--pgdata");
                 const char *options = directory ? NULL
                                                 : option_value(words, n, &i, "-o", "--options");
-                const char *wrong = directory ? add_option(reading, 'D', directory) : NULL;
 
-                if (options)
-                        wrong = add_line(reading, options);
-                if (wrong)
-                        return wrong;
+                if (directory)
+                        wrong = add_option(reading, 'D', directory);
+                else if (options)
+                        wrong = postgresql_command_add(reading->arena, options, reading->origin,
+                                                       reading->is_wanted, reading->command);
         }
-        return NULL;
+        return wrong;
 }
 
 /* ---- units ---- */
@@ -143,39 +131,31 @@ static const struct {
         {"pg_ctl", false, true},  {"pg_ctlcluster", false, false}, {"pg_autoctl", false, false},
 };
 
-/* Returns the index of WORD's program among the programs; -1: none. */
-static int find_program(const char *word) {
-        for (size_t i = 0; i < ARRAY_LEN(programs); i++)
-                if (text_equals(text_base_name(word), programs[i].name))
-                        return (int) i;
-        return -1;
-}
-
-static const char *add_program(const Reading *reading, const char *const *words, size_t n) {
-        int program = find_program(words[0]);
-
-        if (programs[program].is_beside_server && *words[0] == '/')
-                reading->command->program = source_relative(reading->arena, words[0], "postgres");
-        reading->command->is_server = programs[program].is_server;
-        if (programs[program].is_server)
-                return add_options(reading, words + 1, n - 1);
-        return add_launcher_options(reading, words + 1, n - 1);
-}
-
 /* The program may follow another, such as numactl. */
-const char *postgresql_command_of_unit(Arena *arena, const UnitFile *unit, const Sources *sources,
-                                       PostgresqlWanted *is_wanted, PostgresqlCommand *ret) {
-        UnitAssignments starts = unit_file_list(arena, unit, "Service", "ExecStart");
+const char *postgresql_command_of_unit(const UnitFile *unit, PostgresqlWanted *is_wanted,
+                                       PostgresqlCommand *ret) {
+        UnitAssignments starts = unit_file_list(unit, "Service", "ExecStart");
 
-        for (size_t k = 0; k < starts.n; k++) {
-                const UnitAssignment *start = starts.items[k];
-                SourceNames words = unit_file_command(arena, unit, sources, start->value);
-                const Reading reading = {arena, is_wanted,
-                                         source_origin(arena, start->file, start->line), ret};
+        VEC_FOREACH(start, &starts) {
+                SourceNames words = unit_file_command(unit, (*start)->value);
+                const Reading reading = {unit->arena, is_wanted,
+                                         source_origin(unit->arena, (*start)->file, (*start)->line),
+                                         ret};
 
-                for (size_t i = 0; i < words.n; i++)
-                        if (find_program(words.items[i]) >= 0)
-                                return add_program(&reading, words.items + i, words.n - i);
+                VEC_FOREACH(word, &words) {
+                        const typeof(*programs) *program =
+                                ARRAY_FIND(each, programs, ARRAY_LEN(programs),
+                                           text_equals(text_base_name(*word), each->name));
+                        size_t n = (size_t) (words.items + words.n - word - 1);
+
+                        if (!program)
+                                continue;
+                        if (program->is_beside_server && **word == '/')
+                                ret->program = source_relative(unit->arena, *word, "postgres");
+                        ret->is_server = program->is_server;
+                        return program->is_server ? add_options(&reading, word + 1, n)
+                                                  : add_launcher_options(&reading, word + 1, n);
+                }
         }
         return NULL;
 }
@@ -183,11 +163,24 @@ const char *postgresql_command_of_unit(Arena *arena, const UnitFile *unit, const
 /* ---- postmaster.opts ---- */
 
 /* PROGRAM "WORD" "WORD"...: the server does not escape quotes within a word. */
-static SourceNames split_opts(Arena *arena, const char *line) {
+const char *postgresql_command_of_last_start(Arena *arena, const Sources *sources, const char *path,
+                                             PostgresqlWanted *is_wanted, PostgresqlCommand *ret) {
+        SourceText text = source_read(sources, arena, path);
+        SourceLines lines = source_lines(&text);
         SourceNames words = {};
-        const char *quote = strstr(line, " \"");
 
-        while (quote && words.n < WORDS_MAX) {
+        if (text.error == -ENOENT)
+                return NULL;
+        if (text.error < 0)
+                return arena_printf(arena, "%s: %s", path, reader_fault(arena, text.error));
+        const char *line = source_line(arena, &lines);
+
+        if (!line || *line != '/' || text.size > OPTS_BYTES_MAX || memchr(text.text, 0, text.size))
+                return arena_printf(arena,
+                                    "%s: is not what the server writes; start the server once, "
+                                    "which writes it anew",
+                                    path);
+        for (const char *quote = strstr(line, " \""); quote && words.n < WORDS_MAX;) {
                 const char *start = quote + 2, *next = strstr(start, "\" \"");
                 size_t length = next ? (size_t) (next - start) : strlen(start);
 
@@ -196,26 +189,8 @@ static SourceNames split_opts(Arena *arena, const char *line) {
                 *vec_push(arena, &words) = arena_strndup(arena, start, length);
                 quote = next ? next + 1 : NULL;
         }
-        return words;
-}
-
-const char *postgresql_command_of_last_start(Arena *arena, const Sources *sources, const char *path,
-                                             PostgresqlWanted *is_wanted, PostgresqlCommand *ret) {
-        SourceText text = source_read(sources, arena, path);
-        SourceLines lines = source_lines(&text);
-        const char *line, *remedy = "start the server once, which writes it anew";
-
-        if (text.error == -ENOENT)
-                return NULL;
-        if (text.error < 0)
-                return arena_printf(arena, "%s: %s", path, reader_fault(arena, text.error));
-        line = source_line(arena, &lines);
-        if (!line || *line != '/' || text.size > OPTS_BYTES_MAX || memchr(text.text, 0, text.size))
-                return arena_printf(arena, "%s: is not what the server writes; %s", path, remedy);
-        SourceNames words = split_opts(arena, line);
-        const Reading reading = {arena, is_wanted, source_origin(arena, path, 1), ret};
-
-        return add_options(&reading, words.items, words.n);
+        return add_options(&(Reading){arena, is_wanted, source_origin(arena, path, 1), ret},
+                           words.items, words.n);
 }
 
 /* ---- the start by a unit ---- */
@@ -250,13 +225,12 @@ const char *postgresql_start_read(Arena *arena, const EngineTarget *target, cons
         ret->unit = unit;
         if (!ret->cluster)
                 ret->cluster = debian_cluster(arena, unit->name);
-        return postgresql_command_of_unit(arena, unit, sources, is_wanted, &ret->command);
+        return postgresql_command_of_unit(unit, is_wanted, &ret->command);
 }
 
 const char *postgresql_start_directory(Arena *arena, const EngineTarget *target,
-                                       const Sources *sources, const PostgresqlStart *start,
-                                       const char *otherwise) {
-        const char *pgdata = unit_file_environment(arena, start->unit, sources, "PGDATA", NULL);
+                                       const PostgresqlStart *start, const char *otherwise) {
+        const char *pgdata = unit_file_environment(start->unit, "PGDATA", NULL);
         const char *found = target->data_directory       ? target->data_directory
                             : start->command.directory   ? start->command.directory
                             : otherwise                  ? otherwise
@@ -273,19 +247,6 @@ typedef struct Place {
         const char *variable; /* of the environment */
         const char **ret;
 } Place;
-
-/* Returns the file on the unit's command line; "" if there is none; NULL if the unit does not start Patroni. */
-static const char *find_patroni_file(Arena *arena, const UnitFile *unit, const Sources *sources) {
-        const SourceNames words = unit_file_start(arena, unit, sources);
-        const char *file = NULL;
-
-        VEC_FOREACH(word, &words)
-                if (!file)
-                        file = text_equals(text_base_name(*word), "patroni") ? "" : NULL;
-                else if (**word != '-')
-                        file = *word;
-        return file;
-}
 
 /* Returns the value behind "KEY:", without quotes and comment; NULL: another key, or no plain value. */
 static const char *value_of(Arena *arena, const char *line, const char *key) {
@@ -333,39 +294,44 @@ static void read_patroni_lines(Arena *arena, const SourceText *text, const Place
         }
 }
 
-const char *postgresql_patroni_of_unit(Arena *arena, const UnitFile *unit, const Sources *sources,
-                                       PostgresqlPatroni *ret) {
+const char *postgresql_patroni_of_unit(const UnitFile *unit, PostgresqlPatroni *ret) {
+        Arena *arena = unit->arena;
         PostgresqlPatroni found = {};
         const Place places[] = {
                 {"data_dir", "PATRONI_POSTGRESQL_DATA_DIR", &found.data_directory},
                 {"config_dir", "PATRONI_POSTGRESQL_CONFIG_DIR", &found.config_directory},
                 {"bin_dir", "PATRONI_POSTGRESQL_BIN_DIR", &found.programs},
         };
-        const char *file = find_patroni_file(arena, unit, sources);
+        const SourceNames words = unit_file_start(unit);
+        const char *file = NULL; /* on the command line; "": none */
         SourceText text = {};
 
+        VEC_FOREACH(word, &words)
+                if (!file)
+                        file = text_equals(text_base_name(*word), "patroni") ? "" : NULL;
+                else if (**word != '-')
+                        file = *word;
         if (!file)
                 return NULL;
         if (*file == '/') {
-                text = source_read(sources, arena, file);
+                text = source_read(unit->sources, arena, file);
                 read_patroni_lines(arena, &text, places, ARRAY_LEN(places));
         }
-        for (size_t i = 0; i < ARRAY_LEN(places); i++) {
-                const char *value =
-                        unit_file_environment(arena, unit, sources, places[i].variable, NULL);
+        ARRAY_FOREACH(place, places, ARRAY_LEN(places)) {
+                const char *value = unit_file_environment(unit, place->variable, NULL);
 
                 if (postgresql_is_path(value))
-                        *places[i].ret = value;
+                        *place->ret = value;
         }
         *ret = found;
         if (found.data_directory)
                 return NULL;
-        return text.error < 0 ? arena_printf(arena, "%s: %s; write DataDirectory=", file,
-                                             reader_fault(arena, text.error))
-                              : arena_printf(arena,
-                                             "%s: there is no data_dir below postgresql:; write "
-                                             "DataDirectory=",
-                                             *file == '/' ? file : unit->name);
+        if (text.error < 0)
+                return arena_printf(arena, "%s: %s; write DataDirectory=", file,
+                                    reader_fault(arena, text.error));
+        return arena_printf(arena,
+                            "%s: there is no data_dir below postgresql:; write DataDirectory=",
+                            *file == '/' ? file : unit->name);
 }
 
 /* ---- existing servers ---- */
@@ -402,52 +368,36 @@ static bool is_missing(const Sources *sources, Arena *arena, const char *directo
         return r == -ENOENT || r == -ENOTDIR;
 }
 
-static bool wants_nothing(const char *name UNUSED) {
-        return false;
-}
-
-static bool starts(Arena *arena, const UnitFile *unit, const char *program) {
-        UnitAssignments commands = unit_file_list(arena, unit, "Service", "ExecStart");
+static bool starts(const UnitFile *unit, const char *program) {
+        UnitAssignments commands = unit_file_list(unit, "Service", "ExecStart");
 
         return VEC_ANY(command, &commands, strstr((*command)->value, program) != NULL);
 }
 
-/* "postgresql@15-man.service": pg_ctlcluster(1) uses the instance's name as its argument. */
-static const char *find_absent_cluster(Arena *arena, const char *unit, const Sources *sources,
-                                       const char *cluster) {
-        const char *directory =
-                arena_printf(arena, POSTGRESQL_CLUSTERS "/%s", cluster ? cluster : "");
-
-        if (!cluster)
-                return arena_printf(arena, "%s is no VERSION-NAME of a cluster", unit);
-        return is_missing(sources, arena, directory)
-                       ? arena_printf(arena,
-                                      "%s is for a cluster that there is not (%s does not exist)",
-                                      unit, directory)
-                       : NULL;
-}
-
-/* Patroni creates a missing data directory, as a copy of its leader's. */
+/* Patroni creates a missing data directory, as a copy of its leader's. In "postgresql@15-man.service" pg_ctlcluster(1)
+ * uses the instance's name as its argument. */
 static const char *find_absent_postgresql(const Engine *engine UNUSED, Arena *arena,
                                           const EngineTarget *target, const Sources *sources,
                                           bool has_disks) {
         PostgresqlStart start = {};
+        const char *directory = NULL, *what = "has nothing to start";
 
-        if (postgresql_start_read(arena, target, sources, wants_nothing, &start) || !start.unit ||
-            starts(arena, start.unit, "/patroni"))
+        if (postgresql_start_read(arena, target, sources, NULL, &start) || !start.unit ||
+            starts(start.unit, "/patroni"))
                 return NULL;
-        if (starts(arena, start.unit, "/pg_ctlcluster"))
-                return find_absent_cluster(arena, target->unit, sources, start.cluster);
-        const char *directory =
-                has_disks ? postgresql_start_directory(arena, target, sources, &start, NULL) : NULL;
-
+        if (!starts(start.unit, "/pg_ctlcluster")) {
+                if (has_disks)
+                        directory = postgresql_start_directory(arena, target, &start, NULL);
+        } else if (start.cluster) {
+                directory = arena_printf(arena, POSTGRESQL_CLUSTERS "/%s", start.cluster);
+                what = "is for a cluster that there is not";
+        } else {
+                return arena_printf(arena, "%s is no VERSION-NAME of a cluster", target->unit);
+        }
         return directory && is_missing(sources, arena, directory)
-                       ? arena_printf(arena, "%s has nothing to start (%s does not exist)",
-                                      target->unit, directory)
+                       ? arena_printf(arena, "%s %s (%s does not exist)", target->unit, what,
+                                      directory)
                        : NULL;
 }
 
-const EngineUnits units_postgresql = {
-        .add = add_postgresql,
-        .find_absent = find_absent_postgresql,
-};
+const EngineUnits units_postgresql = {add_postgresql, find_absent_postgresql};

@@ -23,8 +23,8 @@ typedef struct PostgresqlCommand {
 
 /* Reads the options of PostgreSQL's programs in the ExecStart= of UNIT: of postgres and postmaster, or those that
  * pg_ctl and pg_ctlcluster pass on. Returns NULL or a sentence. */
-const char *postgresql_command_of_unit(Arena *arena, const UnitFile *unit, const Sources *sources,
-                                       PostgresqlWanted *is_wanted, PostgresqlCommand *ret);
+const char *postgresql_command_of_unit(const UnitFile *unit, PostgresqlWanted *is_wanted,
+                                       PostgresqlCommand *ret);
 
 /* Reads the last command line from the file postmaster.opts. Returns NULL or a sentence; a missing file means that
  * there was no start. */
@@ -61,8 +61,7 @@ const char *postgresql_start_read(Arena *arena, const EngineTarget *target, cons
 /* Returns the data directory: TARGET's, that of -D, OTHERWISE (NULL: not known), or PGDATA; NULL if none of them is
  * known. */
 const char *postgresql_start_directory(Arena *arena, const EngineTarget *target,
-                                       const Sources *sources, const PostgresqlStart *start,
-                                       const char *otherwise);
+                                       const PostgresqlStart *start, const char *otherwise);
 
 /* Where Patroni's server is: from "postgresql:" of Patroni's file, and the environment, which overrides the file.
  *
@@ -77,5 +76,4 @@ typedef struct PostgresqlPatroni {
 
 /* Leaves *RET as it is if UNIT does not start Patroni. Returns NULL, or a sentence that says why its data directory is
  * not known. */
-const char *postgresql_patroni_of_unit(Arena *arena, const UnitFile *unit, const Sources *sources,
-                                       PostgresqlPatroni *ret);
+const char *postgresql_patroni_of_unit(const UnitFile *unit, PostgresqlPatroni *ret);

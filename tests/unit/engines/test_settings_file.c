@@ -2,7 +2,7 @@
 
 /* Settings from a file alone: a flat mapping of JSON or YAML, or the product's own form; nothing beside the file. */
 
-#include "engines/settings_file.h"
+#include "engines/reader.h"
 #include "support/sources.h"
 #include "support/testing.h"
 

@@ -50,7 +50,7 @@ TEST(template) {
         assert_int_equal(start->line, 7);
         assert_text(unit_file_find(unit, "Unit", "AssertPathExists")->value,
                     "/etc/postgresql/15/main/postgresql.conf");
-        assert_text(join(arena, unit_file_command(arena, unit, sources, start->value)),
+        assert_text(join(arena, unit_file_command(unit, start->value)),
                     "/usr/bin/pg_ctlcluster|--skip-systemctl-redirect|15-main|start");
 }
 
@@ -146,7 +146,7 @@ TEST(reset) {
                  "[Service]\nExecStart=/bin/one\nExecStart=/bin/two\nUser=x\nGroup=g\n"},
                 {ETC "a.service.d/a.conf", "[Service]\nExecStart=\nExecStart=/bin/three\nUser=\n"});
         UnitFile *unit = unit_file_read(arena, sources, "a.service");
-        UnitAssignments starts = unit_file_list(arena, unit, "Service", "ExecStart");
+        UnitAssignments starts = unit_file_list(unit, "Service", "ExecStart");
 
         assert_int_equal(starts.n, 1);
         assert_text(starts.items[0]->value, "/bin/three");
@@ -207,8 +207,7 @@ static const char *command(Arena *arena, const char *line) {
                                   "EnvironmentFile=/etc/default/x\n"},
                 {"/etc/default/x", "PGDATA=/data\n"});
 
-        return join(arena, unit_file_command(arena, unit_file_read(arena, sources, "a.service"),
-                                             sources, line));
+        return join(arena, unit_file_command(unit_file_read(arena, sources, "a.service"), line));
 }
 
 TEST(commands) {
@@ -251,12 +250,12 @@ TEST(environment) {
         UnitFile *unit = unit_file_read(arena, sources, "a.service");
         const char *origin = "untouched";
 
-        assert_text(unit_file_environment(arena, unit, sources, "PGDATA", &origin), "/three");
+        assert_text(unit_file_environment(unit, "PGDATA", &origin), "/three");
         assert_text(origin, "/etc/sysconfig/pgsql/b.env:2");
-        assert_text(unit_file_environment(arena, unit, sources, "A", &origin), "x y");
+        assert_text(unit_file_environment(unit, "A", &origin), "x y");
         assert_text(origin, ETC "a.service:3");
-        assert_text(unit_file_environment(arena, unit, sources, "C", NULL), "only");
-        assert_null(unit_file_environment(arena, unit, sources, "D", &origin));
+        assert_text(unit_file_environment(unit, "C", NULL), "only");
+        assert_null(unit_file_environment(unit, "D", &origin));
         assert_text(origin, ETC "a.service:3");
 }
 
@@ -276,9 +275,8 @@ TEST(environment_file) {
         const char *origin;
 
         for (size_t i = 0; i < ARRAY_LEN(cases); i++)
-                assert_text(unit_file_environment(arena, unit, sources, cases[i].name, NULL),
-                            cases[i].value);
-        unit_file_environment(arena, unit, sources, "D", &origin);
+                assert_text(unit_file_environment(unit, cases[i].name, NULL), cases[i].value);
+        unit_file_environment(unit, "D", &origin);
         assert_text(origin, "/e:8");
 }
 
@@ -390,16 +388,14 @@ TEST(bounds) {
         VEC_FOREACH(assignment, &unit->assignments)
                 bytes += strlen(assignment->value);
         assert_true(bytes <= 1 << 20);
-        assert_int_equal(
-                unit_file_command(arena, unit, sources,
-                                  arena_printf(arena, "/bin/x %s", repeat(arena, "$X ", 20000)))
-                        .n,
-                0);
-        assert_int_equal(
-                unit_file_command(arena, unit, sources,
-                                  arena_printf(arena, "/bin/x %s", repeat(arena, "${X}", 15000)))
-                        .n,
-                0);
+        assert_int_equal(unit_file_command(unit, arena_printf(arena, "/bin/x %s",
+                                                              repeat(arena, "$X ", 20000)))
+                                 .n,
+                         0);
+        assert_int_equal(unit_file_command(unit, arena_printf(arena, "/bin/x %s",
+                                                              repeat(arena, "${X}", 15000)))
+                                 .n,
+                         0);
         assert_null(
                 unit_file_read(arena, sources, repeat(arena, "a@x.service", 30))->fragment_path);
         unit_file_read(arena, sources,

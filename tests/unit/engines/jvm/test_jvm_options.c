@@ -2,7 +2,7 @@
 
 /* Options of Java as files, argument files and variables give them. */
 
-#include "engines/jvm/jvm_options.h"
+#include "engines/jvm/jvm.h"
 #include "support/testing.h"
 
 static SourceText text_of(const char *string) {

@@ -2,7 +2,7 @@
 
 /* What shell scripts set, as far as that is plain. */
 
-#include "engines/jvm/jvm_script.h"
+#include "engines/jvm/jvm.h"
 #include "read/unit_file.h"
 #include "support/sources.h"
 #include "support/testing.h"
@@ -16,9 +16,8 @@ static JvmScript read(Arena *arena, const char *text) {
         };
         const Sources *sources = test_sources(arena, files, ARRAY_LEN(files));
         const UnitFile *unit = unit_file_read(arena, sources, "app.service");
-        JvmScript script = {.arena = arena,
-                            .sources = sources,
-                            .variables = unit_file_variables(arena, unit, sources)};
+        JvmScript script = {
+                .arena = arena, .sources = sources, .variables = unit_file_variables(unit)};
 
         assert_int_equal(jvm_script_read(&script, "/s.sh"), 0);
         return script;

@@ -28,9 +28,8 @@ static const char *read_text(Arena *arena, const char *text, const char *sid) {
         if (wrong)
                 return wrong;
         VEC_FOREACH(parameter, &read.list)
-                text_printf(&found, "%s%s%s%s=%s", found.length > 0 ? "|" : "",
-                            parameter->sid ? parameter->sid : "", parameter->sid ? "." : "",
-                            parameter->name, parameter->value);
+                text_printf(&found, "%s%s=%s", found.length > 0 ? "|" : "", parameter->name,
+                            parameter->value);
         VEC_FOREACH(problem, &problems.list)
                 text_printf(&found, "!%u", problem->line);
         return text_string(&found);
@@ -80,7 +79,7 @@ TEST(grammar) {
 }
 
 static const char *value_of(const OracleParameters *read, const char *sid, const char *name) {
-        const OracleParameter *found = oracle_parameter_find(read, sid, name);
+        const Setting *found = oracle_parameter_find(read, sid, name);
 
         return found ? found->value : NULL;
 }

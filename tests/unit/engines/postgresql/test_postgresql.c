@@ -328,7 +328,7 @@ TEST(start_of_unit) {
                 UnitFile *unit = unit_file_read(arena, sources, "p.service");
                 PostgresqlCommand command = {};
 
-                assert_null(postgresql_command_of_unit(arena, unit, sources, want_all, &command));
+                assert_null(postgresql_command_of_unit(unit, want_all, &command));
                 assert_text(arena_printf(arena, "%s%s%s", settings_text(arena, &command.settings),
                                          command.directory ? " in " : "",
                                          command.directory ? command.directory : ""),
