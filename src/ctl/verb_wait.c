@@ -83,24 +83,6 @@ static int print_with_page_users(Command *command, const Status *status,
 
 /* ---- without the daemon ---- */
 
-/* The unit is starting, so its pages must be available now, no matter who reserved them. */
-static void judge_start(Command *command, StatusInstance *instance) {
-        if (instance->pages_wanted == 0)
-                return;
-        if (instance->lack.pages == 0) {
-                instance->verdict = VERDICT_READY;
-                instance->reason = (Reason){};
-                return;
-        }
-        instance->verdict = instance->shortage == SHORTAGE_DEGRADE ? VERDICT_DEGRADED
-                                                                   : VERDICT_REFUSED;
-        instance->reason =
-                (Reason){REASON_TAKEN,
-                         arena_printf(command->arena, "%s of its pages are not free",
-                                      format_count(command->arena, instance->lack.pages)),
-                         DAEMON_REMEDY ", which reserves them"};
-}
-
 /* Judges the instance by the kernel's files. Returns false if there is no instance NAME. Fails closed: sets *RET_FAULT
  * if a file cannot be read. */
 static bool judge_alone(Command *command, const char *name, Status **ret_status,
@@ -116,8 +98,9 @@ static bool judge_alone(Command *command, const char *name, Status **ret_status,
         *ret_fault = look->fault;
         *ret_status = local_status(command, look, "no daemon");
         *ret = *status_find(*ret_status, name);
-        if (is_starting && ret->verdict != VERDICT_INVALID)
-                judge_start(command, ret);
+        if (is_starting)
+                status_judge_start(command->arena, plan_find(look->plan, name), START_BY_ITSELF,
+                                   NULL, ret);
         if (is_starting && verdict_lets_start(ret->verdict)) {
                 ret->reason = mounts_judge_start(command->root, command->arena, described);
                 if (ret->reason.kind != REASON_NONE)

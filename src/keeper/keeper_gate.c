@@ -320,22 +320,20 @@ static GateAnswer judge_gate(Keeper *keeper, GateView *view, Gate *gate, bool ma
         const Status *status = view->status;
         const PlanInstance *planned = plan_find(keeper->known.look->plan, gate->instance);
         bool is_valid = instance->verdict != VERDICT_INVALID, has_ended = false;
-        bool may_start = verdict_lets_start(instance->verdict);
-        Lack lack = {};
+        Lack restart = {};
 
-        /* Other units may take its pages; a round has made progress if they may take fewer. */
-        if (gate->is_starting && (may_start || planned->exposed.kind != REASON_NONE))
-                lack = instance->lack;
-        else if (may_start && instance->is_running)
-                lack = find_restart_lack(keeper, view, planned, &has_ended);
-        if (lack.pages > 0 && is_valid)
-                instance->reason = plan_explain_lack(arena, planned, &lack);
-        may_start = may_start && (lack.pages == 0 || instance->shortage == SHORTAGE_DEGRADE);
+        if (!gate->is_starting && verdict_lets_start(instance->verdict) && instance->is_running)
+                restart = find_restart_lack(keeper, view, planned, &has_ended);
+        status_judge_start(arena, planned, gate->is_starting ? START_BY_UNIT : START_QUERY,
+                           &restart, instance);
+        const Lack *lack = &instance->lack;
+        bool may_start = verdict_lets_start(instance->verdict);
         bool is_worth_it = gate->is_starting || gate->n_rounds == 0 ||
-                           (gate->is_restarting && lack.pages > 0);
+                           (gate->is_restarting && lack->pages > 0);
 
         if (!may_start && is_valid && is_worth_it &&
-            may_try_again(keeper, gate, may_try, lack.pages ? lack.pages : instance->pages_wanted))
+            may_try_again(keeper, gate, may_try,
+                          lack->pages ? lack->pages : instance->pages_wanted))
                 return GATE_WAIT;
         *ret_reason = instance->reason;
         if (!may_start && is_valid && may_come(keeper, gate, ret_reason))
@@ -349,12 +347,10 @@ static GateAnswer judge_gate(Keeper *keeper, GateView *view, Gate *gate, bool ma
                 may_start = no_mount.kind == REASON_NONE;
                 *ret_reason = may_start ? *ret_reason : no_mount;
         }
-        if (may_start && lack.pages > 0)
-                instance->verdict = VERDICT_DEGRADED;
         if (may_start && !gate->is_starting && !(gate->is_restarting && has_ended))
                 return GATE_PASS;
         if (may_start)
-                *ret_reason = let_start(keeper, view, status, planned, gate, &lack);
+                *ret_reason = let_start(keeper, view, status, planned, gate, lack);
         if (may_start && ret_reason->kind == REASON_NONE)
                 return GATE_PASS;
         return gate->is_starting ? refuse(keeper, view, gate, ret_reason) : GATE_REFUSE;

@@ -532,6 +532,37 @@ Status *status_judge(Arena *arena, const StatusInput *input) {
         return status;
 }
 
+void status_judge_start(Arena *arena, const PlanInstance *planned, StartAsker asker,
+                        const Lack *lack, StatusInstance *instance) {
+        bool may_start = verdict_lets_start(instance->verdict);
+
+        /* Of an instance that may not start anyway, an exposure counts: a round has made progress if others may take
+         * fewer of its pages. */
+        if (asker == START_QUERY ||
+            (asker == START_BY_UNIT && !may_start && planned->exposed.kind == REASON_NONE))
+                instance->lack = lack ? *lack : (Lack){};
+        if (instance->verdict == VERDICT_INVALID ||
+            (asker == START_BY_ITSELF && instance->pages_wanted == 0))
+                return;
+        if (instance->lack.pages > 0) {
+                instance->reason =
+                        asker != START_BY_ITSELF
+                                ? plan_explain_lack(arena, planned, &instance->lack)
+                                : (Reason){
+                                          REASON_TAKEN,
+                                          arena_printf(arena, "%s of its pages are not free",
+                                                       format_count(arena, instance->lack.pages)),
+                                          "systemctl restart hugeplan.service, which reserves them"};
+                if (may_start || asker == START_BY_ITSELF)
+                        instance->verdict = instance->shortage == SHORTAGE_DEGRADE
+                                                    ? VERDICT_DEGRADED
+                                                    : VERDICT_REFUSED;
+        } else if (asker == START_BY_ITSELF) {
+                instance->verdict = VERDICT_READY;
+                instance->reason = (Reason){};
+        }
+}
+
 const StatusInstance *status_find(const Status *status, const char *instance) {
         return !instance ? NULL
                          : ARRAY_SEEK(each, status->instances, status->n_instances,

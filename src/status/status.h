@@ -114,6 +114,19 @@ typedef struct StatusInput {
 /* Judges each instance. Copies the problems of the configuration, and adds one for each instance in trouble. */
 Status *status_judge(Arena *arena, const StatusInput *input);
 
+/* Who asks whether an instance may start now. */
+typedef enum StartAsker {
+        START_QUERY,   /* nobody starts, or the database starts again within its running unit */
+        START_BY_UNIT, /* the unit starts, and needs the pages that were reserved for it */
+        START_BY_ITSELF, /* the unit starts without a daemon: free pages will do, whoever reserved them */
+} StartAsker;
+
+/* The one judge of a start, for the daemon's gates and for a gate without a daemon. Sets the verdict of INSTANCE, which
+ * is of a status, to that of a start now; its `lack` to what such a start lacks; and its reason to that of the lack.
+ * LACK is what the asker of a START_QUERY lacks; NULL: nothing. */
+void status_judge_start(Arena *arena, const PlanInstance *planned, StartAsker asker,
+                        const Lack *lack, StatusInstance *instance);
+
 /* Returns the host's verdict from the present instances and problems. */
 Verdict status_worst_verdict(const Status *status);
 

@@ -859,3 +859,67 @@ TEST(plan_verdict) {
         assert_int_equal(plan_verdict(plan_find(plan, "c")), VERDICT_DEGRADED);
         assert_int_equal(plan_verdict(plan_find(plan, "d")), VERDICT_INVALID);
 }
+
+/* Who may start: what the daemon's gates and a gate without a daemon say of the same instance. */
+TEST(one_judge_of_starts) {
+        static const PlanInstance planned = {.pages_wanted = 50, .page_size_bytes = 2 * MIB};
+        static const PlanInstance exposed = {
+                .pages_wanted = 50, .page_size_bytes = 2 * MIB, .exposed = {REASON_TAKEN}};
+        static const struct {
+                const char *what;
+                const PlanInstance *planned;
+                StartAsker asker;
+                Verdict verdict;
+                Shortage shortage;
+                uint64_t wanted, lack, query_lack;
+                Verdict expected;
+                uint64_t expected_lack;
+                const char *reason;
+        } cases[] = {
+                {"all is there", &planned, START_BY_UNIT, VERDICT_READY, SHORTAGE_REFUSE, 50, 0, 0,
+                 VERDICT_READY, 0, "kept"},
+                {"others may take some", &planned, START_BY_UNIT, VERDICT_READY, SHORTAGE_REFUSE,
+                 50, 3, 0, VERDICT_REFUSED, 3, "in use by others"},
+                {"a part will do", &planned, START_BY_UNIT, VERDICT_READY, SHORTAGE_DEGRADE, 50, 3,
+                 0, VERDICT_DEGRADED, 3, "in use by others"},
+                {"refused by plan, its lack is none", &planned, START_BY_UNIT, VERDICT_REFUSED,
+                 SHORTAGE_REFUSE, 50, 3, 0, VERDICT_REFUSED, 0, "kept"},
+                {"refused as exposed, its lack shrinks", &exposed, START_BY_UNIT, VERDICT_REFUSED,
+                 SHORTAGE_REFUSE, 50, 3, 0, VERDICT_REFUSED, 3, "in use by others"},
+                {"a query", &planned, START_QUERY, VERDICT_READY, SHORTAGE_REFUSE, 50, 3, 0,
+                 VERDICT_READY, 0, "kept"},
+                {"a restart in its unit", &planned, START_QUERY, VERDICT_READY, SHORTAGE_REFUSE, 50,
+                 3, 7, VERDICT_REFUSED, 7, "in use by others"},
+                {"invalid", &planned, START_BY_UNIT, VERDICT_INVALID, SHORTAGE_REFUSE, 50, 3, 0,
+                 VERDICT_INVALID, 0, "kept"},
+                {"alone, all free", &planned, START_BY_ITSELF, VERDICT_REFUSED, SHORTAGE_REFUSE, 50,
+                 0, 0, VERDICT_READY, 0, NULL},
+                {"alone, not free", &planned, START_BY_ITSELF, VERDICT_READY, SHORTAGE_REFUSE, 50,
+                 50, 0, VERDICT_REFUSED, 50, "50 of its pages are not free"},
+                {"alone, a part", &planned, START_BY_ITSELF, VERDICT_LOST, SHORTAGE_DEGRADE, 50, 3,
+                 0, VERDICT_DEGRADED, 3, "3 of its pages are not free"},
+                {"alone, of no known size", &planned, START_BY_ITSELF, VERDICT_DEGRADED,
+                 SHORTAGE_REFUSE, 0, 0, 0, VERDICT_DEGRADED, 0, "kept"},
+                {"alone, invalid", &planned, START_BY_ITSELF, VERDICT_INVALID, SHORTAGE_REFUSE, 50,
+                 0, 0, VERDICT_INVALID, 0, "kept"},
+        };
+
+        ARRAY_FOREACH(each, cases, ARRAY_LEN(cases)) {
+                StatusInstance instance = {.name = each->what,
+                                           .verdict = each->verdict,
+                                           .shortage = each->shortage,
+                                           .pages_wanted = each->wanted,
+                                           .reason = {.text = "kept"},
+                                           .lack = {.pages = each->lack}};
+                const Lack lack = {.pages = each->query_lack};
+
+                print_message("%s\n", each->what);
+                status_judge_start(arena, each->planned, each->asker, &lack, &instance);
+                assert_text(verdict_name(instance.verdict), verdict_name(each->expected));
+                assert_int_equal(instance.lack.pages, each->expected_lack);
+                if (each->reason)
+                        assert_contains(instance.reason.text, each->reason);
+                else
+                        assert_null(instance.reason.text);
+        }
+}
