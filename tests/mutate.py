@@ -38,12 +38,12 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 TREE = pathlib.Path(__file__).resolve().parent.parent
-FILES = ["src/model/*.c", "src/promise/*.c", "src/escalation/*.c", "src/plan/*.c", "src/plan/planner/*.c",
+FILES = ["src/model/*.c", "src/plan/*.c", "src/plan/planner/*.c", "src/plan/promise/*.c",
          "src/apply/*.c", "src/keeper/*.c", "src/keeper/notes/*.c", "src/demand/demand.c", "src/status/status.c"]
 # In this order; the unit test of the file's own name is run first. Histories are many and short.
 TESTS = ["plan", "plan_cover", "plan_reason", "plan_split", "escalation", "attempt", "limits", "fit", "drift",
          "changes", "boot_guard", "evidence", "thp_plan", "pending", "promise", "balance", "admission", "ledger",
-         "unit_use", "unit_policy", "demand", "learned", "status", "status_json", "messages", "kernel_args", "config",
+         "charges", "unit_policy", "demand", "learned", "status", "status_json", "messages", "kernel_args", "config",
          "probe", "root", "topology", "name_check", "apply", "guard", "worker", "host_use", "cgroup_limit",
          "model_root", "rules", "suggest", "look", "keeper", "keeper_gate", "keeper_rounds", "keeper_faults",
          "keeper_status", "plan-properties", "promise-properties", "escalation-properties", "histories",

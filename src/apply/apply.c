@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "apply/apply.h"
 
+#include "apply/evidence.h"
 #include "base/size.h"
 #include "base/text.h"
-#include "escalation/evidence.h"
 #include "host/host_use.h"
 #include "host/probe.h"
 #include "model/names.h"
-#include "promise/balance.h"
+#include "plan/promise/balance.h"
 
 #include <signal.h>
 

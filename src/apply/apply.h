@@ -7,8 +7,8 @@
  * seconds, and reports the result. Between two operations the caller may serve clients, stop, or be killed: the next
  * run converges. The order is that of plan_steps(). */
 
+#include "apply/escalation.h"
 #include "config/config.h"
-#include "escalation/escalation.h"
 #include "host/root.h"
 #include "plan/plan.h"
 

@@ -29,3 +29,38 @@ int host_writes_apply(const Root *root, const HostWrites *writes, const char **r
         }
         return first;
 }
+
+/* ---- the guard ---- */
+
+enum { GUARD_BYTES_MAX = 4096 };
+
+char *guard_text(Arena *arena, uint64_t pages) {
+        return arena_printf(arena,
+                            "# Written by hugepland and kept true by it; see hugepland(8).\n"
+                            "# hugeplan has reserved huge pages node by node. systemd-sysctl "
+                            "applies all of\n"
+                            "# sysctl.d again whenever a package asks for it; another figure here "
+                            "would then\n"
+                            "# take pages from some nodes and give them to others. This file is "
+                            "read last and\n"
+                            "# repeats what all nodes hold together, which changes nothing.\n"
+                            "vm.nr_hugepages = %" PRIu64 "\n",
+                            pages);
+}
+
+int guard_write(const Root *root, uint64_t pages) {
+        CLEANUP(arena_freep) Arena *arena = arena_new();
+        const char *text = guard_text(arena, pages);
+        char *there;
+
+        if (root_read_file(root, arena, PATH_SYSCTL_GUARD, GUARD_BYTES_MAX, &there, NULL) == 0 &&
+            text_equals(there, text))
+                return 0;
+        return root_write_file(root, PATH_SYSCTL_GUARD, text, 0644);
+}
+
+int guard_remove(const Root *root) {
+        int r = root_remove(root, PATH_SYSCTL_GUARD);
+
+        return r == -ENOENT ? 0 : r;
+}

@@ -6,7 +6,7 @@
 #include "config/instance_limits.h"
 #include "model/names.h"
 #include "model/problem.h"
-#include "plan/limits.h"
+#include "plan/host_plan.h"
 
 #include <string.h>
 

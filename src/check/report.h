@@ -7,7 +7,7 @@
 
 #include "check/rules.h"
 #include "check/suggest.h"
-#include "promise/ledger.h"
+#include "plan/ledger.h"
 #include "status/history.h"
 #include "status/waste.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-/* What the unit of an instance needs besides its pages; plan/limits.h has the host's side. */
+/* What the unit of an instance needs besides its pages; plan/host_plan.h has the host's side. */
 
 #include "config/config.h"
 #include "read/accounts.h"

@@ -12,7 +12,7 @@
 #include "host/probe.h"
 #include "inspect/process_files.h"
 #include "model/names.h"
-#include "plan/limits.h"
+#include "plan/host_plan.h"
 #include "runtime/log.h"
 #include "units/memory_limit.h"
 

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The guard (apply/guard.h) overrides the administrator's vm.nr_hugepages= with the sum of the pools, and so stands in
+/* The guard (apply/host_apply.h) overrides the administrator's vm.nr_hugepages= with the sum of the pools, and so stands in
  * its way once hugeplan is gone. But a restart, an upgrade or a crash must leave no gap in which systemd-sysctl could
  * move the databases' pages from node to node; and over a soft-reboot, which keeps /run, systemd-sysctl runs before us.
  * Therefore the guard is removed only when the unit was stopped for good, and kept whenever that is not certain. */
 #include "daemon/after_stop.h"
 
-#include "apply/guard.h"
+#include "apply/host_apply.h"
 #include "base/size.h"
 #include "base/text.h"
 #include "model/exit_code.h"
 #include "model/names.h"
 #include "runtime/log.h"
-#include "systemd/unit_stop.h"
+#include "systemd/unit_manager.h"
 
 #include <string.h>
 

@@ -3,11 +3,11 @@
 
 #include "base/text.h"
 #include "host/probe.h"
+#include "host/state.h"
 #include "host/unit_cgroup.h"
 #include "model/names.h"
 #include "runtime/clock.h"
 #include "runtime/log.h"
-#include "state/boot_guard_file.h"
 
 #include <errno.h>
 #include <string.h>

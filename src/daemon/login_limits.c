@@ -3,7 +3,7 @@
 
 #include "base/text.h"
 #include "model/names.h"
-#include "plan/limits.h"
+#include "plan/host_plan.h"
 #include "runtime/log.h"
 
 #include <errno.h>

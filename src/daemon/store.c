@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "daemon/store.h"
 
+#include "host/state.h"
 #include "runtime/log.h"
-#include "state/learned_file.h"
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-/* Stores the learned sizes of instances for the next boot (state/learned_file.h). */
+/* Stores the learned sizes of instances for the next boot (host/state.h). */
 
 #include "daemon/disk.h"
 #include "demand/learned.h"

@@ -5,7 +5,6 @@
 
 #include "keeper/keeper.h"
 #include "systemd/unit_manager.h"
-#include "systemd/unit_reread.h"
 
 /* What systemd has loaded. */
 typedef struct UnitsAnswer {

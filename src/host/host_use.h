@@ -4,7 +4,7 @@
 /* Reads the huge pages used by the units of instances and by the instances' mounts, at one moment. */
 
 #include "host/root.h"
-#include "promise/ledger.h"
+#include "plan/ledger.h"
 
 /* Reads the use of the units that CONFIG or LEDGER names; the result refers to the names in CONFIG and LEDGER. If pages
  * were taken or given back meanwhile, both TOPOLOGY's counts and the use are read again until they are consistent;

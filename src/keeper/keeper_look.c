@@ -4,8 +4,8 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "host/config_load.h"
+#include "host/state.h"
 #include "keeper/keeper_state.h"
-#include "state/boot_guard_file.h"
 
 #include <syslog.h>
 

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* What the keeper stores and sets: the ledger, before and after writes to pools, and settings other than pools. */
 #include "keeper/keeper_record.h"
-#include "apply/guard.h"
 #include "apply/host_apply.h"
 #include "base/size.h"
 #include "base/text.h"
+#include "host/state.h"
 #include "keeper/keeper_state.h"
 #include "model/names.h"
 #include "model/problem.h"
-#include "state/state.h"
 
 #include <string.h>
 #include <syslog.h>

@@ -33,5 +33,5 @@ void keeper_set_host(Keeper *keeper, const HostPlan *plan);
 /* Restores the settings from before a reload. */
 void keeper_undo_host(Keeper *keeper);
 
-/* If instances have pages of the default size, keeps systemd-sysctl from moving them (apply/guard.h). */
+/* If instances have pages of the default size, keeps systemd-sysctl from moving them (apply/host_apply.h). */
 void keeper_guard_pool(const Keeper *keeper);

@@ -3,10 +3,9 @@
 
 #include "host/host_use.h"
 #include "host/probe.h"
+#include "host/state.h"
 #include "host/unit_facts.h"
 #include "model/problem.h"
-#include "state/boot_guard_file.h"
-#include "state/state.h"
 
 #include <string.h>
 

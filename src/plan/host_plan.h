@@ -1,10 +1,43 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-/* The plan's writes besides the pools: transparent huge pages and the kernel's limits. */
+/* The plan's writes besides the pools: transparent huge pages, and the limits that the kernel has to lift before it lets
+ * a database process have its pages.
+ *
+ * Only System V segments (SHM_HUGETLB, Oracle's way) need any. Since Linux 5.16 only the group in vm.hugetlb_shm_group,
+ * or CAP_IPC_LOCK, allows them; before that, RLIMIT_MEMLOCK did as well (mm/hugetlb, fs/hugetlbfs/inode.c). hugeplan
+ * sets both, since a vendor's kernel may differ. Besides that, kernel.shmmax (bytes of one segment) and kernel.shmall
+ * (base pages of all) count for them. Memory that is mapped with MAP_HUGETLB needs none of it. */
 
-#include "plan/limits.h"
+#include "model/host_write.h"
+#include "plan/plan.h"
 #include "plan/thp_plan.h"
+#include "read/accounts.h"
+
+/* The remedy if the group NAME_HUGETLB_GROUP is missing. */
+#define SHM_GROUP_REMEDY "run 'systemd-sysusers', then 'hugeplanctl reload'"
+
+/* The input of all writes besides the pools; the limits do not depend on systemd_version. */
+typedef struct HostPlanInput {
+        const Config *config;
+        const Plan *plan;
+        const Topology *topology;
+        const Accounts *accounts; /* may be empty if config_needs_group() returns false */
+        unsigned systemd_version; /* 0: not known */
+} HostPlanInput;
+
+/* Returns writes that raise limits that are lower than the instances need; none is lowered. The group is set to
+ * hugeplan's; PROBLEMS gets the group that this replaces, or that hugeplan's group is missing. */
+HostWrites limits_plan_make(Arena *arena, const HostPlanInput *input, Diags *problems);
+
+/* Returns the bytes of PLAN's System V segments: of the largest instance or, if IS_SUM, of all. */
+uint64_t limits_sysv_bytes(const Plan *plan, bool is_sum);
+
+/* Returns "oracle (54321)", or the number alone if no known group has it. */
+const char *limits_group_name(Arena *arena, const Accounts *accounts, uint64_t id);
+
+/* Returns the text of limits.d for logins by PAM, in kB as in limits.conf(5); NULL if no user needs it. */
+char *limits_pam_text(Arena *arena, const Config *config, const Plan *plan);
 
 typedef struct HostPlan {
         ThpPlan thp;

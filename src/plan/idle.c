@@ -8,7 +8,7 @@ static int compare_names(const void *a, const void *b) {
 }
 
 /* Returns the plan as if no pages had existed before hugeplan, and all pages in use that are not counted were others':
- * an instance that had nothing before has taken nothing unseen (promise/promise.c). */
+ * an instance that had nothing before has taken nothing unseen (plan/promise/promise.c). */
 static const Plan *plan_as_own(Arena *arena, const PlanInput *input) {
         Ledger *ledger = ledger_copy(arena, input->ledger);
         typeof(ledger->instances) missing = {};

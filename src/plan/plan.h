@@ -15,14 +15,14 @@
  *    back, the least important first;
  *  - a running unit keeps what it was started with, whatever its instance wants now; the new demand is planned beside
  *    it, and on the same pages if the unit has them on that node already;
- *  - a pool is never lowered below its existing pages, nor so that a promise breaks (promise/promise.h); only if memory
+ *  - a pool is never lowered below its existing pages, nor so that a promise breaks (plan/promise/promise.h); only if memory
  *    is short are existing free pages demoted into the smaller ones that an instance needs;
  *  - a bound unit finds its pages on its nodes in whatever order others touch theirs: if others may take some of
  *    them, the pool is made larger by as many, if there is free memory. */
 
 #include "demand/demand.h"
-#include "promise/admission.h"
-#include "promise/ledger.h"
+#include "plan/ledger.h"
+#include "plan/promise/admission.h"
 
 /* A limit that an attempt has shown: the pool did not grow beyond it. */
 typedef struct PoolLimit {

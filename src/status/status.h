@@ -7,7 +7,7 @@
  * this one value. */
 
 #include "base/diag.h"
-#include "escalation/attempt.h"
+#include "plan/attempt.h"
 #include "plan/plan.h"
 #include "status/page_users.h"
 

@@ -16,7 +16,9 @@ bool unit_manager_exists(const Root *root) {
                                   : root_exists(root, PATH_SYSTEMD_PRIVATE);
 }
 
-int unit_manager_connect(const Root *root, Arena *arena, Bus **ret) {
+/* Connects to systemd's private socket, which needs root but no bus and exists from the start of systemd, or else to
+ * the system bus. Returns a negative errno if neither is possible. */
+static int connect_to(const Root *root, Arena *arena, Bus **ret) {
         CLEANUP(bus_freep) Bus *bus = NULL;
         int r = bus_new(&bus);
 
@@ -31,7 +33,8 @@ int unit_manager_connect(const Root *root, Arena *arena, Bus **ret) {
         return 0;
 }
 
-int unit_manager_wait(const Bus *bus, uint64_t until_usec) {
+/* Processes messages on BUS, or waits for one until UNTIL_USEC. Returns -ETIMEDOUT then, or another negative errno. */
+static int wait_on(const Bus *bus, uint64_t until_usec) {
         uint64_t left = sub_floored(until_usec, clock_now_usec());
         int r = bus->process(bus->connection, NULL);
 
@@ -39,6 +42,16 @@ int unit_manager_wait(const Bus *bus, uint64_t until_usec) {
                 r = left > 0 ? bus->wait(bus->connection, left) : -ETIMEDOUT;
         return r == -EINTR ? 0 : r;
 }
+
+/* An exchange with systemd that an event loop serves. */
+typedef struct UnitRequest {
+        Bus *bus;
+        Loop *loop; /* that serves it; NULL: none */
+        LoopTimer limit, end;
+        int error;
+        void (*handler)(void *userdata, int error); /* closes the request */
+        void *userdata;
+} UnitRequest;
 
 static void on_request_end(void *userdata) {
         UnitRequest *request = userdata;
@@ -52,14 +65,23 @@ static void on_limit(void *userdata) {
         request->handler(request->userdata, -ETIMEDOUT);
 }
 
+/* Ends the request with ERROR. The handler is called later from the loop, not from within libsystemd. */
+static void end_request(UnitRequest *request, int error) {
+        request->error = error;
+        if (request->loop)
+                loop_set(request->loop, &request->end, 0, on_request_end, request);
+}
+
 static void on_failed(void *userdata, int error) {
         UnitRequest *request = userdata;
 
-        unit_request_end(request, request->error < 0 ? request->error : error);
+        end_request(request, request->error < 0 ? request->error : error);
 }
 
-int unit_request_attach(UnitRequest *request, Loop *loop, uint64_t limit_usec,
-                        UnitRequestHandler handler, void *userdata) {
+/* Has LOOP serve REQUEST, of which only BUS is set. HANDLER is called after end_request(), or with -ETIMEDOUT after
+ * LIMIT_USEC. */
+static int attach_request(UnitRequest *request, Loop *loop, uint64_t limit_usec,
+                          void (*handler)(void *userdata, int error), void *userdata) {
         request->loop = loop;
         request->handler = handler;
         request->userdata = userdata;
@@ -68,13 +90,7 @@ int unit_request_attach(UnitRequest *request, Loop *loop, uint64_t limit_usec,
         return bus_attach(request->bus, loop, on_failed, request);
 }
 
-void unit_request_end(UnitRequest *request, int error) {
-        request->error = error;
-        if (request->loop)
-                loop_set(request->loop, &request->end, 0, on_request_end, request);
-}
-
-void unit_request_close(UnitRequest *request) {
+static void close_request(UnitRequest *request) {
         loop_unset(&request->limit);
         loop_unset(&request->end);
         bus_free(request->bus);
@@ -115,7 +131,7 @@ static int on_answer(sd_bus_message *message, void *userdata, sd_bus_error *erro
                                        ? r
                                        : -ECONNRESET;
         if (is_answered(query))
-                unit_request_end(&query->request, query->error);
+                end_request(&query->request, query->error);
         return 0;
 }
 
@@ -145,7 +161,7 @@ int unit_query_new(const Root *root, Arena *arena, const SourceNames *names, uns
         query->arena = arena;
         VEC_FOREACH(name, names)
                 *vec_push(arena, &query->units) = unit_property_none(arena_strdup(arena, *name));
-        int r = unit_manager_connect(root, arena, &query->request.bus);
+        int r = connect_to(root, arena, &query->request.bus);
 
         VEC_FOREACH(unit, &query->units) {
                 char *object = NULL;
@@ -167,7 +183,7 @@ int unit_query_new(const Root *root, Arena *arena, const SourceNames *names, uns
 UnitQuery *unit_query_free(UnitQuery *query) {
         if (!query)
                 return NULL;
-        unit_request_close(&query->request);
+        close_request(&query->request);
         memory_free(query);
         return NULL;
 }
@@ -182,7 +198,7 @@ int unit_query_wait(UnitQuery *query, uint64_t limit_usec, LoadedUnits *ret) {
         uint64_t until_usec = add_saturated(clock_now_usec(), limit_usec);
 
         while (!is_answered(query)) {
-                int r = unit_manager_wait(query->request.bus, until_usec);
+                int r = wait_on(query->request.bus, until_usec);
 
                 if (r < 0)
                         return r;
@@ -202,9 +218,130 @@ int unit_query_attach(UnitQuery *query, Loop *loop, uint64_t limit_usec, UnitQue
                       void *userdata) {
         query->handler = handler;
         query->userdata = userdata;
-        int r = unit_request_attach(&query->request, loop, limit_usec, on_end, query);
+        int r = attach_request(&query->request, loop, limit_usec, on_end, query);
 
         if (r >= 0 && is_answered(query))
-                unit_request_end(&query->request, query->error);
+                end_request(&query->request, query->error);
         return r;
+}
+
+/* ---- why a unit stops ---- */
+
+static int ask_text(Arena *arena, const Bus *bus, const char *object, const char *interface,
+                    const char *property, const char **ret) {
+        char *text = NULL;
+        int r = bus->get_property_string(bus->connection, UNIT_MANAGER, object, interface, property,
+                                         NULL, &text);
+
+        if (r >= 0)
+                *ret = arena_strdup(arena, text);
+        free(text);
+        return r;
+}
+
+/* Gets the number and object of the unit's job; the number is 0 if there is no job. */
+static int ask_job(Arena *arena, const Bus *bus, const char *unit, uint32_t *ret_number,
+                   const char **ret_object) {
+        sd_bus_message *reply = NULL;
+        char *unit_object = NULL;
+        const char *object;
+        int r = bus->path_encode(UNIT_MANAGER_OBJECT "/unit", unit, &unit_object);
+
+        if (r >= 0)
+                r = bus->get_property(bus->connection, UNIT_MANAGER, unit_object,
+                                      UNIT_MANAGER ".Unit", "Job", NULL, &reply, "(uo)");
+        if (r >= 0)
+                r = bus->message_read(reply, "(uo)", ret_number, &object);
+        if (r >= 0)
+                *ret_object = arena_strdup(arena, object);
+        free(unit_object);
+        bus->message_unref(reply);
+        return r;
+}
+
+/* Found by the running job: while a unit is stopped for a restart, the type of its job is "restart", and changes to
+ * "start" when the unit has stopped. org.freedesktop.systemd1(5), and systemd's job_finish_and_invalidate(). */
+static int find_stop(Arena *arena, const Bus *bus, const char *unit, UnitStop *ret) {
+        const char *state, *object, *type;
+        uint32_t number = 0;
+        int r = ask_text(arena, bus, UNIT_MANAGER_OBJECT, UNIT_MANAGER ".Manager", "SystemState",
+                         &state);
+
+        if (r >= 0 && text_equals(state, "stopping")) {
+                *ret = UNIT_STOP_HOST;
+                return 0;
+        }
+        if (r >= 0)
+                r = ask_job(arena, bus, unit, &number, &object);
+        if (r >= 0 && number == 0) {
+                *ret = UNIT_STOP_ITSELF;
+                return 0;
+        }
+        if (r >= 0)
+                r = ask_text(arena, bus, object, UNIT_MANAGER ".Job", "JobType", &type);
+        if (r < 0)
+                return r;
+        *ret = text_equals(type, "stop") ? UNIT_STOP_FOR_GOOD : UNIT_STOP_RESTART;
+        return 0;
+}
+
+int unit_stop_find(const Root *root, const char *unit, uint64_t limit_usec, UnitStop *ret) {
+        CLEANUP(arena_freep) Arena *arena = arena_new();
+        CLEANUP(bus_freep) Bus *bus = NULL;
+        uint64_t until_usec = add_saturated(clock_now_usec(), limit_usec);
+        int r = connect_to(root, arena, &bus);
+
+        /* The limit of a call does not apply to connecting: libsystemd would wait for 90 seconds. */
+        while (r >= 0 && (r = bus->is_ready(bus->connection)) == 0)
+                r = wait_on(bus, until_usec);
+        if (r >= 0)
+                r = bus->set_method_call_timeout(bus->connection, limit_usec);
+        return r < 0 ? r : find_stop(arena, bus, unit, ret);
+}
+
+/* ---- the method Reload() ---- */
+
+struct UnitReread {
+        Arena *arena;
+        UnitRequest request;
+};
+
+static int on_reread(sd_bus_message *message, void *userdata, sd_bus_error *error UNUSED) {
+        UnitReread *reread = userdata;
+
+        end_request(&reread->request, -reread->request.bus->message_get_errno(message));
+        return 0;
+}
+
+static void unit_reread_freep(UnitReread **reread) {
+        *reread = unit_reread_free(*reread);
+}
+
+int unit_reread_new(const Root *root, Loop *loop, uint64_t limit_usec, UnitRereadHandler handler,
+                    void *userdata, UnitReread **ret) {
+        CLEANUP(unit_reread_freep) UnitReread *reread = memory_new(sizeof(UnitReread));
+
+        reread->arena = arena_new();
+        int r = connect_to(root, reread->arena, &reread->request.bus);
+        const Bus *bus = reread->request.bus;
+
+        if (r >= 0)
+                r = bus->call_method_async(bus->connection, NULL, UNIT_MANAGER, UNIT_MANAGER_OBJECT,
+                                           UNIT_MANAGER ".Manager", "Reload", on_reread, reread,
+                                           NULL);
+        if (r >= 0)
+                r = attach_request(&reread->request, loop, limit_usec, handler, userdata);
+        if (r < 0)
+                return r;
+        *ret = TAKE_PTR(reread);
+        return 0;
+}
+
+UnitReread *unit_reread_free(UnitReread *reread) {
+        if (!reread)
+                return NULL;
+        close_request(&reread->request);
+        arena_free(reread->arena);
+        memory_free(reread);
+        return NULL;
 }

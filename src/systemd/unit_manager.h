@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-/* Queries systemd for properties of units: org.freedesktop.systemd1(5).
+/* Queries systemd for properties of units, and has it reload them: org.freedesktop.systemd1(5).
  *
- * A query may load a unit, as `systemctl show` does, but never starts one. The connection is closed with the
- * query, so that nothing wakes up the daemon later. */
+ * A query may load a unit, as `systemctl show` does, but never starts one. Each query and each reload has a connection
+ * of its own, which is closed with it, so that nothing wakes up the daemon later. */
 
 #include "host/root.h"
 #include "systemd/unit_property.h"
@@ -13,36 +13,6 @@ typedef struct UnitQuery UnitQuery;
 
 /* Returns whether systemd may be running: on this host, or below a root that has its socket. */
 bool unit_manager_exists(const Root *root);
-
-/* Connects to systemd's private socket, which needs root but no bus and exists from the start of systemd, or else to
- * the system bus. Returns a negative errno if neither is possible. */
-int unit_manager_connect(const Root *root, Arena *arena, Bus **ret);
-
-/* Processes messages on BUS, or waits for one until UNTIL_USEC. Returns -ETIMEDOUT then, or another negative errno. */
-int unit_manager_wait(const Bus *bus, uint64_t until_usec);
-
-/* ERROR is 0 or a negative errno. The handler closes the request. */
-typedef void (*UnitRequestHandler)(void *userdata, int error);
-
-/* An exchange with systemd that an event loop serves. */
-typedef struct UnitRequest {
-        Bus *bus;
-        Loop *loop; /* that serves it; NULL: none */
-        LoopTimer limit, end;
-        int error;
-        UnitRequestHandler handler;
-        void *userdata;
-} UnitRequest;
-
-/* Has LOOP serve TALK, of which only BUS is set. HANDLER is called after unit_request_end(), or with -ETIMEDOUT after
- * LIMIT_USEC. */
-int unit_request_attach(UnitRequest *request, Loop *loop, uint64_t limit_usec,
-                        UnitRequestHandler handler, void *userdata);
-
-/* Ends the request with ERROR. The handler is called later from the loop, not from within libsystemd. */
-void unit_request_end(UnitRequest *request, int error);
-
-void unit_request_close(UnitRequest *request);
 
 /* Queries the units called NAMES. Sends all calls at once, and does not wait. The answers are allocated in ARENA,
  * which must outlive the query. Returns a negative errno if systemd cannot be queried. */
@@ -61,3 +31,31 @@ typedef void (*UnitQueryHandler)(void *userdata, int error, const LoadedUnits *u
 
 int unit_query_attach(UnitQuery *query, Loop *loop, uint64_t limit_usec, UnitQueryHandler handler,
                       void *userdata);
+
+/* ---- why a unit stops ---- */
+
+/* For the ExecStopPost= of a unit of ours, which runs after every end and gets from systemd only whether the unit
+ * failed. */
+typedef enum UnitStop {
+        UNIT_STOP_FOR_GOOD, /* the unit or a unit that it depends on was stopped on request */
+        UNIT_STOP_RESTART,  /* the unit is restarted */
+        UNIT_STOP_HOST,     /* the host shuts down, perhaps for a soft-reboot that keeps /run */
+        UNIT_STOP_ITSELF,   /* without a request: the unit ended or failed */
+} UnitStop;
+
+/* Queries systemd about UNIT, by two or three calls of at most LIMIT_USEC each. Returns a negative errno if there is no
+ * answer. */
+int unit_stop_find(const Root *root, const char *unit, uint64_t limit_usec, UnitStop *ret);
+
+/* ---- daemon-reload ---- */
+
+typedef struct UnitReread UnitReread;
+
+/* ERROR is 0, -ETIMEDOUT, or another negative errno if systemd refuses. The handler frees the reload. */
+typedef void (*UnitRereadHandler)(void *userdata, int error);
+
+/* Has systemd reload all units, as 'systemctl daemon-reload' does: the only action that hugeplan requests from systemd.
+ * LOOP serves the reload for at most LIMIT_USEC. Returns a negative errno if systemd cannot be reached. */
+int unit_reread_new(const Root *root, Loop *loop, uint64_t limit_usec, UnitRereadHandler handler,
+                    void *userdata, UnitReread **ret);
+UnitReread *unit_reread_free(UnitReread *reread); /* takes NULL; returns NULL */

@@ -7,7 +7,7 @@
 #include "base/size.h"
 #include "fuzz/fuzz.h"
 #include "host/probe.h"
-#include "promise/balance.h"
+#include "plan/promise/balance.h"
 #include "support/memory_root.h"
 #include "support/testing.h"
 

@@ -16,17 +16,15 @@ import sys
 import tempfile
 
 # Each room may include itself and the rooms before it.
-PURE = ("base", "model", "read", "engines", "config", "demand", "promise", "escalation", "plan",
-        "status", "units", "check", "render")
+PURE = ("base", "model", "read", "engines", "config", "demand", "plan", "status", "units",
+        "check", "render")
 # Effects: what each of these may include besides itself.
 EFFECTS = {
     "runtime": {"base"},
     "host": set(PURE) - {"check", "render"} | {"runtime"},
-    "state": {"base", "model", "read", "engines", "config", "demand", "promise", "plan", "host"},
-    "apply": {"base", "model", "read", "engines", "config", "demand", "promise", "escalation", "plan", "runtime",
-              "host"},
+    "apply": {"base", "model", "read", "engines", "config", "demand", "plan", "runtime", "host"},
     "inspect": set(PURE) - {"render"} | {"runtime", "host"},
-    "keeper": set(PURE) - {"check", "render"} | {"runtime", "host", "state", "apply"},
+    "keeper": set(PURE) - {"check", "render"} | {"runtime", "host", "apply"},
     "systemd": set(PURE) - {"check", "render"} | {"runtime", "host"},
     "ipc": {"base", "model", "runtime"},
 }

@@ -26,8 +26,8 @@ class Program:
 PROGRAMS = {
     "hugeplan-generator": Program({"base", "model", "read", "engines", "config", "demand", "plan", "units", "host",
                                    "generator"}, ("traits",)),
-    "hugepland": Program({"base", "model", "read", "engines", "config", "demand", "promise", "escalation", "plan", "status",
-                          "units", "render", "runtime", "host", "state", "apply", "systemd", "keeper", "ipc", "daemon"},
+    "hugepland": Program({"base", "model", "read", "engines", "config", "demand", "plan", "status", "units", "render",
+                          "runtime", "host", "apply", "systemd", "keeper", "ipc", "daemon"},
                          ("traits", "formula")),
 }
 MEMBER = re.compile(r"(\S+?\.a\.p/|\S+?\.p/)(\S+?\.c\.o)")

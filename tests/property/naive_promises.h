@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-/* Promises and balances as the contract has them (promise/promise.h, promise/balance.h), reckoned a second
+/* Promises and balances as the contract has them (plan/promise/promise.h, plan/promise/balance.h), reckoned a second
  * time in the plainest way, for the oracle of the plan's properties. */
 
 #include "plan/plan.h"

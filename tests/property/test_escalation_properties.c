@@ -6,7 +6,7 @@
 #include "property/random.h"
 
 #include "base/size.h"
-#include "escalation/escalation.h"
+#include "apply/escalation.h"
 #include "support/testing.h"
 
 enum { MOVES_MAX = 3000 };

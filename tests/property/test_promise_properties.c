@@ -5,7 +5,7 @@
  * Units run under their policies, with pages that they have mapped and not touched, and others that they
  * may yet map. Who is bound takes pages of his nodes only; who interleaves takes them by the offset in
  * his mappings, and anywhere where that node has none left; all others take them wherever it hurts. Two
- * things are promised (promise/promise.h, promise/admission.h):
+ * things are promised (plan/promise/promise.h, plan/promise/admission.h):
  *   1. who was safe in whatever order all touch their pages is so still after pools were lowered by what
  *      the balance allows, in any sequence and as often as one likes, while pages are touched and mapped;
  *   2. who is let start without a lack can touch all that he was granted, in whatever order the others
@@ -16,8 +16,8 @@
 #include "property/random.h"
 
 #include "base/size.h"
-#include "promise/admission.h"
-#include "promise/balance.h"
+#include "plan/promise/admission.h"
+#include "plan/promise/balance.h"
 #include "support/testing.h"
 
 enum { NODES_MAX = 4, PLAYERS_MAX = 8, MAPPINGS_MAX = 3, PAGES_MAX = 100 };

@@ -16,7 +16,7 @@
 #include "model/model_root.h"
 #include "model/names.h"
 #include "model/problem.h"
-#include "state/boot_guard_file.h"
+#include "host/state.h"
 
 #include <jansson.h>
 #include <stdio.h>

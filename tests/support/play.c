@@ -2,7 +2,7 @@
 #include "support/play.h"
 
 #include "base/size.h"
-#include "state/state.h"
+#include "host/state.h"
 
 #include <fcntl.h>
 #include <signal.h>

@@ -11,6 +11,7 @@
 #include "host/config_load.h"
 #include "host/host_sources.h"
 #include "host/probe.h"
+#include "host/state.h"
 #include "inspect/ask.h"
 #include "inspect/gather.h"
 #include "inspect/owner.h"
@@ -20,7 +21,6 @@
 #include "runtime/deadline.h"
 #include "runtime/log.h"
 #include "runtime/service.h"
-#include "state/learned_file.h"
 #include "status/json_value.h"
 
 #include <string.h>

@@ -5,9 +5,9 @@
 #include "demand/demand.h"
 #include "demand/seen.h"
 #include "host/probe.h"
+#include "host/state.h"
 #include "inspect/pages/server_look.h"
 #include "runtime/log.h"
-#include "state/learned_file.h"
 
 #include <string.h>
 

@@ -3,9 +3,9 @@
 
 #include "base/text.h"
 #include "host/probe.h"
+#include "host/state.h"
 #include "runtime/clock.h"
 #include "runtime/log.h"
-#include "state/state.h"
 #include "status/proof.h"
 
 #include <stdio.h>

@@ -4,7 +4,7 @@
 /* What the kernel counts for running units. A server does not say when it has mapped everything, so a count is used
  * once it has not changed for some seconds. */
 
-#include "promise/unit_use.h"
+#include "plan/charges.h"
 
 /* The count of one unit, of all page sizes together. */
 typedef struct Counted {

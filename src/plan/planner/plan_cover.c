@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Cover: pages beyond the granted ones, so that no unit takes pages on which another one depends
- * (promise/admission.h). */
+ * (plan/promise/admission.h). */
 #include "base/size.h"
 #include "base/text.h"
 #include "plan/planner/planner.h"

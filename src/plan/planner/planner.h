@@ -5,7 +5,7 @@
  * instance, and the sentences about instances that do not fit. */
 
 #include "plan/plan.h"
-#include "promise/balance.h"
+#include "plan/promise/balance.h"
 
 /* Pages of a pool that a unit which runs, or may run, keeps. */
 typedef struct Kept {

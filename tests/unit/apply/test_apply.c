@@ -9,7 +9,7 @@
 #include "host/probe.h"
 #include "host/unit_cgroup.h"
 #include "model/names.h"
-#include "state/state.h"
+#include "host/state.h"
 #include "support/testing.h"
 #include "support/tree.h"
 

@@ -2,7 +2,7 @@
 
 /* The guard against systemd-sysctl on disk. */
 
-#include "apply/guard.h"
+#include "apply/host_apply.h"
 #include "support/testing.h"
 
 #include "model/names.h"

@@ -2,7 +2,7 @@
 
 /* Where sources of settings are looked for, our guard against them, and which boot loader a host has. */
 
-#include "apply/guard.h"
+#include "apply/host_apply.h"
 #include "inspect/boot_loader.h"
 #include "inspect/setting_sources.h"
 #include "support/testing.h"

@@ -8,7 +8,7 @@
 
 #include "base/size.h"
 #include "host/config_load.h"
-#include "state/learned_file.h"
+#include "host/state.h"
 
 /* A unit that was let start, with 120 pages where nothing else was LEARNED of it. */
 static void start_learned(Play *play, const char *lines, const char *learned) {

@@ -10,7 +10,7 @@
 #include "base/size.h"
 #include "model/names.h"
 #include "model/problem.h"
-#include "state/boot_guard_file.h"
+#include "host/state.h"
 
 #include <errno.h>
 #include <unistd.h>

@@ -9,8 +9,8 @@
 #include "base/size.h"
 #include "model/names.h"
 #include "model/problem.h"
-#include "state/boot_guard_file.h"
-#include "state/state.h"
+#include "host/state.h"
+#include "host/state.h"
 
 static const LedgerInstance *instance_on_disk(const Play *play, const char *name) {
         const char *wrong;

@@ -5,11 +5,11 @@
 #include "support/play.h"
 #include "support/testing.h"
 
-#include "apply/guard.h"
+#include "apply/host_apply.h"
 #include "base/size.h"
 #include "model/names.h"
 #include "model/problem.h"
-#include "state/boot_guard_file.h"
+#include "host/state.h"
 
 #include <signal.h>
 #include <sys/stat.h>

@@ -12,7 +12,7 @@
 #include "keeper/look.h"
 #include "model/model_root.h"
 #include "model/names.h"
-#include "state/state.h"
+#include "host/state.h"
 #include "support/testing.h"
 
 #include <linux/magic.h>

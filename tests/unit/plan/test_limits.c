@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "config/instance_limits.h"
-#include "plan/limits.h"
+#include "plan/host_plan.h"
 
 #include "base/size.h"
 #include "support/sources.h"

@@ -3,7 +3,7 @@
 /* Who else sets what hugeplan manages: the syntax of four formats, which entry is effective, and
  * which one is named for what the kernel shows. */
 
-#include "apply/guard.h"
+#include "apply/host_apply.h"
 #include "base/size.h"
 #include "check/conflict.h"
 #include "read/setting_source.h"

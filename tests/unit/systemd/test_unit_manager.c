@@ -2,14 +2,14 @@
 
 /* Asking systemd, played by a thread that speaks D-Bus on its socket below a root of our own. */
 
-#include "apply/guard.h"
+#include "apply/host_apply.h"
 #include "base/size.h"
 #include "daemon/after_stop.h"
 #include "model/names.h"
 #include "runtime/clock.h"
 #include "support/tree.h"
 #include "systemd/unit_manager.h"
-#include "systemd/unit_stop.h"
+#include "systemd/unit_manager.h"
 
 #include <poll.h>
 #include <pthread.h>

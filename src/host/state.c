@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "host/state.h"
+
+#include "base/memory.h"
+#include "base/text.h"
+#include "model/names.h"
+
+#include <jansson.h>
+#include <string.h>
+#include <time.h>
+
+enum { JSON_BYTES_MAX = 4 * 1024 * 1024, COUNT_BYTES = 2 * BOOT_COUNT_BYTES };
+
+/* Reads PATH into a new reference. Returns a negative errno if it cannot be read, -EBADMSG if it is not JSON. */
+static int read_json(const Root *root, Arena *arena, const char *path, json_t **ret) {
+        size_t size;
+        char *text;
+        int r = root_read_file(root, arena, path, JSON_BYTES_MAX, &text, &size);
+
+        if (r < 0)
+                return r;
+        *ret = json_loadb(text, size, JSON_REJECT_DUPLICATES, NULL);
+        return *ret ? 0 : -EBADMSG;
+}
+
+/* Writes JSON (stolen) to PATH, atomically, and to disk if IS_LASTING. Returns a negative errno on failure. */
+static int write_json(const Root *root, const char *path, json_t *json, bool is_lasting) {
+        char *text = json_dumps(json, JSON_COMPACT | JSON_PRESERVE_ORDER);
+        int r = !text        ? -ENOMEM
+                : is_lasting ? root_store_file(root, path, text, 0644)
+                             : root_write_file(root, path, text, 0644);
+
+        memory_free(text);
+        json_decref(json);
+        return r;
+}
+
+/* ---- the ledger ---- */
+
+Ledger *state_load(const Root *root, Arena *arena, const char *boot_id, const char **ret_text) {
+        Ledger *ledger = NULL;
+        json_t *json = NULL;
+        const char *lost = NULL;
+        int r = read_json(root, arena, PATH_STATE, &json);
+
+        if (r == 0 || r == -EBADMSG)
+                ledger = ledger_from_json(arena, json, boot_id, &lost);
+        json_decref(json);
+        *ret_text = lost ? arena_printf(arena, PATH_STATE " %s", lost) : NULL;
+        if (r < 0 && r != -ENOENT && r != -EBADMSG)
+                *ret_text = arena_printf(arena, "cannot read " PATH_STATE ": %s", strerror(-r));
+        return ledger ? ledger : ledger_new(arena, boot_id);
+}
+
+int state_save(const Root *root, const Ledger *ledger) {
+        return write_json(root, PATH_STATE, ledger_to_json(ledger), false);
+}
+
+/* ---- the boot guard ---- */
+
+int boot_guard_try_load(const Root *root, Arena *arena, BootGuard **ret) {
+        unsigned n_tries = 0;
+        int r;
+
+        root_forget_fault(root);
+        do {
+                *ret = boot_guard_load(root, arena);
+                r = root_fault(root, arena).error;
+        } while (root_try_again(root, r, &n_tries));
+        return r;
+}
+
+BootGuard *boot_guard_load(const Root *root, Arena *arena) {
+        BootGuard *guard = ARENA_NEW(arena, BootGuard);
+        json_t *json = NULL;
+        char *bytes = NULL;
+        size_t size = 0;
+
+        /* A larger file is not hugeplan's: it counts as torn. */
+        if (root_read_file(root, arena, PATH_BOOT_COUNT, COUNT_BYTES, &bytes, &size) == -EFBIG)
+                size = 1;
+        boot_count_parse(arena, bytes, size, guard);
+        if (read_json(root, arena, PATH_BOOT_PROVEN, &json) == 0)
+                boot_proven_from_json(arena, json, guard);
+        json_decref(json);
+        return guard;
+}
+
+/* Overwrites the older record. A file that is missing, or not hugeplan's any more, is created anew. */
+int boot_count_save(const Root *root, Arena *arena, BootGuard *guard) {
+        bool is_new = guard->n_records++ == 0;
+        const char *record = boot_count_format(arena, guard);
+        off_t at = (off_t) (guard->n_records % 2) * BOOT_COUNT_BYTES;
+        int r = is_new ? -ENOENT
+                       : root_overwrite_file(root, PATH_BOOT_COUNT, COUNT_BYTES, at, record);
+
+        if (r != -ENOENT)
+                return r;
+        Text both = text_in(arena);
+
+        text_add(&both, record);
+        text_add(&both, record);
+        return root_store_file(root, PATH_BOOT_COUNT, text_string(&both), 0644);
+}
+
+int boot_proven_save(const Root *root, const BootGuard *guard) {
+        return write_json(root, PATH_BOOT_PROVEN, boot_proven_to_json(guard), true);
+}
+
+/* ---- learned sizes ---- */
+
+char *learned_time(Arena *arena) {
+        time_t now = time(NULL);
+        char text[32] = "";
+        struct tm parts;
+
+        if (gmtime_r(&now, &parts))
+                strftime(text, sizeof(text), "%Y-%m-%d %H:%M UTC", &parts);
+        return arena_strdup(arena, text);
+}
+
+LearnedFile learned_file(Arena *arena, const InstanceConfig *instance, const Learned *learned) {
+        return (LearnedFile){
+                .path = learned_path(arena, instance),
+                .old_path = learned_old_path(arena, instance),
+                .text = learned_format(arena, instance, learned, learned_time(arena)),
+        };
+}
+
+int learned_file_store(const Root *root, const LearnedFile *file) {
+        int r = root_store_file(root, file->path, file->text, 0644);
+
+        if (r >= 0)
+                root_remove(root, file->old_path);
+        return r;
+}

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Attempts and changes as hugeplanctl reads them from the daemon, and as text. */
+#include "base/size.h"
+#include "base/text.h"
+#include "plan/attempt.h"
+#include "plan/changes.h"
+#include "plan/host_plan.h"
+
+#include <string.h>
+
+int attempt_from_json(const json_t *json, Attempt *ret) {
+        json_int_t size, before, after, usec;
+        const char *action;
+        int node, error;
+
+        if (json_unpack((json_t *) json, "{si sI ss sI sI sI si}", "node", &node, "pageSizeBytes",
+                        &size, "action", &action, "pagesBefore", &before, "pagesAfter", &after,
+                        "durationUSec", &usec, "errno", &error) < 0)
+                return -EPROTO;
+        for (int i = ESCALATION_WRITE; i < ESCALATION_DONE; i++)
+                if (text_equals(action, escalation_action_name((EscalationAction) i))) {
+                        *ret = (Attempt){(unsigned) node,
+                                         (uint64_t) size,
+                                         {(EscalationAction) i, (uint64_t) before, (uint64_t) after,
+                                          (uint64_t) usec, -error}};
+                        return 0;
+                }
+        return -EPROTO;
+}
+
+char *attempt_format(Arena *arena, const Attempt *attempt) {
+        const EscalationRecord *record = &attempt->record;
+
+        return arena_printf(
+                arena, "node %u, %s: %s: %s -> %s pages in %s%s%s", attempt->node,
+                format_page_size(arena, attempt->page_size_bytes),
+                escalation_action_name(record->action), format_count(arena, record->pages_before),
+                format_count(arena, record->pages_after), format_duration(arena, record->usec),
+                record->error < 0 ? ": " : "", record->error < 0 ? strerror(-record->error) : "");
+}
+
+int pool_change_from_json(const json_t *json, PoolChange *ret) {
+        json_int_t size, before, after;
+        int node;
+
+        if (json_unpack((json_t *) json, "{si sI sI sI}", "node", &node, "pageSizeBytes", &size,
+                        "from", &before, "to", &after) < 0)
+                return -EPROTO;
+        *ret = (PoolChange){(unsigned) node, (uint64_t) size, (uint64_t) before, (uint64_t) after};
+        return 0;
+}
+
+char *pool_change_format(Arena *arena, const PoolChange *change) {
+        return arena_printf(arena, "node %u: %s -> %s pages of %s", change->node,
+                            format_count(arena, change->pages_before),
+                            format_count(arena, change->pages_after),
+                            format_page_size(arena, change->page_size_bytes));
+}
+
+int change_from_json(Arena *arena, const json_t *json, Change *ret) {
+        json_int_t size, before, after, kept;
+        const char *instance, *kind;
+        json_t *kept_by;
+        int i;
+
+        if (json_unpack((json_t *) json, "{ss ss sI sI sI so sI}", "instance", &instance, "change",
+                        &kind, "pageSizeBytes", &size, "pagesBefore", &before, "pagesAfter", &after,
+                        "keptBy", &kept_by, "pagesKept", &kept) < 0 ||
+            (i = text_index(change_kind_names, CHANGE_KINDS, kind)) < 0)
+                return -EPROTO;
+        const char *keeper = json_string_value(kept_by);
+
+        *ret = (Change){
+                .instance = text_printable(arena, instance),
+                .kind = (ChangeKind) i,
+                .page_size_bytes = (uint64_t) size,
+                .pages_before = (uint64_t) before,
+                .pages_after = (uint64_t) after,
+                .kept_by = keeper ? text_printable(arena, keeper) : NULL,
+                .kept_pages = (uint64_t) kept,
+        };
+        return 0;
+}
+
+static char *format_kind(Arena *arena, const Change *change) {
+        const char *size = format_page_size(arena, change->page_size_bytes);
+        const char *before = format_count(arena, change->pages_before);
+        const char *after = format_count(arena, change->pages_after);
+
+        switch (change->kind) {
+        case CHANGE_ADDED:
+        case CHANGE_REMOVED:
+        case CHANGE_MOVED:
+                return arena_printf(arena, "%s: %s, %s pages of %s", change->instance,
+                                    change_kind_names[change->kind],
+                                    change->kind == CHANGE_REMOVED ? before : after, size);
+        case CHANGE_REFUSED:
+                return arena_printf(arena, "%s: refused, it had %s pages of %s", change->instance,
+                                    before, size);
+        case CHANGE_GROWN:
+        case CHANGE_SHRUNK:
+                return arena_printf(arena, "%s: %s from %s to %s pages of %s", change->instance,
+                                    change_kind_names[change->kind], before, after, size);
+        default:
+                return arena_printf(arena, "%s: unchanged", change->instance);
+        }
+}
+
+char *change_format(Arena *arena, const Change *change) {
+        const char *text = format_kind(arena, change);
+
+        return change->kept_by
+                       ? arena_printf(arena, "%s; %s keeps the %s it runs with until it stops",
+                                      text, change->kept_by,
+                                      format_count(arena, change->kept_pages))
+                       : arena_strdup(arena, text);
+}
+
+char *host_write_format(Arena *arena, const HostWrite *write) {
+        return arena_printf(arena, "%s: %s -> %s", write->path,
+                            write->before ? write->before : "not known", write->value);
+}

@@ -1,0 +1,422 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "plan/promise/promise.h"
+
+#include "base/size.h"
+#include "base/text.h"
+
+/* ---- making ---- */
+
+typedef struct Maker {
+        Arena *arena;
+        Promises *promises;
+        const LedgerHolds *holds;
+        Index *by_unit, *by_instance; /* holds of this page size that have a unit */
+        const HostUse *use;
+        const Ledger *ledger;
+        uint64_t page_size_bytes;
+        uint64_t *others_before; /* by node: others' pages in use, as recorded or attributed */
+        uint64_t *used_left;     /* by node: in use and not attributed yet */
+        uint64_t unknown_left;
+        uint64_t promised_left; /* of these, not attributed yet */
+} Maker;
+
+static uint64_t hold_pages(const LedgerHold *hold) {
+        return hold->is_assumed ? hold->granted.pages_wanted : ledger_granted_pages(&hold->granted);
+}
+
+/* Returns POLICY within UNIT's cpuset. A cpuset that leaves out a node with memory binds, whatever the policy: an
+ * interleaving unit does not leave it either, and a policy for none of its nodes is for all of them. */
+static MemoryPolicy policy_within(const Topology *topology, const MemoryPolicy *policy,
+                                  const UnitUse *unit) {
+        MemoryPolicy within = {.kind = MEMORY_POLICY_BIND};
+
+        if (!unit || !unit->has_memory_nodes)
+                return *policy;
+        IdSet with_memory = topology_memory_nodes(topology);
+
+        if (id_set_is_subset(&with_memory, &unit->memory_nodes) ||
+            (policy->kind == MEMORY_POLICY_UNKNOWN && id_set_count(&unit->memory_nodes) > 1))
+                return *policy;
+        within.nodes = policy->kind == MEMORY_POLICY_BIND &&
+                                       id_set_meets(&policy->nodes, &unit->memory_nodes)
+                               ? id_set_common(&policy->nodes, &unit->memory_nodes)
+                               : unit->memory_nodes;
+        return within;
+}
+
+static Promise *add_row(Maker *maker) {
+        Promise *row = vec_push(maker->arena, &maker->promises->list);
+
+        row->used = ARENA_ARRAY(maker->arena, uint64_t, maker->promises->topology->n_nodes);
+        return row;
+}
+
+Promise *promises_find(const Promises *promises, const char *unit) {
+        return (Promise *) index_find(promises->by_unit, unit);
+}
+
+static void take_used(Maker *maker, Promise *row, size_t node, uint64_t pages) {
+        row->used[node] += pages;
+        row->used_pages += pages;
+        maker->used_left[node] = sub_floored(maker->used_left[node], pages);
+}
+
+static void add_units(Maker *maker) {
+        VEC_FOREACH(hold, maker->holds) {
+                if (!hold->unit || promises_find(maker->promises, hold->unit))
+                        continue;
+                const UnitUse *unit = maker->use ? unit_use_find(maker->use, hold->unit) : NULL;
+                /* Counted pages are the unit's own, even if it is not known whether all were counted. */
+                const UnitCharge *charge = unit && (hold->is_counted || hold->is_assumed)
+                                                   ? unit_use_charge(unit, maker->page_size_bytes)
+                                                   : NULL;
+                Promise *row = add_row(maker);
+
+                row->unit = hold->unit;
+                index_add(maker->promises->by_unit, row->unit, row);
+                row->policy = policy_within(maker->promises->topology, &hold->policy, unit);
+                /* The sum over all instances of the unit. */
+                INDEX_FOREACH(entry, maker->by_unit, row->unit)
+                        row->granted_pages =
+                                add_saturated(row->granted_pages, hold_pages(entry->value));
+                if (!charge)
+                        continue;
+                ARRAY_FOREACH(use, charge->used, charge->n_used) {
+                        size_t node = topology_node_index(maker->promises->topology, use->node);
+
+                        if (node < maker->promises->topology->n_nodes)
+                                take_used(maker, row, node, use->pages);
+                }
+                row->is_counted = hold->is_counted;
+                row->pages = sub_floored(charge->reserved_pages, row->used_pages);
+                row->owed_pages = sub_floored(row->granted_pages, row->used_pages + row->pages);
+                maker->unknown_left = sub_floored(maker->unknown_left, row->pages);
+        }
+}
+
+/* Adds PAGES that the mount has reserved and that are not counted for the unit. */
+static void promise_mount(Maker *maker, Promise *row, uint64_t pages) {
+        row->pages += pages;
+        row->owed_pages = sub_floored(row->owed_pages, pages);
+        maker->unknown_left = sub_floored(maker->unknown_left, pages);
+}
+
+/* Attributes up to PAGES in use to ROW, first on the nodes of GRANTED; ONLY_NEW: only pages that came into use since
+ * others' pages were recorded. Returns how many. */
+static uint64_t use_mount(Maker *maker, Promise *row, const LedgerInstance *granted, uint64_t pages,
+                          bool only_new) {
+        const Topology *topology = maker->promises->topology;
+        uint64_t left = pages;
+
+        for (int pass = 0; pass < 2; pass++)
+                for (size_t i = 0; i < topology->n_nodes; i++) {
+                        uint64_t before = only_new ? maker->others_before[i] : 0;
+                        uint64_t here = MIN(left, before < UINT64_MAX
+                                                          ? sub_floored(maker->used_left[i], before)
+                                                          : maker->used_left[i]);
+
+                        if (pass == 0)
+                                here = MIN(here, sub_floored(ledger_pages_on(granted,
+                                                                             topology->nodes[i].id),
+                                                             row->used[i]));
+                        take_used(maker, row, i, here);
+                        left -= here;
+                }
+        row->owed_pages = sub_floored(row->owed_pages, pages - left);
+        return pages - left;
+}
+
+static void add_mount(Maker *maker, const MountUse *mount) {
+        const PageSize *size = &maker->promises->topology->page_sizes[maker->promises->size];
+        uint64_t in_files = mount_use_file_pages(mount, size->reserved_pages);
+        const LedgerHold *hold = index_find(maker->by_instance, mount->instance);
+        const LedgerInstance *granted = hold ? &hold->granted
+                                             : ledger_instance(maker->ledger, mount->instance);
+        Promise *row = hold ? promises_find(maker->promises, hold->unit) : NULL;
+
+        if (!row) {
+                if (mount->earmarked_pages == 0 && in_files == 0)
+                        return;
+                row = add_row(maker);
+                row->mount_of = mount->instance;
+                index_add(maker->promises->by_instance, mount->instance, row);
+        }
+        /* The unit's mapped pages count for its other instances first, which have no files. */
+        uint64_t others = hold ? sub_floored(row->granted_pages, hold_pages(hold)) : 0;
+        uint64_t counted = sub_floored(row->used_pages + row->pages, others);
+
+        /* Pages of files that are not counted for the unit, since an earlier run mapped them: touched or, if no
+         * pages came into use, still reserved. hugepage_subpool_get_pages() counts both. */
+        uint64_t left = sub_floored(in_files, counted);
+
+        left -= use_mount(maker, row, granted, left, true);
+        uint64_t reserved = MIN(left, maker->unknown_left);
+
+        promise_mount(maker, row, reserved);
+        use_mount(maker, row, granted, left - reserved, false);
+        promise_mount(maker, row, sub_floored(mount->earmarked_pages, MAX(in_files, counted)));
+}
+
+/* ---- units without counts ---- */
+
+static uint64_t budget_of(const Promise *row) {
+        return sub_floored(row->granted_pages, row->used_pages + row->pages + row->likely_pages);
+}
+
+/* Attributes pages that came into use since the last plan to ROW, up to its grant. */
+static void take_new(Maker *maker, Promise *row, size_t node, uint64_t pages) {
+        uint64_t new_pages = sub_floored(maker->used_left[node], maker->others_before[node]);
+
+        take_used(maker, row, node, MIN(MIN(new_pages, pages), budget_of(row)));
+}
+
+static void take_new_where_granted(Maker *maker, Promise *row, const LedgerInstance *granted) {
+        const Topology *topology = maker->promises->topology;
+
+        VEC_FOREACH(grant, &granted->grants) {
+                size_t node = topology_node_index(topology, grant->node);
+
+                if (node < topology->n_nodes)
+                        take_new(maker, row, node, grant->pages);
+        }
+}
+
+static void estimate_elsewhere(Maker *maker, Promise *row) {
+        /* If the unit ran before its instance was described or the ledger began, all pages in use may be its own. */
+        bool has_all = false;
+
+        INDEX_FOREACH(entry, maker->by_unit, row->unit) {
+                const LedgerHold *hold = entry->value;
+
+                has_all = has_all ||
+                          (hold->is_assumed && !ledger_instance(maker->ledger, hold->granted.name));
+        }
+        for (size_t i = 0; i < maker->promises->topology->n_nodes; i++) {
+                if (row->policy.kind == MEMORY_POLICY_BIND &&
+                    !id_set_has(&row->policy.nodes, maker->promises->topology->nodes[i].id))
+                        continue;
+                if (has_all)
+                        take_used(maker, row, i, MIN(maker->used_left[i], budget_of(row)));
+                else
+                        take_new(maker, row, i, UINT64_MAX);
+        }
+}
+
+/* ---- instances without a unit ---- */
+
+/* Attributes up to PAGES that came into use since the last plan, on the nodes of GRANTED (NULL: any), to ROW (NULL:
+ * to others). Returns how many. */
+static uint64_t claim_used(Maker *maker, Promise *row, const LedgerInstance *granted,
+                           uint64_t pages) {
+        const Topology *topology = maker->promises->topology;
+        uint64_t left = pages;
+
+        for (size_t i = 0; i < topology->n_nodes; i++) {
+                uint64_t here =
+                        MIN(left, sub_floored(maker->used_left[i], maker->others_before[i]));
+
+                if (granted)
+                        here = MIN(here, ledger_pages_on(granted, topology->nodes[i].id));
+                if (row)
+                        take_used(maker, row, i, here);
+                else
+                        maker->others_before[i] += here;
+                left -= here;
+        }
+        return pages - left;
+}
+
+/* Counts an instance's PAGES as others' until they are gone, so that they become no other instance's; LIKELY of them
+ * may be on any node. */
+static void leave(Maker *maker, const LedgerInstance *granted, uint64_t pages, uint64_t likely) {
+        uint64_t used = granted ? claim_used(maker, NULL, granted, pages) : 0;
+
+        used += claim_used(maker, NULL, NULL, sub_floored(likely, used));
+        uint64_t reserved = MIN(pages - used, maker->promised_left);
+
+        maker->promised_left -= reserved;
+        maker->promises->others_promised_pages += reserved;
+        maker->promises->left_pages += reserved;
+}
+
+/* Returns the pages that came into use since the last plan, or are promised, and are not attributed yet. */
+static uint64_t new_pages(const Maker *maker) {
+        uint64_t pages = maker->promised_left;
+
+        for (size_t i = 0; i < maker->promises->topology->n_nodes; i++)
+                pages += sub_floored(maker->used_left[i], maker->others_before[i]);
+        return pages;
+}
+
+/* Leaves the pages of instances that were removed, have a unit now, or get fewer pages. A process without a unit may
+ * be any instance's, up to the whole grant, whichever it was attributed to. */
+static void leave_all(Maker *maker) {
+        uint64_t most = new_pages(maker);
+
+        VEC_FOREACH(left, &maker->ledger->left)
+                if (left->page_size_bytes == maker->page_size_bytes)
+                        leave(maker, NULL, left->pages, left->pages);
+        VEC_FOREACH(instance, &maker->ledger->instances) {
+                uint64_t likely = instance->likely_pages, granted = ledger_granted_pages(instance);
+                uint64_t had = MIN(most, MAX(likely, granted));
+                const LedgerHold *hold =
+                        VEC_FIND(each, maker->holds,
+                                 !each->unit && text_equals(each->granted.name, instance->name));
+
+                if (!instance->is_loose || instance->page_size_bytes != maker->page_size_bytes)
+                        continue;
+                if (!hold)
+                        leave(maker, instance, MAX(likely, granted), likely);
+                else
+                        leave(maker, instance, sub_floored(had, hold_pages(hold)),
+                              sub_floored(had, hold_pages(hold)));
+        }
+}
+
+static Promise *loose_row(Maker *maker, const LedgerHold *hold) {
+        const char *name = hold->granted.name;
+        Promise *row = (Promise *) index_find(maker->promises->by_instance, name);
+
+        if (!row) {
+                row = add_row(maker);
+                index_add(maker->promises->by_instance, name, row);
+        }
+        return row;
+}
+
+/* Each instance without a unit keeps the pages that it likely had at the last plan; newcomers take none of them. */
+static void keep_likely(Maker *maker) {
+        VEC_FOREACH(hold, maker->holds) {
+                if (hold->unit || hold->granted.page_size_bytes != maker->page_size_bytes)
+                        continue;
+                Promise *row = loose_row(maker, hold);
+
+                row->loose = hold->granted.name;
+                row->policy = hold->policy;
+                row->granted_pages = hold_pages(hold);
+                uint64_t likely = MIN(hold->granted.likely_pages, budget_of(row)), used;
+
+                used = claim_used(maker, row, &hold->granted, likely);
+                used += claim_used(maker, row, NULL, likely - used);
+                row->likely_pages = MIN(maker->promised_left, likely - used);
+                maker->promised_left -= row->likely_pages;
+        }
+}
+
+/* ---- estimates ---- */
+
+/* An estimate says which unit may have mapped the pages, not which has. Each uncounted unit may lack as many pages
+ * as all of them lack together. */
+static void bound_owed(Maker *maker) {
+        uint64_t lacking_pages = 0;
+
+        VEC_FOREACH(row, &maker->promises->list)
+                if (row->unit && !row->is_counted)
+                        lacking_pages = add_saturated(lacking_pages, row->owed_pages);
+        VEC_FOREACH(row, &maker->promises->list)
+                row->owed_most_pages = row->unit && !row->is_counted
+                                               ? MIN(row->owed_most_pages, lacking_pages)
+                                               : row->owed_pages;
+}
+
+/* All units first get pages on their granted nodes: no estimate may take pages that are more likely another unit's. */
+static void estimate_uncounted(Maker *maker) {
+        maker->promised_left = maker->unknown_left;
+        VEC_FOREACH(row, &maker->promises->list)
+                row->owed_most_pages = budget_of(row);
+        leave_all(maker);
+        keep_likely(maker);
+        for (int pass = 0; pass < 2; pass++)
+                VEC_FOREACH(row, &maker->promises->list) {
+                        if (!row->unit || row->is_counted)
+                                continue;
+                        if (pass == 1) {
+                                estimate_elsewhere(maker, row);
+                                continue;
+                        }
+                        INDEX_FOREACH(entry, maker->by_unit, row->unit) {
+                                const LedgerHold *hold = entry->value;
+
+                                if (!hold->is_assumed)
+                                        take_new_where_granted(maker, row, &hold->granted);
+                        }
+                }
+        VEC_FOREACH(hold, maker->holds)
+                if (!hold->unit && hold->granted.page_size_bytes == maker->page_size_bytes)
+                        take_new_where_granted(maker, loose_row(maker, hold), &hold->granted);
+        VEC_FOREACH(row, &maker->promises->list) {
+                if (row->unit ? row->is_counted : !row->loose)
+                        continue;
+                uint64_t more = MIN(maker->promised_left, budget_of(row));
+
+                row->likely_pages += more;
+                row->owed_pages = row->unit ? budget_of(row) : 0;
+                maker->promised_left -= more;
+        }
+        maker->promises->others_promised_pages += maker->promised_left;
+        bound_owed(maker);
+}
+
+Promises promises_make(Arena *arena, const Topology *topology, size_t size,
+                       const LedgerHolds *holds, const HostUse *use, const Ledger *ledger) {
+        Promises promises = {
+                .topology = topology,
+                .size = size,
+                .by_unit = index_new(arena),
+                .by_instance = index_new(arena),
+                .mounts = index_new(arena),
+        };
+        Maker maker = {
+                .arena = arena,
+                .promises = &promises,
+                .holds = holds,
+                .by_unit = index_new(arena),
+                .by_instance = index_new(arena),
+                .use = use,
+                .ledger = ledger,
+                .page_size_bytes = topology->page_sizes[size].bytes,
+                .others_before = ARENA_ARRAY(arena, uint64_t, topology->n_nodes),
+                .used_left = ARENA_ARRAY(arena, uint64_t, topology->n_nodes),
+                .unknown_left = topology->page_sizes[size].reserved_pages,
+        };
+
+        for (size_t i = 0; i < topology->n_nodes; i++) {
+                const LedgerPool *pool =
+                        ledger_pool(ledger, topology->nodes[i].id, maker.page_size_bytes);
+
+                maker.others_before[i] = pool ? pool->others_pages : UINT64_MAX;
+                maker.used_left[i] = pool_used_pages(&topology->nodes[i].pools[size]);
+        }
+        VEC_FOREACH(hold, holds)
+                if (hold->unit && hold->granted.page_size_bytes == maker.page_size_bytes) {
+                        index_add(maker.by_unit, hold->unit, hold);
+                        index_add(maker.by_instance, hold->granted.name, hold);
+                }
+        /* Each hold and each mount adds at most one row: no row moves. */
+        promises.list.capacity = holds->n + (use ? use->mounts.n : 0);
+        promises.list.items = ARENA_ARRAY(arena, Promise, promises.list.capacity);
+        add_units(&maker);
+        if (use)
+                VEC_FOREACH(mount, &use->mounts)
+                        if (mount->page_size_bytes == maker.page_size_bytes) {
+                                index_add(promises.mounts, mount->instance, mount);
+                                add_mount(&maker, mount);
+                        }
+        promises.unknown_pages = maker.unknown_left;
+        estimate_uncounted(&maker);
+        promises.others_used = maker.used_left;
+        /* Counts from different moments make pages of units look like others'. */
+        for (size_t i = 0; use && use->is_moving && i < topology->n_nodes; i++)
+                maker.used_left[i] = MIN(maker.used_left[i], maker.others_before[i]);
+        return promises;
+}
+
+uint64_t promises_all_loose_pages(const Promises *promises) {
+        return VEC_SUM(row, &promises->list, row->loose ? row->used_pages + row->likely_pages : 0);
+}
+
+uint64_t promises_loose_pages(const Promises *promises, const char *instance) {
+        const Promise *row = index_find(promises->by_instance, instance);
+
+        return row && row->loose ? row->used_pages + row->likely_pages : 0;
+}

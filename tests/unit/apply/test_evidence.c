@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+#include "apply/evidence.h"
+#include "support/testing.h"
+
+static const char host[] = "sizes 2M\n"
+                           "node 0 total=8G free=2G cache=3G 2M=10/10/0\n"
+                           "node 1 total=8G free=1G cache=16M 2M=10/10/0\n";
+
+static Shortfall shortfall_of(unsigned node) {
+        return (Shortfall){.node = node,
+                           .page_size_bytes = 2 * MIB,
+                           .wanted_pages = 300,
+                           .reached_pages = 10,
+                           .n_rounds = 2};
+}
+
+/* Orders are powers of two of the base page. */
+TEST(largest_block) {
+        const Topology *now =
+                host_make(arena, "sizes 2M\nnode 0 total=4G free=3G\nnode 1 total=4G free=3G\n"
+                                 "node 2 total=4G free=3G\n"
+                                 "blocks 0 0=1\nblocks 1 3=2 9=1 10=0\n");
+
+        assert_int_equal(evidence_largest_block_bytes(now, 0), now->base_page_bytes);
+        assert_int_equal(evidence_largest_block_bytes(now, 1), now->base_page_bytes << 9);
+        assert_int_equal(evidence_largest_block_bytes(now, 2), 0);
+        assert_int_equal(evidence_largest_block_bytes(now, 7), 0);
+}
+
+/* Pages that could be had at once are those in blocks that are large enough. */
+TEST(ready_pages) {
+        Topology *now = host_make(arena,
+                                  "sizes 2M\nnode 0 total=4G free=3G\nnode 1 total=4G free=3G\n"
+                                  "blocks 0 0=7 8=5 9=2 10=3\n");
+
+        assert_int_equal(evidence_ready_pages(now, 0, 2 * MIB), 2 + 2 * 3);
+        assert_int_equal(evidence_ready_pages(now, 0, 4 * MIB), 3);
+        assert_int_equal(evidence_ready_pages(now, 0, now->base_page_bytes),
+                         7 + 5 * 256 + 2 * 512 + 3 * 1024);
+        assert_int_equal(evidence_ready_pages(now, 1, 2 * MIB), 0);
+        assert_int_equal(evidence_ready_pages(now, 7, 2 * MIB), 0);
+        now->base_page_bytes = 64 * KIB; /* 2M are a block of order 5 */
+        assert_int_equal(evidence_ready_pages(now, 0, 2 * MIB), 5 * 8 + 2 * 16 + 3 * 32);
+        assert_int_equal(evidence_largest_block_bytes(now, 0), 64 * MIB);
+        now->base_page_bytes = 0;
+        assert_int_equal(evidence_ready_pages(now, 0, 2 * MIB), 0);
+}
+
+TEST(fragmented) {
+        Topology *now = host_make(arena, host);
+        Shortfall shortfall = shortfall_of(1);
+        Reason reason = evidence_of_shortfall(arena, now, &shortfall);
+
+        assert_int_equal(reason.kind, REASON_FRAGMENTED);
+        assert_contains(reason.text, "node 1 gave 10 of 300 pages of 2M: 1G is free");
+        assert_contains(reason.text, "2 rounds of compaction");
+        assert_text(reason.remedy, "reboot so that the pages are reserved before memory fragments");
+        shortfall.n_rounds = 1;
+        assert_contains(evidence_of_shortfall(arena, now, &shortfall).text,
+                        "; 1 round of compaction)");
+        shortfall.n_rounds = 0;
+        assert_contains(evidence_of_shortfall(arena, now, &shortfall).text,
+                        "compaction was switched off, or there was no time for it");
+        now->base_page_bytes = 0;
+        reason = evidence_of_shortfall(arena, now, &shortfall);
+        assert_contains(reason.text, "fragmented (how large its blocks are is not known; comp");
+}
+
+/* What is missing is what was wanted beyond what was reached: with as much free, and with as much in the page
+ * cache, it could be there. */
+TEST(just_enough) {
+        Shortfall shortfall = shortfall_of(0);
+
+        shortfall.wanted_pages = 1034; /* 2G are missing */
+        const Topology *enough = host_make(arena, "sizes 2M\nnode 0 total=8G free=2G cache=2G\n");
+        const Topology *less =
+                host_make(arena, "sizes 2M\nnode 0 total=8G free=2097148K cache=2097148K\n");
+        Reason reason = evidence_of_shortfall(arena, enough, &shortfall);
+
+        assert_int_equal(reason.kind, REASON_FRAGMENTED);
+        assert_contains(reason.remedy, "DropCaches=yes");
+        reason = evidence_of_shortfall(arena, less, &shortfall);
+        assert_int_equal(reason.kind, REASON_NOT_ENOUGH_MEMORY);
+        assert_null(strstr(reason.remedy, "DropCaches=yes"));
+        /* Of a node that has gone nothing is free. */
+        shortfall.node = 7;
+        reason = evidence_of_shortfall(arena, enough, &shortfall);
+        assert_int_equal(reason.kind, REASON_NOT_ENOUGH_MEMORY);
+        assert_contains(reason.text, "the node has 0 free, and 2G more would be needed");
+}
+
+/* Cache that reclaim left standing is worth a word, unless it may be dropped already. */
+TEST(cache_is_left) {
+        const Topology *now = host_make(arena, host);
+        Shortfall shortfall = shortfall_of(0);
+
+        assert_contains(evidence_of_shortfall(arena, now, &shortfall).remedy,
+                        "or set DropCaches=yes in [Host] and reload: 3G of the node are cache");
+        shortfall.is_clamped = true;
+        assert_contains(evidence_of_shortfall(arena, now, &shortfall).remedy,
+                        "reserve at boot before it fills; or set DropCaches=yes");
+        shortfall.may_drop_caches = true;
+        assert_text(
+                evidence_of_shortfall(arena, now, &shortfall).remedy,
+                "free memory on that node, allow more nodes, or reserve at boot before it fills");
+}
+
+TEST(not_enough_memory) {
+        const Topology *now = host_make(arena, host);
+        Shortfall shortfall = shortfall_of(1);
+
+        shortfall.wanted_pages = 2000;
+        Reason reason = evidence_of_shortfall(arena, now, &shortfall);
+
+        assert_int_equal(reason.kind, REASON_NOT_ENOUGH_MEMORY);
+        assert_contains(reason.text, "the node has 1G free, and 3.9G more would be needed");
+}
+
+TEST(errors) {
+        const Topology *now = host_make(arena, host);
+        Shortfall shortfall = shortfall_of(0);
+
+        shortfall.error = -EINVAL;
+        assert_contains(evidence_of_shortfall(arena, now, &shortfall).remedy, "hugepagesz=");
+        shortfall.error = -EACCES;
+        assert_contains(evidence_of_shortfall(arena, now, &shortfall).remedy, "as root");
+        shortfall.error = -EPERM;
+        assert_contains(evidence_of_shortfall(arena, now, &shortfall).remedy, "as root");
+        shortfall.error = -EROFS;
+        assert_contains(evidence_of_shortfall(arena, now, &shortfall).remedy, "as root");
+        shortfall.error = -EIO;
+        assert_text(evidence_of_shortfall(arena, now, &shortfall).remedy, "see the kernel log");
+        shortfall.node = 7;
+        assert_int_equal(evidence_of_shortfall(arena, now, &shortfall).kind, REASON_NODE_ABSENT);
+}
