@@ -39,7 +39,7 @@ from dataclasses import dataclass
 
 TREE = pathlib.Path(__file__).resolve().parent.parent
 FILES = ["src/model/*.c", "src/plan/*.c", "src/plan/planner/*.c", "src/plan/promise/*.c",
-         "src/apply/*.c", "src/keeper/*.c", "src/keeper/notes/*.c", "src/demand/demand.c", "src/status/status.c"]
+         "src/apply/*.c", "src/keeper/*.c", "src/demand/demand.c", "src/status/status.c"]
 # In this order; the unit test of the file's own name is run first. Histories are many and short.
 TESTS = ["plan", "plan_cover", "plan_reason", "plan_split", "escalation", "attempt", "limits", "fit", "drift",
          "changes", "boot_guard", "evidence", "thp_plan", "pending", "promise", "balance", "admission", "ledger",

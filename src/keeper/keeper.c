@@ -1,15 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "keeper/keeper.h"
+
+#include "keeper/keeper_state.h"
 
 #include "base/memory.h"
 #include "base/text.h"
 #include "demand/learned.h"
 #include "host/config_load.h"
-#include "keeper/keeper_drift.h"
-#include "keeper/keeper_part.h"
-#include "keeper/keeper_record.h"
-#include "keeper/keeper_seen.h"
-#include "keeper/keeper_state.h"
 #include "model/problem.h"
 
 #include <string.h>
@@ -18,18 +14,6 @@
 enum { PASSES_MAX = 8, ATTEMPTS_MAX = 200 };
 
 /* ---- rounds ---- */
-
-static void note_attempts(Keeper *keeper, const ApplyResult *result) {
-        VEC_FOREACH(record, &result->escalation.records) {
-                const Attempt attempt = {result->step.pool->node,
-                                         result->step.pool->page_size_bytes, *record};
-
-                if (keeper->round.attempts.n == ATTEMPTS_MAX)
-                        memmove(keeper->round.attempts.items, keeper->round.attempts.items + 1,
-                                --keeper->round.attempts.n * sizeof(Attempt));
-                *vec_push(keeper->round.attempts_arena, &keeper->round.attempts) = attempt;
-        }
-}
 
 static void begin_pass(Keeper *keeper, uint64_t now_usec) {
         const ApplyInput input = {
@@ -123,41 +107,40 @@ void keeper_stop_early(Keeper *keeper) {
 /* Records the results of the writes. Returns whether pools have changed or new limits are known. The ledger is stored
  * only if the results differ from the intent, which is on disk already. */
 static bool end_pass(Keeper *keeper) {
+        Round *round = &keeper->round;
         size_t n;
-        const ApplyResult *results = apply_results(keeper->round.apply, &n);
+        const ApplyResult *results = apply_results(round->apply, &n);
         bool has_moved = false, is_other = false;
 
-        if (keeper->round.n_passes == 1 && n > 0) {
-                arena_free(keeper->round.attempts_arena);
-                keeper->round.attempts_arena = arena_new();
-                keeper->round.attempts = (Attempts){};
+        if (round->n_passes == 1 && n > 0) {
+                arena_free(round->attempts_arena);
+                round->attempts_arena = arena_new();
+                round->attempts = (Attempts){};
         }
         ARRAY_FOREACH(result, results, n) {
-                note_attempts(keeper, result);
+                VEC_FOREACH(record, &result->escalation.records) {
+                        if (round->attempts.n == ATTEMPTS_MAX)
+                                memmove(round->attempts.items, round->attempts.items + 1,
+                                        --round->attempts.n * sizeof(Attempt));
+                        *vec_push(round->attempts_arena, &round->attempts) =
+                                (Attempt){result->step.pool->node,
+                                          result->step.pool->page_size_bytes, *record};
+                }
                 moves_note(&keeper->moves, result);
                 is_other |= keeper_record_result(keeper->known.look->ledger, result);
                 has_moved = has_moved || result->is_unread ||
                             result->reached_pages != result->step.from_pages;
         }
-        is_other |= keeper_adopt_surplus(keeper, apply_adopted_bytes(keeper->round.apply));
+        is_other |= keeper_adopt_surplus(keeper, apply_adopted_bytes(round->apply));
         if (is_other)
                 keeper_save(keeper);
         /* Pools that stayed short limit the next plan, so that an instance that cannot have all its pages leaves them
          * to the next one. */
-        PoolLimits limits = apply_limits(keeper->round.arena, keeper->round.apply,
-                                         keeper->known.look->topology);
+        const PoolLimits limits =
+                apply_limits(round->arena, round->apply, keeper->known.look->topology);
 
-        VEC_FOREACH(limit, &limits)
-                *vec_push(keeper->round.arena, &keeper->round.limits) = *limit;
+        vec_push_all(round->arena, &round->limits, &limits);
         return limits.n > 0 || has_moved;
-}
-
-/* The round has written nothing and has nothing to write, so the look that it began with is current. */
-static bool is_nothing_to_do(const Keeper *keeper) {
-        size_t n;
-
-        apply_results(keeper->round.apply, &n);
-        return n == 0 && keeper->known.look->host.writes.n == 0;
 }
 
 /* Plans again from the same look and the ledger as it is now. If the ledger is unchanged, the plan is, too. Returns
@@ -176,7 +159,11 @@ static bool plan_again(Keeper *keeper) {
 /* Ends a pass and begins the next one, because the host may have changed meanwhile. Returns false if the round is over:
  * nothing is left to write, or writing makes no progress. */
 static bool next_pass(Keeper *keeper, uint64_t now_usec) {
-        bool is_still_so = is_nothing_to_do(keeper);
+        size_t n;
+
+        apply_results(keeper->round.apply, &n);
+        /* The round has written nothing and has nothing to write, so the look that it began with is current. */
+        bool is_still_so = n == 0 && keeper->known.look->host.writes.n == 0;
         bool has_brought = end_pass(keeper);
 
         keeper->round.apply = NULL; /* owned by the look's arena */
@@ -206,7 +193,7 @@ bool keeper_next(Keeper *keeper, uint64_t now_usec, ApplyOperation *ret) {
                         return true;
                 if (next_pass(keeper, now_usec))
                         continue;
-                moves_report(&keeper->moves, &keeper->events);
+                keeper_report_moves(keeper);
                 /* The result of the round is not known. */
                 if (keeper->known.fault.error < 0) {
                         keeper_reload_break_off(keeper);
@@ -249,7 +236,7 @@ bool keeper_verify(Keeper *keeper, bool has_memory, bool may_repair, uint64_t no
                 return false;
         }
         keeper_forget_old_restores(keeper, now_usec);
-        starts_forget_refused(&keeper->starts, keeper->known.look->use, now_usec);
+        keeper_forget_refused(keeper, now_usec);
         bool is_drifted = keeper_look_for_drift(keeper) > 0;
 
         if (keeper->known.fault.error == 0 && !is_drifted)
@@ -292,10 +279,6 @@ bool keeper_verify(Keeper *keeper, bool has_memory, bool may_repair, uint64_t no
         return true;
 }
 
-bool keeper_waits_for_end(const Keeper *keeper) {
-        return starts_wait_for_end(&keeper->starts);
-}
-
 void keeper_note_host_written(Keeper *keeper, uint64_t now_usec) {
         keeper->drift.host_written_usec = now_usec;
 }
@@ -326,8 +309,8 @@ SourceNames keeper_units(const Keeper *keeper, Arena *arena) {
 void keeper_hold_back(Keeper *keeper) {
         keeper->is_held_back = true;
         keeper->known.look->stored = NULL; /* the file may change while nothing is done */
-        event_report_text(
-                &keeper->events, LOG_NOTICE, problem_id(PROBLEM_HELD_BACK),
+        keeper_report(
+                keeper, LOG_NOTICE, problem_id(PROBLEM_HELD_BACK),
                 "rescue mode: nothing is reserved before a reload, or the start of a database");
 }
 
@@ -357,8 +340,7 @@ bool keeper_grow(Keeper *keeper, const InstanceConfig *instance, const PageCount
         VEC_FOREACH(count, pages) {
                 if (planned && planned->page_size_bytes == count->page_size_bytes &&
                     planned->pages_wanted != count->pages)
-                        event_report_size(&keeper->events, instance->name, count,
-                                          planned->pages_wanted);
+                        keeper_report_size(keeper, instance->name, count, planned->pages_wanted);
                 keeper_set_found(keeper, instance->name, count);
         }
         if (keeper->is_held_back)
@@ -385,10 +367,6 @@ LearnedNewsList keeper_count(Keeper *keeper, Arena *arena, const Config *files, 
                 keeper_begin(keeper, KEEPER_FRESH, now_usec);
         }
         return news;
-}
-
-bool keeper_is_counting(const Keeper *keeper, bool is_early) {
-        return counts_are_pending(&keeper->counts, is_early);
 }
 
 /* ---- beginning and end ---- */

@@ -1,28 +1,15 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* External changes since the last round, each reported once. */
-#include "keeper/keeper_drift.h"
-#include "base/text.h"
-#include "keeper/keeper_look.h"
 #include "keeper/keeper_state.h"
+
+#include "base/text.h"
 #include "model/problem.h"
 
 #include <syslog.h>
 
-/* For the fields of the journal entry. */
-static HistoryFigures drift_figures(const Drift *drift) {
-        if (drift->kind == DRIFT_HOST)
-                return (HistoryFigures){};
-        return (HistoryFigures){
-                .node = HISTORY_NUMBER(drift->node),
-                .page_size_bytes = HISTORY_NUMBER(drift->page_size_bytes),
-                .pages_before = HISTORY_NUMBER(drift->expected_pages),
-                .pages = HISTORY_NUMBER(drift->found_pages),
-        };
-}
-
-static void report_drift(Keeper *keeper, const Drift *drift, const char *text) {
+static void report_drift(const Keeper *keeper, const Drift *drift, const char *text) {
         CLEANUP(arena_freep) Arena *arena = arena_new();
-        const KeeperEvent event = {
+        KeeperEvent event = {
                 .level = drift_wants_repair(drift) ? LOG_WARNING : LOG_NOTICE,
                 .what = HISTORY_DRIFT,
                 .id = problem_id(PROBLEM_DRIFT),
@@ -30,10 +17,16 @@ static void report_drift(Keeper *keeper, const Drift *drift, const char *text) {
                                      drift->kind == DRIFT_POOL_LOWERED || drift->kind == DRIFT_HOST
                                              ? "; 'hugeplanctl check' lists what may set it"
                                              : ""),
-                .figures = drift_figures(drift),
         };
 
-        event_report(&keeper->events, &event);
+        if (drift->kind != DRIFT_HOST)
+                event.figures = (HistoryFigures){
+                        .node = HISTORY_NUMBER(drift->node),
+                        .page_size_bytes = HISTORY_NUMBER(drift->page_size_bytes),
+                        .pages_before = HISTORY_NUMBER(drift->expected_pages),
+                        .pages = HISTORY_NUMBER(drift->found_pages),
+                };
+        keeper_report_event(keeper, &event);
 }
 
 /* Reports new drift and remembers it as long as it persists. IS_QUIET: reports and adds nothing. Returns the number of

@@ -7,24 +7,76 @@
  *
  * A starting unit owns no pages yet, so pages that it has mapped count as another's, and new pages are found beside
  * them. Therefore each start counts once: a unit that could start twice in one run would get its pages twice. */
-#include "keeper/keeper_gate.h"
+#include "keeper/keeper_state.h"
+
 #include "base/size.h"
 #include "base/text.h"
 #include "host/cgroup_limit.h"
 #include "host/host_use.h"
 #include "host/mounts.h"
 #include "host/probe.h"
-#include "keeper/keeper_drift.h"
-#include "keeper/keeper_judge.h"
-#include "keeper/keeper_look.h"
-#include "keeper/keeper_part.h"
-#include "keeper/keeper_record.h"
-#include "keeper/keeper_state.h"
 #include "units/hugetlb_limit.h"
 
 #include <syslog.h>
 
 enum { ROUNDS_MAX = 8 };
+
+/* ---- starts ---- */
+
+/* How long the processes of a refused start may take to end. */
+static const uint64_t refused_usec = 5 * USEC_PER_SEC;
+
+static void free_if_none(Starts *starts) {
+        if (starts->list.n > 0)
+                return;
+        arena_free(starts->arena);
+        starts->arena = arena_new();
+        starts->list = (PlanStartings){};
+}
+
+static void starts_forget(Starts *starts, const char *instance) {
+        VEC_KEEP(start, &starts->list, !text_equals(start->instance, instance));
+        free_if_none(starts);
+}
+
+/* Adds a copy of START and removes an earlier start of the same instance. */
+static void starts_begin(Starts *starts, const PlanStarting *start) {
+        starts_forget(starts, start->instance);
+        PlanStarting *copy = vec_push(starts->arena, &starts->list);
+
+        *copy = *start;
+        copy->instance = arena_strdup(starts->arena, start->instance);
+        copy->unit = arena_strdup(starts->arena, start->unit);
+        copy->run = arena_strdup(starts->arena, start->run);
+        starts->is_unplanned = true;
+}
+
+/* Marks the start of INSTANCE as refused. The unit's control group exists for a moment longer, which does not mean that
+ * the unit runs; if it exists for longer, systemd has started the unit although the gate has failed. */
+static void starts_note_refused(Starts *starts, const char *instance) {
+        VEC_FOREACH(start, &starts->list)
+                start->is_refused |= text_equals(start->instance, instance);
+        starts->refused_usec = 0;
+}
+
+bool keeper_waits_for_end(const Keeper *keeper) {
+        return VEC_ANY(start, &keeper->starts.list, start->is_refused);
+}
+
+void keeper_forget_refused(Keeper *keeper, uint64_t now_usec) {
+        Starts *starts = &keeper->starts;
+
+        if (!keeper_waits_for_end(keeper))
+                return;
+        if (starts->refused_usec == 0)
+                starts->refused_usec = now_usec;
+        bool is_over = now_usec - starts->refused_usec >= refused_usec;
+
+        VEC_KEEP(start, &starts->list,
+                 !start->is_refused ||
+                         (!is_over && unit_use_is_running(keeper->known.look->use, start->unit)));
+        free_if_none(starts);
+}
 
 /* ---- starting ---- */
 
@@ -78,49 +130,28 @@ static bool may_write(const Keeper *keeper) {
                  moves_have_lost_pages(&keeper->moves, keeper->known.look->topology));
 }
 
-/* The previous run has ended; drop its hold. */
-static void begin_start(Keeper *keeper, const InstanceConfig *config, Gate *gate) {
-        gate->has_begun = true;
-        gate->lacked_pages = UINT64_MAX;
-        if (gate->policy.kind == MEMORY_POLICY_UNKNOWN)
-                gate->policy = plan_find(keeper->known.look->plan, config->name)->demand->policy;
-        ledger_end(keeper->known.look->ledger, config->unit, gate->run, config->name);
-        ledger_want_again(keeper->known.look->ledger, config->name);
-        starts_begin(&keeper->starts,
-                     &(PlanStarting){config->name, config->unit, gate->run, gate->policy, false});
-}
-
 void keeper_begin_gate(Keeper *keeper, Gate *gate) {
         const InstanceConfig *config = config_find(keeper->asked.config, gate->instance);
 
         if (!keeper_has_started(keeper) || !config)
                 return;
-        const LedgerHold *hold =
-                ledger_hold(keeper->known.look->ledger, config->unit, config->name);
+        Ledger *ledger = keeper->known.look->ledger;
+        const LedgerHold *hold = ledger_hold(ledger, config->unit, config->name);
 
         /* Without an invocation ID one start could not be told from the next. */
         gate->is_starting = gate->is_starting && *gate->run &&
                             !(hold && text_equals(hold->run, gate->run));
-        if (gate->is_starting && !gate->has_begun)
-                begin_start(keeper, config, gate);
-}
-
-/* Pages that the unit holds for its other instances, beyond those that the plan grants them now: more important
- * instances that do not run yet may have a claim to them, but the unit keeps them. */
-static uint64_t held_and_not_there(const Keeper *keeper, const Status *status, const char *unit,
-                                   uint64_t page_size_bytes) {
-        uint64_t pages = 0;
-
-        VEC_FOREACH(hold, &keeper->known.look->ledger->holds) {
-                const StatusInstance *instance = status_find(status, hold->granted.name);
-
-                if (text_equals(hold->unit, unit) && instance &&
-                    instance->page_size_bytes == page_size_bytes &&
-                    hold->granted.page_size_bytes == page_size_bytes)
-                        pages += sub_floored(ledger_granted_pages(&hold->granted),
-                                             instance->pages_granted);
-        }
-        return pages;
+        if (!gate->is_starting || gate->has_begun)
+                return;
+        gate->has_begun = true;
+        gate->lacked_pages = UINT64_MAX;
+        if (gate->policy.kind == MEMORY_POLICY_UNKNOWN)
+                gate->policy = plan_find(keeper->known.look->plan, config->name)->demand->policy;
+        /* The previous run has ended; drop its hold. */
+        ledger_end(ledger, config->unit, gate->run, config->name);
+        ledger_want_again(ledger, config->name);
+        starts_begin(&keeper->starts,
+                     &(PlanStarting){config->name, config->unit, gate->run, gate->policy, false});
 }
 
 /* Sets the hugetlb limit of the unit to its own pages, less the missing ones, which running units may need. A limit
@@ -133,9 +164,19 @@ static Reason put_up_hugetlb_limit(const Keeper *keeper, Arena *arena, const Sta
                                                  config->unit, false);
         Reason reason = cgroup_limit_judge(keeper->root);
 
-        VEC_FOREACH(limit, &limits)
-                limit->pages +=
-                        held_and_not_there(keeper, status, config->unit, limit->page_size_bytes);
+        /* More important instances that do not run yet may have a claim to pages that the unit holds for its other
+         * instances, so that the plan grants fewer, but the unit keeps them. */
+        VEC_FOREACH(hold, &keeper->known.look->ledger->holds) {
+                const StatusInstance *other = status_find(status, hold->granted.name);
+
+                if (!other || !text_equals(hold->unit, config->unit) ||
+                    other->page_size_bytes != hold->granted.page_size_bytes)
+                        continue;
+                VEC_FOREACH(limit, &limits)
+                        if (limit->page_size_bytes == other->page_size_bytes)
+                                limit->pages += sub_floored(ledger_granted_pages(&hold->granted),
+                                                            other->pages_granted);
+        }
         if (preference == TRI_NO) {
                 if (gate->group)
                         cgroup_limit_widen(keeper->root, arena, gate->group, &limits);
@@ -150,10 +191,9 @@ static Reason put_up_hugetlb_limit(const Keeper *keeper, Arena *arena, const Sta
         }
         if (reason.kind == REASON_NONE || preference == TRI_YES)
                 return reason;
-        event_report_text(&keeper->events, LOG_WARNING, NULL,
-                          arena_printf(arena,
-                                       "%s: %s cannot be kept from the huge pages of others: %s",
-                                       config->name, config->unit, reason.text));
+        keeper_report(keeper, LOG_WARNING, NULL,
+                      "%s: %s cannot be kept from the huge pages of others: %s", config->name,
+                      config->unit, reason.text);
         return (Reason){};
 }
 
@@ -170,14 +210,6 @@ static bool is_counting(const Keeper *keeper, Arena *arena, const Gate *gate) {
                        &bytes) == 0;
 }
 
-/* Reads the counts of a unit again, because the kernel counts for it from now on. */
-static void read_count_again(const Keeper *keeper, GateView *view, const char *unit) {
-        if (view->seen)
-                host_use_read_unit(keeper->root,
-                                   view->seen_arena ? view->seen_arena : keeper->known.arena,
-                                   view->seen->use, view->seen->topology, unit);
-}
-
 /* Lets the instance start: sets the limit and records the hold. An instance that wants no pages gets no hold. */
 static Reason let_start(Keeper *keeper, GateView *view, const Status *status,
                         const PlanInstance *planned, const Gate *gate, const Lack *lack) {
@@ -188,8 +220,11 @@ static Reason let_start(Keeper *keeper, GateView *view, const Status *status,
         Reason reason = put_up_hugetlb_limit(keeper, arena, status, config, gate, &lacked);
 
         view->status = NULL;
-        if (is_counted)
-                read_count_again(keeper, view, config->unit);
+        /* The kernel counts for the unit from now on. */
+        if (is_counted && view->seen)
+                host_use_read_unit(keeper->root,
+                                   view->seen_arena ? view->seen_arena : keeper->known.arena,
+                                   view->seen->use, view->seen->topology, config->unit);
         starts_forget(&keeper->starts, gate->instance);
         if (reason.kind != REASON_NONE)
                 return reason;
@@ -207,8 +242,8 @@ static Reason let_start(Keeper *keeper, GateView *view, const Status *status,
                                                        .placement = config->placement}});
         ledger_forget_refusal(keeper->known.look->ledger, config->name);
         keeper->known.is_unsaved = true;
-        counts_begin(&keeper->counts, config->unit);
-        event_report_start(&keeper->events, planned, NULL);
+        keeper_forget_count(keeper, config->unit);
+        keeper_report_start(keeper, planned, NULL);
         return (Reason){};
 }
 
@@ -246,8 +281,8 @@ static GateAnswer refuse(Keeper *keeper, GateView *view, const Gate *gate, const
         view->status = NULL;
         starts_note_refused(&keeper->starts, gate->instance);
         if (!keeper_was_refused(keeper, gate->instance, gate->run))
-                event_report_start(&keeper->events,
-                                   plan_find(keeper->known.look->plan, gate->instance), reason);
+                keeper_report_start(keeper, plan_find(keeper->known.look->plan, gate->instance),
+                                    reason);
         ledger_note_refusal(keeper->known.arena, keeper->known.look->ledger, gate->instance,
                             gate->run, reason->text);
         keeper->known.is_unsaved = true;

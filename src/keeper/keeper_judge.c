@@ -1,37 +1,34 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The current status: from fresh counts, and from the keeper's memory of refused reloads and starts. */
-#include "keeper/keeper_judge.h"
-#include "base/text.h"
-#include "keeper/keeper_look.h"
 #include "keeper/keeper_state.h"
+
+#include "base/text.h"
 #include "model/problem.h"
 
-/* Adds why the last reload left the previous plan in effect: errors of the files, or instances that would lose their
- * pages. */
-static void add_rejected(const Keeper *keeper, Diags *problems) {
+/* Adds what the keeper remembers: why the last reload left the previous plan in effect (errors of the files, or instances
+ * that would lose their pages), and refused starts of instances that could start now and have not started since. */
+static void add_remembered(const Keeper *keeper, Status *status, Arena *arena) {
         bool has_mistakes = keeper->reload.state == KEEPER_RELOAD_REJECTED;
+        Diags *problems = &status->problems;
 
-        if (!keeper->reload.rejected)
-                return;
-        diags_add_all(problems, keeper->reload.rejected);
-        problem_add(problems, SEVERITY_WARNING,
-                    has_mistakes ? PROBLEM_CONFIG_REJECTED : PROBLEM_RELOAD_REFUSED, NULL,
-                    "the last reload was refused; the previous plan stays in effect",
-                    has_mistakes
-                            ? "correct the files and run 'hugeplanctl reload'"
-                            : "change the files and run 'hugeplanctl reload'; with --force it is "
-                              "done all the same");
-}
-
-/* Adds refused starts of instances that could start now and have not started since. */
-static void add_refusals(const Keeper *keeper, Status *status, Arena *arena) {
+        if (keeper->reload.rejected) {
+                diags_add_all(problems, keeper->reload.rejected);
+                problem_add(
+                        problems, SEVERITY_WARNING,
+                        has_mistakes ? PROBLEM_CONFIG_REJECTED : PROBLEM_RELOAD_REFUSED, NULL,
+                        "the last reload was refused; the previous plan stays in effect",
+                        has_mistakes
+                                ? "correct the files and run 'hugeplanctl reload'"
+                                : "change the files and run 'hugeplanctl reload'; with --force it is "
+                                  "done all the same");
+        }
         VEC_FOREACH(refusal, &keeper->known.look->ledger->refusals) {
                 const StatusInstance *instance = status_find(status, refusal->instance);
 
                 if (!instance || instance->is_running || !verdict_lets_start(instance->verdict))
                         continue;
                 problem_add(
-                        &status->problems, SEVERITY_ERROR, PROBLEM_GATE_REFUSED, instance->file,
+                        problems, SEVERITY_ERROR, PROBLEM_GATE_REFUSED, instance->file,
                         arena_printf(
                                 arena,
                                 "the last start of %s was refused: %s; its pages are available now",
@@ -40,20 +37,21 @@ static void add_refusals(const Keeper *keeper, Status *status, Arena *arena) {
         }
 }
 
-/* The pool has the instance's pages, as planned, but running units may take some of them. */
-static bool is_lacking(const Status *status, const PlanInstance *planned) {
-        const StatusInstance *instance = status_find(status, planned->demand->config->name);
-
-        return plan_verdict(planned) == VERDICT_READY && instance->verdict != VERDICT_READY &&
-               instance->lack.pages > 0 && instance->pages_granted == planned->pages_granted;
-}
-
-/* Whether the counts have changed since the plan was made. */
+/* Whether the counts have changed since the plan was made: pages are exposed, or the pool has an instance's pages, as
+ * planned, but running units may take some of them. */
 static bool is_overtaken(const Plan *plan, const Status *status) {
-        const char *exposed = problem_id(PROBLEM_PAGES_EXPOSED);
+        bool is_any_lacking = false;
 
-        return VEC_ANY(problem, &status->problems.list, text_equals(problem->id, exposed)) ||
-               ARRAY_ANY(planned, plan->instances, plan->n_instances, is_lacking(status, planned));
+        ARRAY_FOREACH(planned, plan->instances, plan->n_instances) {
+                const StatusInstance *instance = status_find(status, planned->demand->config->name);
+
+                is_any_lacking |= plan_verdict(planned) == VERDICT_READY &&
+                                  instance->verdict != VERDICT_READY && instance->lack.pages > 0 &&
+                                  instance->pages_granted == planned->pages_granted;
+        }
+        return is_any_lacking ||
+               VEC_ANY(problem, &status->problems.list,
+                       text_equals(problem->id, problem_id(PROBLEM_PAGES_EXPOSED)));
 }
 
 /* Plans and judges from the counts of NOW: pages that this plan reserves are pending rather than lost. Sets wants_round
@@ -106,8 +104,7 @@ static Status *judge(const Keeper *keeper, Arena *arena, bool is_retrying, HostU
 
                 diags_add(&status->problems, &diag);
         }
-        add_rejected(keeper, &status->problems);
-        add_refusals(keeper, status, arena);
+        add_remembered(keeper, status, arena);
         status->verdict = status_worst_verdict(status);
         return status;
 }

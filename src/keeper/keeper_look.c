@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The keeper's looks at the host: the first from the state on disk, later ones whenever something may have changed. */
-#include "keeper/keeper_look.h"
+#include "keeper/keeper_state.h"
+
 #include "base/memory.h"
 #include "base/text.h"
 #include "host/config_load.h"
 #include "host/state.h"
-#include "keeper/keeper_state.h"
 
 #include <syslog.h>
 
@@ -33,13 +33,12 @@ void keeper_note_fault(Keeper *keeper, const ReadFault *fault) {
         if (fault->error < 0) {
                 const Diag diag = look_fault_diag(arena, fault);
 
-                event_report_diag(&keeper->events, &diag);
+                keeper_report_diag(keeper, &diag);
+        } else if (keeper->known.fault.path) {
+                keeper_report(keeper, LOG_NOTICE, NULL, "%s can be read again",
+                              keeper->known.fault.path);
         } else {
-                event_report_text(&keeper->events, LOG_NOTICE, NULL,
-                                  keeper->known.fault.path
-                                          ? arena_printf(arena, "%s can be read again",
-                                                         keeper->known.fault.path)
-                                          : "there is memory again");
+                keeper_report(keeper, LOG_NOTICE, NULL, "there is memory again");
         }
         arena_free(keeper->known.fault_arena);
         keeper->known.fault_arena = arena;
@@ -115,22 +114,12 @@ static int decide_boot_guard(const Keeper *keeper, Ledger *ledger) {
 
         ledger->guard = is_closed ? LEDGER_GUARD_CLOSED : LEDGER_GUARD_OPEN;
         if (is_closed && was_undecided)
-                event_report_text(
-                        &keeper->events, LOG_ALERT, reason_id(REASON_BOOT_GUARD),
-                        arena_printf(arena,
-                                     "%d boots in a row have failed: only what the last good "
-                                     "boot reserved is planned; 'hugeplanctl reload' plans "
-                                     "everything again",
-                                     BOOT_GUARD_FAILURES));
+                keeper_report(keeper, LOG_ALERT, reason_id(REASON_BOOT_GUARD),
+                              "%d boots in a row have failed: only what the last good "
+                              "boot reserved is planned; 'hugeplanctl reload' plans "
+                              "everything again",
+                              BOOT_GUARD_FAILURES);
         return 0;
-}
-
-/* Holds the pages of instances whose file cannot be read, until a reload. */
-static void hold_for_unknown(const Keeper *keeper, Arena *arena, Ledger *ledger) {
-        VEC_FOREACH(instance, &ledger->instances)
-                if (!config_find(keeper->asked.config, instance->name) && instance->grants.n > 0)
-                        *vec_push(arena, &ledger->holds) = (LedgerHold){
-                                .unit = "", .run = "", .is_tentative = true, .granted = *instance};
 }
 
 /* Makes the first look, with the ledger of the state on disk. The boot guard is decided before the plan is made. A look
@@ -152,11 +141,15 @@ static void look_first(Keeper *keeper) {
         if (fault.error == 0)
                 fault = look->fault;
         if (look->state && look->fault.error == 0)
-                event_report_text(&keeper->events, LOG_WARNING, NULL, look->state);
+                keeper_report(keeper, LOG_WARNING, NULL, "%s", look->state);
         if (fault.error == 0 && decide_boot_guard(keeper, look->ledger) < 0)
                 fault = root_fault(keeper->root, arena);
-        if (fault.error == 0 && config->is_incomplete)
-                hold_for_unknown(keeper, arena, look->ledger);
+        /* The pages of instances whose file cannot be read are held until a reload. */
+        VEC_FOREACH(instance, &look->ledger->instances)
+                if (fault.error == 0 && config->is_incomplete && instance->grants.n > 0 &&
+                    !config_find(config, instance->name))
+                        *vec_push(arena, &look->ledger->holds) = (LedgerHold){
+                                .unit = "", .run = "", .is_tentative = true, .granted = *instance};
         bool is_known = fault.error == 0 && !config->is_incomplete;
 
         /* The file is compared later only if the plan was made from exactly its content. */
@@ -178,7 +171,7 @@ static void look_first(Keeper *keeper) {
 
 static void report_errors(const Keeper *keeper) {
         VEC_FOREACH(problem, &keeper->asked.config->problems.list)
-                event_report_diag(&keeper->events, problem);
+                keeper_report_diag(keeper, problem);
 }
 
 static void load_config(Keeper *keeper) {

@@ -6,14 +6,12 @@
  * so that the kernel refuses further mappings. Then the unit's count is read again, and what it has mapped stays its
  * own. A unit that can have no limit (Isolate=no, no controller) keeps its part, because nothing would stop it from
  * mapping pages that were given away. */
-#include "keeper/keeper_part.h"
+#include "keeper/keeper_state.h"
+
 #include "base/size.h"
 #include "host/cgroup_limit.h"
 #include "host/host_use.h"
 #include "host/unit_cgroup.h"
-#include "keeper/keeper_look.h"
-#include "keeper/keeper_record.h"
-#include "keeper/keeper_state.h"
 
 /* Whether OTHER is more important than PLANNED and short of pages on NODES. */
 static bool is_short_before(const PlanInstance *other, const PlanInstance *planned,
@@ -29,18 +27,6 @@ const PlanInstance *keeper_find_short_before(const Plan *plan, const PlanInstanc
                           is_short_before(other, planned, &planned->demand->nodes));
 }
 
-/* By how much a node is below KeepFree= after the plan has given its pages back. */
-static uint64_t shortage_bytes(const Look *look, const HostConfig *host, const Node *node) {
-        uint64_t bytes = plan_node_shortage_bytes(host, node);
-
-        ARRAY_FOREACH(pool, look->plan->pools, look->plan->n_pools)
-                if (pool->node == node->id)
-                        bytes = sub_floored(
-                                bytes, mul_saturated(sub_floored(pool->from_pages, pool->to_pages),
-                                                     pool->page_size_bytes));
-        return bytes;
-}
-
 /* The memory that is missing on the nodes of HOLD: for KeepFree= and for more important instances. */
 static uint64_t missing_bytes(const Look *look, const HostConfig *host, const PlanInstance *planned,
                               const LedgerHold *hold) {
@@ -53,8 +39,18 @@ static uint64_t missing_bytes(const Look *look, const HostConfig *host, const Pl
                 id_set_add(&nodes, grant->node);
                 /* An instance that the plan grants all its pages keeps them for its next start, so nothing would come
                  * free. */
-                if (node && plan_instance_is_short(planned))
-                        bytes = add_saturated(bytes, shortage_bytes(look, host, node));
+                if (!node || !plan_instance_is_short(planned))
+                        continue;
+                uint64_t shortage = plan_node_shortage_bytes(host, node);
+
+                /* What the plan gives back comes first. */
+                ARRAY_FOREACH(pool, look->plan->pools, look->plan->n_pools)
+                        if (pool->node == node->id)
+                                shortage = sub_floored(
+                                        shortage,
+                                        mul_saturated(sub_floored(pool->from_pages, pool->to_pages),
+                                                      pool->page_size_bytes));
+                bytes = add_saturated(bytes, shortage);
         }
         ARRAY_FOREACH(other, look->plan->instances, look->plan->n_instances)
                 if (is_short_before(other, planned, &nodes))

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* What the keeper stores and sets: the ledger, before and after writes to pools, and settings other than pools. */
-#include "keeper/keeper_record.h"
+#include "keeper/keeper_state.h"
+
 #include "apply/host_apply.h"
 #include "base/size.h"
 #include "base/text.h"
 #include "host/state.h"
-#include "keeper/keeper_state.h"
 #include "model/names.h"
 #include "model/problem.h"
 
@@ -21,7 +21,6 @@ bool keeper_is_as_stored(const Keeper *keeper) {
 }
 
 void keeper_save(Keeper *keeper) {
-        CLEANUP(arena_freep) Arena *arena = arena_new();
         bool is_there = keeper_is_as_stored(keeper);
 
         /* The comparison holds only right after the file was read. */
@@ -33,9 +32,8 @@ void keeper_save(Keeper *keeper) {
         int r = state_save(keeper->root, keeper->known.look->ledger);
 
         if (r < 0)
-                event_report_text(
-                        &keeper->events, LOG_WARNING, NULL,
-                        arena_printf(arena, "cannot write " PATH_STATE ": %s", strerror(-r)));
+                keeper_report(keeper, LOG_WARNING, NULL, "cannot write " PATH_STATE ": %s",
+                              strerror(-r));
 }
 
 void keeper_record_intent(Keeper *keeper, uint64_t now_usec) {
@@ -121,39 +119,30 @@ void keeper_forget_old_restores(const Keeper *keeper, uint64_t now_usec) {
 
 /* ---- besides the pools ---- */
 
-/* Records the values before a reload that may be rolled back; the first value of each file counts. */
-static void note_for_undo(Keeper *keeper, const HostWrites *writes) {
-        Reload *reload = &keeper->reload;
-
-        if (reload->stage != RELOAD_TRYING)
-                return;
-        VEC_FOREACH(write, writes)
-                if (write->before &&
-                    !VEC_ANY(known, &reload->undo, text_equals(known->path, write->path)))
-                        *vec_push(reload->arena, &reload->undo) =
-                                (HostWrite){.path = arena_strdup(reload->arena, write->path),
-                                            .value = arena_strdup(reload->arena, write->before),
-                                            .before = arena_strdup(reload->arena, write->value)};
-}
-
 void keeper_undo_host(Keeper *keeper) {
-        CLEANUP(arena_freep) Arena *arena = arena_new();
         const char *path = NULL;
         int r = host_writes_apply(keeper->root, &keeper->reload.undo, &path);
 
         keeper->reload.undo = (HostWrites){};
         if (r < 0)
-                event_report_text(
-                        &keeper->events, LOG_WARNING, NULL,
-                        arena_printf(arena, "cannot set %s back: %s", path, strerror(-r)));
+                keeper_report(keeper, LOG_WARNING, NULL, "cannot set %s back: %s", path,
+                              strerror(-r));
 }
 
-/* Returns false if not everything could be written. */
+/* Writes settings, whose values before a reload that may be rolled back are recorded; the first value of each file
+ * counts. Returns false if not everything could be written. */
 static bool write_host(Keeper *keeper, const HostWrites *writes, ProblemKind kind,
                        const char *remedy) {
+        Reload *reload = &keeper->reload;
         const char *path = NULL;
 
-        note_for_undo(keeper, writes);
+        VEC_FOREACH(write, writes)
+                if (reload->stage == RELOAD_TRYING && write->before &&
+                    !VEC_ANY(known, &reload->undo, text_equals(known->path, write->path)))
+                        *vec_push(reload->arena, &reload->undo) =
+                                (HostWrite){.path = arena_strdup(reload->arena, write->path),
+                                            .value = arena_strdup(reload->arena, write->before),
+                                            .before = arena_strdup(reload->arena, write->value)};
         int r = host_writes_apply(keeper->root, writes, &path);
 
         if (r < 0)
@@ -166,24 +155,27 @@ static bool write_host(Keeper *keeper, const HostWrites *writes, ProblemKind kin
 
 void keeper_set_host(Keeper *keeper, const HostPlan *plan) {
         CLEANUP(arena_freep) Arena *arena = arena_new();
+        SourceNames texts = {};
 
         if (write_host(keeper, &plan->thp.writes, PROBLEM_THP_WRITE,
                        "run hugepland as root with /sys writable, or write "
                        "TransparentHugePages=keep") &&
             plan->thp.writes.n > 0)
-                event_report_setting(&keeper->events,
-                                     arena_printf(arena, "transparent huge pages are now '%s'",
-                                                  thp_policy_name(plan->thp.policy)));
+                *vec_push(arena, &texts) = arena_printf(arena,
+                                                        "transparent huge pages are now '%s'",
+                                                        thp_policy_name(plan->thp.policy));
         if (write_host(keeper, &plan->limits, PROBLEM_LIMIT_WRITE,
                        "run hugepland as root with /proc/sys writable"))
                 VEC_FOREACH(write, &plan->limits)
-                        event_report_setting(
-                                &keeper->events,
-                                arena_printf(arena, "%s is now %s", write->path, write->value));
+                        *vec_push(arena, &texts) =
+                                arena_printf(arena, "%s is now %s", write->path, write->value);
+        VEC_FOREACH(text, &texts)
+                keeper_report_event(
+                        keeper,
+                        &(KeeperEvent){.level = LOG_INFO, .what = HISTORY_SET, .text = *text});
 }
 
 void keeper_guard_pool(const Keeper *keeper) {
-        CLEANUP(arena_freep) Arena *arena = arena_new();
         const Topology *now = keeper->known.look->topology;
         const Plan *plan = keeper->known.look->plan;
         int i = topology_page_size_index(now, now->default_page_size_bytes);
@@ -195,8 +187,6 @@ void keeper_guard_pool(const Keeper *keeper) {
                         : guard_remove(keeper->root);
 
         if (r < 0)
-                event_report_text(&keeper->events, LOG_WARNING, NULL,
-                                  arena_printf(arena,
-                                               "cannot keep " PATH_SYSCTL_GUARD " up to date: %s",
-                                               strerror(-r)));
+                keeper_report(keeper, LOG_WARNING, NULL,
+                              "cannot keep " PATH_SYSCTL_GUARD " up to date: %s", strerror(-r));
 }

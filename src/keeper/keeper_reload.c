@@ -6,13 +6,10 @@
  * effect only when every instance that was ready is ready again; then the old pages are given back. Otherwise, for
  * example because memory is fragmented, it is rolled back and the new pages are given back. Running units keep their
  * pages in any case. */
-#include "keeper/keeper_reload.h"
+#include "keeper/keeper_state.h"
+
 #include "base/text.h"
 #include "host/config_load.h"
-#include "keeper/keeper_judge.h"
-#include "keeper/keeper_look.h"
-#include "keeper/keeper_record.h"
-#include "keeper/keeper_state.h"
 #include "model/problem.h"
 #include "status/falls.h"
 
@@ -22,20 +19,14 @@
 
 /* Holds the pages of ready instances that do not run, until the reload takes effect. */
 static void hold_ready(Keeper *keeper) {
-        Ledger *ledger = keeper->known.look->ledger;
-
         ARRAY_FOREACH(was, keeper->reload.status->instances, keeper->reload.status->n_instances) {
                 const LedgerInstance *granted = ledger_instance(keeper->reload.ledger, was->name);
 
-                if (was->is_running || !verdict_lets_start(was->verdict) || !granted ||
-                    granted->grants.n == 0)
-                        continue;
-                *vec_push(keeper->known.arena, &ledger->holds) = (LedgerHold){
-                        .unit = "",
-                        .run = "",
-                        .is_tentative = true,
-                        .granted = *granted,
-                };
+                if (!was->is_running && verdict_lets_start(was->verdict) && granted &&
+                    granted->grants.n > 0)
+                        *vec_push(keeper->known.arena,
+                                  &keeper->known.look->ledger->holds) = (LedgerHold){
+                                .unit = "", .run = "", .is_tentative = true, .granted = *granted};
         }
 }
 
@@ -63,22 +54,16 @@ static Figures keep_found(Arena *arena, const Figures *found, const Config *conf
         return kept;
 }
 
-static void forget_reload(Keeper *keeper) {
-        arena_free(keeper->reload.look_arena);
-        arena_free(keeper->reload.arena);
-        keeper->reload = (Reload){.arena = arena_new()};
-}
-
 /* Rejects the reload because the host cannot be read, so that nothing is changed by half. */
 static KeeperReload reject_unread(Keeper *keeper, const ReadFault *fault) {
         const Diag diag = look_fault_diag(keeper->reload.arena, fault);
 
-        event_report_diag(&keeper->events, &diag);
+        keeper_report_diag(keeper, &diag);
         keeper->reload.state = KEEPER_RELOAD_REJECTED;
         keeper->reload.problems = diags_in(keeper->reload.arena);
         diags_add(&keeper->reload.problems, &diag);
-        event_report_text(&keeper->events, LOG_ERR, NULL,
-                          "the host cannot be read; the previous plan stays in effect");
+        keeper_report(keeper, LOG_ERR, NULL,
+                      "the host cannot be read; the previous plan stays in effect");
         return KEEPER_RELOAD_REJECTED;
 }
 
@@ -87,9 +72,9 @@ static KeeperReload refuse(Keeper *keeper, const Diags *falls) {
         keeper->reload.problems = *falls;
         keeper->reload.rejected = arena_memdup(keeper->reload.arena, falls, sizeof(*falls));
         VEC_FOREACH(fall, &falls->list)
-                event_report_diag(&keeper->events, fall);
-        event_report_text(&keeper->events, LOG_ERR, problem_id(PROBLEM_RELOAD_REFUSED),
-                          "the reload is refused; the previous plan stays in effect");
+                keeper_report_diag(keeper, fall);
+        keeper_report(keeper, LOG_ERR, problem_id(PROBLEM_RELOAD_REFUSED),
+                      "the reload is refused; the previous plan stays in effect");
         return KEEPER_RELOAD_REFUSED;
 }
 
@@ -114,15 +99,6 @@ Look *keeper_look_ahead(const Keeper *keeper, Arena *arena, Diags *falls) {
 
         asked.found = keep_found(arena, &keeper->asked.found, asked.config);
         return dry_run(keeper, arena, &asked, keeper_judge(keeper, arena, false), falls);
-}
-
-/* Records the state before the reload. */
-static ReadFault note_before(Keeper *keeper) {
-        Reload *reload = &keeper->reload;
-
-        reload->status = keeper_judge(keeper, reload->arena, false);
-        reload->ledger = ledger_copy(reload->arena, keeper->known.look->ledger);
-        return keeper_note_before(keeper);
 }
 
 /* Looks with the old pages held, or without if they take memory that the new plan needs. Returns false if the host
@@ -205,19 +181,20 @@ KeeperReload keeper_reload_try(Keeper *keeper, bool is_forced) {
         Asked asked = {.arena = arena_new()};
         Reload *reload = &keeper->reload;
 
-        forget_reload(keeper);
+        arena_free(reload->look_arena);
+        arena_free(reload->arena);
+        *reload = (Reload){.arena = arena_new()};
         asked.config = config_load(keeper->root, asked.arena, NULL);
         asked.found = keep_found(asked.arena, &keeper->asked.found, asked.config);
         VEC_FOREACH(problem, &asked.config->problems.list)
-                event_report_diag(&keeper->events, problem);
+                keeper_report_diag(keeper, problem);
         /* Errors stay in the status until they are corrected. */
         if (diags_count(&asked.config->problems, SEVERITY_ERROR) > 0) {
                 arena_free(reload->arena);
                 reload->arena = asked.arena;
                 keeper->reload.rejected = &asked.config->problems;
-                event_report_text(
-                        &keeper->events, LOG_ERR, NULL,
-                        "the configuration has mistakes; the previous plan stays in effect");
+                keeper_report(keeper, LOG_ERR, NULL,
+                              "the configuration has mistakes; the previous plan stays in effect");
                 reload->problems = asked.config->problems;
                 return reload->state = KEEPER_RELOAD_REJECTED;
         }
@@ -227,7 +204,11 @@ KeeperReload keeper_reload_try(Keeper *keeper, bool is_forced) {
         }
         CLEANUP(arena_freep) Arena *scratch = arena_new();
         Diags falls = diags_in(reload->arena);
-        ReadFault fault = note_before(keeper);
+
+        /* The state before the reload. */
+        reload->status = keeper_judge(keeper, reload->arena, false);
+        reload->ledger = ledger_copy(reload->arena, keeper->known.look->ledger);
+        ReadFault fault = keeper_note_before(keeper);
         const Look *ahead = dry_run(keeper, scratch, &asked, reload->status, &falls);
 
         if (fault.error == 0)

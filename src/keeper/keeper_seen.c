@@ -4,60 +4,85 @@
  * A unit keeps the pages that it started with, because it may yet map them. An engine that maps everything at its start
  * maps no more once its count no longer changes, so the rest is given back. The next plan lowers the pool; pages that
  * the unit has reserved and not touched stay promised to it. */
-#include "keeper/keeper_seen.h"
+#include "keeper/keeper_state.h"
+
 #include "base/text.h"
 #include "demand/learned.h"
 #include "host/unit_cgroup.h"
-#include "keeper/keeper_part.h"
-#include "keeper/keeper_state.h"
 #include "units/hugetlb_limit.h"
 
 #include <syslog.h>
 
+static const uint64_t rest_usec = 4 * USEC_PER_SEC;
+
+/* ---- counts ---- */
+
+void keeper_forget_count(Keeper *keeper, const char *unit) {
+        Counts *counts = &keeper->counts;
+
+        VEC_KEEP(counted, &counts->list, !text_equals(counted->unit, unit));
+        *vec_push(counts->arena, &counts->list) =
+                (Counted){.unit = arena_strdup(counts->arena, unit)};
+}
+
+/* Adds the count of UNIT to NEXT, which is to replace BEFORE. Returns whether the count is at rest since this call. */
+static bool add_count(Counts *next, const Counts *before, const UnitUse *unit, uint64_t now_usec) {
+        const Counted *known =
+                VEC_FIND(counted, &before->list, text_equals(counted->unit, unit->unit));
+        uint64_t bytes = VEC_SUM(charge, &unit->charges,
+                                 mul_saturated(charge->reserved_pages, charge->page_size_bytes));
+        bool is_same = known && known->bytes == bytes;
+        uint64_t since_usec = is_same ? known->since_usec : now_usec;
+        bool is_at_rest = is_same && bytes > 0 && now_usec - since_usec >= rest_usec;
+
+        *vec_push(next->arena, &next->list) =
+                (Counted){arena_strdup(next->arena, unit->unit), bytes, since_usec, is_at_rest};
+        return is_at_rest && !known->is_at_rest;
+}
+
+bool keeper_is_counting(const Keeper *keeper, bool is_early) {
+        return VEC_ANY(counted, &keeper->counts.list,
+                       !counted->is_at_rest && (is_early || counted->bytes > 0));
+}
+
 /* ---- what a count tells ---- */
-
-/* The unreserved free pages that HOLD's unit could take under its memory policy. */
-static uint64_t left_for(const Topology *topology, const LedgerHold *hold) {
-        uint64_t size_bytes = hold->granted.page_size_bytes, pages = 0;
-        int k = topology_page_size_index(topology, size_bytes);
-
-        ARRAY_FOREACH(node, topology->nodes, k >= 0 ? topology->n_nodes : 0)
-                if (hold->policy.kind != MEMORY_POLICY_BIND ||
-                    id_set_has(&hold->policy.nodes, node->id))
-                        pages += node->pools[k].free_pages;
-        return k >= 0 ? sub_floored(pages, topology->page_sizes[k].reserved_pages) : 0;
-}
-
-/* Whether a hugetlb limit has refused pages to UNIT; true if that cannot be read. */
-static bool was_refused(const Keeper *keeper, Arena *arena, const char *unit, uint64_t size_bytes) {
-        const char *group = unit_cgroup_find(keeper->root, arena, unit);
-        const char *size = hugetlb_limit_size_name(arena, size_bytes);
-        char *events;
-
-        return !group ||
-               root_read_attribute(keeper->root, arena,
-                                   arena_printf(arena, "%s/hugetlb.%s.events", group, size),
-                                   &events) < 0 ||
-               !text_equals(events, "max 0");
-}
 
 /* Whether the unit, which has mapped COUNT, has mapped all that it wants. A unit that has mapped exactly what it was
  * granted, with nothing left, may have wanted more; that is accepted only for engines whose size is known by no other
  * means. */
 static bool has_all_it_wanted(const Keeper *keeper, Arena *arena, const InstanceConfig *instance,
                               const PageCount *count) {
+        const Topology *topology = keeper->known.look->topology;
         const LedgerHold *hold =
                 ledger_counted_hold(keeper->known.look->ledger, instance->unit, instance->name);
+        int k = topology_page_size_index(topology, count->page_size_bytes);
+        uint64_t free_pages = 0;
+        char *events;
 
         if (!hold || hold->granted.page_size_bytes != count->page_size_bytes)
                 return false;
+        /* The unreserved free pages that the unit could take under its memory policy. */
+        ARRAY_FOREACH(node, topology->nodes, k >= 0 ? topology->n_nodes : 0)
+                if (hold->policy.kind != MEMORY_POLICY_BIND ||
+                    id_set_has(&hold->policy.nodes, node->id))
+                        free_pages += node->pools[k].free_pages;
+        uint64_t left = k >= 0 ? sub_floored(free_pages, topology->page_sizes[k].reserved_pages)
+                               : 0;
         uint64_t granted = ledger_granted_pages(&hold->granted);
-        bool is_enough = left_for(keeper->known.look->topology, hold) >=
-                         MAX(sub_floored(granted, count->pages), UINT64_C(1));
+        bool is_enough = left >= MAX(sub_floored(granted, count->pages), UINT64_C(1));
 
-        return granted >= hold->granted.pages_wanted &&
-               (is_enough || (count->pages == granted && instance->engine->has_auto_by_looking)) &&
-               !was_refused(keeper, arena, instance->unit, count->page_size_bytes);
+        if (granted < hold->granted.pages_wanted ||
+            !(is_enough || (count->pages == granted && instance->engine->has_auto_by_looking)))
+                return false;
+        /* A hugetlb limit may have refused pages to the unit, and counts as having done so if that cannot be read. */
+        const char *group = unit_cgroup_find(keeper->root, arena, instance->unit);
+        const char *size = hugetlb_limit_size_name(arena, count->page_size_bytes);
+
+        return group &&
+               root_read_attribute(keeper->root, arena,
+                                   arena_printf(arena, "%s/hugetlb.%s.events", group, size),
+                                   &events) >= 0 &&
+               text_equals(events, "max 0");
 }
 
 /* The figures of UNIT's count. Without pages if the count cannot belong to INSTANCE as its file describes it. */
@@ -139,7 +164,7 @@ static bool take_figures(Keeper *keeper, const PageCounts *before, const Instanc
                     (count->pages < wanted &&
                      page_counts_find(before, count->page_size_bytes) != wanted))
                         continue;
-                event_report_size(&keeper->events, now->name, count, wanted);
+                keeper_report_size(keeper, now->name, count, wanted);
                 keeper_set_found(keeper, planned->demand->config->name, count);
                 has_changed = true;
         }
@@ -161,10 +186,8 @@ static bool take_count(Keeper *keeper, Arena *arena, const InstanceConfig *insta
 
         if (seen.pages.n == 0 || beyond.kind != REASON_NONE) {
                 if (seen.pages.n > 0)
-                        event_report_text(&keeper->events, LOG_WARNING, NULL,
-                                          arena_printf(arena, "%s: seen: %s; it is not kept: %s",
-                                                       now.name, seen_describe(arena, &seen),
-                                                       beyond.text));
+                        keeper_report(keeper, LOG_WARNING, NULL, "%s: seen: %s; it is not kept: %s",
+                                      now.name, seen_describe(arena, &seen), beyond.text);
                 return false;
         }
         if (!learned_is_kept(instance, &now.learned))
@@ -206,7 +229,7 @@ LearnedNewsList keeper_take_counts(Keeper *keeper, Arena *arena, const Config *f
                 const InstanceConfig *instance =
                         unit->is_running ? find_counted(keeper, files, unit->unit) : NULL;
 
-                if (instance && counts_add(&next, &keeper->counts, unit, now_usec))
+                if (instance && add_count(&next, &keeper->counts, unit, now_usec))
                         *ret_has_changed |= take_count(keeper, arena, instance, unit, &news);
         }
         arena_free(keeper->counts.arena);

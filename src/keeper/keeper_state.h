@@ -4,12 +4,14 @@
 /* The keeper's state, private to the files keeper*.c. Each part is written by the file named at it and read by the
  * others. */
 
-#include "keeper/keeper_call.h"
-#include "keeper/look.h"
-#include "keeper/notes/counts.h"
-#include "keeper/notes/events.h"
-#include "keeper/notes/moves.h"
-#include "keeper/notes/starts.h"
+#include "base/macros.h"
+#include "keeper/keeper.h"
+#include "plan/drift.h"
+
+typedef struct EventSink {
+        KeeperListener listener;
+        void *userdata;
+} EventSink;
 
 /* A configuration, and the sizes that gates have reported since. */
 typedef struct Asked {
@@ -59,6 +61,52 @@ typedef struct DriftKnown {
         uint64_t host_written_usec;
         uint64_t restored_usec; /* when pages were last reserved again after an external change */
 } DriftKnown;
+
+/* What a round does to the pools, reported once for each pool at the end of the round, and which pools were lowered
+ * externally since: keeper_moves.c. */
+typedef struct PoolMove {
+        unsigned node;
+        uint64_t page_size_bytes;
+        bool has_begun;
+        bool is_lowered; /* externally, and no round has begun since, */
+        uint64_t lowered_pages;
+        uint64_t lost_pages;   /* to which it is to be repaired; 0: it was not lowered externally */
+        uint64_t from_pages;   /* persistent, before the round */
+        uint64_t pages;        /* now */
+        uint64_t best_pages;   /* the most that it had in this round */
+        uint64_t wanted_pages; /* to which it was to be raised; 0: it was not */
+        unsigned n_tries[ESCALATION_DONE]; /* by action */
+        uint64_t usec;
+        int error;                                           /* the last; 0: none */
+        uint64_t reported_wanted_pages, reported_best_pages; /* of the last reported shortage */
+} PoolMove;
+
+typedef struct Moves {
+        Arena *arena;
+        VEC(PoolMove) list; /* one for each pool that was ever written to or lowered externally */
+} Moves;
+
+/* Starts in progress, whose gates have called and have not passed yet: keeper_gate.c. */
+typedef struct Starts {
+        Arena *arena;
+        PlanStartings list;
+        uint64_t refused_usec; /* when refused starts were first looked at; 0: not yet */
+        bool is_unplanned;     /* some have begun since the last plan was made */
+} Starts;
+
+/* What the kernel counts for running units: keeper_seen.c. A server does not say when it has mapped everything, so a
+ * count is used once it has not changed for some seconds. */
+typedef struct Counted {
+        const char *unit;
+        uint64_t bytes;
+        uint64_t since_usec; /* when the count was first seen */
+        bool is_at_rest;     /* it has not changed for some seconds */
+} Counted;
+
+typedef struct Counts {
+        Arena *arena;
+        VEC(Counted) list;
+} Counts;
 
 /* The stage of a reload. A reload can be rolled back until it is settling. */
 typedef enum ReloadStage {
@@ -110,3 +158,149 @@ struct Keeper {
 static inline bool keeper_has_started(const Keeper *keeper) {
         return keeper->known.stage != KNOWN_NOTHING;
 }
+
+/* ---- keeper_events.c ---- */
+
+void keeper_report_event(const Keeper *keeper, const KeeperEvent *event);
+
+/* ID is that of a problem or reason; NULL: none. */
+void keeper_report(const Keeper *keeper, int level, const char *id, const char *format, ...)
+        PRINTF_LIKE(4, 5);
+void keeper_report_diag(const Keeper *keeper, const Diag *diag);
+
+/* A gate was answered. REFUSAL says why the instance may not start; NULL: it may. */
+void keeper_report_start(const Keeper *keeper, const PlanInstance *planned, const Reason *refusal);
+
+/* INSTANCE needs COUNT; PAGES_BEFORE were planned. */
+void keeper_report_size(const Keeper *keeper, const char *instance, const PageCount *count,
+                        uint64_t pages_before);
+
+/* ---- keeper_look.c ---- */
+
+/* Stores FAULT as the keeper's fault and reports it if it is new, or that everything can be read again. */
+void keeper_note_fault(Keeper *keeper, const ReadFault *fault);
+
+/* Replaces the keeper's look with LOOK and takes ownership of ARENA. Returns false, and reports the fault, if LOOK has
+ * one. */
+bool keeper_adopt(Keeper *keeper, Arena *arena, Look *look);
+
+/* Makes a look for planning, allocated in ARENA. A look that has used the memory reserve (base/memory.h) gets a fault,
+ * because keeping it would keep the reserve in use. */
+Look *keeper_make_look(const Keeper *keeper, Arena *arena);
+
+/* Looks again and plans. Returns false, keeping the last look, if the host cannot be read. */
+bool keeper_look_anew(Keeper *keeper);
+
+/* Reads again what could not be read at startup. Returns false if that still fails. */
+bool keeper_finish_start(Keeper *keeper);
+
+LookInput keeper_look_input(const Keeper *keeper);
+
+/* Records the sizes of the pools for keeper_pool_changes(). */
+ReadFault keeper_note_before(Keeper *keeper);
+
+/* ---- keeper_drift.c ---- */
+
+/* Looks again and reports external changes, pages moved between nodes included. Returns the number of changes that can
+ * be repaired; sets the keeper's fault if the host cannot be read. */
+size_t keeper_look_for_drift(Keeper *keeper);
+
+/* The same for an existing LOOK. */
+size_t keeper_note_drift(Keeper *keeper, const Look *look);
+
+/* Forgets reported drift that the last look no longer shows, so that it is reported again if it returns. */
+void keeper_forget_drift(Keeper *keeper);
+
+/* ---- keeper_moves.c ---- */
+
+/* Begins a round, which is to repair pools that were lowered externally. */
+void moves_begin(Moves *moves);
+void moves_note(Moves *moves, const ApplyResult *result);
+void keeper_report_moves(Keeper *keeper);
+
+/* Records that a pool was lowered or has gone. */
+void moves_note_lowered(Moves *moves, const Drift *drift);
+
+/* Whether a pool is still below the size that it was lowered from, and no round has begun since. */
+bool moves_have_lost_pages(const Moves *moves, const Topology *topology);
+
+/* ---- keeper_gate.c ---- */
+
+/* Forgets refused starts whose unit has ended by the last look, or which were refused some time ago and run all the
+ * same. */
+void keeper_forget_refused(Keeper *keeper, uint64_t now_usec);
+
+/* ---- keeper_judge.c ---- */
+
+/* keeper_judge() by the counts and units of SEEN, which are current; NULL: by fresh ones. */
+Status *keeper_judge_seen(const Keeper *keeper, Arena *arena, const Look *seen);
+
+/* ---- keeper_record.c ---- */
+
+void keeper_save(Keeper *keeper);
+
+/* Whether the ledger equals the file that the first look has read and planned from. */
+bool keeper_is_as_stored(const Keeper *keeper);
+
+/* Stores what is about to be written, so that a daemon that is killed meanwhile recognizes its own pages. */
+void keeper_record_intent(Keeper *keeper, uint64_t now_usec);
+
+/* Records what was read back after a write. Returns whether it differs from the intent. */
+bool keeper_record_result(Ledger *ledger, const ApplyResult *result);
+
+/* Records surplus pages of PAGE_SIZE_BYTES (0: none) that became persistent as reserved by hugeplan, which may give
+ * them back. Returns whether there are any. */
+bool keeper_adopt_surplus(const Keeper *keeper, uint64_t page_size_bytes);
+
+/* Records at the end of a round what each instance has, which may be less than intended, and which instances are
+ * ready. */
+void keeper_record_outcome(Keeper *keeper);
+
+/* Forgets repairs that are too long ago for their pages to appear on other nodes. */
+void keeper_forget_old_restores(const Keeper *keeper, uint64_t now_usec);
+
+/* Sets transparent huge pages and the kernel's limits. */
+void keeper_set_host(Keeper *keeper, const HostPlan *plan);
+/* Restores the settings from before a reload. */
+void keeper_undo_host(Keeper *keeper);
+
+/* If instances have pages of the default size, keeps systemd-sysctl from moving them (apply/host_apply.h). */
+void keeper_guard_pool(const Keeper *keeper);
+
+/* ---- keeper_part.c ---- */
+
+/* Takes unmapped pages of parts that are needed elsewhere, and looks again. Returns whether pages were taken; the
+ * keeper's fault is set if the look failed. */
+bool keeper_take_parts(Keeper *keeper);
+
+/* Sets the hugetlb limit of the control group GROUP to COUNT. Returns false if that is not possible. */
+bool keeper_limit_group(const Keeper *keeper, Arena *arena, const char *group,
+                        const PageCount *count);
+
+/* An instance that is more important than PLANNED and short of pages on its nodes; NULL: there is none. */
+const PlanInstance *keeper_find_short_before(const Plan *plan, const PlanInstance *planned);
+
+/* ---- keeper_seen.c ---- */
+
+/* Forgets the count of UNIT, which is starting. */
+void keeper_forget_count(Keeper *keeper, const char *unit);
+
+/* Takes the counts of running units by the last look; see keeper_count(). Sets *RET_HAS_CHANGED if a figure changes or
+ * pages are to be given back. */
+LearnedNewsList keeper_take_counts(Keeper *keeper, Arena *arena, const Config *files,
+                                   uint64_t now_usec, bool *ret_has_changed);
+
+/* Sets the size of INSTANCE, whose name is owned by the current configuration, to COUNT. */
+void keeper_set_found(Keeper *keeper, const char *instance, const PageCount *count);
+
+/* ---- keeper_reload.c ---- */
+
+/* Starts a reload. Returns KEEPER_RELOAD_BEGUN if a round is to begin with the new configuration; otherwise nothing has
+ * changed. IS_FORCED: even if instances lose their pages. */
+KeeperReload keeper_reload_try(Keeper *keeper, bool is_forced);
+
+/* Decides on a running reload at the end of a round. Returns true if another round is to begin. */
+bool keeper_reload_continue(Keeper *keeper);
+
+/* Rolls a reload back that is not in effect yet, because the host can no longer be read. */
+void keeper_reload_break_off(Keeper *keeper);

@@ -9,33 +9,20 @@
 
 #include <string.h>
 
-static Topology *read_topology(Arena *arena, const LookInput *input) {
-        return input->seen    ? input->seen->topology
-               : input->known ? probe_topology_again(input->root, arena, input->known)
-                              : probe_topology(input->root, arena);
-}
-
-static HostUse *read_use(Arena *arena, const LookInput *input, const Look *look) {
-        if (input->seen)
-                return input->seen->use;
-        if (input->used &&
-            host_use_is_current(input->root, input->used, input->known, look->topology))
-                return input->used;
-        return host_use_read(input->root, arena, input->config, look->ledger, look->topology);
-}
-
 static Look *look_once(Arena *arena, const LookInput *input) {
+        const Root *root = input->root;
+        const Look *seen = input->seen;
         Look *look = ARENA_NEW(arena, Look);
 
-        root_forget_fault(input->root);
-
-        *look = (Look){
-                .config = input->config,
-                .topology = read_topology(arena, input),
-        };
-        look->ledger = input->ledger ? ledger_copy(arena, input->ledger)
-                                     : state_load(input->root, arena, look->topology->boot_id,
-                                                  &look->state);
+        root_forget_fault(root);
+        look->config = input->config;
+        look->starting = input->starting;
+        look->topology = seen           ? seen->topology
+                         : input->known ? probe_topology_again(root, arena, input->known)
+                                        : probe_topology(root, arena);
+        look->ledger = input->ledger
+                               ? ledger_copy(arena, input->ledger)
+                               : state_load(root, arena, look->topology->boot_id, &look->state);
         /* Without a file this is an empty ledger, from which no plan is made because its boot guard is undecided. */
         look->stored = input->ledger || look->state ? NULL : ledger_copy(arena, look->ledger);
         /* The previous run of a starting unit has ended. */
@@ -44,10 +31,15 @@ static Look *look_once(Arena *arena, const LookInput *input) {
                         if (!starting->is_refused)
                                 ledger_end(look->ledger, starting->unit, starting->run,
                                            starting->instance);
-        look->starting = input->starting;
-        look->use = read_use(arena, input, look);
+        if (seen)
+                look->use = seen->use;
+        else if (input->used &&
+                 host_use_is_current(root, input->used, input->known, look->topology))
+                look->use = input->used;
+        else
+                look->use = host_use_read(root, arena, input->config, look->ledger, look->topology);
         look->moved_pages = ledger_observe(arena, look->ledger, look->topology, look->use);
-        look->fault = root_fault(input->root, arena);
+        look->fault = root_fault(root, arena);
         return look;
 }
 
@@ -75,19 +67,6 @@ static GuardedPlanInput guarded_input(Arena *arena, const Root *root, const Look
         };
 }
 
-static HostPlan read_host_plan(Arena *arena, const LookInput *input, Look *look) {
-        const Accounts accounts = accounts_for_limits(input->root, arena, input->config);
-        const HostPlanInput host = {
-                .config = input->config,
-                .plan = look->plan,
-                .topology = look->topology,
-                .systemd_version = systemd_version(input->root, input->config),
-                .accounts = &accounts,
-        };
-
-        return host_plan_make(arena, &host, &look->host_problems);
-}
-
 void look_complete(Arena *arena, const LookInput *input, Look *look) {
         look->figures = (Figures){};
         look->guard_problems = diags_in(arena);
@@ -100,7 +79,16 @@ void look_complete(Arena *arena, const LookInput *input, Look *look) {
         guarded.plan.limits = input->limits;
         guarded.is_reload = input->is_reload;
         look->plan = boot_guard_plan(arena, &guarded, &look->guard_problems);
-        look->host = read_host_plan(arena, input, look);
+        const Accounts accounts = accounts_for_limits(input->root, arena, input->config);
+        const HostPlanInput host = {
+                .config = input->config,
+                .plan = look->plan,
+                .topology = look->topology,
+                .systemd_version = systemd_version(input->root, input->config),
+                .accounts = &accounts,
+        };
+
+        look->host = host_plan_make(arena, &host, &look->host_problems);
         if (look->fault.error == 0)
                 look->fault = root_fault(input->root, arena);
 }
@@ -113,30 +101,26 @@ const Plan *look_plan_restarted(Arena *arena, const Root *root, const Look *look
         return boot_guard_plan(arena, &input, &problems);
 }
 
-static Look *make_once(Arena *arena, const LookInput *input) {
-        Look *look = look_at_host(arena, input);
-        LookInput with_derived = *input;
-        Figures found = {}, derived = {};
-
-        if (input->derive) {
-                derived = input->derive(arena, input->config, look->topology, input->gatherer,
-                                        FIGURES_UNLEARNED);
-                with_derived.found = &found;
-                if (input->found)
-                        vec_push_all(arena, &found, input->found);
-                vec_push_all(arena, &found, &derived);
-        }
-        look_complete(arena, &with_derived, look);
-        return look;
-}
-
 Look *look_make(Arena *arena, const LookInput *input) {
+        LookInput with_derived = *input;
         unsigned n_tries = 0;
         Look *look;
 
-        do
-                look = make_once(arena, input);
-        while (root_try_again(input->root, look->fault.error, &n_tries));
+        do {
+                Figures found = {};
+
+                look = look_at_host(arena, input);
+                if (input->derive) {
+                        const Figures derived = input->derive(arena, input->config, look->topology,
+                                                              input->gatherer, FIGURES_UNLEARNED);
+
+                        if (input->found)
+                                vec_push_all(arena, &found, input->found);
+                        vec_push_all(arena, &found, &derived);
+                        with_derived.found = &found;
+                }
+                look_complete(arena, &with_derived, look);
+        } while (root_try_again(input->root, look->fault.error, &n_tries));
         return look;
 }
 
@@ -149,21 +133,22 @@ void look_add_problems(const Look *look, Diags *problems) {
 }
 
 Diag look_fault_diag(Arena *arena, const ReadFault *fault) {
-        if (!fault->path) /* out of memory, no file is at fault */
-                return (Diag){
-                        .severity = SEVERITY_ERROR,
-                        .id = problem_id(PROBLEM_HOST_UNREADABLE),
-                        .text = "there is no memory to look at the host; plan and pages stay as they are",
-                        .remedy =
-                                "see in /proc/meminfo (CommitLimit, MemAvailable) what the host has left; it "
-                                "is tried again"};
-        return (Diag){
-                .severity = SEVERITY_ERROR,
-                .id = problem_id(PROBLEM_HOST_UNREADABLE),
-                .file = arena_strdup(arena, fault->path),
-                .text = arena_printf(arena, "cannot be read: %s; plan and pages stay as they are",
-                                     strerror(-fault->error)),
-                .remedy = "find out what is wrong with the file or the host; it is tried again"};
+        Diag diag = {.severity = SEVERITY_ERROR, .id = problem_id(PROBLEM_HOST_UNREADABLE)};
+
+        if (fault->path) {
+                diag.file = arena_strdup(arena, fault->path);
+                diag.text = arena_printf(arena,
+                                         "cannot be read: %s; plan and pages stay as they are",
+                                         strerror(-fault->error));
+                diag.remedy = "find out what is wrong with the file or the host; it is tried again";
+        } else { /* out of memory, no file is at fault */
+                diag.text =
+                        "there is no memory to look at the host; plan and pages stay as they are";
+                diag.remedy =
+                        "see in /proc/meminfo (CommitLimit, MemAvailable) what the host has left; it "
+                        "is tried again";
+        }
+        return diag;
 }
 
 StatusInput look_status_input(const Look *look, const Plan *plan) {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "keeper/notes/events.h"
+
+#include "keeper/keeper_state.h"
 
 #include "base/size.h"
 #include "base/text.h"
@@ -7,45 +8,37 @@
 
 #include <syslog.h>
 
-void event_report(const EventSink *events, const KeeperEvent *event) {
-        events->listener(events->userdata, event);
+void keeper_report_event(const Keeper *keeper, const KeeperEvent *event) {
+        keeper->events.listener(keeper->events.userdata, event);
 }
 
-void event_report_text(const EventSink *events, int level, const char *id, const char *text) {
-        event_report(events, &(KeeperEvent){.level = level,
-                                            .what = id ? HISTORY_PROBLEM : HISTORY_NONE,
-                                            .id = id,
-                                            .text = text});
+void keeper_report(const Keeper *keeper, int level, const char *id, const char *format, ...) {
+        CLEANUP(arena_freep) Arena *arena = arena_new();
+        va_list arguments;
+
+        va_start(arguments, format);
+        keeper_report_event(keeper,
+                            &(KeeperEvent){.level = level,
+                                           .what = id ? HISTORY_PROBLEM : HISTORY_NONE,
+                                           .id = id,
+                                           .text = arena_vprintf(arena, format, arguments)});
+        va_end(arguments);
 }
 
-void event_report_diag(const EventSink *events, const Diag *diag) {
+void keeper_report_diag(const Keeper *keeper, const Diag *diag) {
         CLEANUP(arena_freep) Arena *arena = arena_new();
 
-        event_report_text(events, log_level_of(diag->severity), diag->id, diag_format(arena, diag));
+        keeper_report(keeper, log_level_of(diag->severity), diag->id, "%s",
+                      diag_format(arena, diag));
 }
 
-void event_report_setting(const EventSink *events, const char *text) {
-        event_report(events, &(KeeperEvent){.level = LOG_INFO, .what = HISTORY_SET, .text = text});
-}
-
-static HistoryFigures figures_of(const PlanInstance *planned) {
-        if (planned->page_size_bytes == 0)
-                return (HistoryFigures){};
-        return (HistoryFigures){
-                .page_size_bytes = HISTORY_NUMBER(planned->page_size_bytes),
-                .pages = HISTORY_NUMBER(planned->pages_granted),
-                .pages_wanted = HISTORY_NUMBER(planned->pages_wanted),
-        };
-}
-
-void event_report_start(const EventSink *events, const PlanInstance *planned,
-                        const Reason *refusal) {
+void keeper_report_start(const Keeper *keeper, const PlanInstance *planned, const Reason *refusal) {
         CLEANUP(arena_freep) Arena *arena = arena_new();
         const InstanceConfig *config = planned->demand->config;
         const char *pages = arena_printf(arena, "%s pages of %s",
                                          format_count(arena, planned->pages_granted),
                                          format_page_size(arena, planned->page_size_bytes));
-        const KeeperEvent event = {
+        KeeperEvent event = {
                 .level = refusal ? LOG_WARNING : LOG_INFO,
                 .what = refusal ? HISTORY_GATE_REFUSED : HISTORY_GATE_PASSED,
                 .instance = config->name,
@@ -54,14 +47,19 @@ void event_report_start(const EventSink *events, const PlanInstance *planned,
                                 : arena_printf(arena, "%s: may start with %s", config->name,
                                                planned->page_size_bytes > 0 ? pages
                                                                             : "no huge pages"),
-                .figures = figures_of(planned),
+                .figures = {.page_size_bytes = HISTORY_NUMBER(planned->page_size_bytes),
+                            .pages = HISTORY_NUMBER(planned->pages_granted),
+                            .pages_wanted = HISTORY_NUMBER(planned->pages_wanted)},
         };
 
-        event_report(events, &event);
+        if (planned->page_size_bytes == 0)
+                event.figures = (HistoryFigures){};
+
+        keeper_report_event(keeper, &event);
 }
 
-void event_report_size(const EventSink *events, const char *instance, const PageCount *count,
-                       uint64_t pages_before) {
+void keeper_report_size(const Keeper *keeper, const char *instance, const PageCount *count,
+                        uint64_t pages_before) {
         CLEANUP(arena_freep) Arena *arena = arena_new();
         KeeperEvent event = {
                 .level = LOG_INFO,
@@ -76,5 +74,5 @@ void event_report_size(const EventSink *events, const char *instance, const Page
                             .pages_wanted = HISTORY_NUMBER(count->pages)},
         };
 
-        event_report(events, &event);
+        keeper_report_event(keeper, &event);
 }

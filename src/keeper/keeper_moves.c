@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "keeper/notes/moves.h"
+
+#include "keeper/keeper_state.h"
 
 #include "base/text.h"
 
@@ -33,22 +34,15 @@ void moves_note_lowered(Moves *moves, const Drift *drift) {
         move->is_lowered = true;
 }
 
-static bool is_lost(const Topology *topology, const PoolMove *move) {
-        const Pool *pool = topology_pool(topology, move->node, move->page_size_bytes);
-
-        return move->is_lowered && (!pool || pool_persistent_pages(pool) < move->lowered_pages);
-}
-
 bool moves_have_lost_pages(const Moves *moves, const Topology *topology) {
-        return VEC_ANY(move, &moves->list, is_lost(topology, move));
-}
+        VEC_FOREACH(move, &moves->list) {
+                const Pool *pool = topology_pool(topology, move->node, move->page_size_bytes);
 
-static void add_record(PoolMove *move, const EscalationRecord *record) {
-        move->n_tries[record->action]++;
-        move->usec += record->usec;
-        move->best_pages = MAX(move->best_pages, record->pages_after);
-        if (record->error < 0)
-                move->error = record->error;
+                if (move->is_lowered &&
+                    (!pool || pool_persistent_pages(pool) < move->lowered_pages))
+                        return true;
+        }
+        return false;
 }
 
 void moves_note(Moves *moves, const ApplyResult *result) {
@@ -60,8 +54,13 @@ void moves_note(Moves *moves, const ApplyResult *result) {
         move->has_begun = true;
         if (result->step.to_pages > result->step.from_pages)
                 move->wanted_pages = MAX(move->wanted_pages, result->step.to_pages);
-        VEC_FOREACH(record, &result->escalation.records)
-                add_record(move, record);
+        VEC_FOREACH(record, &result->escalation.records) {
+                move->n_tries[record->action]++;
+                move->usec += record->usec;
+                move->best_pages = MAX(move->best_pages, record->pages_after);
+                if (record->error < 0)
+                        move->error = record->error;
+        }
         if (result->error < 0)
                 move->error = result->error;
         if (!result->is_unread)
@@ -127,8 +126,8 @@ static bool was_reported(PoolMove *move, HistoryEvent what) {
         return was;
 }
 
-void moves_report(Moves *moves, const EventSink *events) {
-        VEC_FOREACH(move, &moves->list) {
+void keeper_report_moves(Keeper *keeper) {
+        VEC_FOREACH(move, &keeper->moves.list) {
                 CLEANUP(arena_freep) Arena *arena = arena_new();
                 HistoryEvent what = move->has_begun ? judge_move(move) : HISTORY_NONE;
 
@@ -150,6 +149,6 @@ void moves_report(Moves *moves, const EventSink *events) {
                                 },
                 };
 
-                event_report(events, &event);
+                keeper_report_event(keeper, &event);
         }
 }
