@@ -5,7 +5,7 @@
 #include "model/exit_code.h"
 #include "render/status_json.h"
 #include "render/views.h"
-#include "status/falls.h"
+#include "status/pending.h"
 
 #include <stdio.h>
 

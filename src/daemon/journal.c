@@ -5,7 +5,7 @@
 #include "base/text.h"
 #include "runtime/log.h"
 #include "runtime/service.h"
-#include "status/messages.h"
+#include "status/history.h"
 
 static bool send_entry(Arena *arena, const HistoryEntry *entry) {
         const Message *message = message_find(entry->kind);

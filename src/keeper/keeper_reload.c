@@ -11,7 +11,7 @@
 #include "base/text.h"
 #include "host/config_load.h"
 #include "model/problem.h"
-#include "status/falls.h"
+#include "status/pending.h"
 
 #include <syslog.h>
 

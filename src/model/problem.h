@@ -2,7 +2,7 @@
 #pragma once
 
 /* The kinds of problems, besides the reasons of instances (model/reason.h): the one table of their ids. Each has a
- * message identifier (status/messages.h), a paragraph in units/hugeplan.catalog and a place under PROBLEMS in
+ * message identifier (status/history.h), a paragraph in units/hugeplan.catalog and a place under PROBLEMS in
  * hugeplan-rules(7), which tests check. Identifier, id, severity, weight. */
 
 #include "base/diag.h"

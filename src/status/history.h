@@ -4,8 +4,7 @@
 /* History: events, each stored as one journal entry with searchable fields. The daemon writes the entries; `report` and
  * `verify` read those of this boot. Both use the same table of fields. systemd.journal-fields(7). */
 
-#include "model/topology.h"
-#include "read/source.h"
+#include "status/status.h"
 
 typedef enum HistoryEvent {
         HISTORY_NONE,    /* a message without an event */
@@ -24,7 +23,7 @@ typedef enum HistoryEvent {
 /* Returns "reserved", "gate-passed", ...; NULL for HISTORY_NONE. An instance's events have the name of its verdict. */
 const char *history_event_name(HistoryEvent event);
 
-/* Returns the kind that has the event's message identifier (status/messages.h); NULL: use the problem's kind. */
+/* Returns the kind that has the event's message identifier (Message); NULL: use the problem's kind. */
 const char *history_event_kind(HistoryEvent event);
 
 typedef struct HistoryNumber {
@@ -91,3 +90,22 @@ const char *history_say_who(Arena *arena, const HistoryEntries *history, uint64_
 
 /* Removes verdicts that repeat the instance's last verdict and reason: a restarted daemon logs each verdict again. */
 void history_fold(HistoryEntries *history);
+
+/* ---- message identifiers ---- */
+
+/* The journal's message identifiers, one for each kind of reason or problem. units/hugeplan.catalog explains them. An
+ * identifier never changes. systemd.journal-fields(7), MESSAGE_ID. */
+typedef struct Message {
+        const char *kind; /* the id of a reason or problem, its family, or a verdict */
+        const char *id;   /* 128 bits as 32 hexadecimal digits */
+} Message;
+
+extern const Message messages[];
+extern const size_t n_messages;
+
+/* Returns the message of KIND, or else that of its family, the first word of KIND: "config-syntax" is explained as
+ * "config". Returns NULL if neither has a message. */
+const Message *message_find(const char *kind);
+
+/* Returns the kind under which the journal reports INSTANCE: its reason, or its verdict if that needs no reason. */
+const char *message_kind(const StatusInstance *instance);

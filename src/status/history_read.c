@@ -34,16 +34,6 @@ static bool is_verdict(const HistoryEntry *entry) {
         return entry->instances.n == 1 && verdict_from_name(entry->event, &verdict) == 0;
 }
 
-/* Returns the last verdict before entry N on the same instance, or NULL. */
-static const HistoryEntry *last_verdict(const HistoryEntry *entries, size_t n) {
-        const char *instance = entries[n].instances.items[0];
-
-        while (n-- > 0)
-                if (is_verdict(&entries[n]) && text_equals(entries[n].instances.items[0], instance))
-                        return &entries[n];
-        return NULL;
-}
-
 uint64_t history_unused_since(const HistoryEntries *history, const char *instance) {
         uint64_t since_usec = 0;
 
@@ -95,13 +85,17 @@ void history_fold(HistoryEntries *history) {
         size_t n = 0;
 
         VEC_FOREACH(entry, history) {
-                history->items[n] = *entry;
-                const HistoryEntry *last = is_verdict(entry) ? last_verdict(history->items, n)
-                                                             : NULL;
+                const HistoryEntry *last = NULL;
 
+                /* The last verdict on the same instance. */
+                for (size_t i = is_verdict(entry) ? n : 0; i > 0 && !last; i--)
+                        if (is_verdict(&history->items[i - 1]) &&
+                            text_equals(history->items[i - 1].instances.items[0],
+                                        entry->instances.items[0]))
+                                last = &history->items[i - 1];
                 if (!last || !text_equals(last->event, entry->event) ||
                     !text_equals(last->kind, entry->kind))
-                        n++;
+                        history->items[n++] = *entry;
         }
         history->n = n;
 }

@@ -17,31 +17,28 @@ static const uint64_t private_bytes_min = 64 * MIB;
 
 /* ---- figures ---- */
 
-/* Returns whether no more can be mapped than was seen. If the mappings are not known, the hugetlb controller's count is
- * complete if it has counted since the unit's start. */
-static bool is_all_seen(const Proof *proof) {
-        const ServerLook *look = proof->look;
+static Proof take_figures(const ProofInput *input) {
+        const StatusHold *hold = input->instance->until_restart;
+        const ServerLook *look = input->look;
+        Proof proof = {
+                .instance = input->instance,
+                .look = look,
+                .page_size_bytes = hold ? hold->page_size_bytes : input->instance->page_size_bytes,
+                .wanted_pages = hold ? hold->pages : input->instance->pages_wanted,
+                /* No more can be mapped than was seen. If the mappings are not known, the hugetlb controller's count is
+                 * complete if it has counted since the unit's start. */
+                .is_mapped_known = look->has_map ? look->is_all_mapped
+                                                 : look->is_counted && input->instance->is_counted,
+                .small_bytes = look->has_map ? memory_map_small_bytes(&look->map) : 0,
+        };
 
-        return look->has_map ? look->is_all_mapped
-                             : look->is_counted && proof->instance->is_counted;
-}
-
-static void take_figures(Proof *proof) {
-        const StatusHold *hold = proof->instance->until_restart;
-        uint64_t bytes = hold ? hold->page_size_bytes : proof->instance->page_size_bytes;
-        const PageUser *own = VEC_FIND(user, &proof->look->pages, user->page_size_bytes == bytes);
-
-        proof->page_size_bytes = bytes;
-        proof->is_mapped_known = is_all_seen(proof);
-        proof->wanted_pages = hold ? hold->pages : proof->instance->pages_wanted;
-        proof->own = own;
-        if (own) {
-                proof->mapped_pages = page_user_kept_pages(own);
-                proof->touched_pages = own->pages;
-                proof->is_lower_bound = own->is_lower_bound;
+        proof.own = VEC_FIND(user, &look->pages, user->page_size_bytes == proof.page_size_bytes);
+        if (proof.own) {
+                proof.mapped_pages = page_user_kept_pages(proof.own);
+                proof.touched_pages = proof.own->pages;
+                proof.is_lower_bound = proof.own->is_lower_bound;
         }
-        if (proof->look->has_map)
-                proof->small_bytes = memory_map_small_bytes(&proof->look->map);
+        return proof;
 }
 
 /* Returns the bytes in huge pages; only those in the server's own mappings if the total is not known. */
@@ -112,21 +109,18 @@ static bool may_stand_in(const ProofInput *input, const Proof *proof) {
 
 /* ---- the outcome ---- */
 
-static const EngineReader *reader_of(const ProofInput *input) {
-        return engine_reader(engine_of(input->instance));
-}
-
-static bool has_value(const Settings *settings, const EngineFallback *fallback) {
-        const Setting *setting = settings ? settings_find(settings, fallback->setting) : NULL;
-
-        return setting && text_has_word(fallback->values, setting->value);
-}
-
 static const EngineFallback *find_fallback(const ProofInput *input) {
-        const EngineReader *reader = reader_of(input);
+        const EngineReader *reader = engine_reader(engine_of(input->instance));
 
-        return ARRAY_FIND(each, reader->fallbacks, reader->n_fallbacks,
-                          !each->values || has_value(input->settings, each));
+        ARRAY_FOREACH(each, reader->fallbacks, reader->n_fallbacks) {
+                const Setting *setting = each->values && input->settings
+                                                 ? settings_find(input->settings, each->setting)
+                                                 : NULL;
+
+                if (!each->values || (setting && text_has_word(each->values, setting->value)))
+                        return each;
+        }
+        return NULL;
 }
 
 /* Returns why the database takes no huge pages by its files as they are, or NULL. Other mistakes are no reason. */
@@ -143,11 +137,6 @@ static const char *find_refusal(const ProofInput *input, const Proof *proof) {
                        : NULL;
 }
 
-static bool is_idle(const Proof *proof) {
-        return proof->look->age_usec >= day_usec && !proof->is_lower_bound &&
-               proof->touched_pages < proof->mapped_pages / 2;
-}
-
 static Outcome judge_outcome(const ProofInput *input, const Proof *proof) {
         const ServerLook *look = proof->look;
         uint64_t any = VEC_SUM(user, &look->pages, page_user_kept_bytes(user));
@@ -162,39 +151,13 @@ static Outcome judge_outcome(const ProofInput *input, const Proof *proof) {
                 return look->age_usec >= settled_usec || find_refusal(input, proof)
                                ? OUTCOME_FELL_BACK
                                : OUTCOME_STARTING;
-        return is_idle(proof) ? OUTCOME_IDLE : OUTCOME_IN_USE;
+        return look->age_usec >= day_usec && !proof->is_lower_bound &&
+                               proof->touched_pages < proof->mapped_pages / 2
+                       ? OUTCOME_IDLE
+                       : OUTCOME_IN_USE;
 }
 
 /* ---- why, and what to do ---- */
-
-/* Returns the pages that it takes with its shared memory, all of which is seen, if more than planned; else 0. */
-static uint64_t count_taken(const Proof *proof) {
-        uint64_t bytes = add_saturated(huge_bytes(proof), proof->look->map.shared_bytes);
-        uint64_t pages = div_round_up(bytes, MAX(proof->page_size_bytes, UINT64_C(1)));
-
-        return proof->look->map.shared_bytes > 0 && pages > proof->wanted_pages ? pages : 0;
-}
-
-/* Returns the pages that its settings need, if the need and the memory seen both exceed the plan; else 0. */
-static uint64_t count_needed(const ProofInput *input, const Proof *proof) {
-        const Sizing *need = find_need(input, proof);
-        uint64_t bytes = add_saturated(huge_bytes(proof), proof->small_bytes);
-        uint64_t given_bytes = mul_saturated(add_saturated(proof->wanted_pages, RULE_PAGES),
-                                             proof->page_size_bytes);
-
-        return need && MIN(bytes, need->bytes) > given_bytes ? need->pages : 0;
-}
-
-static void explain_off(Arena *arena, const char *refusal, Proof *proof) {
-        const StatusInstance *instance = proof->instance;
-
-        proof->cause = FALL_OFF;
-        proof->why = text_printable(arena, refusal);
-        proof->remedy = arena_printf(
-                arena,
-                "switch them on in its settings, then: systemctl restart %s; or, if it is to go without them, remove %s, then: hugeplanctl reload",
-                instance->unit, instance->file);
-}
 
 static void explain_short(Arena *arena, const ProofInput *input, uint64_t taken, uint64_t needed,
                           Proof *proof) {
@@ -242,27 +205,45 @@ static void explain_lost(Arena *arena, Proof *proof) {
 }
 
 static void explain(Arena *arena, const ProofInput *input, Proof *proof) {
+        const StatusInstance *instance = proof->instance;
+        const MemoryMap *map = &proof->look->map;
         const char *refusal = find_refusal(input, proof);
         const EngineFallback *fallback = find_fallback(input);
-        uint64_t taken = count_taken(proof), needed = count_needed(input, proof);
+        const Sizing *need = find_need(input, proof);
         const char *how = fallback ? fallback->how
-                          : proof->look->map.sysv_bytes > 0
+                          : map->sysv_bytes > 0
                                   ? "its System V segments were made without SHM_HUGETLB"
                                   : "it has not asked for them, or could not have them";
 
         if (refusal) {
-                explain_off(arena, refusal, proof);
+                proof->cause = FALL_OFF;
+                proof->why = text_printable(arena, refusal);
+                proof->remedy = arena_printf(
+                        arena,
+                        "switch them on in its settings, then: systemctl restart %s; or, if it is to go without them, remove %s, then: hugeplanctl reload",
+                        instance->unit, instance->file);
                 return;
         }
-        if (taken > 0 || (needed > 0 && proof->look->map.shared_bytes == 0))
+        /* The pages that it takes with its shared memory, all of which is seen, if more than planned. */
+        uint64_t taken = div_round_up(add_saturated(huge_bytes(proof), map->shared_bytes),
+                                      MAX(proof->page_size_bytes, UINT64_C(1)));
+
+        if (map->shared_bytes == 0 || taken <= proof->wanted_pages)
+                taken = 0;
+        /* The pages that its settings need, if the need and the memory seen both exceed the plan. */
+        uint64_t seen_bytes = add_saturated(huge_bytes(proof), proof->small_bytes);
+        uint64_t given_bytes = mul_saturated(add_saturated(proof->wanted_pages, RULE_PAGES),
+                                             proof->page_size_bytes);
+        uint64_t needed = need && MIN(seen_bytes, need->bytes) > given_bytes ? need->pages : 0;
+
+        if (taken > 0 || (needed > 0 && map->shared_bytes == 0))
                 explain_short(arena, input, taken, needed, proof);
         else
                 explain_lost(arena, proof);
         proof->why = arena_printf(arena, "%s; %s", proof->why, how);
-        const char *advice = fallback ? fallback->advice
-                             : proof->look->map.sysv_bytes > 0
-                                     ? "its owner needs the group 'hugetlb'"
-                                     : "its log may tell more";
+        const char *advice = fallback              ? fallback->advice
+                             : map->sysv_bytes > 0 ? "its owner needs the group 'hugetlb'"
+                                                   : "its log may tell more";
         if (advice)
                 proof->remedy = arena_printf(arena, "%s; %s", proof->remedy, advice);
 }
@@ -371,9 +352,8 @@ NodePages *proof_places(Arena *arena, const Proof *proof, size_t *ret_n) {
 /* ---- all ---- */
 
 Proof proof_judge(Arena *arena, const ProofInput *input) {
-        Proof proof = {.instance = input->instance, .look = input->look};
+        Proof proof = take_figures(input);
 
-        take_figures(&proof);
         proof.outcome = judge_outcome(input, &proof);
         proof.may_stand_in = may_stand_in(input, &proof);
         if (proof.outcome == OUTCOME_FELL_BACK)

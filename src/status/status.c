@@ -44,6 +44,7 @@ Verdict plan_verdict(const PlanInstance *planned) {
 typedef struct Judge {
         Arena *arena;
         const StatusInput *input;
+        PlanInput plan_input;
         Status *status;
         uint64_t *left_pages; /* per pool: persistent pages not yet claimed by an instance */
         Promises *promises;   /* by index of the page size */
@@ -52,29 +53,7 @@ typedef struct Judge {
         bool *is_running;
 } Judge;
 
-static PlanInput plan_input_of(const StatusInput *input) {
-        return (PlanInput){
-                .host = &input->config->host,
-                .demand = input->plan->demand,
-                .topology = input->topology,
-                .ledger = input->ledger,
-                .use = input->use,
-                .starting = input->starting,
-                .is_alone = input->is_alone,
-        };
-}
-
 /* ---- pools ---- */
-
-/* Returns the existing pages of the planned cover: those beyond what the plan needs without the cover. */
-static uint64_t cover_pages(const Judge *judge, unsigned node, const Pool *now) {
-        const PlanPool *planned = plan_pool(judge->input->plan, node, now->page_size_bytes);
-
-        return planned ? MIN(planned->cover_pages,
-                             sub_floored(pool_persistent_pages(now),
-                                         planned->to_pages - planned->cover_pages))
-                       : 0;
-}
 
 /* Pages in use by others than known units are not available to instances. */
 static void judge_pools(Judge *judge) {
@@ -86,6 +65,8 @@ static void judge_pools(Judge *judge) {
         for (size_t k = 0; k < topology->n_page_sizes; k++)
                 for (size_t i = 0; i < topology->n_nodes; i++) {
                         const Pool *now = &topology->nodes[i].pools[k];
+                        const PlanPool *planned = plan_pool(
+                                judge->input->plan, topology->nodes[i].id, now->page_size_bytes);
 
                         if (!now->exists)
                                 continue;
@@ -97,7 +78,13 @@ static void judge_pools(Judge *judge) {
                                 .total_pages = now->total_pages,
                                 .free_pages = now->free_pages,
                                 .surplus_pages = now->surplus_pages,
-                                .cover_pages = cover_pages(judge, topology->nodes[i].id, now),
+                                /* Those beyond what the plan needs without the cover. */
+                                .cover_pages =
+                                        planned ? MIN(planned->cover_pages,
+                                                      sub_floored(pool_persistent_pages(now),
+                                                                  planned->to_pages -
+                                                                          planned->cover_pages))
+                                                : 0,
                         };
                 }
 }
@@ -133,31 +120,6 @@ static StatusHold status_hold(Arena *arena, const LedgerHold *hold) {
                                       granted->grants.n * sizeof(NodePages)),
                 .n_nodes = granted->grants.n,
         };
-}
-
-static const LedgerHold *hold_of(const Judge *judge, const PlanInstance *planned) {
-        return judge->holds[planned - judge->input->plan->instances];
-}
-
-static bool is_running(const Judge *judge, const PlanInstance *planned) {
-        return judge->is_running[planned - judge->input->plan->instances];
-}
-
-static Judge judge_new(Arena *arena, const StatusInput *input) {
-        const Plan *plan = input->plan;
-        const PlanInput plan_input = plan_input_of(input);
-        const HoldIndex holds = ledger_index_holds(arena, &input->ledger->holds);
-        Judge judge = {
-                .arena = arena,
-                .input = input,
-                .promises = plan_promises(arena, &plan_input),
-                .holds = ARENA_ARRAY(arena, const LedgerHold *, plan->n_instances),
-        };
-
-        for (size_t i = 0; i < plan->n_instances; i++)
-                judge.holds[i] = plan_find_hold(plan, &holds, plan->instances[i].demand->config);
-        judge.is_running = plan_find_running(arena, &plan_input, plan, judge.holds);
-        return judge;
 }
 
 /* ---- instances ---- */
@@ -213,66 +175,48 @@ static bool are_taken(const Judge *judge, const StatusInstance *instance, const 
         return total >= planned;
 }
 
-static Reason missing_reason(Arena *arena, uint64_t missing, const IdSet *nodes, bool is_lost,
-                             bool is_taken) {
+static void judge_missing(const Judge *judge, StatusInstance *instance, uint64_t missing,
+                          const IdSet *nodes) {
+        Arena *arena = judge->arena;
         const char *where = topology_format_nodes(arena, nodes), *n = format_count(arena, missing);
 
-        if (is_taken)
-                return (Reason){
+        if (judge->input->is_working) {
+                instance->verdict = VERDICT_PENDING;
+                instance->reason =
+                        (Reason){REASON_NONE,
+                                 arena_printf(arena, "%s pages are still being reserved", n), NULL};
+                return;
+        }
+        bool is_lost = was_ready(judge, instance);
+
+        instance->verdict = instance->shortage == SHORTAGE_DEGRADE ? VERDICT_DEGRADED
+                            : is_lost                              ? VERDICT_LOST
+                                                                   : VERDICT_REFUSED;
+        if (is_lost && are_taken(judge, instance, nodes))
+                instance->reason = (Reason){
                         REASON_TAKEN,
                         arena_printf(arena,
                                      "others use pages of %s, and %s of its pages %s missing",
                                      where, n, missing == 1 ? "is" : "are"),
                         "see who uses huge pages in 'hugeplanctl status --all', and run 'hugeplanctl "
                         "reload' to reserve more"};
-        if (is_lost)
-                return (Reason){REASON_POOL_SHRANK,
-                                arena_printf(arena,
-                                             "the pools of %s no longer hold %s of its pages",
-                                             where, n),
-                                "run 'hugeplanctl reload' to reserve them again, and look for what "
-                                "lowered vm.nr_hugepages"};
-        return (Reason){REASON_POOL_SHRANK,
+        else if (is_lost)
+                instance->reason = (Reason){
+                        REASON_POOL_SHRANK,
+                        arena_printf(arena, "the pools of %s no longer hold %s of its pages", where,
+                                     n),
+                        "run 'hugeplanctl reload' to reserve them again, and look for "
+                        "what lowered vm.nr_hugepages"};
+        else
+                instance->reason = (Reason){
+                        REASON_POOL_SHRANK,
                         arena_printf(arena, "on %s, %s of its pages are not reserved", where, n),
                         "restart hugeplan.service, or run 'hugeplanctl reload'"};
-}
-
-static void judge_missing(const Judge *judge, StatusInstance *instance, uint64_t missing,
-                          const IdSet *nodes) {
-        Arena *arena = judge->arena;
-
-        if (judge->input->is_working) {
-                instance->verdict = VERDICT_PENDING;
-                instance->reason = (Reason){REASON_NONE,
-                                            arena_printf(arena, "%s pages are still being reserved",
-                                                         format_count(arena, missing)),
-                                            NULL};
-                return;
-        }
-        bool is_lost = was_ready(judge, instance);
-
-        instance->reason = missing_reason(arena, missing, nodes, is_lost,
-                                          is_lost && are_taken(judge, instance, nodes));
-        instance->verdict = instance->shortage == SHORTAGE_DEGRADE ? VERDICT_DEGRADED
-                            : is_lost                              ? VERDICT_LOST
-                                                                   : VERDICT_REFUSED;
 }
 
 /* Returns whether pages changed while they were read: the counts cannot prove then that a page is missing. */
 static bool is_moving(const Judge *judge) {
         return judge->input->use && judge->input->use->is_moving;
-}
-
-/* The instance's pages are reserved, but some are not available to it, because others may take them first. */
-static void judge_lack(const Judge *judge, const PlanInstance *planned, StatusInstance *instance,
-                       const Lack *lack) {
-        if (lack->pages == 0 || instance->verdict != VERDICT_READY || is_moving(judge))
-                return;
-        instance->reason = plan_explain_lack(judge->arena, planned, lack);
-        instance->verdict = judge->input->is_working                 ? VERDICT_PENDING
-                            : instance->shortage == SHORTAGE_DEGRADE ? VERDICT_DEGRADED
-                            : was_ready(judge, instance)             ? VERDICT_LOST
-                                                                     : VERDICT_REFUSED;
 }
 
 /* A unit that runs has the pages of its start, unless pages that it has reserved and not touched are no longer free. */
@@ -309,7 +253,8 @@ static void judge_running(Judge *judge, const PlanInstance *planned, const Ledge
 static void judge_instance(Judge *judge, const PlanInstance *planned, const Lack *lack,
                            StatusInstance *instance) {
         const InstanceConfig *config = planned->demand->config;
-        const LedgerHold *hold = hold_of(judge, planned);
+        const LedgerHold *hold = judge->holds[planned - judge->input->plan->instances];
+        bool is_running = judge->is_running[planned - judge->input->plan->instances];
         IdSet nodes = {};
         uint64_t missing = claim_pages(judge, planned, &nodes);
 
@@ -327,6 +272,9 @@ static void judge_instance(Judge *judge, const PlanInstance *planned, const Lack
                 .priority = config->priority,
                 .shortage = config->shortage,
                 .reason = planned->reason,
+                .is_running = is_running,
+                .was_let_start = is_running && hold,
+                .is_counted = is_running && hold && hold->is_counted,
                 .lack = *lack,
                 .fingerprint = config->fingerprint,
         };
@@ -336,15 +284,19 @@ static void judge_instance(Judge *judge, const PlanInstance *planned, const Lack
                 instance->reason.remedy = "wait; it is tried again until ReserveTimeout= is over";
         } else if (planned->reason.kind != REASON_NONE)
                 instance->verdict = plan_verdict(planned);
-        else if (missing > 0 && !is_running(judge, planned))
+        else if (missing > 0 && !is_running)
                 judge_missing(judge, instance, missing, &nodes);
-        instance->is_running = is_running(judge, planned);
-        instance->was_let_start = instance->is_running && hold;
-        instance->is_counted = instance->was_let_start && hold->is_counted;
-        if (instance->is_running && hold)
+        if (is_running && hold)
                 judge_running(judge, planned, hold, instance);
-        else if (!instance->is_running)
-                judge_lack(judge, planned, instance, lack);
+        else if (!is_running && lack->pages > 0 && instance->verdict == VERDICT_READY &&
+                 !is_moving(judge)) {
+                /* Its pages are reserved, but others may take some of them first. */
+                instance->reason = plan_explain_lack(judge->arena, planned, lack);
+                instance->verdict = judge->input->is_working                 ? VERDICT_PENDING
+                                    : instance->shortage == SHORTAGE_DEGRADE ? VERDICT_DEGRADED
+                                    : was_ready(judge, instance)             ? VERDICT_LOST
+                                                                             : VERDICT_REFUSED;
+        }
         /* An instance with Isolate=yes does not start without the hugetlb limit, even if its pages are reserved. */
         if (planned->no_hugetlb_limit.kind != REASON_NONE &&
             verdict_lets_start(instance->verdict)) {
@@ -355,36 +307,24 @@ static void judge_instance(Judge *judge, const PlanInstance *planned, const Lack
 
 /* Returns what each instance lacks, by index of the instance. */
 static Lack *find_lacks(const Judge *judge) {
-        const PlanInput input = plan_input_of(judge->input);
-        const Topology *topology = input.topology;
+        const PlanInput *input = &judge->plan_input;
+        const Topology *topology = input->topology;
         const Plan *plan = judge->input->plan;
         Lack *lacks = ARENA_ARRAY(judge->arena, Lack, plan->n_instances);
 
         /* If the kernel no longer has the page size, all pages are lacking. */
         for (size_t i = 0; i < plan->n_instances; i++)
                 if (topology_page_size_index(topology, plan->instances[i].page_size_bytes) < 0)
-                        lacks[i].pages = plan_starter_pages(&input, &plan->instances[i]);
+                        lacks[i].pages = plan_starter_pages(input, &plan->instances[i]);
         for (size_t k = 0; k < topology->n_page_sizes; k++) {
                 const PlanStarters found = plan_find_starters(
-                        judge->arena, &input, plan, judge->is_running, &judge->promises[k],
+                        judge->arena, input, plan, judge->is_running, &judge->promises[k],
                         topology_free_pages(judge->arena, topology, k));
 
                 for (size_t i = 0; i < found.n; i++)
                         lacks[found.instances[i] - plan->instances] = found.lacks[i];
         }
         return lacks;
-}
-
-/* Adds the covers of the plan of which any pages exist. */
-static void add_covers(Judge *judge) {
-        Status *status = judge->status;
-
-        VEC_FOREACH(cover, &judge->input->plan->covers)
-                if (ARRAY_ANY(pool, status->pools, status->n_pools,
-                              pool->cover_pages > 0 &&
-                                      pool->page_size_bytes == cover->page_size_bytes &&
-                                      id_set_has(&cover->nodes, pool->node)))
-                        *vec_push(judge->arena, &status->covers) = *cover;
 }
 
 /* ---- problems ---- */
@@ -413,25 +353,6 @@ void status_add_exposure(const Exposure *exposure, Diags *problems) {
                 has_others ? "" : ", which", format_count(arena, exposure->taker_pages));
 }
 
-static void add_instance_problem(const StatusInstance *instance, Diags *problems) {
-        Severity severity = instance->verdict == VERDICT_DEGRADED ? SEVERITY_WARNING
-                                                                  : SEVERITY_ERROR;
-
-        if (instance->reason.kind == REASON_RELEASED) /* the administrator has released it */
-                severity = SEVERITY_NOTICE;
-        /* The problems of an invalid file are among those of the configuration. */
-        if (instance->verdict == VERDICT_READY || instance->verdict == VERDICT_PENDING ||
-            instance->verdict == VERDICT_INVALID)
-                return;
-        diags_report(problems,
-                     (Diag){.severity = severity,
-                            .id = reason_id(instance->reason.kind),
-                            .file = instance->file,
-                            .remedy = instance->reason.remedy},
-                     "%s is %s: %s", instance->name, verdict_name(instance->verdict),
-                     instance->reason.text);
-}
-
 static void add_problems(Judge *judge) {
         const Topology *topology = judge->input->topology;
         const Status *status = judge->status;
@@ -439,8 +360,25 @@ static void add_problems(Judge *judge) {
         Arena *arena = judge->arena;
 
         diags_add_all(problems, &judge->input->config->problems);
-        ARRAY_FOREACH(instance, status->instances, status->n_instances)
-                add_instance_problem(instance, problems);
+        ARRAY_FOREACH(instance, status->instances, status->n_instances) {
+                ReasonKind kind = instance->reason.kind;
+
+                /* The problems of an invalid file are among those of the configuration. */
+                if (instance->verdict == VERDICT_READY || instance->verdict == VERDICT_PENDING ||
+                    instance->verdict == VERDICT_INVALID)
+                        continue;
+                diags_report(problems,
+                             (Diag){.severity = kind == REASON_RELEASED /* by the administrator */
+                                                        ? SEVERITY_NOTICE
+                                                        : instance->verdict == VERDICT_DEGRADED
+                                                                  ? SEVERITY_WARNING
+                                                                  : SEVERITY_ERROR,
+                                    .id = reason_id(kind),
+                                    .file = instance->file,
+                                    .remedy = instance->reason.remedy},
+                             "%s is %s: %s", instance->name, verdict_name(instance->verdict),
+                             instance->reason.text);
+        }
         ARRAY_FOREACH(pool, status->pools, status->n_pools)
                 if (pool->surplus_pages > 0)
                         diags_report(
@@ -476,32 +414,42 @@ Verdict status_worst_verdict(const Status *status) {
         return worst;
 }
 
-/* Adds the pages of running units whose instances are no longer configured. */
-static void add_left(const Judge *judge) {
-        const LedgerHolds *holds = &judge->input->ledger->holds;
-        bool *is_taken_up = ARENA_ARRAY(judge->arena, bool, holds->n);
-
-        ARRAY_FOREACH(hold, judge->holds, judge->input->plan->n_instances)
-                if (*hold)
-                        is_taken_up[*hold - holds->items] = true;
-        VEC_FOREACH(hold, holds)
-                if (!hold->is_tentative && hold->granted.grants.n > 0 &&
-                    !is_taken_up[hold - holds->items])
-                        *vec_push(judge->arena, &judge->status->left) =
-                                status_hold(judge->arena, hold);
-}
-
 Status *status_judge(Arena *arena, const StatusInput *input) {
         Status *status = ARENA_NEW(arena, Status);
         const Plan *plan = input->plan;
-        Judge judge = judge_new(arena, input);
+        const LedgerHolds *holds = &input->ledger->holds;
+        const HoldIndex index = ledger_index_holds(arena, holds);
+        bool *is_taken_up = ARENA_ARRAY(arena, bool, holds->n);
+        Judge judge = {
+                .arena = arena,
+                .input = input,
+                .plan_input = {.host = &input->config->host,
+                               .demand = plan->demand,
+                               .topology = input->topology,
+                               .ledger = input->ledger,
+                               .use = input->use,
+                               .starting = input->starting,
+                               .is_alone = input->is_alone},
+                .status = status,
+                .holds = ARENA_ARRAY(arena, const LedgerHold *, plan->n_instances),
+        };
 
-        judge.status = status;
-        status->thp = input->topology->thp_enabled;
-        status->phase = input->phase;
-        status->boot_id = input->topology->boot_id;
-        status->fingerprint = input->config->host.fingerprint;
-        status->problems = diags_in(arena);
+        *status = (Status){
+                .thp = input->topology->thp_enabled,
+                .phase = input->phase,
+                .boot_id = input->topology->boot_id,
+                .fingerprint = input->config->host.fingerprint,
+                .problems = diags_in(arena),
+                .n_instances = plan->n_instances,
+                .instances = ARENA_ARRAY(arena, StatusInstance, plan->n_instances),
+        };
+        judge.promises = plan_promises(arena, &judge.plan_input);
+        for (size_t i = 0; i < plan->n_instances; i++) {
+                judge.holds[i] = plan_find_hold(plan, &index, plan->instances[i].demand->config);
+                if (judge.holds[i])
+                        is_taken_up[judge.holds[i] - holds->items] = true;
+        }
+        judge.is_running = plan_find_running(arena, &judge.plan_input, plan, judge.holds);
         judge_pools(&judge);
         for (size_t k = 0; k < input->topology->n_page_sizes; k++) {
                 VEC_FOREACH(row, &judge.promises[k].list) {
@@ -513,18 +461,26 @@ Status *status_judge(Arena *arena, const StatusInput *input) {
         /* The most important instance claims first, so that pages are missing from the least important one. */
         const Lack *lacks = find_lacks(&judge);
 
-        status->n_instances = plan->n_instances;
-        status->instances = ARENA_ARRAY(arena, StatusInstance, plan->n_instances);
         ARRAY_FOREACH(planned, plan->order, plan->n_instances) {
                 size_t at = (size_t) (*planned - plan->instances);
 
                 judge_instance(&judge, *planned, &lacks[at], &status->instances[at]);
         }
-        add_left(&judge);
+        /* The pages of running units whose instances are no longer configured. */
+        VEC_FOREACH(hold, holds)
+                if (!hold->is_tentative && hold->granted.grants.n > 0 &&
+                    !is_taken_up[hold - holds->items])
+                        *vec_push(arena, &status->left) = status_hold(arena, hold);
         ARRAY_FOREACH(pool, status->pools, status->n_pools)
                 pool->foreign_pages =
                         sub_floored(pool->total_pages, pool->owned_pages + pool->cover_pages);
-        add_covers(&judge);
+        /* The covers of the plan of which any pages exist. */
+        VEC_FOREACH(cover, &plan->covers)
+                if (ARRAY_ANY(pool, status->pools, status->n_pools,
+                              pool->cover_pages > 0 &&
+                                      pool->page_size_bytes == cover->page_size_bytes &&
+                                      id_set_has(&cover->nodes, pool->node)))
+                        *vec_push(arena, &status->covers) = *cover;
         add_problems(&judge);
         status->verdict = status_worst_verdict(status);
         if (input->attempts)

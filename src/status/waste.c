@@ -22,92 +22,77 @@ static void add(Arena *arena, WasteList *list, Waste waste) {
                 *vec_push(arena, list) = waste;
 }
 
-/* ---- running instances ---- */
+/* ---- instances ---- */
 
-/* Adds pages that the server reserved at its start and has not touched since. */
-static void add_untouched(Arena *arena, const Proof *proof, const InstanceConfig *instance,
-                          Waste waste, WasteList *list) {
+/* Adds pages that the server reserved at its start and has not touched since, and pages granted beyond what it maps, by an
+ * upper bound or too large a figure. */
+static void add_unused(Arena *arena, const Proof *proof, const InstanceConfig *instance,
+                       Waste waste, WasteList *list) {
+        const StatusInstance *status = proof->instance;
         const char *setting = instance ? instance->engine->memory_setting : NULL;
 
-        if (proof->is_lower_bound || proof->look->age_usec < warm_usec)
-                return;
-        waste.kind = WASTE_UNTOUCHED;
-        waste.pages = sub_floored(proof->mapped_pages, proof->touched_pages);
         waste.age_usec = proof->look->age_usec;
-        waste.what = "reserved by it at its start, and never touched";
-        waste.command = arena_printf(arena, "lower %s, then: systemctl restart %s",
-                                     setting ? setting : "its memory", proof->instance->unit);
-        add(arena, list, waste);
-}
-
-/* Adds pages granted beyond what the server maps, by an upper bound or too large a figure. */
-static void add_beyond(Arena *arena, const Proof *proof, const InstanceConfig *instance,
-                       Waste waste, WasteList *list) {
-        if (proof->instance->until_restart || !proof->is_mapped_known || proof->may_stand_in)
+        if (!proof->is_lower_bound && waste.age_usec >= warm_usec) {
+                waste.kind = WASTE_UNTOUCHED;
+                waste.pages = sub_floored(proof->mapped_pages, proof->touched_pages);
+                waste.what = "reserved by it at its start, and never touched";
+                waste.command = arena_printf(arena, "lower %s, then: systemctl restart %s",
+                                             setting ? setting : "its memory", status->unit);
+                add(arena, list, waste);
+        }
+        if (status->until_restart || !proof->is_mapped_known || proof->may_stand_in)
                 return;
         waste.kind = WASTE_BEYOND;
-        waste.pages = sub_floored(proof->instance->pages_granted, proof->mapped_pages);
-        waste.age_usec = proof->look->age_usec;
+        waste.pages = sub_floored(status->pages_granted, proof->mapped_pages);
         waste.what = "granted to it, and more than it has taken at its start";
         waste.command = instance && instance->memory_kind == MEMORY_AUTO
-                                ? arena_printf(arena, "hugeplanctl learn %s", proof->instance->name)
+                                ? arena_printf(arena, "hugeplanctl learn %s", status->name)
                                 : arena_printf(arena,
                                                "write Pages=%" PRIu64
                                                " into %s, then: hugeplanctl reload",
-                                               proof->mapped_pages, proof->instance->file);
-        add(arena, list, waste);
-}
-
-static void add_fallen(Arena *arena, const Proof *proof, Waste waste, WasteList *list) {
-        waste.kind = WASTE_FELL_BACK;
-        waste.pages = sub_floored(proof->instance->pages_granted, proof->mapped_pages);
-        waste.age_usec = proof->look->age_usec;
-        waste.what = proof->cause == FALL_OFF
-                             ? "granted to it, and its settings have huge pages switched off"
-                     : proof->cause == FALL_SHORT
-                             ? "granted to it, too few for it, and it runs with small pages"
-                             : "granted to it, and it runs with small pages in their place";
-        waste.command = proof->remedy;
-        add(arena, list, waste);
-}
-
-/* ---- stopped instances ---- */
-
-static void add_absent(Arena *arena, const Proof *proof, UnitStart start, Waste waste,
-                       WasteList *list) {
-        if (start == UNIT_START_WANTED)
-                return;
-        waste.kind = start == UNIT_START_GONE ? WASTE_NO_UNIT : WASTE_DISABLED;
-        waste.pages = proof->instance->pages_granted;
-        waste.what = arena_printf(
-                arena,
-                start == UNIT_START_GONE
-                        ? "granted to %s, which does not exist"
-                        : "granted to %s, which does not run, and which no unit that was read starts",
-                proof->instance->unit);
-        waste.command = arena_printf(arena, "hugeplanctl release %s; for good: remove %s",
-                                     proof->instance->name, proof->instance->file);
+                                               proof->mapped_pages, status->file);
         add(arena, list, waste);
 }
 
 void waste_add_instance(Arena *arena, const Proof *proof, const InstanceConfig *instance,
                         UnitStart start, WasteList *list) {
-        const Waste waste = {.instance = proof->instance->name,
-                             .page_size_bytes = proof->instance->page_size_bytes};
+        const StatusInstance *status = proof->instance;
+        Waste waste = {.instance = status->name, .page_size_bytes = status->page_size_bytes};
 
-        if (!proof->instance->unit)
+        if (!status->unit)
                 return;
         switch (proof->outcome) {
         case OUTCOME_NOT_STARTED:
-                add_absent(arena, proof, start, waste, list);
+                if (start == UNIT_START_WANTED)
+                        break;
+                waste.kind = start == UNIT_START_GONE ? WASTE_NO_UNIT : WASTE_DISABLED;
+                waste.pages = status->pages_granted;
+                waste.what = arena_printf(
+                        arena,
+                        start == UNIT_START_GONE
+                                ? "granted to %s, which does not exist"
+                                : "granted to %s, which does not run, and which no unit that was read starts",
+                        status->unit);
+                waste.command = arena_printf(arena, "hugeplanctl release %s; for good: remove %s",
+                                             status->name, status->file);
+                add(arena, list, waste);
                 break;
         case OUTCOME_FELL_BACK:
-                add_fallen(arena, proof, waste, list);
+                waste.kind = WASTE_FELL_BACK;
+                waste.pages = sub_floored(status->pages_granted, proof->mapped_pages);
+                waste.age_usec = proof->look->age_usec;
+                waste.what =
+                        proof->cause == FALL_OFF
+                                ? "granted to it, and its settings have huge pages switched off"
+                        : proof->cause == FALL_SHORT
+                                ? "granted to it, too few for it, and it runs with small pages"
+                                : "granted to it, and it runs with small pages in their place";
+                waste.command = proof->remedy;
+                add(arena, list, waste);
                 break;
         case OUTCOME_IN_USE:
         case OUTCOME_IDLE:
-                add_untouched(arena, proof, instance, waste, list);
-                add_beyond(arena, proof, instance, waste, list);
+                add_unused(arena, proof, instance, waste, list);
                 break;
         case OUTCOME_UNKNOWN:
         case OUTCOME_STARTING:

@@ -6,7 +6,7 @@
 #include "base/text.h"
 #include "host/config_load.h"
 #include "model/names.h"
-#include "status/falls.h"
+#include "status/pending.h"
 
 enum { ROUNDS_MAX = 20 };
 

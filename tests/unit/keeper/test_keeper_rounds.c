@@ -10,7 +10,6 @@
 #include "model/names.h"
 #include "model/problem.h"
 #include "host/state.h"
-#include "host/state.h"
 
 static const LedgerInstance *instance_on_disk(const Play *play, const char *name) {
         const char *wrong;

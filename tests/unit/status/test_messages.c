@@ -4,7 +4,6 @@
 
 #include "model/problem.h"
 #include "status/history.h"
-#include "status/messages.h"
 
 #include "support/testing.h"
 
@@ -40,7 +39,7 @@ static char *catalog_entry(Arena *arena, const char *catalog, const char *id) {
 
 static void assert_explained(const char *kind) {
         if (!message_find(kind))
-                fail_msg("'%s' has no message identifier in status/messages.c", kind);
+                fail_msg("'%s' has no message identifier in status/history.c", kind);
 }
 
 TEST(every_reason_has_one) {

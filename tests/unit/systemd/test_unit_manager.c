@@ -9,7 +9,6 @@
 #include "runtime/clock.h"
 #include "support/tree.h"
 #include "systemd/unit_manager.h"
-#include "systemd/unit_manager.h"
 
 #include <poll.h>
 #include <pthread.h>
