@@ -20,8 +20,8 @@ import check_layers  # noqa: E402
 from check_linked import linked  # noqa: E402
 
 LIMITS = {
-    "lines of src/": 63_000,
-    "lines linked into hugepland": 25_260,
+    "lines of src/": 63_020,
+    "lines linked into hugepland": 25_270,
     "lines linked into hugeplan-generator": 5_980,
     "lines of tests/ and scripts/": 83_990,
     "fields of the largest struct with state": 12,

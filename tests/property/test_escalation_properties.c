@@ -5,8 +5,8 @@
 
 #include "property/random.h"
 
-#include "base/size.h"
 #include "apply/escalation.h"
+#include "base/size.h"
 #include "support/testing.h"
 
 enum { MOVES_MAX = 3000 };

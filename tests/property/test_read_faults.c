@@ -12,11 +12,11 @@
 #include "base/memory.h"
 #include "base/size.h"
 #include "base/text.h"
+#include "host/state.h"
 #include "keeper/keeper.h"
 #include "model/model_root.h"
 #include "model/names.h"
 #include "model/problem.h"
-#include "host/state.h"
 
 #include <jansson.h>
 #include <stdio.h>

@@ -7,9 +7,9 @@
 #include "apply/host_apply.h"
 #include "base/size.h"
 #include "host/probe.h"
+#include "host/state.h"
 #include "host/unit_cgroup.h"
 #include "model/names.h"
-#include "host/state.h"
 #include "support/testing.h"
 #include "support/tree.h"
 

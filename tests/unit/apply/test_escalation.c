@@ -4,8 +4,8 @@
  * a write that gets fewer pages succeeds; writing again at once brings nothing; compaction moves
  * what is movable; reclaim frees what compaction then puts together. */
 
-#include "base/size.h"
 #include "apply/escalation.h"
+#include "base/size.h"
 #include "support/testing.h"
 
 /* A node that gives what it has in one piece. */

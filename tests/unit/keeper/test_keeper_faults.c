@@ -8,9 +8,9 @@
 #include "support/testing.h"
 
 #include "base/size.h"
+#include "host/state.h"
 #include "model/names.h"
 #include "model/problem.h"
-#include "host/state.h"
 
 #include <errno.h>
 #include <unistd.h>

@@ -7,9 +7,9 @@
 #include "support/testing.h"
 
 #include "base/size.h"
+#include "host/state.h"
 #include "model/names.h"
 #include "model/problem.h"
-#include "host/state.h"
 
 static const LedgerInstance *instance_on_disk(const Play *play, const char *name) {
         const char *wrong;

@@ -7,9 +7,9 @@
 
 #include "apply/host_apply.h"
 #include "base/size.h"
+#include "host/state.h"
 #include "model/names.h"
 #include "model/problem.h"
-#include "host/state.h"
 
 #include <signal.h>
 #include <sys/stat.h>

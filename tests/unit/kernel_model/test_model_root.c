@@ -7,12 +7,12 @@
 #include "host/cgroup_limit.h"
 #include "host/mounts.h"
 #include "host/probe.h"
+#include "host/state.h"
 #include "inspect/pages/page_users.h"
 #include "inspect/process_files.h"
 #include "keeper/look.h"
 #include "model/model_root.h"
 #include "model/names.h"
-#include "host/state.h"
 #include "support/testing.h"
 
 #include <linux/magic.h>
