@@ -75,32 +75,6 @@ PLAY_TEST(host_cannot_be_read) {
         assert_false(keeper_wants_retry(play->keeper, 0));
 }
 
-/* A reload that was begun is taken back when it cannot be seen what became of it. */
-PLAY_TEST(reload_cannot_be_read) {
-        ApplyOperation operation;
-
-        settle(play, "Pages=100\nNodes=0", NULL);
-        write_config(play, "a", "Pages=100\nNodes=1");
-        assert_int_equal(keeper_reload(play->keeper, false, 0), KEEPER_RELOAD_BEGUN);
-        assert_true(keeper_next(play->keeper, 0, &operation));
-        react(play, &operation);
-        const HostFiles before = break_host();
-
-        keeper_done(play->keeper, &operation, 0, 1);
-        assert_false(keeper_next(play->keeper, 0, &operation));
-        assert_false(keeper_is_working(play->keeper));
-        mend_host(&before);
-        const KeeperReloadResult result = keeper_reload_result(play->keeper);
-
-        assert_int_equal(result.state, KEEPER_RELOAD_REJECTED);
-        assert_contains(text_string(&play->told),
-                        "the host cannot be read; the previous plan stays in effect");
-        assert_contains(problems_text(play->tree->arena, &result.problems), "cannot be read");
-        assert_text(grants_text(play->tree->arena, keeper_look(play->keeper)->plan, "a"), "0:100");
-        assert_text(round_of(play), "1:0");
-        assert_int_equal(play->pools[0].total, 100);
-}
-
 /* Each look of a reload: in mind, by the new configuration, what it would have if nothing were kept, with all that
  * can be kept, and without. Where one fails nothing has happened; where none does, it begins. */
 PLAY_TEST(looks_of_reload) {
@@ -164,40 +138,6 @@ PLAY_TEST(looks_of_forced_reload) {
         assert_int_equal(reload_failing(play, 0, true), KEEPER_RELOAD_BEGUN);
         assert_text(run(play), "0:0 1:100");
         assert_int_equal(keeper_reload_result(play->keeper).state, KEEPER_RELOAD_APPLIED);
-}
-
-/* What a write has brought could not be read: that it was nothing is not known, and the round goes on. */
-PLAY_TEST(result_cannot_be_read) {
-        begin(play, "Pages=100\nNodes=0", NULL);
-        ApplyOperation operation;
-
-        keeper_begin(play->keeper, KEEPER_FRESH, 0);
-        assert_true(keeper_next(play->keeper, 0, &operation));
-        const HostFiles before = break_host();
-
-        keeper_done(play->keeper, &operation, 0, 1);
-        mend_host(&before);
-        assert_text(run(play), "0:100");
-        assert_verdict(play, "a", "ready");
-}
-
-/* Nor is it known then that others have brought it, nor that what they had brought is gone. */
-PLAY_TEST(result_that_is_unread_is_ours) {
-        ApplyOperation operation;
-
-        set_pool(play, 0, 5);
-        begin(play, "Pages=100\nNodes=0", NULL);
-        keeper_begin(play->keeper, KEEPER_FRESH, 0);
-        assert_true(keeper_next(play->keeper, 0, &operation));
-        react(play, &operation);
-        const HostFiles before = break_host();
-
-        keeper_done(play->keeper, &operation, 0, 1);
-        assert_false(keeper_next(play->keeper, 0, &operation));
-        mend_host(&before);
-        assert_text(round_of(play), "-");
-        assert_int_equal(pool_on_disk(play, 0)->found_pages, 5);
-        assert_int_equal(pool_on_disk(play, 0)->set_pages, 100);
 }
 
 /* The same of a pool that has gone, and comes again. */
@@ -294,92 +234,4 @@ PLAY_TEST(plan_cannot_be_read) {
         assert_true(keeper_wants_retry(play->keeper, UINT64_MAX));
         close(fd);
         assert_text(round_of(play), "0:100");
-}
-
-/* At the start nothing is known yet: nothing is written or answered before everything was read. */
-PLAY_TEST(start_cannot_read) {
-        Gate gate = {.instance = "a", .run = ""};
-
-        write_config(play, "a", "Pages=100\nNodes=0\nUnit=a.service");
-        const HostFiles before = break_host();
-
-        boot(play);
-        assert_text(try_gate(play, &gate, true), "wait");
-        assert_true(keeper_wants_retry(play->keeper, 0));
-        assert_false(verify(play));
-        assert_true(play->wants_repair);
-        assert_text(round_of(play), "-");
-        mend_host(&before);
-        assert_text(state_text(play), "-");
-        assert_text(round_of(play), "0:100");
-        assert_text(try_gate(play, &gate, true), "pass");
-}
-
-/* The next attempt may be any call. */
-PLAY_TEST(start_by_verify) {
-        write_config(play, "a", "Pages=100\nNodes=0");
-        write_config(play, "b", "Pages=x");
-        const HostFiles before = break_host();
-
-        boot(play);
-        mend_host(&before);
-        assert_null(strstr(text_string(&play->told), "b.conf"));
-        assert_true(verify(play));
-        assert_text(run(play), "0:100");
-        assert_int_equal(count(&play->told, "b.conf"), 1);
-}
-
-/* Nobody gets the pages of an instance of which nothing is known, for its file cannot be read; of one that is
- * described no longer they are free. */
-PLAY_TEST(undescribed) {
-        settle(play, "Pages=100\nNodes=0", NULL);
-        remove_config(play, "a");
-        tree_link(play->tree, "a.conf", "/etc/hugeplan.d/a.conf");
-        write_config(play, "b", "Pages=950\nNodes=0");
-        boot(play);
-        assert_text(round_of(play), "-");
-        assert_verdict(play, "b", "refused");
-        assert_int_equal(keeper_units(play->keeper, play->tree->arena).n, 0);
-        remove_config(play, "a");
-        boot(play);
-        round_of(play);
-        assert_int_equal(play->pools[0].total, 950);
-        assert_verdict(play, "b", "ready");
-}
-
-/* Which instance that is the name of the file need not say; one node's pages are enough, and who has none keeps
- * none. */
-PLAY_TEST(undescribed_by_name) {
-        write_config(play, "20-file", "Name=a\nPages=100\nNodes=0");
-        write_config(play, "30-file", "Name=c\nPages=9999\nNodes=0");
-        boot(play);
-        round_of(play);
-        assert_text(state_text(play), "a 0:100");
-        remove_config(play, "20-file");
-        tree_link(play->tree, "20-file.conf", "/etc/hugeplan.d/20-file.conf");
-        write_config(play, "b", "Pages=950\nNodes=0");
-        boot(play);
-        assert_text(round_of(play), "-");
-        assert_verdict(play, "b", "refused");
-        assert_int_equal(keeper_look(play->keeper)->ledger->holds.n, 1);
-        remove_config(play, "20-file");
-        boot(play);
-        round_of(play);
-        assert_int_equal(play->pools[0].total, 950);
-        assert_verdict(play, "b", "ready");
-}
-
-/* Another one's file makes no difference to an instance that is described. */
-PLAY_TEST(described_beside_unreadable) {
-        settle(play, "Pages=600\nNodes=0", NULL);
-        write_config(play, "a", "Pages=700\nNodes=0");
-        tree_link(play->tree, "b.conf", "/etc/hugeplan.d/b.conf");
-        boot(play);
-        assert_text(round_of(play), "0:700");
-        assert_verdict(play, "a", "ready");
-        write_config(play, "a", "Pages=500\nNodes=0");
-        boot(play);
-        assert_text(round_of(play), "-"); /* nothing is given back until all can be read */
-        assert_verdict(play, "a", "ready");
-        assert_int_equal(keeper_look(play->keeper)->ledger->holds.n, 0);
 }

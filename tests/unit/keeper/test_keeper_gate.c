@@ -46,25 +46,6 @@ PLAY_TEST(rounds_are_bounded) {
         assert_contains(answer, "refuse: 17 of its 100 pages of 2M (200M) are not for it alone");
 }
 
-/* One that brings nothing is the last. */
-PLAY_TEST(rounds_that_bring_nothing) {
-        Gate gate = gate_beside_taker(play);
-
-        assert_contains(pass_gate(play, &gate), "refuse: 25 of its 100 pages");
-        assert_int_equal(play->n_rounds, 2);
-}
-
-/* So it is where the first one was none of its own. */
-PLAY_TEST(round_before) {
-        begin(play, hundred, NULL);
-        Gate gate = starting(play, "a", "a.service");
-
-        play->pools[0].most = 60;
-        round_of(play);
-        assert_contains(let_start(play, &gate), "refuse: ");
-        assert_int_equal(play->n_rounds, 1);
-}
-
 /* Nearer is nearer, whether it had no pages at all before or lacked some of them, down to the last one. */
 PLAY_TEST(rounds_that_bring_a_little) {
         static const uint64_t most[] = {105, 128, 129};
@@ -82,38 +63,6 @@ PLAY_TEST(rounds_that_bring_a_little) {
         play->pools[1].most = 130;
         round_of(play);
         assert_text(try_gate(play, &gate, true), "pass");
-}
-
-/* A single page is enough to be refused for. */
-PLAY_TEST(one_page_lacks) {
-        Gate gate = gate_beside_taker(play);
-
-        play->pools[1].most = 129;
-        assert_contains(pass_gate(play, &gate),
-                        "refuse: 1 of its 100 pages of 2M (200M) is not for it alone");
-}
-
-/* Or to be degraded for. */
-PLAY_TEST(one_page_lacks_degraded) {
-        Gate gate = gate_beside_taker(play);
-
-        write_config(play, "a",
-                     "Pages=100\nNodes=1\nPlacement=bind\nUnit=a.service\nShortage=degrade");
-        keeper_reload(play->keeper, false, 0);
-        run(play);
-        play->pools[1].most = 129;
-        assert_text(pass_gate(play, &gate), "degraded");
-        assert_text(tree_read(play->tree, GROUPS "a.service/hugetlb.2MB.rsvd.max"), "207618048\n");
-}
-
-/* The policy under which it starts is that of its drop-in where nobody knows better. */
-PLAY_TEST(policy_of_drop_in) {
-        Gate gate = gate_beside_taker(play);
-
-        play->pools[1].most = UINT64_MAX;
-        assert_text(pass_gate(play, &gate), "pass");
-        assert_int_equal(play->n_rounds, 1);
-        assert_contains(state_text(play), "hold a.service/a 100 bind counted run r1");
 }
 
 /* What lasts for a while is waited for: memory that a retry may find, pages that are about to be put back, a node that
@@ -160,55 +109,6 @@ TEST(pending) {
         }
 }
 
-/* With OnDrift=report what others have changed is repaired for nobody. */
-PLAY_TEST(report_only) {
-        Gate gate = starting(play, "a", "a.service"), asking = {"a", .run = ""};
-
-        report_only(play);
-        settle(play, hundred, NULL);
-        set_pool(play, 0, 60);
-        assert_contains(try_gate(play, &asking, true), "refuse: the pools of node 0");
-        start_unit(play, "a.service", 0, 0);
-        assert_contains(try_gate(play, &gate, true), "refuse: the pools of node 0");
-}
-
-/* But where memory is there again that was not, nobody has changed anything: it is tried once more. */
-PLAY_TEST(report_only_without_drift) {
-        Gate gate = starting(play, "a", "a.service"), asking = {"a", .run = ""};
-
-        report_only(play);
-        begin(play, hundred, NULL);
-        play->pools[0].most = 60;
-        round_of(play);
-        assert_contains(try_gate(play, &asking, false), "refuse: node 0 gave 60 of 100");
-        start_unit(play, "a.service", 0, 0);
-        assert_text(try_gate(play, &gate, true), "wait");
-        round_of(play);
-        assert_contains(try_gate(play, &gate, true), "refuse: node 0 gave 60 of 100");
-        stop_unit(play, "a.service", 0, 0);
-        play->pools[0].most = UINT64_MAX;
-        asking = (Gate){"a", .run = ""};
-        assert_text(try_gate(play, &asking, true), "wait");
-        round_of(play);
-        assert_text(try_gate(play, &asking, true), "pass");
-}
-
-/* What they have changed may be no pool at all. */
-PLAY_TEST(report_only_host) {
-        Gate gate = starting(play, "a", "a.service");
-
-        tree_write(play->tree, PATH_THP_ENABLED, "always madvise [never]\n");
-        tree_write(play->tree, "/etc/hugeplan.d/00.conf",
-                   "[Host]\nKeepFree=1G\nOnDrift=report\nTransparentHugePages=never\n");
-        begin(play, hundred, NULL);
-        play->pools[0].most = 60;
-        round_of(play);
-        tree_write(play->tree, PATH_THP_ENABLED, "[always] madvise never\n");
-        start_unit(play, "a.service", 0, 0);
-        assert_contains(try_gate(play, &gate, true), "refuse: node 0 gave 60 of 100");
-        assert_text(tree_read(play->tree, PATH_THP_ENABLED), "[always] madvise never\n");
-}
-
 /* Nor where they have put it back; and as long as they have not, nothing else is written either. */
 PLAY_TEST(report_only_put_back) {
         Gate gate = starting(play, "a", "a.service"), asking = {"a", .run = ""};
@@ -236,114 +136,7 @@ PLAY_TEST(report_only_put_back) {
         assert_text(try_gate(play, &gate, true), "pass");
 }
 
-/* For who only asks a round is run once; where none may be, the repair that is due is waited for. */
-PLAY_TEST(rounds_for_who_asks) {
-        Gate gate = {.instance = "a", .run = ""}, late = gate;
-
-        settle(play, hundred, NULL);
-        play->pools[0] = (PlayedPool){.total = 60, .most = 60};
-        show_host(play);
-        assert_contains(try_gate(play, &late, false), "pending: the pools of node 0");
-        assert_contains(try_gate(play, &late, false), "refuse: the pools of node 0");
-        assert_text(try_gate(play, &gate, true), "wait");
-        round_of(play);
-        assert_contains(try_gate(play, &gate, true), "refuse: node 0 gave 60 of 100 pages");
-        /* Nobody has tried to start it. */
-        play->pools[0].most = UINT64_MAX;
-        round_of(play);
-        assert_null(strstr(problems_of(play), "the last start of"));
-}
-
 /* ---- several starts ---- */
-
-/* One that has begun is no unit that runs until it is let start, whatever becomes of others meanwhile. */
-PLAY_TEST(two_starts) {
-        begin(play, hundred, "Pages=30\nNodes=1\nUnit=b.service");
-        Gate a = starting(play, "a", "a.service"), b = starting(play, "b", "b.service");
-
-        keeper_begin(play->keeper, KEEPER_FRESH, 0);
-        start_unit(play, "a.service", 0, 0);
-        start_unit(play, "b.service", 0, 0);
-        assert_text(try_gate(play, &a, true), "wait");
-        assert_text(try_gate(play, &b, true), "wait");
-        run(play);
-        assert_false(status_of(play, "a")->is_running);
-        assert_false(status_of(play, "b")->is_running);
-        assert_text(try_gate(play, &a, true), "pass");
-        assert_true(status_of(play, "a")->is_running);
-        assert_false(status_of(play, "b")->is_running);
-        assert_text(try_gate(play, &b, true), "pass");
-        assert_true(status_of(play, "b")->is_running);
-}
-
-/* Whoever is let start first, the other one is still starting. */
-PLAY_TEST(second_start_first) {
-        begin(play, hundred, "Pages=30\nNodes=1\nUnit=b.service");
-        Gate a = starting(play, "a", "a.service"), b = starting(play, "b", "b.service");
-
-        keeper_begin(play->keeper, KEEPER_FRESH, 0);
-        start_unit(play, "a.service", 0, 0);
-        start_unit(play, "b.service", 0, 0);
-        assert_text(try_gate(play, &a, true), "wait");
-        assert_text(try_gate(play, &b, true), "wait");
-        run(play);
-        assert_text(try_gate(play, &b, true), "pass");
-        assert_false(status_of(play, "a")->is_running);
-        assert_true(status_of(play, "b")->is_running);
-}
-
-/* Its earlier run is over when it starts again: what that had is not held when this one is refused. */
-PLAY_TEST(refused_after_run) {
-        Gate gate = starting(play, "a", "a.service");
-
-        settle(play, hundred, NULL);
-        assert_text(let_start(play, &gate), "pass");
-        set_pool(play, 0, play->pools[0].most = 60);
-        gate = starting_as(play, "a", "a.service", "r2");
-        assert_contains(pass_gate(play, &gate), "refuse: ");
-        assert_null(strstr(state_text(play), "hold"));
-}
-
-/* Looks twice, with so much time in between that what was refused has ended, or goes on all the same. */
-static void wait_for_end(Play *play) {
-        for (size_t i = 0; i < 2; i++) {
-                if (verify(play))
-                        run(play);
-                play->now_usec += 6 * USEC_PER_SEC;
-        }
-}
-
-/* Who was refused does not run, though its group is there for a moment longer: if that stays, it runs. */
-PLAY_TEST(refused_is_over) {
-        begin(play, hundred, NULL);
-        Gate gate = starting(play, "a", "a.service");
-
-        play->pools[0].most = 60;
-        round_of(play);
-        start_unit(play, "a.service", 0, 0);
-        assert_text(try_gate(play, &gate, true), "wait");
-        assert_false(status_of(play, "a")->is_running);
-        assert_contains(pass_gate(play, &gate), "refuse: ");
-        assert_false(status_of(play, "a")->is_running);
-        assert_true(keeper_waits_for_end(play->keeper));
-        wait_for_end(play);
-        assert_false(keeper_waits_for_end(play->keeper));
-        assert_true(status_of(play, "a")->is_running);
-}
-
-/* A refused start takes nothing of anybody, and no sentence names it. */
-PLAY_TEST(refused_takes_nothing) {
-        begin(play, "Pages=100\nNodes=1\nPlacement=bind\nUnit=a.service",
-              "Pages=150\nNodes=0\nUnit=b.service\nPlacement=pack");
-        Gate gate = starting(play, "b", "b.service");
-
-        play->pools[0].most = 60;
-        round_of(play);
-        assert_contains(let_start(play, &gate), "refuse: ");
-        assert_verdict(play, "a", "ready");
-        assert_null(strstr(problems_of(play), "may take"));
-        assert_int_equal(play->pools[1].total, 100);
-}
 
 /* Who maps more than was known when the plan was made is covered before anybody is said to have lost something: what
  * is judged is planned from the same counts. */
@@ -533,84 +326,7 @@ PLAY_TEST(older_status) {
         }
 }
 
-/* A daemon that comes after the one that refused says so, too. */
-PLAY_TEST(refusal_is_on_disk) {
-        begin(play, hundred, NULL);
-        Gate gate = starting(play, "a", "a.service");
-
-        play->pools[0].most = 60;
-        round_of(play);
-        assert_contains(let_start(play, &gate), "refuse: ");
-        stop_unit(play, "a.service", 0, 0);
-        play->pools[0].most = UINT64_MAX;
-        boot(play);
-        round_of(play);
-        assert_contains(problems_of(play), "the last start of a.service was refused: ");
-}
-
-/* It is for who would have to start it: not while it runs all the same, nor where it is described no longer. */
-PLAY_TEST(refusal_of_who_runs_or_is_gone) {
-        begin(play, hundred, NULL);
-        Gate gate = starting(play, "a", "a.service");
-
-        play->pools[0].most = 60;
-        round_of(play);
-        assert_contains(let_start(play, &gate), "refuse: ");
-        play->pools[0].most = UINT64_MAX;
-        round_of(play);
-        wait_for_end(play);
-        assert_verdict(play, "a", "ready");
-        assert_true(status_of(play, "a")->is_running);
-        assert_null(strstr(problems_of(play), "the last start of"));
-        stop_unit(play, "a.service", 0, 0);
-        assert_contains(problems_of(play), "the last start of a.service was refused: ");
-        remove_config(play, "a");
-        boot(play);
-        assert_int_equal(keeper_look(play->keeper)->ledger->refusals.n, 1);
-        assert_null(strstr(problems_of(play), "the last start of"));
-}
-
-/* Who has started is not refused any more, for the next daemon neither. */
-PLAY_TEST(start_after_refusal_is_on_disk) {
-        begin(play, hundred, NULL);
-        Gate gate = starting(play, "a", "a.service");
-
-        play->pools[0].most = 60;
-        round_of(play);
-        assert_contains(let_start(play, &gate), "refuse: ");
-        play->pools[0].most = UINT64_MAX;
-        round_of(play);
-        gate = starting_as(play, "a", "a.service", "r2");
-        assert_text(pass_gate(play, &gate), "pass");
-        stop_unit(play, "a.service", 0, 0);
-        boot(play);
-        assert_null(strstr(problems_of(play), "the last start of"));
-}
-
-/* A unit that runs on without being described has a hold, which is nobody else's. */
-PLAY_TEST(beside_left_hold) {
-        Gate a = starting(play, "a", "a.service"), b = starting(play, "b", "b.service");
-
-        settle(play, hundred, "Pages=30\nNodes=1\nUnit=b.service");
-        assert_text(let_start(play, &a), "pass");
-        remove_config(play, "a");
-        write_config(play, "c", "Pages=10\nNodes=1");
-        keeper_reload(play->keeper, false, 0);
-        run(play);
-        assert_text(let_start(play, &b), "pass");
-        assert_text(tree_read(play->tree, GROUPS "b.service/hugetlb.2MB.rsvd.max"), "62914560\n");
-}
-
 /* ---- who wants nothing, and what is not known ---- */
-
-/* A single page is held like any other. */
-PLAY_TEST(one_page_wanted) {
-        Gate gate = starting(play, "a", "a.service");
-
-        settle(play, "Pages=1\nNodes=0\nUnit=a.service", NULL);
-        assert_text(let_start(play, &gate), "pass");
-        assert_text(state_text(play), "a 0:1; hold a.service/a 1 any counted run r1");
-}
 
 /* Where its control group is not known no hugetlb limit is tried, though one is asked for. */
 PLAY_TEST(unknown_group) {
@@ -626,30 +342,6 @@ PLAY_TEST(unknown_group) {
                 assert_text(pass_gate(play, &gate), "pass");
                 assert_text(text_string(&play->told), "");
         }
-}
-
-/* An engine for which nothing is reserved has nothing to be noted. */
-PLAY_TEST(nothing_wanted) {
-        Gate gate = starting(play, "a", "a.service");
-
-        settle(play, "Engine=redis\nUnit=a.service", NULL);
-        assert_text(let_start(play, &gate), "pass");
-        assert_text(state_text(play), "-");
-}
-
-/* What cannot be read is no reason to refuse: it is waited for. */
-PLAY_TEST(host_cannot_be_read) {
-        Gate gate = starting(play, "a", "a.service");
-
-        settle(play, hundred, NULL);
-        start_unit(play, "a.service", 0, 0);
-        const HostFiles before = break_host();
-
-        for (int i = 0; i < 3; i++)
-                assert_text(try_gate(play, &gate, true), "wait");
-        mend_host(&before);
-        assert_text(try_gate(play, &gate, true), "pass");
-        assert_text(state_text(play), "a 0:100; hold a.service/a 100 any counted run r1");
 }
 
 PLAY_TEST(before_start) {

@@ -11,48 +11,7 @@
 #include "model/names.h"
 #include "model/problem.h"
 
-static const LedgerInstance *instance_on_disk(const Play *play, const char *name) {
-        const char *wrong;
-
-        return ledger_instance(state_load(play->tree->root, play->tree->arena, "boot", &wrong),
-                               name);
-}
-
 /* ---- what trying has shown ---- */
-
-/* Of a pool that stayed short, what comes later was brought by others. */
-PLAY_TEST(short_claims_no_more) {
-        begin(play, "Pages=100\nNodes=0\nShortage=degrade", NULL);
-
-        play->pools[0].most = 40;
-        round_of(play);
-        assert_int_equal(pool_on_disk(play, 0)->set_pages, 40);
-        set_pool(play, 0, 55);
-        verify(play);
-        assert_int_equal(ledger_pool(keeper_look(play->keeper)->ledger, 0, 2 * MIB)->found_pages,
-                         15);
-}
-
-/* A write that brings nothing at all has shown something as well. */
-PLAY_TEST(nothing_brought_is_learned) {
-        begin(play, "Pages=100\nPlacement=pack", NULL);
-
-        play->pools[0].most = 0;
-        assert_contains(round_of(play), "1:100");
-        assert_verdict(play, "a", "ready");
-}
-
-/* Somebody is in a hurry: what is under way is finished, and the next round goes on. */
-PLAY_TEST(hurry) {
-        begin(play, "Pages=100\nPlacement=pack", NULL);
-
-        play->pools[0].most = 0;
-        keeper_begin(play->keeper, KEEPER_FRESH, 0);
-        keeper_stop_early(play->keeper);
-        assert_text(run(play), "0:100"); /* once */
-        assert_contains(round_of(play), "1:100");
-        assert_verdict(play, "a", "ready");
-}
 
 /* What a reload would do: it would be tried again. */
 PLAY_TEST(look_ahead_knows_no_limits) {
@@ -67,29 +26,6 @@ PLAY_TEST(look_ahead_knows_no_limits) {
                                 "a"),
                     "0:100");
         assert_int_equal(falls.list.n, 0);
-}
-
-/* Only who had all that he wants keeps what is left of it when others have come. */
-PLAY_TEST(standing_is_noted) {
-        begin(play, "Pages=100\nNodes=0\nShortage=degrade", "Pages=30\nNodes=1");
-
-        play->pools[0].most = 40;
-        round_of(play);
-        assert_false(instance_on_disk(play, "a")->has_stood);
-        assert_true(instance_on_disk(play, "b")->has_stood);
-        play->pools[0].most = UINT64_MAX;
-        round_of(play);
-        assert_true(instance_on_disk(play, "a")->has_stood);
-}
-
-/* Also at the end of a round that another one follows at once, or that somebody has hurried. */
-PLAY_TEST(standing_is_noted_in_a_hurry) {
-        begin(play, "Pages=100\nNodes=0", NULL);
-
-        keeper_begin(play->keeper, KEEPER_FRESH, 0);
-        keeper_stop_early(play->keeper);
-        assert_text(run(play), "0:100");
-        assert_true(instance_on_disk(play, "a")->has_stood);
 }
 
 /* ---- what was done ---- */
@@ -111,48 +47,6 @@ PLAY_TEST(attempts) {
         round_of(play);
         assert_int_equal(attempts_of(play)->n, 1);
         assert_int_equal(attempts_of(play)->items[0].record.pages_before, 60);
-}
-
-/* The same shortage is told once, however often it is tried; with other figures, again. */
-PLAY_TEST(shortage_is_told_once) {
-        static const char forty[] = "node 0: 40 of 100 pages of 2M could be reserved, ";
-        begin(play, "Pages=100\nNodes=0", NULL);
-
-        play->pools[0].most = 40;
-        for (int i = 0; i < 3; i++)
-                round_of(play);
-        assert_int_equal(count(&play->told, forty), 1);
-        assert_int_equal(count(&play->noted, "given back"), 0);
-        play->pools[0].most = 60;
-        round_of(play);
-        assert_int_equal(count(&play->told, "node 0: 60 of 100 pages"), 1);
-        play->pools[0].most = UINT64_MAX;
-        round_of(play);
-        assert_contains(text_string(&play->noted), "node 0: 100 pages of 2M are reserved");
-        play->pools[0].most = 40;
-        set_pool(play, 0, 40);
-        round_of(play);
-        assert_int_equal(count(&play->told, forty), 2);
-}
-
-/* What others had taken is there again; 180 GB are one line, not one for each slice. */
-PLAY_TEST(repair_is_told) {
-        settle(play, "Pages=100\nNodes=0", NULL);
-        set_pool(play, 0, 60);
-        round_of(play);
-        assert_contains(text_string(&play->noted),
-                        "node 0: 100 pages of 2M are reserved again, 200M (before: 60); write");
-        assert_int_equal(count(&play->noted, "node 0: "), 2);
-}
-
-/* Of each node. */
-PLAY_TEST(repairs_are_told) {
-        settle(play, "Pages=100\nNodes=0", "Pages=30\nNodes=1");
-        set_pool(play, 0, 60);
-        set_pool(play, 1, 10);
-        round_of(play);
-        assert_contains(text_string(&play->noted), "node 0: 100 pages of 2M are reserved again");
-        assert_contains(text_string(&play->noted), "node 1: 30 pages of 2M are reserved again");
 }
 
 /* What was wanted is a figure of an event where it was more than there was. */
@@ -200,32 +94,6 @@ PLAY_TEST(attempts_are_bounded) {
         assert_int_equal(before->record.pages_after, play->pools[1].total);
 }
 
-/* Besides the pools: System V segments of huge pages need the kernel's limits. */
-PLAY_TEST(kernel_limits_are_set) {
-        tree_write(play->tree, PATH_SHMMAX, "1024\n");
-        tree_write(play->tree, PATH_SHMALL, "1\n");
-        begin(play, "Pages=100\nNodes=0\nEngine=oracle\nSharedMemory=sysv", NULL);
-        assert_text(tree_read(play->tree, PATH_SHMMAX), "1024\n");
-        round_of(play);
-        assert_text(tree_read(play->tree, PATH_SHMMAX), "209715200");
-}
-
-/* So do transparent huge pages, which are told when they are set, and only then. */
-PLAY_TEST(thp_is_set) {
-        static const char told[] = "transparent huge pages are now 'never'\n";
-
-        tree_write(play->tree, PATH_THP "/enabled", "[always] madvise never\n");
-        tree_write(play->tree, "/etc/hugeplan.d/00.conf",
-                   "[Host]\nKeepFree=1G\nTransparentHugePages=never\n");
-        settle(play, "Pages=100\nNodes=0", NULL);
-        assert_text(tree_read(play->tree, PATH_THP "/enabled"), "never");
-        assert_contains(text_string(&play->noted), told);
-        tree_write(play->tree, PATH_THP "/enabled", "always madvise [never]\n");
-        play->noted = text_in(play->tree->arena);
-        round_of(play);
-        assert_null(strstr(text_string(&play->noted), told));
-}
-
 /* ---- larger pages that are split ---- */
 
 #define LARGE_FORMAT "/sys/devices/system/node/node%u/hugepages/hugepages-1048576kB/%s"
@@ -245,25 +113,6 @@ static void show_large_pool(const Play *play, unsigned node, unsigned pages) {
 }
 
 /* What comes from pages that were found was found, too: it stays when nobody wants it any more. */
-/* Who sets it again at once, is told of once: a round in between that was in vain makes no news of it. */
-PLAY_TEST(drift_that_stays_is_told_once) {
-        static const char always[] = "[always] madvise never\n";
-
-        tree_write(play->tree, "/etc/hugeplan.d/00.conf",
-                   "[Host]\nKeepFree=1G\nTransparentHugePages=never\n");
-        tree_write(play->tree, PATH_THP "/enabled", "always madvise [never]\n");
-        settle(play, "Pages=100\nNodes=0", NULL);
-        for (int i = 0; i < 3; i++) {
-                tree_write(play->tree, PATH_THP "/enabled", always);
-                assert_true(verify(play));
-                tree_write(play->tree, PATH_THP "/enabled", always);
-                run(play);
-        }
-        assert_text(text_string(&play->told),
-                    "drift: " PATH_THP
-                    "/enabled is no longer 'never'; 'hugeplanctl check' lists what may set it\n");
-}
-
 PLAY_TEST(split) {
         const char *wrong;
         ApplyOperation operation;
@@ -329,50 +178,6 @@ PLAY_TEST(until_when_of_another) {
         play->now_usec = 50 * USEC_PER_SEC;
         assert_text(run(play), alone);
         assert_true(keeper_wants_retry(play->keeper, 150 * USEC_PER_SEC - 1));
-}
-
-/* When memory comes it is tried again, beside whatever others have changed; not when there is nobody whom it
- * might help. */
-PLAY_TEST(memory_comes) {
-        settle(play, "Pages=100\nNodes=0", NULL);
-        assert_false(verify_as(play, true, true));
-        set_pool(play, 0, 60);
-        assert_false(verify_as(play, true, false));
-        assert_true(play->wants_repair);
-        assert_text(round_of(play), "0:100");
-        write_config(play, "b", "Pages=30\nNodes=7");
-        keeper_reload(play->keeper, false, 0);
-        run(play);
-        assert_int_equal(status_of(play, "b")->reason.kind, REASON_NODE_ABSENT);
-        assert_false(verify(play));
-        assert_true(verify_as(play, true, true));
-        run(play);
-        set_pool(play, 0, 60);
-        assert_true(verify_as(play, true, false));
-        assert_false(play->wants_repair);
-        assert_text(run(play), "0:100");
-}
-
-/* What trying has shown before is forgotten. */
-PLAY_TEST(memory_comes_to_who_is_short) {
-        begin(play, "Pages=100\nNodes=0", NULL);
-
-        play->pools[0].most = 40;
-        round_of(play);
-        play->pools[0].most = UINT64_MAX;
-        assert_true(verify_as(play, true, true));
-        assert_text(run(play), "0:100");
-        assert_verdict(play, "a", "ready");
-}
-
-/* Or to one whose node may come with it, though nobody else is there. */
-PLAY_TEST(memory_comes_to_absent_node) {
-        settle(play, "Pages=100\nNodes=7", NULL);
-        assert_int_equal(status_of(play, "a")->reason.kind, REASON_NODE_ABSENT);
-        assert_false(verify(play));
-        assert_true(verify_as(play, true, true));
-        assert_false(play->wants_repair);
-        assert_text(run(play), "-");
 }
 
 /* ---- who sets the pools of all nodes ---- */
@@ -481,26 +286,6 @@ PLAY_TEST(boot_guard) {
         assert_null(strstr(text_string(&play->told), told));
 }
 
-/* After a reload that was taken back everybody is where he was, though he might as well be where he was tried. */
-PLAY_TEST(taken_back_to_where_it_was) {
-        begin(play, "Pages=100", "Pages=30\nNodes=0");
-
-        play->pools[1].most = 0;
-        round_of(play);
-        assert_text(state_text(play), "a 0:100; b 0:30");
-        play->pools[1].most = UINT64_MAX;
-        play->pools[0].most = 150;
-        assert_text(round_of(play), "-");
-        write_config(play, "a", "Pages=100\nNodes=1");
-        write_config(play, "b", "Pages=200\nNodes=0");
-        assert_int_equal(keeper_reload(play->keeper, false, play->now_usec), KEEPER_RELOAD_BEGUN);
-        assert_contains(run(play), "1:100");
-        assert_int_equal(keeper_reload_result(play->keeper).state, KEEPER_RELOAD_REFUSED);
-        assert_text(state_text(play), "a 0:100; b 0:30");
-        assert_int_equal(play->pools[0].total, 130);
-        assert_int_equal(play->pools[1].total, 0);
-}
-
 /* Nor is anything else as it was tried, whether the configuration of before sets it or leaves it alone. */
 static void check_settings_taken_back(Play *play, const char *before) {
         static const char shown[] = "always [madvise] never\n",
@@ -534,17 +319,6 @@ PLAY_TEST(settings_taken_back) {
         check_settings_taken_back(play, "[Host]\nKeepFree=1G\nTransparentHugePages=madvise\n");
 }
 
-/* Where there is no memory for what is and what is to be, what is gives way. */
-PLAY_TEST(reload_without_room_for_both) {
-        settle(play, "Pages=600\nNodes=0", NULL);
-        write_config(play, "a", "Pages=600\nNodes=1");
-        write_config(play, "b", "Pages=900\nNodes=0");
-        assert_int_equal(keeper_reload(play->keeper, false, 0), KEEPER_RELOAD_BEGUN);
-        run(play);
-        assert_int_equal(keeper_reload_result(play->keeper).state, KEEPER_RELOAD_APPLIED);
-        assert_text(state_text(play), "a 1:600; b 0:900");
-}
-
 /* ---- changes by hand ---- */
 
 /* Each gate finds out about its own instance. */
@@ -564,19 +338,4 @@ PLAY_TEST(grow_two) {
                                 0));
         run(play);
         assert_text(state_text(play), "a 0:120; b 1:30");
-}
-
-PLAY_TEST(no_changes_before) {
-        begin(play, "Pages=100\nNodes=0", NULL);
-
-        assert_int_equal(keeper_pool_changes(play->keeper, play->tree->arena).n, 0);
-        round_of(play);
-        assert_int_equal(keeper_pool_changes(play->keeper, play->tree->arena).n, 0);
-}
-
-PLAY_TEST(rescue_mode_is_told) {
-        begin(play, "Pages=100\nNodes=0", NULL);
-
-        keeper_hold_back(play->keeper);
-        assert_contains(text_string(&play->noted), "rescue mode: nothing is reserved");
 }

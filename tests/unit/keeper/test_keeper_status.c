@@ -108,16 +108,6 @@ static struct rlimit fill_host(void) {
         return before;
 }
 
-/* What can be written is no problem, nor what need not be. */
-PLAY_TEST(nothing_to_write) {
-        begin(play, "Pages=100\nNodes=0", NULL);
-
-        keeper_begin(play->keeper, KEEPER_FRESH, 0);
-        assert_text(problems_of(play), "");
-        run(play);
-        assert_text(problems_of(play), "");
-}
-
 /* What cannot be written is told, and tried again with the next round. */
 PLAY_TEST(cannot_write) {
         ApplyOperation operation;
