@@ -16,7 +16,7 @@
 #include "support/testing.h"
 
 #include "base/size.h"
-#include "state/state.h"
+#include "host/state.h"
 
 enum { WORDS_MAX = 16, GATES_MAX = 8 };
 
