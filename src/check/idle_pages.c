@@ -2,7 +2,7 @@
 #include "check/idle_pages.h"
 
 #include "base/text.h"
-#include "check/boot/kernel_args.h"
+#include "check/kernel_args.h"
 
 /* ---- pages of units, from their mappings ---- */
 

@@ -3,6 +3,7 @@
 
 #include "base/json.h"
 #include "base/memory.h"
+#include "base/table.h"
 #include "base/text.h"
 #include "host/config_load.h"
 #include "host/probe.h"
@@ -30,19 +31,20 @@ const Config *read_config(Command *command) {
         return config_load(command->root, command->arena, command->draft);
 }
 
-static Look *load(Command *command, const InstanceConfig *starting, bool is_reload) {
+Look *local_load(Command *command, bool is_reload, const InstanceConfig *starting) {
         OwnerGatherer owner = gather_as_owner(command->root);
-        /* The id of this start: systemd.exec(5). */
-        const char *run = getenv("INVOCATION_ID");
         PlanStartings *now = ARENA_NEW(command->arena, PlanStartings);
 
-        if (starting)
+        if (starting) {
+                const char *run = getenv("INVOCATION_ID"); /* of this start: systemd.exec(5) */
+
                 *vec_push(command->arena, now) = (PlanStarting){
                         .instance = starting->name,
                         .unit = starting->unit,
                         .run = run ? run : "",
                         .policy = {.kind = MEMORY_POLICY_ANY},
                 };
+        }
         const LookInput input = {
                 .root = command->root,
                 .found = &command->found,
@@ -60,14 +62,6 @@ static Look *load(Command *command, const InstanceConfig *starting, bool is_relo
                 diags_add(&look->guard_problems, &diag);
         }
         return look;
-}
-
-Look *local_load(Command *command) {
-        return load(command, NULL, true);
-}
-
-Look *local_load_now(Command *command, const InstanceConfig *starting) {
-        return load(command, starting, false);
 }
 
 HostView local_view(const Look *look) {
@@ -120,20 +114,6 @@ int write_output(const Command *command, const char *path, const char *text) {
         return r < 0 ? EXIT_FAILED : EXIT_DONE;
 }
 
-int create_file(const Command *command, const char *path, const char *text) {
-        int r = root_create_file(command->root, path, text, 0644);
-
-        if (r == -EEXIST) {
-                log_line(LOG_WARNING, "%s exists already and is left alone", path);
-        } else if (r < 0) {
-                log_line(LOG_ERR, "%s: %s", path, strerror(-r));
-                return EXIT_FAILED;
-        } else if (command->json == JSON_OFF) {
-                printf("%s: written\n", root_path(command->arena, command->root, path));
-        }
-        return EXIT_DONE;
-}
-
 bool is_switched_off(Command *command) {
         if (!text_has_word(probe_text(command->root, command->arena, PATH_CMDLINE),
                            KERNEL_SWITCH_OFF))
@@ -179,4 +159,63 @@ json_t *settings_to_json(Arena *arena, const Settings *settings) {
                                           "value", text_to_json(arena, setting->value), "origin",
                                           text_to_json(arena, setting->origin)));
         return list;
+}
+
+/* ---- --output=: the values of the JSON, with the same names ---- */
+
+static const char *cell_of(Arena *arena, const json_t *value) {
+        Text text = text_in(arena);
+        const json_t *item;
+        size_t i;
+
+        if (json_is_string(value))
+                return json_string_value(value);
+        if (json_is_boolean(value))
+                return json_is_true(value) ? "true" : "false";
+        if (json_is_integer(value))
+                return arena_printf(arena, "%" JSON_INTEGER_FORMAT, json_integer_value(value));
+        json_array_foreach(value, i, item) {
+                const json_t *node = json_object_get(item, "node");
+
+                text_add_word(&text,
+                              node ? arena_printf(arena, "%s:%s", cell_of(arena, node),
+                                                  cell_of(arena, json_object_get(item, "pages")))
+                                   : cell_of(arena, item));
+        }
+        return text.string;
+}
+
+/* ROW is NULL for the header. */
+static void add_row(Text *csv, Table *table, const json_t *row, const char *columns) {
+        const char *column, *separator = "";
+
+        while ((column = text_next_word(csv->arena, &columns, "|"))) {
+                column += *column == '>';
+                const char *cell = row ? cell_of(csv->arena, json_object_get(row, column)) : column;
+
+                if (row)
+                        table_add(table, cell);
+                const char *quote = cell && strpbrk(cell, ",\"\r\n") ? "\"" : "";
+
+                text_printf(csv, "%s%s", separator, quote);
+                for (; cell && *cell; cell++)
+                        text_repeat(csv, *cell, *cell == '"' ? 2 : 1);
+                text_add(csv, quote);
+                separator = ",";
+        }
+        text_add(csv, "\n");
+}
+
+void print_columns(const Command *command, json_t *rows, const char *columns) {
+        Table *table = table_new(command->arena, columns);
+        Text csv = text_in(command->arena), text = text_in(command->arena);
+        const json_t *row;
+        size_t i;
+
+        add_row(&csv, table, NULL, columns);
+        json_array_foreach(rows, i, row)
+                add_row(&csv, table, row, columns);
+        table_print(table, &text, "", false);
+        fputs(command->output == OUTPUT_CSV ? csv.string : text.string, stdout);
+        json_decref(rows);
 }

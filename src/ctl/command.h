@@ -27,7 +27,7 @@ typedef struct Command {
         JsonMode json;
         OutputMode output; /* --output= */
         RenderOptions render;
-        Progress *progress; /* of the running call (progress.h); NULL: none is shown */
+        Progress *progress; /* of the running call (daemon_call.h); NULL: none is shown */
         char **arguments;   /* after the verb */
         size_t n_arguments;
         VEC(const char *) settings; /* -c NAME=VALUE */
@@ -56,12 +56,10 @@ const char *absolute_path(const Command *command, const char *path);
 /* The configuration; files that could not be read are among its problems. */
 const Config *read_config(Command *command);
 
-/* The look and plan that a reload would make, by the files and code that the daemon uses, without writing anything.
- * guard_problems has released instances and those that the boot guard holds back. */
-Look *local_load(Command *command);
-
-/* The same without a reload. STARTING: the instance whose unit is starting; NULL: none. */
-Look *local_load_now(Command *command, const InstanceConfig *starting);
+/* The look and plan by the files and code that the daemon uses, without writing anything. With IS_RELOAD it is what a
+ * reload would make: guard_problems has released instances and those that the boot guard holds back. STARTING: the
+ * instance whose unit is starting; NULL: none. */
+Look *local_load(Command *command, bool is_reload, const InstanceConfig *starting);
 
 /* What is judged of LOOK; members that it does not have are NULL. */
 HostView local_view(const Look *look);
@@ -71,6 +69,11 @@ Status *local_status(Command *command, const Look *look, const char *phase);
 
 /* Prints JSON (stolen) in the command's mode. */
 void print_json(const Command *command, json_t *json);
+
+/* Prints rows of JSON (stolen) with COLUMNS, "name|>pagesWanted": names of fields, with ">" if a table aligns the
+ * column to the right. For scripts, so without abbreviations or color. As CSV (RFC 4180, but with plain line ends) or
+ * as a table; unknown values are empty, or "-". A list is one cell: "orders sales", "0:541 1:540". */
+void print_columns(const Command *command, json_t *rows, const char *columns);
 
 /* A derivation, as `size` and `explain` print it. */
 json_t *sizing_to_json(const Sizing *sizing);
@@ -83,9 +86,6 @@ int fail_no_instance(Command *command, const char *name, const Config *config);
 
 /* Writes a file that the user names, atomically. Returns an exit code. */
 int write_output(const Command *command, const char *path, const char *text);
-
-/* Creates a drop-in atomically and prints its path; an existing file is not changed. Returns an exit code. */
-int create_file(const Command *command, const char *path, const char *text);
 
 /* Returns true and prints a sentence to standard error if the kernel command line has hugeplan=off. */
 bool is_switched_off(Command *command);

@@ -3,14 +3,19 @@
 
 #include "base/memory.h"
 #include "base/size.h"
-#include "ctl/observe/progress.h"
+#include "base/text.h"
+#include "host/probe.h"
+#include "host/state.h"
 #include "ipc/manager_interface.h"
 #include "ipc/varlink_client.h"
 #include "model/names.h"
 #include "render/status_json.h"
+#include "runtime/clock.h"
 #include "runtime/deadline.h"
 #include "runtime/log.h"
+#include "status/proof.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -74,56 +79,143 @@ void daemon_endp(DaemonCall **call) {
         memory_free(*call);
 }
 
-/* A daemon that resets the connection lives; the call itself shows for how long. */
-static bool is_alive(Command *command) {
-        command->is_daemon_silent =
-                varlink_ping(socket_path(command), silence_limit_usec(command)) == -ETIMEDOUT;
-        return !command->is_daemon_silent;
+/* ---- progress ---- */
+
+/* The interval between two displays. Most calls are shorter than a second, and show none. */
+static const uint64_t progress_usec = 250 * USEC_PER_MSEC;
+static const uint64_t silent_usec = USEC_PER_SEC;
+static const uint64_t line_usec = 10 * USEC_PER_SEC;
+
+struct Progress {
+        Command *command;
+        bool is_terminal; /* one that can rewrite a line */
+        bool is_shown;
+        uint64_t begun_usec, next_line_usec;
+        const Topology *before;
+};
+
+void progress_begin(Command *command) {
+        bool is_terminal = isatty(STDERR_FILENO);
+
+        if (log_is_journal() || !(is_terminal || command->is_changing))
+                return;
+        uint64_t now_usec = clock_now_usec();
+        const Progress progress = {
+                .command = command,
+                .is_terminal = is_terminal && !text_equals(getenv("TERM"), "dumb"),
+                .begun_usec = now_usec,
+                .next_line_usec = now_usec + line_usec,
+                .before = probe_topology(command->root, command->arena),
+        };
+
+        command->progress = arena_memdup(command->arena, &progress, sizeof(progress));
 }
 
-static int next_reply(DaemonCall *call, uint64_t limit_usec, DaemonReply *ret) {
-        int r = varlink_client_next(call->client, limit_usec, &ret->parameters, &ret->error);
+static uint64_t persistent_pages(const Topology *topology, const LedgerPool *pool) {
+        const Pool *found = topology_pool(topology, pool->node, pool->page_size_bytes);
 
+        return found ? pool_persistent_pages(found) : 0;
+}
+
+/* Returns "12.1G of 120G, 3.2G a second, 34 s left"; NULL if there is nothing to be written. */
+static const char *describe(const Progress *progress, Arena *arena) {
+        const Root *root = progress->command->root;
+        const Topology *now = probe_topology(root, arena);
+        const char *wrong;
+        const Ledger *ledger = state_load(root, arena, now->boot_id, &wrong);
+        uint64_t done = 0, all = 0, usec = clock_now_usec() - progress->begun_usec;
+
+        VEC_FOREACH(pool, &ledger->pools) {
+                uint64_t before = persistent_pages(progress->before, pool), to = pool->set_pages;
+                uint64_t at = persistent_pages(now, pool);
+                uint64_t way = to > before ? to - before : before - to;
+                uint64_t gone = to > before ? sub_floored(at, before) : sub_floored(before, at);
+
+                all += mul_saturated(way, pool->page_size_bytes);
+                done += mul_saturated(MIN(way, gone), pool->page_size_bytes);
+        }
+        if (all == 0)
+                return NULL;
+        const char *part =
+                arena_printf(arena, "%s of %s", format_size(arena, done), format_size(arena, all));
+
+        return done == 0 || done >= all
+                       ? part
+                       : arena_printf(arena, "%s, %s a second, %s left", part,
+                                      format_size(arena, mul_div(done, USEC_PER_SEC, usec)),
+                                      proof_format_age(arena, mul_div(all - done, usec, done)));
+}
+
+/* Shows the progress; nothing in the first second, or if there is nothing to be written. */
+static void progress_show(Progress *progress) {
+        CLEANUP(arena_freep) Arena *arena = arena_new();
+        uint64_t now_usec = clock_now_usec();
+
+        if (now_usec - progress->begun_usec < silent_usec ||
+            (!progress->is_terminal && now_usec < progress->next_line_usec))
+                return;
+        progress->next_line_usec = now_usec + line_usec;
+        const char *words = describe(progress, arena);
+
+        if (!words)
+                return;
+        if (!progress->is_terminal)
+                log_line(LOG_NOTICE, "reserving: %s", words);
+        else
+                fprintf(stderr, "\rreserving: %s\033[K", words);
+        progress->is_shown = progress->is_terminal;
+}
+
+/* Removes the line from the terminal before other output. PROGRESS may be NULL. */
+static void progress_hide(Progress *progress) {
+        if (!progress || !progress->is_shown)
+                return;
+        fputs("\r\033[K", stderr);
+        progress->is_shown = false;
+}
+
+/* ---- replies ---- */
+
+/* Waits for a reply, and shows the progress meanwhile. */
+static int next_reply(DaemonCall *call, uint64_t limit_usec, DaemonReply *ret) {
+        Progress *progress = call->command->progress;
+        uint64_t deadline_usec = deadline_in(limit_usec), left_usec;
+        int r;
+
+        while (left_usec = deadline_left_usec(deadline_usec),
+               r = varlink_client_next(call->client,
+                                       progress ? MIN(left_usec, progress_usec) : left_usec,
+                                       &ret->parameters, &ret->error),
+               r == -ETIMEDOUT && progress && left_usec > progress_usec)
+                progress_show(progress);
         if (r >= 0)
                 call->command->is_daemon_silent = false;
         return r;
 }
 
-/* The same, showing the progress of the daemon. */
-static int next_reply_with_progress(DaemonCall *call, uint64_t limit_usec, DaemonReply *ret) {
-        Progress *progress = call->command->progress;
-        uint64_t deadline_usec = deadline_in(limit_usec);
-
-        for (;;) {
-                uint64_t left_usec = deadline_left_usec(deadline_usec);
-                int r = next_reply(call, progress ? MIN(left_usec, PROGRESS_USEC) : left_usec, ret);
-
-                if (r == -ETIMEDOUT && progress && left_usec > PROGRESS_USEC) {
-                        progress_show(progress);
-                        continue;
-                }
-                if (r != -ETIMEDOUT)
-                        progress_hide(progress);
-                return r;
-        }
-}
-
 int daemon_await(DaemonCall *call, uint64_t deadline_usec, DaemonReply *ret) {
+        Command *command = call->command;
+
         for (;;) {
                 uint64_t left_usec = deadline_left_usec(deadline_usec);
-                int r = next_reply_with_progress(call, MIN(left_usec, call->patience_usec), ret);
+                int r = next_reply(call, MIN(left_usec, call->patience_usec), ret);
 
-                if (r == -ETIMEDOUT && left_usec <= call->patience_usec)
-                        progress_hide(call->command->progress);
-                if (r != -ETIMEDOUT || left_usec <= call->patience_usec)
-                        return r;
-                if (!is_alive(call->command)) {
-                        progress_hide(call->command->progress);
+                if (r == -ETIMEDOUT && left_usec > call->patience_usec) {
+                        /* A daemon that resets the connection lives; the call itself shows for how long. */
+                        command->is_daemon_silent =
+                                varlink_ping(socket_path(command), silence_limit_usec(command)) ==
+                                -ETIMEDOUT;
+                        if (!command->is_daemon_silent) {
+                                call->patience_usec =
+                                        MIN(MAX(call->patience_usec * 2, patience_min_usec),
+                                            patience_max_usec);
+                                continue;
+                        }
                         r = next_reply(call, 0, ret);
-                        return r == -ETIMEDOUT ? -EAGAIN : r;
+                        r = r == -ETIMEDOUT ? -EAGAIN : r;
                 }
-                call->patience_usec =
-                        MIN(MAX(call->patience_usec * 2, patience_min_usec), patience_max_usec);
+                progress_hide(command->progress);
+                return r;
         }
 }
 
@@ -182,7 +274,7 @@ Status *status_now(Command *command, const Config **ret_config) {
                 *ret_config = NULL;
         if (status)
                 return status;
-        const Look *look = local_load_now(command, NULL);
+        const Look *look = local_load(command, false, NULL);
 
         if (ret_config)
                 *ret_config = look->config;

@@ -9,8 +9,6 @@
 
 #include "ctl/command.h"
 
-#include <jansson.h>
-
 typedef struct DaemonCall DaemonCall;
 
 /* A reply of the daemon; {} before. */
@@ -61,3 +59,8 @@ Status *status_now(Command *command, const Config **ret_config);
 
 /* Describes a negative errno of these calls, for use in brackets. */
 const char *daemon_error(int error);
+
+/* Makes COMMAND's calls show the progress of the pools from now on, if there is a reader: the kernel's counts, compared
+ * with the targets that the daemon has stored. A terminal has one line, which is rewritten; elsewhere a reload logs a line
+ * from time to time, but not to the journal, where the daemon logs itself. A gate prints only its verdict. */
+void progress_begin(Command *command);

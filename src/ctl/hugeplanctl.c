@@ -145,17 +145,6 @@ static int parse_options(Command *command, int argc, char **argv) {
         return r;
 }
 
-/* As $COLUMNS says, whatever it goes to; else as wide as the terminal; 0: neither. */
-static size_t output_columns(bool is_terminal) {
-        const char *columns = getenv("COLUMNS");
-        struct winsize size;
-        uint64_t n = 0;
-
-        if (!columns || parse_u64(columns, &n) < 0)
-                n = is_terminal && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
-        return n >= 40 && n <= UINT16_MAX ? (size_t) n : 0;
-}
-
 /* Most locales have it in their names, and are not loaded for that: there may be no memory. */
 static bool has_utf8(void) {
         static const char *const names[] = {"LC_ALL", "LC_CTYPE", "LANG"};
@@ -170,15 +159,21 @@ static bool has_utf8(void) {
 }
 
 /* Colour: only for a terminal. https://no-color.org
- * Of the locale only the characters are taken: numbers are read and written alike everywhere. */
+ * Of the locale only the characters are taken: numbers are read and written alike everywhere.
+ * As wide as $COLUMNS says, whatever it goes to; else as the terminal; 0: neither. */
 static RenderOptions output_options(void) {
         const char *no_color = getenv("NO_COLOR"), *term = getenv("TERM");
+        const char *columns = getenv("COLUMNS");
         bool is_terminal = isatty(STDOUT_FILENO);
+        struct winsize size;
+        uint64_t n = 0;
 
+        if (!columns || parse_u64(columns, &n) < 0)
+                n = is_terminal && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
         return (RenderOptions){
                 .is_colored = is_terminal && !(no_color && *no_color) && !text_equals(term, "dumb"),
                 .is_ascii = !has_utf8(),
-                .width = output_columns(is_terminal),
+                .width = n >= 40 && n <= UINT16_MAX ? (size_t) n : 0,
         };
 }
 
@@ -193,29 +188,25 @@ static int refuse_option(Command *command, const char *option, const Verb *verb,
         return EXIT_USAGE;
 }
 
-/* A draft that is not there would be a plan of today's files, taken for another one. */
-static int open_draft(Command *command, const Verb *verb) {
+/* Checks the options that not every verb takes. A draft that is not there would be a plan of today's files, taken for
+ * another one. */
+static int check_options(Command *command, const Verb *verb) {
+        if (command->output != OUTPUT_TEXT && !verb->has_columns)
+                return refuse_option(command, "--output", verb, offsetof(Verb, has_columns));
+        if (command->output != OUTPUT_TEXT &&
+            (command->json != JSON_OFF || command->is_watching || command->is_plugin)) {
+                log_line(LOG_ERR, "--output goes with neither --json nor --watch nor --nagios");
+                return EXIT_USAGE;
+        }
         if (!command->draft)
                 return EXIT_DONE;
         if (!verb->takes_draft)
                 return refuse_option(command, "--draft", verb, offsetof(Verb, takes_draft));
         command->draft = absolute_path(command, command->draft);
-        if (!root_is_directory(command->root, command->draft)) {
-                log_line(LOG_ERR, "--draft: %s is no directory", command->draft);
-                return EXIT_FAILED;
-        }
-        return EXIT_DONE;
-}
-
-static int check_output(Command *command, const Verb *verb) {
-        if (command->output == OUTPUT_TEXT)
+        if (root_is_directory(command->root, command->draft))
                 return EXIT_DONE;
-        if (!verb->has_columns)
-                return refuse_option(command, "--output", verb, offsetof(Verb, has_columns));
-        if (command->json == JSON_OFF && !command->is_watching && !command->is_plugin)
-                return EXIT_DONE;
-        log_line(LOG_ERR, "--output goes with neither --json nor --watch nor --nagios");
-        return EXIT_USAGE;
+        log_line(LOG_ERR, "--draft: %s is no directory", command->draft);
+        return EXIT_FAILED;
 }
 
 /* What could not be read is not empty: what was made of the rest is no success. */
@@ -228,31 +219,24 @@ static int judge_reading(const Command *command, const Verb *verb, int code) {
         return code == EXIT_DONE || code == EXIT_NOT_READY ? EXIT_FAILED : code;
 }
 
-static int refuse_verb(const char *name) {
-        NearMiss miss = {name, 3};
-
-        for (size_t i = 0; i < n_verbs; i++)
-                near_miss_try(&miss, verbs[i].name);
-        if (miss.name)
-                log_line(LOG_ERR, "there is no verb '%s'; did you mean %s?", name, miss.name);
-        else
-                log_line(LOG_ERR, "there is no verb '%s'; see hugeplanctl --help", name);
-        return EXIT_USAGE;
-}
-
 static int run_verb(Command *command, const char *name) {
         const Verb *verb = ARRAY_FIND(each, verbs, n_verbs, text_equals(name, each->name));
+        NearMiss miss = {name, 3};
 
-        if (!verb)
-                return refuse_verb(name);
+        if (!verb) {
+                ARRAY_FOREACH(each, verbs, n_verbs)
+                        near_miss_try(&miss, each->name);
+                log_line(LOG_ERR, "there is no verb '%s'; %s%s%s", name,
+                         miss.name ? "did you mean " : "see hugeplanctl --help",
+                         miss.name ? miss.name : "", miss.name ? "?" : "");
+                return EXIT_USAGE;
+        }
         if (command->n_arguments < verb->n_min || command->n_arguments > verb->n_max) {
                 log_line(LOG_ERR, "usage: hugeplanctl %s %s", verb->name, verb->synopsis);
                 return EXIT_USAGE;
         }
-        int code = check_output(command, verb);
+        int code = check_options(command, verb);
 
-        if (code == EXIT_DONE)
-                code = open_draft(command, verb);
         if (code == EXIT_DONE)
                 code = judge_reading(command, verb, verb->run(command));
         /* A full disk or a closed pipe must not pass for success. */

@@ -5,7 +5,6 @@
 #include "check/conflict.h"
 #include "check/host_after.h"
 #include "config/config.h"
-#include "ctl/observe/journal_read.h"
 #include "ctl/observe/observe.h"
 #include "ctl/verbs.h"
 #include "host/config_dirs.h"
@@ -58,11 +57,8 @@ typedef struct Check {
         Command *command;
         Arena *arena;
         const Look *look;
-        Accounts accounts; /* read if an instance needs the group */
-        Figures figures;
+        HostView view;
         Dropins dropins;
-        HostFacts *facts; /* once the plan is applied */
-        const SettingSources *setting_sources;
         const Sources *sources; /* the present ones */
 } Check;
 
@@ -96,68 +92,62 @@ static void add_shortages(const Plan *plan, const Topology *topology, Diags *pro
 
 /* Returns the figures of all instances whose product's files are read, even if the configuration gives the size: the
  * rules compare both. */
-static Figures derive_figures(Command *command, const Look *look) {
-        OwnerGatherer owner = gather_as_owner(command->root);
-        Figures figures = figures_derive(command->arena, look->config, look->topology,
-                                         &owner.gatherer, FIGURES_ALL);
+static const Figures *derive_figures(const Check *check) {
+        const Look *look = check->look;
+        OwnerGatherer owner = gather_as_owner(check->command->root);
+        Figures *figures = ARENA_NEW(check->arena, Figures);
 
+        *figures = figures_derive(check->arena, look->config, look->topology, &owner.gatherer,
+                                  FIGURES_ALL);
         ARRAY_FOREACH(instance, look->config->instances, look->config->n_instances)
                 if (!instance->refusal && instance->engine->has_auto &&
                     instance->memory_kind != MEMORY_AUTO)
-                        figures_add(command->arena, instance, look->topology, &owner.gatherer,
-                                    &figures);
+                        figures_add(check->arena, instance, look->topology, &owner.gatherer,
+                                    figures);
         return figures;
 }
 
-/* Returns the units of the instances by their files, as systemd has them after it has read these. The status judges the
- * units that systemd has loaded. */
-static LoadedUnits list_units(const Check *check) {
-        LoadedUnits units = {};
-
-        ARRAY_FOREACH(instance, check->facts->instances, check->facts->n_instances) {
-                const UnitFacts *unit = instance->unit;
-                bool is_listed =
-                        VEC_ANY(other, &units, (unit && text_equals(other->name, unit->name)));
-
-                if (unit && !is_listed)
-                        *vec_push(check->arena, &units) =
-                                unit_search_loaded(check->arena, unit->name, unit->file);
-        }
-        return units;
-}
-
-/* Adds units that do not exist, or that do not start what their instance is for. */
-static void add_matches(const Check *check, Diags *problems) {
+/* Adds units that do not exist, or that do not start what their instance is for, and missing or outdated gates and
+ * mounts. */
+static void add_units(const Check *check, Diags *problems) {
+        const Command *command = check->command;
+        Arena *arena = check->arena;
+        const Config *config = check->look->config;
+        const HostFacts *facts = check->view.facts;
         const UnitSearch search = unit_search(check->sources);
         const UnitMatchInput match = {
-                .config = check->look->config,
+                .config = config,
                 .plan = check->look->plan,
                 .search = &search,
                 .is_asked = true,
         };
-        LoadedUnits units = list_units(check);
-        SourceNames names = source_list(check->sources, check->arena, "/usr/lib/systemd/system");
-        SourceNames more = source_list(check->sources, check->arena, "/lib/systemd/system");
+        SourceNames names = source_list(check->sources, arena, "/usr/lib/systemd/system");
+        SourceNames more = source_list(check->sources, arena, "/lib/systemd/system");
+        Diags found = diags_in(arena);
+        Text unread = text_in(arena);
+        LoadedUnits units = {};
 
+        /* The units by their files, as systemd has them after it has read these. The status judges the units that
+         * systemd has loaded. */
+        ARRAY_FOREACH(instance, facts->instances, facts->n_instances) {
+                const UnitFacts *unit = instance->unit;
+
+                if (unit && !VEC_ANY(other, &units, text_equals(other->name, unit->name)))
+                        *vec_push(arena, &units) =
+                                unit_search_loaded(arena, unit->name, unit->file);
+        }
         /* A captured host may have no unit files. */
-        vec_push_all(check->arena, &names, &more);
+        vec_push_all(arena, &names, &more);
         if (VEC_ANY(name, &names, text_ends_with(*name, ".service")))
                 VEC_FOREACH(unit, &units)
-                        loaded_unit_judge_state(check->look->config, &search, unit, problems);
-        unit_match_judge(check->arena, &match, &units, problems);
-}
-
-/* Adds missing or outdated gates and mounts. */
-static void add_units(const Check *check, Diags *problems) {
-        const Command *command = check->command;
-        Diags found = diags_in(check->arena);
-        Text unread = text_in(check->arena);
-        MountUnits mounts =
-                mounts_of(command->root, check->arena, check->look->config, check->look->topology);
-
+                        loaded_unit_judge_state(config, &search, unit, problems);
+        unit_match_judge(arena, &match, &units, problems);
         if (!root_is_directory(command->root, PATH_SYSTEMD_RUNS))
                 return;
         if (!command->draft) { /* a draft has none yet */
+                const MountUnits mounts =
+                        mounts_of(command->root, arena, config, check->look->topology);
+
                 dropin_check(command->root, &check->dropins, &found);
                 mounts_check(command->root, &mounts, &found);
         }
@@ -166,12 +156,10 @@ static void add_units(const Check *check, Diags *problems) {
                         text_add_item(&unread, problem->file + strlen(PATH_GENERATOR_DIR "/"));
                 else
                         diags_add(problems, problem);
-        LoadedUnits units = list_units(check);
-
-        dropin_explain(check->command->root, check->arena, check->look->config, &units);
+        dropin_explain(command->root, arena, config, &units);
         VEC_FOREACH(unit, &units)
                 if (text_equals(unit->load_state, "loaded"))
-                        loaded_unit_judge_gates(check->look->config, unit, problems);
+                        loaded_unit_judge_gates(config, unit, problems);
         /* Drop-ins that are missing or of another configuration are one finding, because one command cures them all. */
         if (unread.length > 0)
                 diags_report(
@@ -184,46 +172,33 @@ static void add_units(const Check *check, Diags *problems) {
                         unread.string);
 }
 
-/* A reload cures this, so it is a notice only. Mistakes in the files are found by check itself. */
-static void add_pending(const Status *status, Diags *problems) {
-        VEC_FOREACH(problem, &status->problems.list)
-                if (text_equals(problem->id, problem_id(PROBLEM_RELOAD_PENDING))) {
-                        Diag pending = *problem;
-
-                        pending.severity = SEVERITY_NOTICE;
-                        diags_add(problems, &pending);
-                }
-}
-
 /* Reads the host once, and derives it as it is after the plan. */
-static void read_facts(Check *check, Diags *problems) {
-        const Sources *sources = check->sources;
-        const Command *command = check->command;
+static void read_facts(Check *check) {
+        const Root *root = check->command->root;
+        const Look *look = check->look;
         Arena *arena = check->arena;
-        const Config *config = check->look->config;
-        const DropinInput dropin = dropin_input(command->root, arena, config, HUGEPLANCTL);
+        const DropinInput dropin = dropin_input(root, arena, look->config, HUGEPLANCTL);
+        Accounts *accounts = ARENA_NEW(arena, Accounts);
 
-        check->accounts = accounts_for_limits(command->root, arena, config);
-        check->figures = derive_figures(check->command, check->look);
-        /* Problems that the plan leaves; check/conflict.h reports the group that it replaces. */
-        VEC_FOREACH(problem, &check->look->host_problems.list)
-                if (!text_equals(problem->id, problem_id(PROBLEM_SHM_GROUP_REPLACED)))
-                        diags_add(problems, problem);
+        *accounts = accounts_for_limits(root, arena, look->config);
+        check->view.accounts = accounts;
+        check->view.figures = derive_figures(check);
         check->dropins = dropins_make(arena, &dropin);
-        check->setting_sources = setting_sources_find(command->root, arena, check->look->topology);
-        Overlay overlay = host_after(arena, sources, config, check->look->plan,
-                                     &check->look->host.writes, &check->dropins);
+        check->view.setting_sources = setting_sources_find(root, arena, look->topology);
+        Overlay overlay = host_after(arena, check->sources, look->config, look->plan,
+                                     &look->host.writes, &check->dropins);
+        HostFacts *facts = host_facts_read(arena, &overlay.sources, look->config, look->topology,
+                                           check->view.figures);
 
-        check->facts = host_facts_read(arena, &overlay.sources, config, check->look->topology,
-                                       &check->figures);
-        alert_logs_read(command->root, arena, check->facts);
+        alert_logs_read(root, arena, facts);
+        check->view.facts = facts;
 }
 
 /* Adds problems in the databases' own files, if an instance's size depends on them. */
 static void add_gathered(const Check *check, Diags *problems) {
         const Gathered *last = NULL;
 
-        VEC_FOREACH(figure, &check->figures) {
+        VEC_FOREACH(figure, check->view.figures) {
                 if (figure->gathered != last && figure->gathered &&
                     config_find(check->look->config, figure->instance)->memory_kind == MEMORY_AUTO)
                         diags_add_all(problems, &figure->gathered->problems);
@@ -231,66 +206,73 @@ static void add_gathered(const Check *check, Diags *problems) {
         }
 }
 
-static void add_command_line(Command *command, const Look *look, Diags *problems) {
-        const KernelAdvice *advice = cmdline_advise(command, look);
-
-        /* The reasons of instances, which are no rules, are reported already. */
-        VEC_FOREACH(problem, &advice->problems.list)
-                if (rule_may_be_silenced(problem->id))
-                        diags_add(problems, problem);
-}
-
 Findings findings_now(Command *command, const Status *status, const ProofList *proofs,
                       const Look **ret_look) {
         Arena *arena = command->arena;
-        Check check = {.command = command, .arena = arena, .look = local_load(command)};
-        const Look *look = check.look;
+        const Look *look = *ret_look = local_load(command, true, NULL);
         HostSources sources = host_sources(command->root, arena);
         Overlay overlay = overlay_over(&sources.sources);
+        Check check = {.command = command,
+                       .arena = arena,
+                       .look = look,
+                       .view = local_view(look),
+                       .sources = &overlay.sources};
+        HostView *view = &check.view;
         Diags problems = diags_in(arena);
-        const ProofList own = status && !proofs
-                                      ? prove_all(command, status, look->config, look->topology)
-                                      : (ProofList){};
+        const ProofList own =
+                status && !proofs ? prove_all(command, status, NULL, look->config, look->topology)
+                                  : (ProofList){};
 
         diags_add_all(&problems, &look->config->problems);
         diags_add_all(&problems, &look->guard_problems);
         oracle_files_add(command->root, arena, &overlay);
-        check.sources = &overlay.sources;
-        read_facts(&check, &problems);
+        read_facts(&check);
+        /* Problems that the plan leaves; check/conflict.h reports the group that it replaces. */
+        VEC_FOREACH(problem, &look->host_problems.list)
+                if (!text_equals(problem->id, problem_id(PROBLEM_SHM_GROUP_REPLACED)))
+                        diags_add(&problems, problem);
         add_shortages(look->plan, look->topology, &problems);
         VEC_FOREACH(exposure, &look->plan->exposures)
                 status_add_exposure(exposure, &problems);
-        HostView view = local_view(look);
-
-        view.figures = &check.figures;
-        view.facts = check.facts;
-        view.accounts = &check.accounts;
-        view.setting_sources = check.setting_sources;
-        conflicts_add(arena, &view, &problems);
+        conflicts_add(arena, view, &problems);
         if (look->config->n_instances > 0) {
-                add_matches(&check, &problems);
                 add_units(&check, &problems);
-                add_command_line(command, look, &problems);
+                /* The reasons of instances, which are no rules, are reported already. */
+                VEC_FOREACH(problem, &cmdline_advise(command, look)->problems.list)
+                        if (rule_may_be_silenced(problem->id))
+                                diags_add(&problems, problem);
         }
         add_gathered(&check, &problems);
-        if (status)
-                add_pending(status, &problems);
-        view.page_users = page_users_find(command->root, arena, look->topology);
-        view.proofs = proofs ? proofs : &own;
-        view.history = journal_read(command);
-        view.boot_line =
+        /* A reload cures this, so it is a notice only. Mistakes in the files are found by check itself. */
+        for (size_t i = 0; status && i < status->problems.list.n; i++) {
+                Diag pending = status->problems.list.items[i];
+
+                pending.severity = SEVERITY_NOTICE;
+                if (text_equals(pending.id, problem_id(PROBLEM_RELOAD_PENDING)))
+                        diags_add(&problems, &pending);
+        }
+        view->page_users = page_users_find(command->root, arena, look->topology);
+        view->proofs = proofs ? proofs : &own;
+        view->history = journal_read(command);
+        view->boot_line =
                 kernel_line_read(arena, look->topology->kernel_command_line, NULL, look->topology);
-        *ret_look = look;
-        Findings findings = rules_judge(arena, &view, &problems);
+        Findings findings = rules_judge(arena, view, &problems);
 
         /* Only root can read other users' processes and the files of their databases. */
         findings.is_incomplete = (root_is_host(command->root) && geteuid() != 0) ||
-                                 gather_was_denied(&check.figures);
+                                 gather_was_denied(view->figures);
         return findings;
 }
 
-static int check_host(Command *command) {
+int verb_check(Command *command) {
         const Look *look;
+
+        if (command->n_arguments > 0 && command->draft) {
+                log_line(LOG_ERR, "--draft is for the whole host; name files without it");
+                return EXIT_USAGE;
+        }
+        if (command->n_arguments > 0)
+                return check_files(command);
         const Status *status = command->draft ? NULL : status_now(command, NULL);
         const Findings findings = findings_now(command, status, NULL, &look);
 
@@ -298,15 +280,7 @@ static int check_host(Command *command) {
                 print_json(command, findings_to_json(&findings));
         else
                 fputs(render_findings(command->arena, &findings, &command->render), stdout);
-        if (findings_count_mistakes(&findings) > 0)
-                return EXIT_FAILED;
-        return findings_count_hurting(&findings) > 0 ? EXIT_NOT_READY : EXIT_DONE;
-}
-
-int verb_check(Command *command) {
-        if (command->n_arguments > 0 && command->draft) {
-                log_line(LOG_ERR, "--draft is for the whole host; name files without it");
-                return EXIT_USAGE;
-        }
-        return command->n_arguments > 0 ? check_files(command) : check_host(command);
+        return findings_count_mistakes(&findings) > 0  ? EXIT_FAILED
+               : findings_count_hurting(&findings) > 0 ? EXIT_NOT_READY
+                                                       : EXIT_DONE;
 }

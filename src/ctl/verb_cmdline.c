@@ -4,7 +4,6 @@
 #include "base/json.h"
 #include "base/table.h"
 #include "base/text.h"
-#include "check/boot/boot_steps.h"
 #include "ctl/verbs.h"
 #include "inspect/boot_loader.h"
 #include "model/exit_code.h"
@@ -27,33 +26,10 @@ static const struct {
                                 "the kernel command line does not serve the plan"},
 };
 
-static char *count_or_dash(Arena *arena, uint64_t pages) {
-        return pages > 0 ? format_count(arena, pages) : arena_strdup(arena, "-");
-}
-
-static void add_pools(Text *text, const KernelAdvice *advice, bool is_colored) {
-        Arena *arena = text->arena;
-        Table *table = table_new(arena, ">NODE|>PAGE|>PLAN|>THIS BOOT|>EXISTING");
-
-        VEC_FOREACH(pool, &advice->pools) {
-                if (pool->planned_pages + pool->present_pages == 0)
-                        continue;
-                table_printf(table, "%u", pool->node);
-                table_add(table, format_page_size(arena, pool->page_size_bytes));
-                table_add(table, count_or_dash(arena, pool->planned_pages));
-                table_add_colored(table, count_or_dash(arena, pool->present_pages),
-                                  pool->present_pages < pool->planned_pages ? "\033[31m" : NULL);
-                table_add(table, count_or_dash(arena, pool->found_pages));
-        }
-        if (table_rows(table) == 0)
-                return;
-        text_add(text, "\n");
-        table_print(table, text, "", is_colored);
-}
-
 static char *render_advice(Arena *arena, const KernelAdvice *advice, const BootLoader *loader,
                            const Instructions *instructions, const RenderOptions *options) {
         const char *headline = verdict_looks[advice->verdict].headline;
+        Table *table = table_new(arena, ">NODE|>PAGE|>PLAN|>THIS BOOT|>EXISTING");
         Text text = text_in(arena);
         unsigned n = 0;
 
@@ -63,7 +39,23 @@ static char *render_advice(Arena *arena, const KernelAdvice *advice, const BootL
                           verdict_looks[advice->verdict].mark,
                           verdict_looks[advice->verdict].title);
         text_printf(&text, "  %s\n", headline);
-        add_pools(&text, advice, options->is_colored);
+        VEC_FOREACH(pool, &advice->pools) {
+                uint64_t planned = pool->planned_pages, present = pool->present_pages;
+
+                if (planned + present == 0)
+                        continue;
+                table_printf(table, "%u", pool->node);
+                table_add(table, format_page_size(arena, pool->page_size_bytes));
+                table_add(table, planned > 0 ? format_count(arena, planned) : NULL);
+                table_add_colored(table, present > 0 ? format_count(arena, present) : NULL,
+                                  present < planned ? RENDER_RED : NULL);
+                table_add(table,
+                          pool->found_pages > 0 ? format_count(arena, pool->found_pages) : NULL);
+        }
+        if (table_rows(table) > 0) {
+                text_add(&text, "\n");
+                table_print(table, &text, "", options->is_colored);
+        }
         text_printf(&text, "\n%10s: %s\n", "Wanted", *advice->wanted ? advice->wanted : "-");
         text_printf(&text, "%10s: %s\n", "This boot", *advice->present ? advice->present : "-");
         if (advice->problems.list.n > 0)
@@ -97,7 +89,7 @@ KernelAdvice *cmdline_advise(Command *command, const Look *look) {
 
 int verb_cmdline(Command *command) {
         Arena *arena = command->arena;
-        const Look *look = local_load(command);
+        const Look *look = local_load(command, true, NULL);
         const BootLoader loader = boot_loader_find(command->root, arena);
         const KernelAdvice *advice = cmdline_advise(command, look);
         Instructions instructions = boot_loader_instruct(arena, &loader, advice);

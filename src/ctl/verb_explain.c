@@ -3,7 +3,6 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "ctl/learn/learn.h"
-#include "ctl/learn/look.h"
 #include "ctl/verbs.h"
 #include "demand/seen.h"
 #include "host/mounts.h"
@@ -27,23 +26,6 @@ static json_t *figures_to_json(const Figures *figures) {
         return list;
 }
 
-static json_t *seen_to_json(Arena *arena, const InstanceConfig *instance, const Seen *now) {
-        const Seen *seen = &instance->learned.seen;
-
-        return json_pack("{ss so sb sb so so}", "file", learned_path(arena, instance), "pages",
-                         page_counts_to_json(&seen->pages), "exact", seen->is_exact, "holds",
-                         seen_is_known(instance), "unit", text_to_json(arena, seen->unit), "now",
-                         page_counts_to_json(&now->pages));
-}
-
-static json_t *learned_to_json(Arena *arena, const Lesson *lesson) {
-        const Learned *learned = &lesson->instance->learned;
-        return json_pack("{ss so sb so sb}", "file", learned_path(arena, lesson->instance), "pages",
-                         page_counts_to_json(&learned->pages), "exact", learned->is_exact,
-                         "version", text_to_json(arena, learned->version), "holds",
-                         lesson_use(lesson) != LESSON_LEARN);
-}
-
 static json_t *lesson_to_json(Arena *arena, const Lesson *lesson) {
         const Figures next = lesson_figures(arena, lesson);
         const Gathered none = {}, *gathered = lesson->gathered ? lesson->gathered : &none;
@@ -60,66 +42,46 @@ static json_t *lesson_to_json(Arena *arena, const Lesson *lesson) {
 static json_t *explain_to_json(Arena *arena, const PlanInstance *planned, const Lesson *lesson,
                                const Seen *now, const GeneratedFiles *files) {
         const DemandInstance *demand = planned->demand;
-        ThpPolicy preference = thp_preference_of(demand->config);
+        const InstanceConfig *config = demand->config;
+        const Learned *learned = &config->learned;
+        const Seen *seen = &learned->seen;
+        const char *file = learned_path(arena, config);
+        ThpPolicy preference = thp_preference_of(config);
+        json_t *found = json_null(), *known = json_null(), *seen_json = json_null();
 
+        if (lesson)
+                found = lesson_to_json(arena, lesson);
+        if (lesson && learned->pages.n > 0)
+                known = json_pack("{ss so sb so sb}", "file", file, "pages",
+                                  page_counts_to_json(&learned->pages), "exact", learned->is_exact,
+                                  "version", text_to_json(arena, learned->version), "holds",
+                                  lesson_use(lesson) != LESSON_LEARN);
+        if (lesson && (seen->pages.n > 0 || now->pages.n > 0))
+                seen_json = json_pack("{ss so sb sb so so}", "file", file, "pages",
+                                      page_counts_to_json(&seen->pages), "exact", seen->is_exact,
+                                      "holds", seen_is_known(config), "unit",
+                                      text_to_json(arena, seen->unit), "now",
+                                      page_counts_to_json(&now->pages));
         json_t *inputs =
-                VEC_TO_JSON(origin, &demand->config->origins,
+                VEC_TO_JSON(origin, &config->origins,
                             json_pack("{ss ss ss si}", "key", origin->key, "value", origin->value,
                                       "file", origin->file, "line", (int) origin->line));
         json_t *sizes = ARRAY_TO_JSON(option, demand->options, demand->n_options,
                                       sizing_to_json(&option->sizing));
         json_t *generated = VEC_TO_JSON(
-                file, files, json_pack("{ss ss}", "name", file->name, "text", file->text));
+                each, files, json_pack("{ss ss}", "name", each->name, "text", each->text));
 
-        return json_pack("{ss ss ss so so ss? ss? ss? so so so so}", "name", demand->config->name,
-                         "engine", demand->config->engine->name, "file", demand->config->file,
-                         "inputs", inputs, "sizes", sizes, "transparentHugePages",
+        return json_pack("{ss ss ss so so ss? ss? ss? so so so so}", "name", config->name, "engine",
+                         config->engine->name, "file", config->file, "inputs", inputs, "sizes",
+                         sizes, "transparentHugePages",
                          preference == THP_AUTO ? NULL : thp_policy_name(preference), "reason",
-                         planned->reason.text, "remedy", planned->reason.remedy, "found",
-                         lesson ? lesson_to_json(arena, lesson) : json_null(), "learned",
-                         lesson && lesson->instance->learned.pages.n > 0
-                                 ? learned_to_json(arena, lesson)
-                                 : json_null(),
-                         "seen",
-                         lesson && (demand->config->learned.seen.pages.n > 0 || now->pages.n > 0)
-                                 ? seen_to_json(arena, demand->config, now)
-                                 : json_null(),
-                         "generated", generated);
-}
-
-/* Returns the drop-in of its unit, which other instances may share, and its mount unit. */
-static GeneratedFiles generated_for(Command *command, const Look *look,
-                                    const InstanceConfig *config) {
-        Arena *arena = command->arena;
-        const DropinInput input = dropin_input(command->root, arena, look->config, HUGEPLANCTL);
-        const Dropins dropins = dropins_make(arena, &input);
-        const MountUnits mounts = mounts_of(command->root, arena, look->config, look->topology);
-        GeneratedFiles files = {};
-
-        VEC_FOREACH(dropin, &dropins)
-                if (text_equals(dropin->unit, config->unit))
-                        *vec_push(arena, &files) = (GeneratedFile){
-                                arena_printf(arena, "%s.d/" NAME_DROPIN, dropin->unit),
-                                dropin->text};
-        VEC_FOREACH(mount, &mounts)
-                if (mount->instance == config)
-                        *vec_push(arena, &files) = (GeneratedFile){mount->name, mount->text};
-        return files;
-}
-
-/* Prints why it, or the whole host, is not planned before a reload. */
-static void print_withheld(Command *command, const Look *look, const InstanceConfig *config) {
-        Diags withheld = diags_in(command->arena);
-
-        VEC_FOREACH(problem, &look->guard_problems.list)
-                if (!problem->file || text_equals(problem->file, config->file))
-                        diags_add(&withheld, problem);
-        if (withheld.list.n > 0)
-                printf("\n%s", render_problems(command->arena, &withheld, &command->render));
+                         planned->reason.text, "remedy", planned->reason.remedy, "found", found,
+                         "learned", known, "seen", seen_json, "generated", generated);
 }
 
 int verb_explain(Command *command) {
-        const Look *look = local_load(command);
+        Arena *arena = command->arena;
+        const Look *look = local_load(command, true, NULL);
         const PlanInstance *planned = plan_find(look->plan, command->arguments[0]);
 
         if (!planned)
@@ -128,17 +90,36 @@ int verb_explain(Command *command) {
         bool is_automatic = !config->refusal && config->memory_kind == MEMORY_AUTO;
         Lesson lesson = is_automatic ? learn_find(command, config, look->topology) : (Lesson){};
         const Lesson *found = is_automatic ? &lesson : NULL;
-        const Seen now = is_automatic ? look_at_unit(command, config, look->topology, NULL)
+        const char *why;
+        const Seen now = is_automatic ? look_at_unit(command, config, look->topology, &why)
                                       : (Seen){};
-        const GeneratedFiles files = generated_for(command, look, config);
+        const DropinInput input = dropin_input(command->root, arena, look->config, HUGEPLANCTL);
+        const Dropins dropins = dropins_make(arena, &input);
+        const MountUnits mounts = mounts_of(command->root, arena, look->config, look->topology);
+        Diags withheld = diags_in(arena);
+        GeneratedFiles files = {};
 
+        /* The drop-in of its unit, which other instances may share, and its mount unit. */
+        VEC_FOREACH(dropin, &dropins)
+                if (text_equals(dropin->unit, config->unit))
+                        *vec_push(arena, &files) = (GeneratedFile){
+                                arena_printf(arena, "%s.d/" NAME_DROPIN, dropin->unit),
+                                dropin->text};
+        VEC_FOREACH(mount, &mounts)
+                if (mount->instance == config)
+                        *vec_push(arena, &files) = (GeneratedFile){mount->name, mount->text};
+        /* Why it, or the whole host, is not planned before a reload. */
+        VEC_FOREACH(problem, &look->guard_problems.list)
+                if (!problem->file || text_equals(problem->file, config->file))
+                        diags_add(&withheld, problem);
         if (command->json != JSON_OFF) {
-                print_json(command, explain_to_json(command->arena, planned, found, &now, &files));
+                print_json(command, explain_to_json(arena, planned, found, &now, &files));
         } else {
-                fputs(render_explain(command->arena, planned, look->topology, found, &now, &files,
+                fputs(render_explain(arena, planned, look->topology, found, &now, &files,
                                      &command->render),
                       stdout);
-                print_withheld(command, look, config);
+                if (withheld.list.n > 0)
+                        printf("\n%s", render_problems(arena, &withheld, &command->render));
         }
         return config->refusal ? EXIT_FAILED : EXIT_DONE;
 }

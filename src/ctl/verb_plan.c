@@ -26,7 +26,7 @@ static const char *find_refusal(Command *command, const Look *look, Diags *probl
 }
 
 int verb_plan(Command *command) {
-        const Look *look = local_load(command);
+        const Look *look = local_load(command, true, NULL);
 
         if (look->fault.error < 0)
                 return EXIT_FAILED; /* the caller logs the fault */

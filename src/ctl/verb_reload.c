@@ -2,7 +2,6 @@
 /* `reload` and `release`: changes made by the daemon. */
 #include "base/text.h"
 #include "ctl/learn/learn.h"
-#include "ctl/observe/progress.h"
 #include "ctl/verbs.h"
 #include "ipc/manager_interface.h"
 #include "model/exit_code.h"
@@ -21,55 +20,86 @@ static void print_pools(Command *command, const json_t *pools) {
                         puts(pool_change_format(command->arena, &change));
 }
 
-static void print_writes(Command *command, const json_t *writes) {
-        for (size_t i = 0; i < json_array_size(writes); i++) {
-                json_t *item = json_array_get(writes, i), *before;
+static void print_reload(Command *command, json_t *reply) {
+        const json_t *changes = json_object_get(reply, "changes"), *before, *item;
+        size_t i;
+
+        json_array_foreach(changes, i, item) {
+                Change change;
+
+                if (change_from_json(command->arena, item, &change) == 0)
+                        puts(change_format(command->arena, &change));
+        }
+        print_pools(command, json_object_get(reply, "pools"));
+        json_array_foreach(json_object_get(reply, "writes"), i, item) {
                 HostWrite write;
 
-                if (json_unpack(item, "{ss so ss}", "path", &write.path, "before", &before, "value",
-                                &write.value) < 0)
+                if (json_unpack((json_t *) item, "{s:s s:o s:s}", "path", &write.path, "before",
+                                &before, "value", &write.value) < 0)
                         continue;
                 write.before = json_string_value(before);
                 puts(text_printable(command->arena, host_write_format(command->arena, &write)));
         }
-}
-
-static int print_reload(Command *command, json_t *reply) {
-        const json_t *instances = json_object_get(reply, "instances"), *item;
-        const json_t *changes = json_object_get(reply, "changes");
-        Change change;
-        size_t i;
-
-        if (command->json != JSON_OFF) {
-                print_json(command, json_incref(reply));
-                return EXIT_DONE;
-        }
-        json_array_foreach(changes, i, item)
-                if (change_from_json(command->arena, item, &change) == 0)
-                        puts(change_format(command->arena, &change));
-        print_pools(command, json_object_get(reply, "pools"));
-        print_writes(command, json_object_get(reply, "writes"));
-        json_array_foreach(instances, i, item) {
+        json_array_foreach(json_object_get(reply, "instances"), i, item) {
                 StatusInstance instance;
 
                 if (status_instance_from_json(command->arena, item, &instance) == 0 &&
                     instance.verdict != VERDICT_READY)
                         puts(render_verdict(command->arena, &instance));
         }
+}
+
+/* Prints the sizes read before and after; a running unit keeps its pages. */
+static void print_release(Command *command, json_t *reply) {
+        const json_t *pools = json_object_get(reply, "pools");
+        StatusInstance instance;
+
+        if (status_instance_from_json(command->arena, json_object_get(reply, "instance"),
+                                      &instance) < 0)
+                return;
+        const StatusHold *until = instance.until_restart;
+
+        printf("%s: released; 'hugeplanctl reload' has its pages reserved again\n", instance.name);
+        if (until)
+                printf("%s keeps the %s it runs with until it stops\n", until->unit,
+                       format_page_count(command->arena, until->pages, until->page_size_bytes));
+        else if (json_array_size(pools) == 0)
+                puts("no page was given back");
+        print_pools(command, pools);
+}
+
+/* Has the daemon make a change, which PRINT shows. Returns the exit code; -1 if *RET has an error. */
+static int change(Command *command, const char *method, json_t *parameters,
+                  void (*print)(Command *command, json_t *reply), DaemonReply *ret) {
+        int r = daemon_call(command, method, parameters, UINT64_MAX, ret);
+
+        if (r < 0) {
+                log_line(LOG_ERR, "hugepland cannot be reached (%s); " DAEMON_REMEDY,
+                         daemon_error(r));
+                return EXIT_FAILED;
+        }
+        if (ret->error)
+                return -1;
+        if (command->json != JSON_OFF)
+                print_json(command, json_incref(ret->parameters));
+        else
+                print(command, ret->parameters);
         return EXIT_DONE;
 }
 
+static int fail(const DaemonReply *reply, const char *denied) {
+        if (text_equals(reply->error, VARLINK_ERROR_PERMISSION_DENIED))
+                log_line(LOG_ERR, "%s", denied);
+        else
+                log_line(LOG_ERR, "hugepland answers %s", reply->error);
+        return EXIT_FAILED;
+}
+
 static int fail_reload(Command *command, const DaemonReply *reply) {
-        if (text_equals(reply->error, VARLINK_ERROR_PERMISSION_DENIED)) {
-                log_line(LOG_ERR, "only root may reload hugeplan");
-                return EXIT_FAILED;
-        }
         bool is_refused = text_equals(reply->error, MANAGER_ERROR_RELOAD_REFUSED);
 
-        if (!is_refused && !text_equals(reply->error, MANAGER_ERROR_CONFIG_INVALID)) {
-                log_line(LOG_ERR, "hugepland answers %s", reply->error);
-                return EXIT_FAILED;
-        }
+        if (!is_refused && !text_equals(reply->error, MANAGER_ERROR_CONFIG_INVALID))
+                return fail(reply, "only root may reload hugeplan");
         Diags problems =
                 problems_from_json(command->arena, json_object_get(reply->parameters, "problems"));
 
@@ -83,68 +113,29 @@ static int fail_reload(Command *command, const DaemonReply *reply) {
         return is_refused ? EXIT_NOT_READY : EXIT_FAILED;
 }
 
-static int fail_unreachable(int error) {
-        log_line(LOG_ERR, "hugepland cannot be reached (%s); " DAEMON_REMEDY, daemon_error(error));
-        return EXIT_FAILED;
-}
-
 int verb_reload(Command *command) {
         CLEANUP(daemon_reply_done) DaemonReply reply = {};
 
         command->is_changing = true;
         learn_for_reload(command);
         progress_begin(command);
-        int r = daemon_call(command, MANAGER_RELOAD, json_pack("{sb}", "force", command->is_forced),
-                            UINT64_MAX, &reply);
+        int code = change(command, MANAGER_RELOAD, json_pack("{sb}", "force", command->is_forced),
+                          print_reload, &reply);
 
-        return r < 0         ? fail_unreachable(r)
-               : reply.error ? fail_reload(command, &reply)
-                             : print_reload(command, reply.parameters);
-}
-
-/* ---- release ---- */
-
-/* Prints the sizes read before and after; a running unit keeps its pages. */
-static int print_release(Command *command, const json_t *reply) {
-        const json_t *pools = json_object_get(reply, "pools");
-        StatusInstance instance;
-
-        if (command->json != JSON_OFF) {
-                print_json(command, json_incref((json_t *) reply));
-                return EXIT_DONE;
-        }
-        if (status_instance_from_json(command->arena, json_object_get(reply, "instance"),
-                                      &instance) < 0)
-                return EXIT_DONE;
-        printf("%s: released; 'hugeplanctl reload' has its pages reserved again\n", instance.name);
-        if (instance.until_restart)
-                printf("%s keeps the %s it runs with until it stops\n",
-                       instance.until_restart->unit,
-                       format_page_count(command->arena, instance.until_restart->pages,
-                                         instance.until_restart->page_size_bytes));
-        else if (json_array_size(pools) == 0)
-                puts("no page was given back");
-        print_pools(command, pools);
-        return EXIT_DONE;
+        return code >= 0 ? code : fail_reload(command, &reply);
 }
 
 int verb_release(Command *command) {
         CLEANUP(daemon_reply_done) DaemonReply reply = {};
+        const char *name = command->arguments[0];
 
         command->is_changing = true;
-        int r = daemon_call(command, MANAGER_RELEASE,
-                            json_pack("{ss}", "instance", command->arguments[0]), UINT64_MAX,
-                            &reply);
+        int code = change(command, MANAGER_RELEASE, json_pack("{ss}", "instance", name),
+                          print_release, &reply);
 
-        if (r < 0)
-                return fail_unreachable(r);
-        if (!reply.error)
-                return print_release(command, reply.parameters);
-        if (text_equals(reply.error, MANAGER_ERROR_NO_SUCH_INSTANCE))
-                return fail_no_instance(command, command->arguments[0], read_config(command));
-        if (text_equals(reply.error, VARLINK_ERROR_PERMISSION_DENIED))
-                log_line(LOG_ERR, "only root may release pages");
-        else
-                log_line(LOG_ERR, "hugepland answers %s", reply.error);
-        return EXIT_FAILED;
+        if (code >= 0)
+                return code;
+        return text_equals(reply.error, MANAGER_ERROR_NO_SUCH_INSTANCE)
+                       ? fail_no_instance(command, name, read_config(command))
+                       : fail(&reply, "only root may release pages");
 }

@@ -20,31 +20,6 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Gets the page size: that of --page-size, or else the host's. */
-static int size_page_size(const Command *command, const Topology *topology, uint64_t *ret) {
-        *ret = topology_usual_page_size(topology);
-        if (!command->page_size && *ret == 0) {
-                log_line(LOG_ERR, "this host does not tell a page size; name one with --page-size");
-                return -EINVAL;
-        }
-        if (command->page_size && page_size_parse(command->page_size, ret) < 0) {
-                log_line(LOG_ERR,
-                         "--page-size: '%s' is no page size; write a size such as 2M or 1G",
-                         command->page_size);
-                return -EINVAL;
-        }
-        return 0;
-}
-
-/* Reads standard input, which is parsed like a file. */
-static SourceText read_input(Command *command) {
-        char *text = arena_alloc(command->arena, SOURCE_BYTES_MAX + 2);
-        size_t size = fread(text, 1, SOURCE_BYTES_MAX + 1, stdin);
-        int error = ferror(stdin) ? -EIO : size > SOURCE_BYTES_MAX ? -EFBIG : 0;
-
-        return error < 0 ? (SourceText){.error = error} : (SourceText){.text = text, .size = size};
-}
-
 static const Figure *gather(Command *command, const Engine *engine, const EngineTarget *target,
                             const SourceText *input) {
         OwnerGatherer owner = gather_as_owner(command->root);
@@ -55,15 +30,24 @@ static const Figure *gather(Command *command, const Engine *engine, const Engine
         return &figures.items[0];
 }
 
-/* Reads the settings of the file that --from= names, as the owner of the file. */
+/* Reads the settings of the file that --from= names, as the owner of the file; standard input is parsed like a file. */
 static int read_from(Command *command, const Engine *engine, Settings *ret) {
         bool is_input = TEXT_IS_ANY(command->from, "-", PATH_STANDARD_INPUT);
-        SourceText input = is_input ? read_input(command) : (SourceText){};
+        SourceText input = {};
         const EngineTarget target = {
                 .config_file = is_input ? PATH_STANDARD_INPUT
                                         : absolute_path(command, command->from),
                 .is_alone = true,
         };
+
+        if (is_input) {
+                char *text = arena_alloc(command->arena, SOURCE_BYTES_MAX + 2);
+                size_t size = fread(text, 1, SOURCE_BYTES_MAX + 1, stdin);
+                int error = ferror(stdin) ? -EIO : size > SOURCE_BYTES_MAX ? -EFBIG : 0;
+
+                input = error < 0 ? (SourceText){.error = error}
+                                  : (SourceText){.text = text, .size = size};
+        }
         const Figure *found = gather(command, engine, &target, is_input ? &input : NULL);
 
         VEC_FOREACH(problem, &found->gathered->problems.list)
@@ -75,22 +59,6 @@ static int read_from(Command *command, const Engine *engine, Settings *ret) {
                                           : found->remedy);
         vec_push_all(command->arena, ret, &found->gathered->settings);
         return found->wrong ? -EINVAL : 0;
-}
-
-static int size_settings(Command *command, Settings *ret) {
-        VEC_FOREACH(item, &command->settings) {
-                const char *equals = strchr(*item, '=');
-
-                if (!equals || equals == *item) {
-                        log_line(LOG_ERR, "-c: '%s' is no setting; write -c NAME=VALUE", *item);
-                        return -EINVAL;
-                }
-                settings_add(command->arena, ret, arena_strdup_to(command->arena, *item, equals),
-                             equals + 1, NULL);
-        }
-        if (command->engine_version)
-                settings_add(command->arena, ret, "server_version", command->engine_version, NULL);
-        return 0;
 }
 
 /* ---- limits of containers ---- */
@@ -238,19 +206,6 @@ static Settings read_settings(Command *command, const InstanceConfig *config,
         return found->wrong ? (Settings){} : found->gathered->settings;
 }
 
-static uint64_t pages_possible(Command *command, const Look *look, uint64_t page_size_bytes) {
-        const PlanInput input = {
-                .host = &look->config->host,
-                .demand = demand_compute(command->arena, look->config, look->topology,
-                                         &look->figures),
-                .topology = look->topology,
-                .ledger = look->ledger,
-                .use = look->use,
-        };
-
-        return fit_pages(command->arena, &input, command->arguments[0], page_size_bytes);
-}
-
 static void print_rooms(const Goal *goal, const Room *rooms, size_t n) {
         Command *command = goal->command;
         Arena *arena = command->arena;
@@ -282,37 +237,22 @@ static void print_rooms(const Goal *goal, const Room *rooms, size_t n) {
         fputs(text.string, stdout);
 }
 
-/* Returns the pages by the rule that are PAGES in truth, by the server's own figure or by its past use. */
-static uint64_t pages_by_rule(const Goal *goal, uint64_t pages) {
-        return goal->instance ? learned_by_rule(goal->instance, goal->page_size_bytes, pages)
-                              : pages;
-}
-
-/* Logs how exact the figures of ROOM are. */
-static void say_how_exact(const Goal *goal, const Room *room) {
-        enum { PART = 1 << 20 };
-        Arena *arena = goal->command->arena;
-        uint64_t part = pages_by_rule(goal, PART);
-        const Sizing *sizing = &room->fit.sizing;
-
-        if (!sizing->is_exact && sizing->caveat)
-                log_line(LOG_NOTICE, "by the rule: %s", sizing->caveat);
-        if (part < PART)
-                log_line(
-                        LOG_NOTICE,
-                        "%s was found to take %s for each 100 pages of the rule, which is allowed for",
-                        goal->instance->name,
-                        format_count(arena, div_round_up((uint64_t) PART * 100, part)));
-}
-
 /* WHY_NOT is why the other settings are not the database's own; NULL: they are, or they were given. */
 static int solve(const Goal *goal, Room *rooms, size_t n, const char *why_not) {
+        enum { PART = 1 << 20 };
+        Arena *arena = goal->command->arena;
         const Engine *engine = goal->engine;
+        const InstanceConfig *instance = goal->instance;
+        uint64_t size_bytes = goal->page_size_bytes;
 
-        ARRAY_FOREACH(room, rooms, n)
-                room->wrong = fit_setting(goal->command->arena, engine, engine_formula(engine),
-                                          &goal->settings, goal->page_size_bytes,
-                                          pages_by_rule(goal, room->pages), &room->fit);
+        ARRAY_FOREACH(room, rooms, n) {
+                /* The pages by the rule that are these in truth, by the server's own figure or by its past use. */
+                uint64_t pages = instance ? learned_by_rule(instance, size_bytes, room->pages)
+                                          : room->pages;
+
+                room->wrong = fit_setting(arena, engine, engine_formula(engine), &goal->settings,
+                                          size_bytes, pages, &room->fit);
+        }
         const Room *fitting = ARRAY_FIND(room, rooms, n, !room->wrong);
 
         if (goal->command->json != JSON_OFF || fitting)
@@ -323,14 +263,23 @@ static int solve(const Goal *goal, Room *rooms, size_t n, const char *why_not) {
         }
         if (why_not)
                 log_line(LOG_NOTICE, "all other settings are taken at their defaults: %s", why_not);
-        say_how_exact(goal, fitting);
+        if (!fitting->fit.sizing.is_exact && fitting->fit.sizing.caveat)
+                log_line(LOG_NOTICE, "by the rule: %s", fitting->fit.sizing.caveat);
+        uint64_t part = instance ? learned_by_rule(instance, size_bytes, PART) : PART;
+
+        if (part < PART)
+                log_line(
+                        LOG_NOTICE,
+                        "%s was found to take %s for each 100 pages of the rule, which is allowed for",
+                        instance->name,
+                        format_count(arena, div_round_up((uint64_t) PART * 100, part)));
         return EXIT_DONE;
 }
 
 /* For the pages that the instance has and could have, or for a given number. */
 static int size_of_instance(Command *command) {
         const char *name = command->arguments[0], *why_not;
-        const Look *look = local_load(command);
+        const Look *look = local_load(command, true, NULL);
         const PlanInstance *planned = plan_find(look->plan, name);
 
         /* Its file may have gone since the name was looked up. */
@@ -358,10 +307,18 @@ static int size_of_instance(Command *command) {
         settings_add_host(command->arena, &goal.settings, look->topology->n_cpus,
                           look->topology->base_page_bytes);
         demand_add_version(command->arena, config, &goal.settings);
+        const PlanInput input = {
+                .host = &look->config->host,
+                .demand = demand_compute(command->arena, look->config, look->topology,
+                                         &look->figures),
+                .topology = look->topology,
+                .ledger = look->ledger,
+                .use = look->use,
+        };
         Room rooms[] = {
                 {"the pages it has", "granted", planned->pages_granted},
                 {"the most that this host could give it now", "possible",
-                 asked > 0 ? 0 : pages_possible(command, look, goal.page_size_bytes)},
+                 asked > 0 ? 0 : fit_pages(command->arena, &input, name, goal.page_size_bytes)},
         };
 
         if (asked > 0)
@@ -393,17 +350,40 @@ static int size_of_settings(Command *command, const Engine *engine, const Settin
 }
 
 static int size_of_engine(Command *command, const Engine *engine) {
-        const Topology *topology = probe_topology(command->root, command->arena);
-        Goal goal = {.command = command, .engine = engine};
+        Arena *arena = command->arena;
+        const Topology *topology = probe_topology(command->root, arena);
+        Goal goal = {.command = command,
+                     .engine = engine,
+                     .page_size_bytes = topology_usual_page_size(topology)};
         uint64_t asked;
 
-        settings_add_host(command->arena, &goal.settings, topology->n_cpus,
-                          topology->base_page_bytes);
+        settings_add_host(arena, &goal.settings, topology->n_cpus, topology->base_page_bytes);
         if (command->from && engine->reserves && read_from(command, engine, &goal.settings) < 0)
                 return EXIT_FAILED;
-        if (size_page_size(command, topology, &goal.page_size_bytes) < 0 ||
-            size_settings(command, &goal.settings) < 0 ||
-            asked_pages(command, goal.page_size_bytes, &asked) < 0)
+        if (!command->page_size && goal.page_size_bytes == 0) {
+                log_line(LOG_ERR, "this host does not tell a page size; name one with --page-size");
+                return EXIT_USAGE;
+        }
+        if (command->page_size && page_size_parse(command->page_size, &goal.page_size_bytes) < 0) {
+                log_line(LOG_ERR,
+                         "--page-size: '%s' is no page size; write a size such as 2M or 1G",
+                         command->page_size);
+                return EXIT_USAGE;
+        }
+        VEC_FOREACH(item, &command->settings) {
+                const char *equals = strchr(*item, '=');
+
+                if (!equals || equals == *item) {
+                        log_line(LOG_ERR, "-c: '%s' is no setting; write -c NAME=VALUE", *item);
+                        return EXIT_USAGE;
+                }
+                settings_add(arena, &goal.settings, arena_strdup_to(arena, *item, equals),
+                             equals + 1, NULL);
+        }
+        if (command->engine_version)
+                settings_add(arena, &goal.settings, "server_version", command->engine_version,
+                             NULL);
+        if (asked_pages(command, goal.page_size_bytes, &asked) < 0)
                 return EXIT_USAGE;
         Room room = {"the pages asked for", "asked", asked};
 
@@ -413,25 +393,21 @@ static int size_of_engine(Command *command, const Engine *engine) {
                        : size_of_settings(command, engine, &goal.settings, goal.page_size_bytes);
 }
 
-/* Many instances have the name of their engine. If options give settings, the name means the engine. */
-static bool is_of_instance(Command *command, const Engine *engine) {
-        bool has_settings = command->settings.n > 0 || command->from || command->engine_version ||
-                            command->page_size;
-        const InstanceConfig *instance =
-                has_settings ? NULL : config_find(read_config(command), command->arguments[0]);
-
-        return instance && (!engine || (!instance->refusal && instance->engine->memory_setting));
-}
-
 int verb_size(Command *command) {
         const char *name = command->n_arguments > 0 ? command->arguments[0] : NULL;
         const Engine *engine = name ? engine_find(name) : NULL;
+        /* Many instances have the name of their engine. If options give settings, the name means the engine. */
+        bool has_settings = command->settings.n > 0 || command->from || command->engine_version ||
+                            command->page_size;
 
         if (!name) {
                 print_engines(command);
                 return EXIT_DONE;
         }
-        if (is_of_instance(command, engine))
+        const InstanceConfig *instance = has_settings ? NULL
+                                                      : config_find(read_config(command), name);
+
+        if (instance && (!engine || (!instance->refusal && instance->engine->memory_setting)))
                 return size_of_instance(command);
         if (engine)
                 return size_of_engine(command, engine);

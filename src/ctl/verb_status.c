@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* `status`: the status of the daemon, or one made from the files if the daemon cannot be reached. */
 #include "base/json.h"
-#include "ctl/observe/journal_read.h"
 #include "ctl/observe/observe.h"
 #include "ctl/verbs.h"
 #include "host/probe.h"
@@ -29,40 +28,31 @@ static void print_rows(const Command *command, const StatusInstance *instances, 
                       instance_columns);
 }
 
-static void print_all(Command *command, const Status *status) {
-        if (command->json != JSON_OFF) { /* no first look: programs poll this every few seconds */
-                print_json(command, status_seen_to_json(status));
-                return;
-        }
-        const FirstLook *look = command->is_watching ? NULL : first_look_now(command, status);
-
-        fputs(render_status(command->arena, status, &command->render), stdout);
-        if (look)
-                fputs(render_first_look(command->arena, look, &command->render), stdout);
-}
-
 static int print_status(Command *command, const Status *status, const Config *config) {
-        if (command->n_arguments == 1) {
-                const char *name = command->arguments[0];
-                const StatusInstance *instance = status_find(status, name);
+        Arena *arena = command->arena;
+        const char *name = command->n_arguments == 1 ? command->arguments[0] : NULL;
+        const StatusInstance *instance = status_find(status, name);
 
-                if (!instance)
-                        return fail_no_instance(command, name, config);
-                if (command->output != OUTPUT_TEXT)
-                        print_rows(command, instance, 1);
-                else if (command->json != JSON_OFF)
-                        print_json(command, status_seen_instance_to_json(instance));
-                else
-                        fputs(render_status_instance(command->arena, status, instance,
-                                                     &command->render),
-                              stdout);
-                return instance->verdict == VERDICT_READY ? EXIT_DONE : EXIT_NOT_READY;
+        if (name && !instance)
+                return fail_no_instance(command, name, config);
+        if (command->output != OUTPUT_TEXT) {
+                print_rows(command, name ? instance : status->instances,
+                           name ? 1 : status->n_instances);
+        } else if (command->json != JSON_OFF) {
+                print_json(command, name ? status_seen_instance_to_json(instance)
+                                         : status_seen_to_json(status));
+        } else if (name) {
+                fputs(render_status_instance(arena, status, instance, &command->render), stdout);
+        } else { /* the first look is not for programs, which poll this every few seconds */
+                const FirstLook *look = command->is_watching ? NULL
+                                                             : first_look_now(command, status);
+
+                fputs(render_status(arena, status, &command->render), stdout);
+                if (look)
+                        fputs(render_first_look(arena, look, &command->render), stdout);
         }
-        if (command->output != OUTPUT_TEXT)
-                print_rows(command, status->instances, status->n_instances);
-        else
-                print_all(command, status);
-        return status->verdict == VERDICT_READY ? EXIT_DONE : EXIT_NOT_READY;
+        return (name ? instance->verdict : status->verdict) == VERDICT_READY ? EXIT_DONE
+                                                                             : EXIT_NOT_READY;
 }
 
 /* Prints a plugin's output. Any fault is UNKNOWN, because other codes are a verdict on the databases. */
@@ -130,18 +120,6 @@ static int watch_status(Command *command) {
         return EXIT_FAILED;
 }
 
-/* Returns whether a unit may use huge pages whose instance was removed. */
-static bool may_be_held(const Status *status) {
-        return ARRAY_ANY(pool, status->pools, status->n_pools,
-                         pool->foreign_pages > 0 && pool->free_pages < pool->total_pages);
-}
-
-static bool is_of_instance(const Status *status, const PageUser *user) {
-        return ARRAY_ANY(instance, status->instances, status->n_instances,
-                         instance->unit ? text_equals(instance->unit, user->unit)
-                                        : instance->page_size_bytes == user->page_size_bytes);
-}
-
 static const PageUsers *find_all_page_users(Command *command) {
         return page_users_find(command->root, command->arena,
                                probe_topology(command->root, command->arena));
@@ -161,8 +139,12 @@ static void add_held(Command *command, Status *status) {
         VEC_FOREACH(user, &users->list) {
                 uint64_t pages = MIN(plan_held_by_others(plan, user->page_size_bytes),
                                      page_user_kept_pages(user));
+                bool is_of_instance = ARRAY_ANY(
+                        instance, status->instances, status->n_instances,
+                        instance->unit ? text_equals(instance->unit, user->unit)
+                                       : instance->page_size_bytes == user->page_size_bytes);
 
-                if (pages == 0 || (!user->unit && user->pid == 0) || is_of_instance(status, user))
+                if (pages == 0 || (!user->unit && user->pid == 0) || is_of_instance)
                         continue;
                 Diag held = page_user_held(command->arena, user, pages);
 
@@ -190,7 +172,10 @@ int verb_status(Command *command) {
         /* Only on request, because there may be thousands of processes. */
         if (command->is_all)
                 status->page_users = find_all_page_users(command);
-        if (command->n_arguments == 0 && !command->is_plugin && may_be_held(status))
+        /* A unit may use huge pages whose instance was removed. */
+        if (command->n_arguments == 0 && !command->is_plugin &&
+            ARRAY_ANY(pool, status->pools, status->n_pools,
+                      pool->foreign_pages > 0 && pool->free_pages < pool->total_pages))
                 add_held(command, status);
         add_outcomes(command, status);
         return command->is_plugin ? print_plugin(command, status)

@@ -6,25 +6,33 @@
  * the daemon cannot be reached, the gate decides from the kernel's files, because a database must not stay down because
  * hugeplan is broken. If the daemon is silent, and may come back or be replaced, the gate decides from the files only
  * to let the database start. */
+#include "base/size.h"
 #include "base/text.h"
-#include "ctl/gate_inside.h"
+#include "config/instance_limits.h"
 #include "ctl/learn/learn.h"
-#include "ctl/observe/progress.h"
 #include "ctl/verbs.h"
+#include "demand/learned.h"
 #include "demand/learned_json.h"
+#include "demand/seen.h"
+#include "host/config_load.h"
+#include "host/host_sources.h"
 #include "host/mounts.h"
 #include "host/probe.h"
 #include "inspect/pages/page_users.h"
 #include "inspect/process_files.h"
 #include "ipc/manager_interface.h"
 #include "model/exit_code.h"
+#include "model/names.h"
 #include "model/problem.h"
+#include "plan/host_plan.h"
 #include "render/status_json.h"
 #include "runtime/clock.h"
 #include "runtime/deadline.h"
 #include "runtime/log.h"
 #include "status/json_value.h"
+#include "units/memory_limit.h"
 
+#include <linux/capability.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -34,11 +42,58 @@ static const uint64_t grace_usec = 3 * USEC_PER_SEC;
 /* How long connection resets are tolerated: the daemon is stopping, or has too many clients. */
 static const uint64_t resets_borne_usec = 2500 * USEC_PER_MSEC;
 
+static uint64_t wanted_bytes(const StatusInstance *instance) {
+        return mul_saturated(instance->pages_wanted, instance->page_size_bytes);
+}
+
+/* Warns in the unit's log if the given size of INSTANCE (Memory=, Pages=) is too small, by the answer of the server
+ * before this start or by what the unit has mapped with these settings. */
+static void warn_of_size(Command *command, const StatusInstance *instance) {
+        Arena *arena = command->arena;
+        const InstanceConfig named = {.file = instance->file};
+
+        /* The files named after the instance come first, so that a gate need not read all others. */
+        if (!instance->file || instance->pages_wanted == 0 ||
+            (!root_exists(command->root, learned_path(arena, &named)) &&
+             !root_exists(command->root, learned_old_path(arena, &named))))
+                return;
+        const InstanceConfig *config = config_find(
+                config_load_called(command->root, arena, command->draft, instance->name),
+                instance->name);
+
+        if (config && !config->refusal && config->memory_kind == MEMORY_AUTO)
+                return;
+        config = config_find(read_config(command), instance->name);
+        if (!config || config->refusal || config->memory_kind == MEMORY_AUTO)
+                return;
+        const Learned *learned = &config->learned;
+        uint64_t size_bytes = instance->page_size_bytes;
+        uint64_t asked = learned->is_exact ? page_counts_find(&learned->pages, size_bytes) : 0;
+        uint64_t seen = seen_is_known(config) ? page_counts_find(&learned->seen.pages, size_bytes)
+                                              : 0;
+        /* With other settings the database may take less now than was seen; the answer of the server decides. */
+        uint64_t pages = asked > 0 ? asked : seen;
+        const char *page_size = format_page_size(arena, size_bytes);
+
+        if (pages <= instance->pages_wanted)
+                return;
+        /* The mapped pages may be fewer than the database takes now, so the warning does not recommend that figure. */
+        log_line(
+                LOG_WARNING,
+                "%s: too little: %s %s pages of %s, and its size as given makes %s; it does not start with them, or does without any; write Memory=auto%s",
+                instance->name,
+                asked > 0
+                        ? arena_printf(arena, "%s itself says that it takes", config->engine->title)
+                        : "it was seen to have mapped",
+                format_count(arena, pages), page_size, format_count(arena, instance->pages_wanted),
+                asked > 0 ? arena_printf(arena, ", or Pages=%s:%" PRIu64, page_size, pages) : "");
+}
+
 /* Writes the verdict to the unit's log. Returns the exit code. */
 static int tell(Command *command, const StatusInstance *instance) {
         const char *line = render_verdict(command->arena, instance);
 
-        gate_warn_of_size(command, instance);
+        warn_of_size(command, instance);
         if (command->json != JSON_OFF)
                 print_json(command, status_instance_to_json(instance));
         else if (instance->verdict == VERDICT_READY)
@@ -81,6 +136,110 @@ static int print_with_page_users(Command *command, const Status *status,
         return code;
 }
 
+/* ---- within the unit ---- */
+
+/* A memory limit that the huge pages exceed (units/memory_limit.h), with which the database would neither run nor fail.
+ * STATUS has the other instances, which may run in the same slice; NULL: the daemon is queried. */
+static Reason judge_memory(Command *command, const Status *status, const StatusInstance *instance,
+                           const char *own_group) {
+        Arena *arena = command->arena;
+        HostSources sources = host_sources(command->root, arena);
+        MemoryUses uses = {};
+        const char *why;
+
+        if (!memory_limits_count_huge_pages(arena, &sources.sources))
+                return (Reason){};
+        MemoryLimits limits = memory_limits_read(arena, &sources.sources,
+                                                 unit_cgroup_hierarchy(command->root), own_group);
+
+        if (limits.n == 0)
+                return (Reason){};
+        if (!status)
+                status = ask_status(command, &why);
+        *vec_push(arena, &uses) = (MemoryUse){instance->name, own_group, wanted_bytes(instance)};
+        /* The others of its unit, and running ones. */
+        for (size_t i = 0; status && i < status->n_instances; i++) {
+                const StatusInstance *other = &status->instances[i];
+                const char *group = own_group;
+
+                if (!other->unit || text_equals(other->name, instance->name))
+                        continue;
+                if (!text_equals(other->unit, instance->unit))
+                        group = unit_cgroup_running(command->root, arena, other->unit);
+                if (group)
+                        *vec_push(arena, &uses) =
+                                (MemoryUse){other->name, group, wanted_bytes(other)};
+        }
+        return memory_limits_judge(arena, &limits, &uses);
+}
+
+/* The rule of the kernel's can_do_hugetlb_shm(), for this process, which has the credentials of the database. */
+static bool may_have_segments(const Root *root, Arena *arena, uint64_t group) {
+        char *text = NULL, *line;
+        uint64_t value;
+
+        if (root_read_attribute(root, arena, PATH_SELF_STATUS, &text) < 0)
+                return true;
+        while ((line = strsep(&text, "\n"))) {
+                const char *rest = line, *name = text_next_word(arena, &rest, ":\t "), *word;
+
+                while (name && (word = text_next_word(arena, &rest, "\t ")))
+                        if (text_equals(name, "CapEff")
+                                    ? parse_hex_u64(word, &value) == 0 &&
+                                              value & (UINT64_C(1) << CAP_IPC_LOCK)
+                                    : TEXT_IS_ANY(name, "Gid", "Groups") &&
+                                              parse_u64(word, &value) == 0 && value == group)
+                                return true;
+        }
+        return false;
+}
+
+/* A missing right to System V segments, if the group did not exist when the drop-in was written (units/dropin.h). */
+static Reason judge_right(Command *command, const StatusInstance *instance) {
+        Arena *arena = command->arena;
+        HostSources sources = host_sources(command->root, command->arena);
+        const Accounts groups = accounts_read_groups(arena, &sources.sources);
+
+        if (account_find_group(arena, &groups, NAME_HUGETLB_GROUP))
+                return (Reason){};
+        const InstanceConfig *config = config_find(read_config(command), instance->name);
+
+        if (!config || !instance_needs_group(config))
+                return (Reason){};
+        const Topology *topology = probe_topology(command->root, arena);
+
+        if (topology_kernel_lacks(topology, KERNEL_SHM_BY_GROUP) ||
+            may_have_segments(command->root, arena, topology->limits.shm_group))
+                return (Reason){};
+        return (Reason){REASON_SHM_GROUP_MISSING,
+                        arena_printf(arena,
+                                     "there is no group '" NAME_HUGETLB_GROUP
+                                     "', and without it the kernel refuses the System V segments "
+                                     "of huge pages that %s describes",
+                                     config->file),
+                        SHM_GROUP_REMEDY};
+}
+
+/* Makes INSTANCE refused, or degraded with Shortage=degrade, if a check of the starting unit fails that is possible only
+ * from within the unit. */
+static void judge_inside(Command *command, const Status *status, StatusInstance *instance) {
+        const char *group = instance->unit
+                                    ? unit_cgroup_own(command->root, command->arena, instance->unit)
+                                    : NULL;
+
+        if (!group || !verdict_lets_start(instance->verdict))
+                return;
+        Reason reason = judge_right(command, instance);
+
+        if (reason.kind == REASON_NONE)
+                reason = judge_memory(command, status, instance, group);
+        if (reason.kind == REASON_NONE)
+                return;
+        instance->verdict = instance->shortage == SHORTAGE_DEGRADE ? VERDICT_DEGRADED
+                                                                   : VERDICT_REFUSED;
+        instance->reason = reason;
+}
+
 /* ---- without the daemon ---- */
 
 /* Judges the instance by the kernel's files. Returns false if there is no instance NAME. Fails closed: sets *RET_FAULT
@@ -93,7 +252,7 @@ static bool judge_alone(Command *command, const char *name, Status **ret_status,
                 return false;
         /* Whether this process is a gate of the unit, which is then starting. */
         bool is_starting = described->unit && unit_cgroup_is_own(command->root, described->unit);
-        const Look *look = local_load_now(command, is_starting ? described : NULL);
+        const Look *look = local_load(command, false, is_starting ? described : NULL);
 
         *ret_fault = look->fault;
         *ret_status = local_status(command, look, "no daemon");
@@ -106,7 +265,7 @@ static bool judge_alone(Command *command, const char *name, Status **ret_status,
                 if (ret->reason.kind != REASON_NONE)
                         ret->verdict = VERDICT_REFUSED;
         }
-        gate_judge_inside(command, *ret_status, ret);
+        judge_inside(command, *ret_status, ret);
         return true;
 }
 
@@ -131,24 +290,6 @@ static int decide_alone(Command *command, const char *name, const char *why) {
         log_line(LOG_WARNING, "hugepland cannot be reached (%s); looking at the files instead",
                  why);
         return print_with_page_users(command, status, &instance);
-}
-
-/* While the daemon is silent: returns whether the instance is ready by the kernel's files, writes that to the log and
- * sets the exit code. An instance that is not ready waits on. */
-static bool pass_alone(const Command *command, const char *name, int *ret_code) {
-        CLEANUP(arena_freep) Arena *arena = arena_new();
-        Command now = *command;
-        StatusInstance instance;
-        ReadFault fault;
-        Status *status;
-
-        now.arena = arena;
-        if (!judge_alone(&now, name, &status, &instance, &fault) || fault.error < 0 ||
-            instance.verdict != VERDICT_READY)
-                return false;
-        log_line(LOG_WARNING, "hugepland does not answer; by the kernel's files the pages stand");
-        *ret_code = tell(&now, &instance);
-        return true;
 }
 
 /* ---- with the daemon ---- */
@@ -224,11 +365,23 @@ static uint64_t deadline_of(Gate *gate) {
         return gate->deadline_usec;
 }
 
-/* Returns true and sets the exit code if the kernel's files show that the instance is ready; otherwise logs once that
- * the daemon is silent. */
+/* Returns true, writes the verdict to the log and sets the exit code if the instance is ready by the kernel's files. An
+ * instance that is not ready waits on, and the log has once that the daemon is silent. */
 static bool wait_for_silent_daemon(Gate *gate, int *ret_code) {
-        if (pass_alone(gate->command, gate->name, ret_code))
+        CLEANUP(arena_freep) Arena *arena = arena_new();
+        Command now = *gate->command;
+        StatusInstance instance;
+        ReadFault fault;
+        Status *status;
+
+        now.arena = arena;
+        if (judge_alone(&now, gate->name, &status, &instance, &fault) && fault.error == 0 &&
+            instance.verdict == VERDICT_READY) {
+                log_line(LOG_WARNING,
+                         "hugepland does not answer; by the kernel's files the pages stand");
+                *ret_code = tell(&now, &instance);
                 return true;
+        }
         if (!gate->was_silent)
                 log_line(LOG_WARNING,
                          "hugepland does not answer, and by the kernel's files the pages of %s do "
@@ -255,7 +408,7 @@ static int print_answer(Command *command, const char *name, const DaemonReply *a
         if (error || status_instance_from_json(command->arena, json_object_get(reply, "instance"),
                                                &instance) < 0)
                 return decide_alone(command, name, error ? error : "its answer makes no sense");
-        gate_judge_inside(command, NULL, &instance);
+        judge_inside(command, NULL, &instance);
         return tell(command, &instance);
 }
 
@@ -356,17 +509,10 @@ static int wait_for_all(Command *command) {
         return first;
 }
 
-static int wait_for_one(Command *command, const char *name) {
+int verb_wait(Command *command) {
         uint64_t begun_usec = clock_now_usec();
         Learned learned;
-        /* Reports of other callers are not accepted, so they need not find the size out. */
-        bool is_started = getenv("INVOCATION_ID") || command->is_restart;
-        bool is_learned = is_started && learn_for_start(command, name, &learned);
 
-        return wait_for(command, name, is_learned ? &learned : NULL, begun_usec);
-}
-
-int verb_wait(Command *command) {
         if (command->is_all == (command->n_arguments == 1)) {
                 log_line(LOG_ERR, "wait takes the name of an instance, or --all");
                 return EXIT_USAGE;
@@ -379,6 +525,12 @@ int verb_wait(Command *command) {
         if (is_switched_off(command))
                 return EXIT_DONE;
         progress_begin(command);
-        return command->is_all ? wait_for_all(command)
-                               : wait_for_one(command, command->arguments[0]);
+        if (command->is_all)
+                return wait_for_all(command);
+        const char *name = command->arguments[0];
+        /* Reports of other callers are not accepted, so they need not find the size out. */
+        bool is_learned = (getenv("INVOCATION_ID") || command->is_restart) &&
+                          learn_for_start(command, name, &learned);
+
+        return wait_for(command, name, is_learned ? &learned : NULL, begun_usec);
 }

@@ -3,7 +3,7 @@
 
 /* The verbs of hugeplanctl: one row and one function each. */
 
-#include "check/boot/kernel_args.h"
+#include "check/kernel_args.h"
 #include "check/rules.h"
 #include "check/suggest.h"
 #include "ctl/command.h"

@@ -12,19 +12,6 @@
 
 static const char search_path[] = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
-/* For QUESTION_ANYBODY, a process that is not root asks as its own user. */
-static const char *find_person(Arena *arena, const Question *question, Person *ret) {
-        if (text_equals(question->user, QUESTION_ANYBODY) && geteuid() != 0) {
-                owner_ourselves(arena, ret);
-                return NULL;
-        }
-        if (question->user)
-                return owner_find_user(arena, question->user, ret);
-        if (question->data_directory)
-                return owner_of_path(arena, question->data_directory, ret);
-        return "it is not known whose database it is; name the owner in User=";
-}
-
 /* ---- access by third parties ---- */
 
 /* A file or directory, identified by an open descriptor. */
@@ -39,34 +26,8 @@ static const char *say_wrong(Arena *arena, const char *path, int error) {
                             strerror(error));
 }
 
-static const char *say_open(Arena *arena, const char *path, const char *part, const Person *person,
-                            const char *why) {
-        return arena_printf(arena, "%s is not used with the rights of %s, for %s %s",
-                            text_excerpt(arena, path, QUOTE_BYTES_MAX), person->name,
-                            text_excerpt(arena, part, QUOTE_BYTES_MAX), why);
-}
-
-/* Checks the directories above a pinned file: if no third party can change them, its path stays valid for as long as
- * the owner and root keep it. */
-static const char *check_above(Arena *arena, const char *path, const char *real,
-                               const Person *person) {
-        for (size_t length = strlen(real); length-- > 0;) {
-                char *part = arena_strndup(arena, real, length ? length : 1);
-                struct stat st;
-
-                if (real[length] != '/')
-                        continue;
-                const char *why = lstat(part, &st) < 0   ? strerror(errno)
-                                  : !S_ISDIR(st.st_mode) ? "is no directory"
-                                                         : owner_why_open(arena, &st, person);
-
-                if (why)
-                        return say_open(arena, path, part, person, why);
-        }
-        return NULL;
-}
-
-/* Opens PATH (O_PATH). Returns NULL, or an error message if third parties can write it or a directory above it. */
+/* Opens PATH (O_PATH). Returns NULL, or an error message if third parties can write it or a directory above it: if no
+ * third party can change these, the path stays valid for as long as the owner and root keep it. */
 static const char *pin_closed(Arena *arena, const char *path, const Person *person, Pinned *ret) {
         char real[PATH_MAX];
 
@@ -81,9 +42,22 @@ static const char *pin_closed(Arena *arena, const char *path, const Person *pers
                 return say_wrong(arena, path, ENAMETOOLONG);
         ret->real = arena_strndup(arena, real, (size_t) n);
         const char *why = owner_why_open(arena, &ret->st, person);
+        char *part = arena_strdup(arena, ret->real);
 
-        return why ? say_open(arena, path, ret->real, person, why)
-                   : check_above(arena, path, ret->real, person);
+        while (!why && part[1]) {
+                char *slash = strrchr(part, '/');
+                struct stat st;
+
+                slash[slash == part] = '\0'; /* the root directory is the last */
+                why = lstat(part, &st) < 0   ? strerror(errno)
+                      : !S_ISDIR(st.st_mode) ? "is no directory"
+                                             : owner_why_open(arena, &st, person);
+        }
+        if (!why)
+                return NULL;
+        return arena_printf(arena, "%s is not used with the rights of %s, for %s %s",
+                            text_excerpt(arena, path, QUOTE_BYTES_MAX), person->name,
+                            text_excerpt(arena, part, QUOTE_BYTES_MAX), why);
 }
 
 /* ---- the program ---- */
@@ -124,24 +98,6 @@ typedef struct Errand {
         Named named[2];
 } Errand;
 
-/* argv[0] is the program's real path, because servers find their other files by it. */
-static void prepare(Arena *arena, const Errand *errand, const Pinned *program, Program *ret) {
-        const Question *question = errand->question;
-        size_t n = 0;
-
-        ret->fd = program->fd;
-        ret->arguments = ARENA_ARRAY(arena, char *, question->arguments.n + 2);
-        ret->arguments[n++] = arena_strdup(arena, program->real);
-        VEC_FOREACH(argument, &question->arguments)
-                ret->arguments[n++] = arena_strdup(
-                        arena, with_real(arena, with_real(arena, *argument, &errand->named[0]),
-                                         &errand->named[1]));
-        ret->environment = ARENA_ARRAY(arena, char *, 4);
-        ret->environment[0] = arena_printf(arena, "PATH=%s", search_path);
-        ret->environment[1] = arena_printf(arena, "LANG=%s", "C.UTF-8");
-        ret->environment[2] = arena_printf(arena, "HOME=%s", errand->person->home);
-}
-
 /* Runs in the child, which has only the owner's rights before it looks at the owner's files. */
 static const char *find_and_judge(void *userdata, Arena *arena, Program *ret) {
         Errand *errand = userdata;
@@ -165,9 +121,24 @@ static const char *find_and_judge(void *userdata, Arena *arena, Program *ret) {
                 wrong = arena_printf(arena, "%s %s", text_excerpt(arena, path, QUOTE_BYTES_MAX),
                                      S_ISREG(pinned.st.st_mode) ? "runs with the rights of its file"
                                                                 : "is no regular file");
-        if (!wrong)
-                prepare(arena, errand, &pinned, ret);
-        return wrong;
+        if (wrong)
+                return wrong;
+        const SourceNames *arguments = &errand->question->arguments;
+        size_t n = 0;
+
+        ret->fd = pinned.fd;
+        ret->arguments = ARENA_ARRAY(arena, char *, arguments->n + 2);
+        /* argv[0] is the program's real path, because servers find their other files by it. */
+        ret->arguments[n++] = arena_strdup(arena, pinned.real);
+        VEC_FOREACH(argument, arguments)
+                ret->arguments[n++] = arena_strdup(
+                        arena, with_real(arena, with_real(arena, *argument, &errand->named[0]),
+                                         &errand->named[1]));
+        ret->environment = ARENA_ARRAY(arena, char *, 4);
+        ret->environment[0] = arena_printf(arena, "PATH=%s", search_path);
+        ret->environment[1] = arena_strdup(arena, "LANG=C.UTF-8");
+        ret->environment[2] = arena_printf(arena, "HOME=%s", errand->person->home);
+        return NULL;
 }
 
 /* Returns the program's name, or the first possible name, with its arguments. */
@@ -196,8 +167,17 @@ const char *ask(const Root *root, Arena *arena, const Question *question, const 
                 return "no program is run for a captured host";
         if (question->untrusted)
                 return question->untrusted;
-        const char *wrong = find_person(arena, question, &person);
+        const char *wrong = NULL;
 
+        /* For QUESTION_ANYBODY, a process that is not root asks as its own user. */
+        if (text_equals(question->user, QUESTION_ANYBODY) && geteuid() != 0)
+                owner_ourselves(arena, &person);
+        else if (question->user)
+                wrong = owner_find_user(arena, question->user, &person);
+        else if (question->data_directory)
+                wrong = owner_of_path(arena, question->data_directory, &person);
+        else
+                wrong = "it is not known whose database it is; name the owner in User=";
         if (!wrong && person.uid == 0)
                 wrong = "it belongs to root, and no database is asked with root's rights; name its "
                         "owner in User=";

@@ -5,6 +5,15 @@
 
 #include <string.h>
 
+const BootLoaderName boot_loader_names[] = {
+        [BOOT_LOADER_UNKNOWN] = {"unknown", "unknown"},
+        [BOOT_LOADER_GRUB] = {"grub", "GRUB"},
+        [BOOT_LOADER_GRUB_ENTRIES] = {"grub-entries", "GRUB with boot entries"},
+        [BOOT_LOADER_SYSTEMD_BOOT] = {"systemd-boot", "systemd-boot"},
+        [BOOT_LOADER_UKI] = {"uki", "unified kernel image"},
+        [BOOT_LOADER_EXTLINUX] = {"extlinux", "extlinux"},
+};
+
 enum { FILE_BYTES_MAX = 256 * 1024 };
 
 /* Mount points of the boot or EFI system partition, which has the boot entries and images. */
@@ -26,41 +35,36 @@ static const char *find_partition(const Root *root, Arena *arena, const char *di
 
 #define KERNEL_CMDLINE "/etc/kernel/cmdline"
 #define KERNEL_PLACE   KERNEL_CMDLINE " (if it is missing: all of /proc/cmdline)"
+#define INSTALL        "kernel-install add $(uname -r) /lib/modules/$(uname -r)/vmlinuz"
+#define INSTALL_DEBIAN "kernel-install add $(uname -r) /boot/vmlinuz-$(uname -r)"
 
 /* How the arguments are changed with each boot loader. The first row of the kind whose file exists applies. */
-static const struct {
-        BootLoaderKind kind;
-        const char *file; /* NULL: any host */
-        const char *place, *command;
-} steps[] = {
-        {BOOT_LOADER_UNKNOWN, NULL,
+static const BootLoader loaders[] = {
+        {BOOT_LOADER_UNKNOWN,
          "the kernel command line, where this machine's boot is set up (boot loader, virtual "
-         "machine, PXE)",
-         NULL},
-        {BOOT_LOADER_GRUB, "/usr/sbin/update-grub",
-         "GRUB_CMDLINE_LINUX of /etc/default/grub or a file in /etc/default/grub.d", "update-grub"},
-        {BOOT_LOADER_GRUB, "/sbin/update-grub",
-         "GRUB_CMDLINE_LINUX of /etc/default/grub or a file in /etc/default/grub.d", "update-grub"},
-        {BOOT_LOADER_GRUB, "/boot/grub/grub.cfg", "GRUB_CMDLINE_LINUX of /etc/default/grub",
-         "grub-mkconfig -o /boot/grub/grub.cfg"},
-        {BOOT_LOADER_GRUB, NULL, "GRUB_CMDLINE_LINUX of /etc/default/grub",
+         "machine, PXE)"},
+        {BOOT_LOADER_GRUB,
+         "GRUB_CMDLINE_LINUX of /etc/default/grub or a file in /etc/default/grub.d", "update-grub",
+         "/usr/sbin/update-grub"},
+        {BOOT_LOADER_GRUB,
+         "GRUB_CMDLINE_LINUX of /etc/default/grub or a file in /etc/default/grub.d", "update-grub",
+         "/sbin/update-grub"},
+        {BOOT_LOADER_GRUB, "GRUB_CMDLINE_LINUX of /etc/default/grub",
+         "grub-mkconfig -o /boot/grub/grub.cfg", "/boot/grub/grub.cfg"},
+        {BOOT_LOADER_GRUB, "GRUB_CMDLINE_LINUX of /etc/default/grub",
          "grub2-mkconfig -o /boot/grub2/grub.cfg"},
-        {BOOT_LOADER_GRUB_ENTRIES, KERNEL_CMDLINE, KERNEL_CMDLINE, NULL},
-        {BOOT_LOADER_SYSTEMD_BOOT, "/etc/debian_version", KERNEL_PLACE,
-         "kernel-install add $(uname -r) /boot/vmlinuz-$(uname -r)"},
-        {BOOT_LOADER_SYSTEMD_BOOT, NULL, KERNEL_PLACE,
-         "kernel-install add $(uname -r) /lib/modules/$(uname -r)/vmlinuz"},
-        {BOOT_LOADER_UKI, "/etc/debian_version", KERNEL_PLACE,
-         "kernel-install add $(uname -r) /boot/vmlinuz-$(uname -r)"},
-        {BOOT_LOADER_UKI, NULL, KERNEL_PLACE,
-         "kernel-install add $(uname -r) /lib/modules/$(uname -r)/vmlinuz"},
-        {BOOT_LOADER_EXTLINUX, "/usr/sbin/u-boot-update",
-         "U_BOOT_PARAMETERS of /etc/default/u-boot", "u-boot-update"},
-        {BOOT_LOADER_EXTLINUX, "/usr/sbin/extlinux-update",
-         "EXTLINUX_PARAMETERS of /etc/default/extlinux", "extlinux-update"},
-        {BOOT_LOADER_EXTLINUX, "/sbin/update-extlinux",
-         "default_kernel_opts of /etc/update-extlinux.conf", "update-extlinux"},
-        {BOOT_LOADER_EXTLINUX, NULL, "the append line of extlinux.conf", NULL},
+        {BOOT_LOADER_GRUB_ENTRIES, KERNEL_CMDLINE, NULL, KERNEL_CMDLINE},
+        {BOOT_LOADER_SYSTEMD_BOOT, KERNEL_PLACE, INSTALL_DEBIAN, "/etc/debian_version"},
+        {BOOT_LOADER_SYSTEMD_BOOT, KERNEL_PLACE, INSTALL},
+        {BOOT_LOADER_UKI, KERNEL_PLACE, INSTALL_DEBIAN, "/etc/debian_version"},
+        {BOOT_LOADER_UKI, KERNEL_PLACE, INSTALL},
+        {BOOT_LOADER_EXTLINUX, "U_BOOT_PARAMETERS of /etc/default/u-boot", "u-boot-update",
+         "/usr/sbin/u-boot-update"},
+        {BOOT_LOADER_EXTLINUX, "EXTLINUX_PARAMETERS of /etc/default/extlinux", "extlinux-update",
+         "/usr/sbin/extlinux-update"},
+        {BOOT_LOADER_EXTLINUX, "default_kernel_opts of /etc/update-extlinux.conf",
+         "update-extlinux", "/sbin/update-extlinux"},
+        {BOOT_LOADER_EXTLINUX, "the append line of extlinux.conf"},
 };
 
 static BootLoaderKind find_kind(const Root *root, Arena *arena) {
@@ -97,14 +101,75 @@ static BootLoaderKind find_kind(const Root *root, Arena *arena) {
 }
 
 BootLoader boot_loader_find(const Root *root, Arena *arena) {
-        BootLoader loader = {.kind = find_kind(root, arena)};
-        const typeof(steps[0]) *row = ARRAY_FIND(
-                each, steps, ARRAY_LEN(steps),
-                each->kind == loader.kind && (!each->file || root_exists(root, each->file)));
+        BootLoaderKind kind = find_kind(root, arena);
+        const BootLoader *row =
+                ARRAY_FIND(each, loaders, ARRAY_LEN(loaders),
+                           each->kind == kind && (!each->file || root_exists(root, each->file)));
 
-        if (row) {
-                loader.place = row->place;
-                loader.command = row->command;
+        return row ? *row : (BootLoader){.kind = kind};
+}
+
+/* ---- how the arguments are changed ---- */
+
+/* Returns one change to be made by hand. */
+static const char *edit(Arena *arena, const KernelChange *change, const char *place) {
+        if (!change->from)
+                return arena_printf(arena, "in %s: add '%s'", place, change->to);
+        if (change->is_unclear)
+                return arena_printf(arena, "in %s: fix '%s' as described above", place,
+                                    change->from);
+        if (!change->to)
+                return arena_printf(arena, "in %s: take '%s' out", place, change->from);
+        return arena_printf(arena, "in %s: replace '%s' with '%s'", place, change->from,
+                            change->to);
+}
+
+/* grubby replaces all arguments that have the name of one to be added, so the pairs of other sizes are added again. */
+static const char *grubby_command(Arena *arena, const KernelAdvice *advice) {
+        Text add = text_in(arena), remove = text_in(arena), pages = text_in(arena);
+
+        VEC_FOREACH(phrase, &advice->phrases) {
+                const KernelChange *change =
+                        VEC_FIND(each, &advice->changes,
+                                 !each->is_unclear && text_equals(each->from, *phrase));
+
+                bool is_pages = text_starts_with(*phrase, "hugepages");
+
+                if (change)
+                        text_add_word(is_pages ? &pages : &remove, *phrase);
+                if (change || is_pages)
+                        text_add_word(&add, change ? change->to : *phrase);
         }
-        return loader;
+        VEC_FOREACH(change, &advice->changes)
+                if (!change->from)
+                        text_add_word(&add, change->to);
+        if (pages.length > 0 && !strstr(text_string(&add), "hugepages="))
+                text_add_word(&remove, pages.string);
+        if (remove.length + add.length == 0)
+                return NULL;
+        return arena_printf(
+                arena,
+                "grubby --update-kernel=ALL%s%s  # old releases keep one page size only: see grubby --info=ALL",
+                remove.length == 0 ? ""
+                                   : arena_printf(arena, " --remove-args=\"%s\"", remove.string),
+                add.length == 0 ? "" : arena_printf(arena, " --args=\"%s\"", add.string));
+}
+
+Instructions boot_loader_instruct(Arena *arena, const BootLoader *loader,
+                                  const KernelAdvice *advice) {
+        bool has_entries = loader->kind == BOOT_LOADER_GRUB_ENTRIES;
+        const char *command = has_entries ? grubby_command(arena, advice) : loader->command;
+        Instructions steps = {};
+
+        VEC_FOREACH(change, &advice->changes) {
+                if (loader->place)
+                        *vec_push(arena, &steps) = edit(arena, change, loader->place);
+                if (has_entries && change->is_unclear)
+                        *vec_push(arena, &steps) = edit(arena, change, "the boot entries");
+        }
+        if (advice->changes.n > 0 && command)
+                *vec_push(arena, &steps) = command;
+        if (advice->changes.n > 0)
+                *vec_push(arena, &steps) = "reboot";
+        return steps;
 }

@@ -3,6 +3,7 @@
 
 #include "base/size.h"
 #include "base/text.h"
+#include "host/record/recording_json.h"
 #include "runtime/clock.h"
 
 #include <fcntl.h>
@@ -137,26 +138,6 @@ static void become(const Person *person) {
                 fail("give up rights for good");
 }
 
-static void run_reader(const Confinement *how) {
-        clearenv();
-        if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0)
-                fail("hide its memory");
-        close(FAILURE_FD);
-        how->read(how->userdata, STDOUT_FILENO);
-        _exit(0);
-}
-
-/* The program is run by the descriptor that was checked; a script is read through it too. */
-static void run_program(const Confinement *how) {
-        Program program = {.fd = -1};
-        const char *wrong = how->find(how->userdata, arena_new(), &program);
-
-        if (wrong)
-                fail_with(wrong);
-        execveat(program.fd, "", program.arguments, program.environment, AT_EMPTY_PATH);
-        fail("run it");
-}
-
 static void run_child(const Confinement *how, int output, int complaint, int failure,
                       pid_t parent) {
         sigset_t none;
@@ -179,9 +160,22 @@ static void run_child(const Confinement *how, int output, int complaint, int fai
         prctl(PR_SET_PDEATHSIG, SIGKILL);
         if (getppid() != parent)
                 _exit(127);
-        if (how->read)
-                run_reader(how);
-        run_program(how);
+        if (how->read) {
+                clearenv();
+                if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0)
+                        fail("hide its memory");
+                close(FAILURE_FD);
+                how->read(how->userdata, STDOUT_FILENO);
+                _exit(0);
+        }
+        /* The program is run by the descriptor that was checked; a script is read through it too. */
+        Program program = {.fd = -1};
+        const char *wrong = how->find(how->userdata, arena_new(), &program);
+
+        if (wrong)
+                fail_with(wrong);
+        execveat(program.fd, "", program.arguments, program.environment, AT_EMPTY_PATH);
+        fail("run it");
 }
 
 /* ---- in the parent ---- */
@@ -271,21 +265,6 @@ static bool wait_for_end(Run *run, uint64_t deadline_usec) {
         return false;
 }
 
-/* Returns the child's own report of why it did not run, or NULL if it ran. */
-static const char *why_not_run(const Run *run) {
-        char buffer[FAILURE_BYTES_MAX];
-        ssize_t n = read(run->failure, buffer, sizeof(buffer));
-
-        if (n <= 0)
-                return NULL;
-        const char *sentence = text_excerpt(
-                run->arena, arena_strndup(run->arena, buffer, (size_t) n), FAILURE_BYTES_MAX);
-
-        return text_starts_with(sentence, "cannot ")
-                       ? arena_printf(run->arena, "%s: %s", run->how->title, sentence)
-                       : sentence;
-}
-
 /* Returns how the child ended, with the first line of its standard error, or NULL if it succeeded. */
 static const char *judge_end(const Run *run, int status) {
         Arena *arena = run->arena;
@@ -303,27 +282,35 @@ static const char *judge_end(const Run *run, int status) {
 
 static const char *finish(Run *run) {
         Arena *arena = run->arena;
+        const char *title = run->how->title, *wrong = NULL;
         uint64_t timeout_usec = run->how->timeout_usec;
         bool has_finished = wait_for_end(run, add_saturated(clock_now_usec(), timeout_usec));
-        const char *wrong = has_finished ? why_not_run(run) : NULL;
+        char buffer[FAILURE_BYTES_MAX];
+        /* The child's own report of why it did not run. */
+        ssize_t n = has_finished ? read(run->failure, buffer, sizeof(buffer)) : 0;
         int status = 0;
 
+        if (n > 0) {
+                wrong = text_excerpt(arena, arena_strndup(arena, buffer, (size_t) n),
+                                     FAILURE_BYTES_MAX);
+                if (text_starts_with(wrong, "cannot "))
+                        wrong = arena_printf(arena, "%s: %s", title, wrong);
+        }
         kill(-run->pid, SIGKILL); /* and the processes it started */
         kill(run->pid, SIGKILL);  /* its session may not exist yet */
         /* A process that hangs in the kernel dies later and is reaped after this process has ended. */
         for (uint64_t deadline_usec = clock_now_usec() + death_usec; !has_ended(run);
              poll(NULL, 0, TICK_MSEC))
                 if (clock_now_usec() >= deadline_usec)
-                        return arena_printf(arena, "%s cannot be stopped", run->how->title);
+                        return arena_printf(arena, "%s cannot be stopped", title);
         while (waitpid(run->pid, &status, 0) < 0 && errno == EINTR)
                 ;
         if (run->is_flood)
-                return arena_printf(arena, "%s was stopped: it prints more than %s",
-                                    run->how->title,
+                return arena_printf(arena, "%s was stopped: it prints more than %s", title,
                                     format_size(arena, run->how->output_bytes_max));
         if (!has_finished)
-                return arena_printf(arena, "%s was stopped: it gave no answer within %s",
-                                    run->how->title, format_duration(arena, timeout_usec));
+                return arena_printf(arena, "%s was stopped: it gave no answer within %s", title,
+                                    format_duration(arena, timeout_usec));
         return wrong ? wrong : judge_end(run, status);
 }
 
@@ -351,4 +338,82 @@ const char *confine(Arena *arena, const Confinement *confinement, char **ret, si
         *ret = run.printed.string;
         *ret_size = run.printed.length;
         return NULL;
+}
+
+/* ---- readers, which answer in JSON ---- */
+
+static const size_t answer_bytes_max = (size_t) 1 << 20;
+static const size_t recorded_bytes_max = (size_t) 64 << 20;
+
+typedef struct Errand {
+        const Person *person;
+        ReaderMake make;
+        void *userdata;
+        bool is_recorded;
+} Errand;
+
+static void run_errand(void *userdata, int output) {
+        const Errand *errand = userdata;
+        Arena *arena = arena_new();
+        Root *root;
+
+        if (root_open("/", &root) < 0)
+                _exit(1);
+        HostSources sources =
+                host_sources_of(root, arena, errand->person->uid, errand->person->gid);
+        Recording recording = recording_in(arena);
+
+        if (errand->is_recorded)
+                root_record(root, &recording.recorder);
+        json_t *answer = errand->make(errand->userdata, arena, &sources);
+
+        if (errand->is_recorded)
+                answer = json_pack("[oo]", answer, recording_to_json(arena, &recording));
+        char *text = json_dumps(answer, JSON_COMPACT);
+
+        if (!text)
+                _exit(1);
+        for (size_t left = strlen(text); left > 0;) {
+                ssize_t n = write(output, text, left);
+
+                if (n < 0 && errno == EINTR)
+                        continue;
+                if (n <= 0)
+                        _exit(1);
+                text += n;
+                left -= (size_t) n;
+        }
+}
+
+const char *reader_ask(const Root *root, Arena *arena, const Person *person, uint64_t timeout_usec,
+                       ReaderMake make, void *userdata, json_t **ret) {
+        Recorder *recorder = root_recorder(root);
+        Errand errand = {person, make, userdata, recorder};
+        const Confinement reader = {
+                .title = arena_printf(arena, "reading its files as %s",
+                                      text_excerpt(arena, person->name, 64)),
+                .person = person,
+                .timeout_usec = timeout_usec,
+                .output_bytes_max = recorder ? recorded_bytes_max : answer_bytes_max,
+                .read = run_errand,
+                .userdata = &errand,
+        };
+        char *text = NULL;
+        size_t size = 0;
+        const char *wrong = confine(arena, &reader, &text, &size);
+
+        if (wrong)
+                return wrong;
+        *ret = json_loadb(text, size, JSON_REJECT_DUPLICATES, NULL);
+        if (*ret && recorder) {
+                /* A recording reader answers with both. */
+                json_t *both = *ret;
+                const json_t *recorded;
+
+                *ret = NULL;
+                if (json_unpack(both, "[Oo!]", ret, &recorded) >= 0)
+                        recorded_from_json(recorder, arena, recorded);
+                json_decref(both);
+        }
+        return *ret ? NULL : READER_NO_ANSWER;
 }

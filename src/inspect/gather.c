@@ -5,7 +5,7 @@
 #include "demand/figure_json.h"
 #include "engines/reader.h"
 #include "inspect/ask.h"
-#include "inspect/reader.h"
+#include "inspect/confine.h"
 #include "runtime/deadline.h"
 
 #include <string.h>
@@ -95,20 +95,13 @@ static void explain_denied(Arena *arena, const Person *person, Figures *figures)
         }
 }
 
-/* Returns whether SAID, the program's version, can refine KNOWN (NULL: nothing), whose major version is final. */
-static bool is_of_version(const char *known, const char *said) {
-        Version file = {}, program = {};
-
-        return !known || (parse_version(known, &file) == 0 && parse_version(said, &program) == 0 &&
-                          (file.n_known > 1 || file.numbers[0] == program.numbers[0]));
-}
-
 /* Asks ENGINE's program for the version, which sizes depend on: the files may lack it, or have an old one. */
 static void complete_version(const Root *root, Arena *arena, const Errand *errand, Figures *found) {
         const EngineReader *reader = engine_reader(errand->engine);
         const HostSources sources = host_sources(root, arena);
         Gathered *gathered = arena_memdup(arena, found->items[0].gathered, sizeof(Gathered));
         Question question = {};
+        Version known = {}, said = {};
         const char *version;
         char *output;
 
@@ -119,8 +112,12 @@ static void complete_version(const Root *root, Arena *arena, const Errand *erran
         if (question.program.n == 0 ||
             ask(root, arena, &question, NULL,
                 MIN(VERSION_USEC, deadline_left_usec(errand->deadline_usec)), &output) ||
-            version_answer(arena, output, reader->version_mark, &version) ||
-            !is_of_version(gathered->version, version))
+            version_answer(arena, output, reader->version_mark, &version))
+                return;
+        /* The program's version may refine that of the files, whose major version is final. */
+        if (gathered->version &&
+            (parse_version(gathered->version, &known) < 0 || parse_version(version, &said) < 0 ||
+             (known.n_known <= 1 && known.numbers[0] != said.numbers[0])))
                 return;
         gathered->version = version;
         settings_add(

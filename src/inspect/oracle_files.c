@@ -5,7 +5,7 @@
 #include "base/size.h"
 #include "base/text.h"
 #include "engines/oracle/oracle_instances.h"
-#include "inspect/reader.h"
+#include "inspect/confine.h"
 
 #include <string.h>
 

@@ -2,7 +2,7 @@
 #pragma once
 
 /* Oracle's files about the whole host: oratab, which belongs to Oracle's owner and is read with the owner's rights
- * (inspect/reader.h); and its alert logs, BASE/diag/rdbms/NAME/SID/trace/alert_SID.log, of which the ends are read. The
+ * (inspect/confine.h); and its alert logs, BASE/diag/rdbms/NAME/SID/trace/alert_SID.log, of which the ends are read. The
  * base is the part of an oratab(5) home before "/product/": .../BASE/product/VERSION/HOME. */
 
 #include "check/host_facts.h"

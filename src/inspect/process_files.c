@@ -8,6 +8,9 @@
 #include "read/process.h"
 #include "read/unit_file.h"
 
+#include <string.h>
+#include <sys/stat.h>
+
 enum { MOUNTS_BYTES_MAX = 8 << 20, STATUS_BYTES_MAX = 64 * 1024 };
 
 int process_file_read(const Root *root, Arena *arena, uint64_t pid, const char *name, size_t max,
@@ -105,4 +108,86 @@ char *unit_cgroup_own(const Root *root, Arena *arena, const char *unit) {
         bool is_there = hierarchy && is_own(root, arena, unit, &group) && group;
 
         return is_there ? arena_printf(arena, "%s%s", hierarchy, group) : NULL;
+}
+
+/* ---- all processes ---- */
+
+enum { ARGUMENTS_BYTES_MAX = 128 * 1024 };
+
+/* The link leads into the process's own mount namespace, where any path may be "/": only following it finds out. If
+ * this process may not follow the link, the control group decides. On a captured host the link's text decides. */
+static bool is_elsewhere(const Root *root, Arena *scratch, uint64_t pid, bool is_contained) {
+        const char *path = arena_printf(scratch, PATH_PROC "/%" PRIu64 "/root", pid);
+        struct stat own, other;
+        char *target;
+
+        if (!root_is_host(root))
+                return root_read_link(root, scratch, path, &target) >= 0 ? !text_equals(target, "/")
+                                                                         : is_contained;
+        if (stat("/", &own) < 0 || stat(path, &other) < 0)
+                return is_contained;
+        bool is = own.st_dev != other.st_dev || own.st_ino != other.st_ino;
+
+        if (root_recorder(root))
+                root_recorder(root)->add(root_recorder(root), RECORDED_LINK, path,
+                                         is ? "/elsewhere" : "/", is ? strlen("/elsewhere") : 1);
+        return is;
+}
+
+static bool read_process(const Root *root, Arena *arena, uint64_t pid, RunningProcess *ret) {
+        CLEANUP(arena_freep) Arena *scratch = arena_new();
+        const char *link = arena_printf(scratch, PATH_PROC "/%" PRIu64 "/cwd", pid);
+        char *arguments, *status, *group, *directory;
+        Process process = {};
+        uint64_t uid;
+        size_t size = 0;
+
+        if (process_file_read(root, scratch, pid, "cmdline", ARGUMENTS_BYTES_MAX, &arguments,
+                              &size) < 0 ||
+            size == 0 ||
+            process_file_read(root, scratch, pid, "status", STATUS_BYTES_MAX, &status, NULL) < 0 ||
+            process_parse_status(scratch, status, &process) < 0)
+                return false;
+        if (process_file_read(root, scratch, pid, "cgroup", STATUS_BYTES_MAX, &group, NULL) >= 0)
+                process_parse_cgroup(scratch, group, &process);
+        const char *container = group ? process_container(arena, group) : NULL;
+        /* "Uid:    112     112     112     112": real, effective... */
+        const char *uids = process_find_field(scratch, status, "Uid");
+
+        if (!uids || parse_u64(text_next_word(scratch, &uids, " \t") ?: "", &uid) < 0)
+                uid = UINT64_MAX;
+        *ret = (RunningProcess){
+                .pid = pid,
+                .uid = uid,
+                .command = arena_strdup(arena, process.command),
+                .unit = arena_strdup(arena, process.unit),
+                .peak_bytes = process_find_bytes(scratch, status, "VmPeak"),
+                .tables_bytes = process.tables_bytes,
+                .shared_bytes = process_find_bytes(scratch, status, "RssShmem"),
+                .huge_bytes = process.huge_bytes,
+                .directory = root_read_link(root, arena, link, &directory) >= 0 ? directory : NULL,
+                .container = container,
+                .is_elsewhere = is_elsewhere(root, scratch, pid, container != NULL),
+        };
+        /* Each argument ends with a NUL; proc_pid_cmdline(5). */
+        for (size_t at = 0; at < size; at += strlen(arguments + at) + 1)
+                *vec_push(arena, &ret->arguments) = arena_strdup(arena, arguments + at);
+        return true;
+}
+
+RunningProcesses processes_list(const Root *root, Arena *arena) {
+        CLEANUP(arena_freep) Arena *scratch = arena_new();
+        RunningProcesses processes = {};
+        Names names = {};
+        uint64_t pid;
+
+        root_list(root, scratch, PATH_PROC, &names);
+        VEC_FOREACH(name, &names) {
+                RunningProcess process;
+
+                if (parse_u64(*name, &pid) == 0 && pid > 0 && processes.n < PROCESSES_MAX &&
+                    read_process(root, arena, pid, &process))
+                        *vec_push(arena, &processes) = process;
+        }
+        return processes;
 }

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-/* The files of one process below /proc; the processes of a unit, and whether this process is among them. */
+/* The files of one process below /proc; the processes of a unit, and whether this process is among them; and all
+ * running processes, with name, arguments and unit. */
 
+#include "engines/finder.h"
 #include "host/root.h"
 #include "host/unit_cgroup.h"
 #include "read/process.h"
@@ -36,3 +38,6 @@ bool unit_cgroup_is_own(const Root *root, const char *unit);
  * does: "/sys/fs/cgroup/system.slice/mariadb.service", the unit's own even if its processes are in subgroups
  * (Delegate=). Returns NULL if this process runs elsewhere. UNIT may be an alias. */
 char *unit_cgroup_own(const Root *root, Arena *arena, const char *unit);
+
+/* Returns the readable processes that have arguments, so that kernel threads are left out. */
+RunningProcesses processes_list(const Root *root, Arena *arena);

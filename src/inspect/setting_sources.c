@@ -297,34 +297,33 @@ static void look_at(Search *search, const Reader *reader, const char *path, cons
         }
 }
 
-/* "/etc/systemd/system/a.service.d/b.conf": a.service */
-static const char *unit_of(Arena *arena, const char *path) {
-        const char *directory = text_base_name(arena_strdup_to(arena, path, strrchr(path, '/')));
-
-        return text_ends_with(directory, ".d")
-                       ? arena_strndup(arena, directory, strlen(directory) - strlen(".d"))
-                       : text_base_name(path);
-}
-
-static void look_in(Search *search, const Place *place, const char *path) {
-        const Reader reader = {
+static void look_in_place(Search *search, const Place *place) {
+        const char *rest = place->files, *pattern;
+        Reader reader = {
                 .source = place->is_sysfs ? SETTING_SOURCE_SYSFS : SETTING_SOURCE_SCRIPT,
-                .runs = place->runs ? place->runs : unit_of(search->arena, path),
+                .runs = place->runs,
                 .is_unit = !place->runs,
                 .has_commands = place->has_commands,
         };
 
-        look_at(search, &reader, path, "");
-}
-
-static void look_in_place(Search *search, const Place *place) {
-        const char *rest = place->files, *pattern;
-
         while ((pattern = text_next_word(search->arena, &rest, " "))) {
                 const Candidates found = find_files(search, pattern);
 
-                VEC_FOREACH(candidate, &found)
-                        look_in(search, place, candidate->path);
+                VEC_FOREACH(candidate, &found) {
+                        const char *path = candidate->path;
+
+                        if (!place->runs) { /* the unit; "/etc/systemd/system/a.service.d/b.conf": a.service */
+                                const char *directory = text_base_name(
+                                        arena_strdup_to(search->arena, path, strrchr(path, '/')));
+
+                                reader.runs =
+                                        text_ends_with(directory, ".d")
+                                                ? arena_strndup(search->arena, directory,
+                                                                strlen(directory) - strlen(".d"))
+                                                : text_base_name(path);
+                        }
+                        look_at(search, &reader, path, "");
+                }
         }
 }
 
@@ -367,46 +366,31 @@ static void say_unit(Text *text, const Index *starters, const char *unit) {
         }
 }
 
-static const char *say_who_runs(const Search *search, Index **starters, const SourceNames *who) {
-        Text text = text_in(search->entries->arena);
-
-        VEC_FOREACH(runs, who) {
-                text_add(&text, runs == who->items ? "" : "; ");
-                if (!name_is_unit(*runs)) {
-                        text_add(&text, *runs);
-                        continue;
-                }
-                if (!*starters) /* on most hosts no unit runs such a line */
-                        *starters = unit_file_starters(search->arena, search->sources);
-                say_unit(&text, *starters, *runs);
-        }
-        return text_string(&text);
-}
-
+/* Names what runs each line whose effect is not known. */
 static void name_who_runs(const Search *search) {
         Index *starters = NULL;
 
         VEC_FOREACH(entry, &search->entries->list) {
                 const SourceNames who = values_of(search->arena, search->seen, entry->file);
+                Text text = text_in(search->entries->arena);
 
-                if (who.n > 0 && entry->what >= SETTING_SOURCE_UNCLEAR)
-                        entry->section = say_who_runs(search, &starters, &who);
+                if (who.n == 0 || entry->what < SETTING_SOURCE_UNCLEAR)
+                        continue;
+                VEC_FOREACH(runs, &who) {
+                        text_add(&text, runs == who.items ? "" : "; ");
+                        if (!name_is_unit(*runs)) {
+                                text_add(&text, *runs);
+                                continue;
+                        }
+                        if (!starters) /* on most hosts no unit runs such a line */
+                                starters = unit_file_starters(search->arena, search->sources);
+                        say_unit(&text, starters, *runs);
+                }
+                entry->section = text_string(&text);
         }
 }
 
 /* ---- all ---- */
-
-static void find_in_command_line(Search *search) {
-        SettingSourceFile line = {.source = SETTING_SOURCE_KERNEL_COMMAND_LINE,
-                                  .path = PATH_CMDLINE};
-        char *text;
-
-        if (root_read_attribute(search->root, search->arena, PATH_CMDLINE, &text) < 0)
-                return;
-        line.text = text;
-        line.size = strlen(text);
-        setting_sources_add_file(search->entries, &line);
-}
 
 SettingSources *setting_sources_find(const Root *root, Arena *arena, const Topology *topology) {
         CLEANUP(arena_freep) Arena *search_arena = arena_new();
@@ -420,7 +404,15 @@ SettingSources *setting_sources_find(const Root *root, Arena *arena, const Topol
                 .is_merged = source_link(&sources.sources, search_arena, "/lib") != NULL,
         };
 
-        find_in_command_line(&search);
+        char *line;
+
+        if (root_read_attribute(root, search_arena, PATH_CMDLINE, &line) >= 0)
+                setting_sources_add_file(
+                        search.entries,
+                        &(SettingSourceFile){.source = SETTING_SOURCE_KERNEL_COMMAND_LINE,
+                                             .path = PATH_CMDLINE,
+                                             .text = line,
+                                             .size = strlen(line)});
         add_files(&search, SETTING_SOURCE_SYSCTL, NAME_SYSCTL_DIR);
         add_files(&search, SETTING_SOURCE_TMPFILES, NAME_TMPFILES_DIR);
         find_in_profiles(&search, PATH_TUNED_PROFILE);

@@ -6,7 +6,6 @@
  * Whatever they hold: it ends; what is told can be printed; who need change nothing are told to
  * do nothing. */
 
-#include "check/boot/boot_steps.h"
 #include "fuzz/fuzz.h"
 #include "inspect/boot_loader.h"
 #include "support/memory_root.h"

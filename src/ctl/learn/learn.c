@@ -3,10 +3,11 @@
 
 #include "base/text.h"
 #include "ctl/daemon_call.h"
-#include "ctl/learn/look.h"
 #include "ctl/verbs.h"
+#include "demand/demand.h"
 #include "demand/figures.h"
 #include "demand/learned_json.h"
+#include "demand/seen.h"
 #include "engines/reader.h"
 #include "host/config_load.h"
 #include "host/host_sources.h"
@@ -15,6 +16,7 @@
 #include "inspect/ask.h"
 #include "inspect/gather.h"
 #include "inspect/owner.h"
+#include "inspect/pages/server_look.h"
 #include "inspect/process_files.h"
 #include "ipc/manager_interface.h"
 #include "model/exit_code.h"
@@ -26,6 +28,9 @@
 #include <string.h>
 #include <unistd.h>
 
+/* Of `learn`, and of a gate. */
+static const uint64_t learn_timeout_usec = 60 * USEC_PER_SEC;
+static const uint64_t gate_timeout_usec = 10 * USEC_PER_SEC;
 /* Added to the time of the questions, before systemd must be told that a reload goes on. */
 static const uint64_t answer_margin_usec = 10 * USEC_PER_SEC;
 
@@ -64,43 +69,29 @@ static const char *run_question(const Asking *asking, const Question *question,
                    ret_output);
 }
 
-/* Asks the server, whose answer is exact and replaces the formula's. Returns false if the engine cannot be asked. */
-static bool ask_size(const Asking *asking, Figure *figure, const char **ret_why) {
+/* Asks the server, whose answers are exact and replace the formula's. If one question fails, the others are not asked. */
+static void ask_sizes(const Asking *asking, Lesson *lesson) {
         const EngineReader *reader = engine_reader(asking->instance->engine);
         Arena *arena = asking->command->arena;
-        uint64_t page_size_bytes = figure->sizing.page_size_bytes;
-        Sizing answered = {.page_size_bytes = page_size_bytes};
-        Question question = {};
-        char *output = NULL;
-
-        if (!reader->ask || !reader->ask(arena, figure->gathered, page_size_bytes, &question))
-                return false;
-        *ret_why = run_question(asking, &question, figure->gathered->config_file, &output);
-        if (!*ret_why)
-                *ret_why =
-                        reader->answer(arena, figure->gathered, output, page_size_bytes, &answered);
-        if (!*ret_why) {
-                figure->sizing = answered;
-                figure->sizing.source = SIZING_WORD;
-        }
-        return true;
-}
-
-/* If one question fails, the others are not asked. */
-static void ask_sizes(const Asking *asking, Lesson *lesson) {
         Figures asked = {};
 
         VEC_FOREACH(figure, &lesson->figures) {
+                const Gathered *gathered = figure->gathered;
+                uint64_t page_size_bytes = figure->sizing.page_size_bytes;
                 Figure exact = *figure;
-                const char *why = NULL;
+                Question question = {};
+                char *output = NULL;
 
-                if (!ask_size(asking, &exact, &why))
+                if (!reader->ask || !reader->ask(arena, gathered, page_size_bytes, &question))
                         return;
-                if (why) {
-                        lesson->unasked = why;
+                exact.sizing = (Sizing){.page_size_bytes = page_size_bytes};
+                lesson->unasked = run_question(asking, &question, gathered->config_file, &output)
+                                          ?: reader->answer(arena, gathered, output,
+                                                            page_size_bytes, &exact.sizing);
+                if (lesson->unasked)
                         return;
-                }
-                *vec_push(asking->command->arena, &asked) = exact;
+                exact.sizing.source = SIZING_WORD;
+                *vec_push(arena, &asked) = exact;
         }
         lesson->figures = asked;
 }
@@ -252,36 +243,31 @@ static bool conclude(Command *command, const Lesson *lesson) {
 
 /* ---- keeping it ---- */
 
-/* Stores the size without a daemon. Returns NULL, or why that failed. */
-static const char *keep_alone(Command *command, const Lesson *lesson, const Learned *learned,
-                              const Topology *topology) {
-        const Reason beyond = learned_beyond(command->arena, read_config(command), lesson->instance,
-                                             topology, &learned->pages);
-
-        if (beyond.kind != REASON_NONE)
-                return arena_printf(command->arena, "%s; %s", beyond.text, beyond.remedy);
-        if (lesson_use(lesson) == LESSON_SAME)
-                return NULL;
-        const LearnedFile file = learned_file(command->arena, lesson->instance, learned);
-        int r = learned_file_store(command->root, &file);
-
-        return r < 0 ? strerror(-r) : NULL;
-}
-
 /* Stores the size. Returns NULL, or why the next boot will not know it. */
 static const char *keep(Command *command, const Lesson *lesson, const Learned *learned,
                         const Topology *topology, uint64_t timeout_usec) {
         CLEANUP(daemon_reply_done) DaemonReply reply = {};
+        Arena *arena = command->arena;
         int r = daemon_call(command, MANAGER_LEARN,
                             json_pack("{ss so}", "instance", lesson->instance->name, "learned",
                                       learned_to_json(learned)),
                             timeout_usec, &reply);
 
-        if (r < 0)
-                return keep_alone(command, lesson, learned, topology);
-        return reply.error
-                       ? arena_printf(command->arena, "hugepland does not take it: %s", reply.error)
-                       : text_from_json(command->arena, reply.parameters, "unkept");
+        if (r >= 0)
+                return reply.error
+                               ? arena_printf(arena, "hugepland does not take it: %s", reply.error)
+                               : text_from_json(arena, reply.parameters, "unkept");
+        const Reason beyond = learned_beyond(arena, read_config(command), lesson->instance,
+                                             topology, &learned->pages);
+
+        if (beyond.kind != REASON_NONE)
+                return arena_printf(arena, "%s; %s", beyond.text, beyond.remedy);
+        if (lesson_use(lesson) == LESSON_SAME)
+                return NULL;
+        const LearnedFile file = learned_file(arena, lesson->instance, learned);
+
+        r = learned_file_store(command->root, &file);
+        return r < 0 ? strerror(-r) : NULL;
 }
 
 /* Returns whether the next boot will know the size. */
@@ -307,102 +293,187 @@ static bool make_use(Command *command, const Lesson *lesson, const Topology *top
         return !why;
 }
 
-/* Returns NULL if there is nothing to learn. */
-static const InstanceConfig *find_learning(Command *command, const char *name) {
-        const InstanceConfig *instance = config_find(read_config(command), name);
+/* ---- what a running server has mapped ---- */
 
-        return instance && may_learn(command, instance) ? instance : NULL;
+/* Whether the server was granted at least all of its HUGE and SMALL pages, and the unmapped ones are still free, so that
+ * it could have mapped them. */
+static bool could_have_mapped_more(Command *command, const InstanceConfig *instance,
+                                   const Topology *topology, const PageCount *huge,
+                                   uint64_t small_pages) {
+        const Demand *demand = demand_compute(command->arena, read_config(command), topology, NULL);
+        const DemandInstance *wanted = ARRAY_FIND(each, demand->instances, demand->n_instances,
+                                                  text_equals(each->config->name, instance->name));
+        int i = topology_page_size_index(topology, huge->page_size_bytes);
+
+        if (!wanted || i < 0 || instance->shortage != SHORTAGE_REFUSE)
+                return false;
+        const DemandOption *option = ARRAY_FIND(each, wanted->options, wanted->n_options,
+                                                each->page_size_bytes == huge->page_size_bytes);
+        const PageSize *size = &topology->page_sizes[i];
+
+        return option && option->pages >= huge->pages + small_pages &&
+               sub_floored(size->free_pages, size->reserved_pages) >= small_pages;
 }
 
-/* Whether the database does not run, as far as can be seen, or has no learned size. While it runs it has the pages that
- * it started with. */
-static bool is_due(const Command *command, const InstanceConfig *instance) {
-        return !is_running(command, instance) || instance->learned.pages.n == 0;
+Seen look_at_unit(Command *command, const InstanceConfig *instance, const Topology *topology,
+                  const char **ret_why) {
+        Arena *arena = command->arena;
+        const Config *config = read_config(command);
+        const Learned *learned = &instance->learned;
+
+        *ret_why = NULL;
+        if (!instance_is_looked_at(instance) || topology->n_page_sizes == 0)
+                return (Seen){};
+        if (ARRAY_SUM(each, config->instances, config->n_instances,
+                      text_equals(each->unit, instance->unit)) != 1) {
+                *ret_why = "its unit runs other instances as well, which cannot be told apart";
+                return (Seen){};
+        }
+        const ServerLook look = server_look(command->root, arena, topology, instance->engine,
+                                            instance->unit, false);
+        Seen seen = seen_of_unit(instance);
+
+        if (!look.is_all_mapped) {
+                *ret_why = look.missing.n > 0 ? look.missing.items[0] : NULL;
+                return (Seen){};
+        }
+        VEC_FOREACH(user, &look.pages)
+                if (user->page_size_bytes > 0)
+                        *vec_push(arena, &seen.pages) =
+                                (PageCount){user->page_size_bytes, page_user_kept_pages(user)};
+        uint64_t size_bytes = seen.pages.n > 0          ? seen.pages.items[0].page_size_bytes
+                              : instance->page_sizes[0] ? instance->page_sizes[0]
+                                                        : topology->default_page_size_bytes;
+
+        if (size_bytes == 0)
+                return (Seen){};
+        const PageCount huge = {size_bytes, page_counts_find(&seen.pages, size_bytes)};
+        /* What the shared memory in small pages would take; less than a page does not matter. */
+        uint64_t small_pages = look.map.unnamed_bytes < size_bytes
+                                       ? 0
+                                       : div_round_up(look.map.unnamed_bytes, size_bytes);
+        uint64_t base = page_counts_find(&learned->pages, size_bytes);
+
+        /* The page tables of a server without huge pages that has mapped most of its memory: shared memory, or private
+         * memory of at least half of what its settings ask for. */
+        if (seen.pages.n == 0 && look.page_table_bytes > 0 &&
+            (small_pages > 0 || (base > 0 && look.resident_bytes / size_bytes >= base / 2)))
+                seen.small_tables = (SmallTables){look.page_table_bytes, look.n_processes, NULL};
+        bool has_all = instance->engine->maps_all_at_start && huge.pages > 0 &&
+                       seen_is_likely(instance, size_bytes, huge.pages) && learned->pages.n > 0;
+        /* Huge pages that the server was refused, as far as its small pages show. */
+        uint64_t refused = small_pages == 0 || has_all ||
+                                           could_have_mapped_more(command, instance, topology,
+                                                                  &huge, small_pages)
+                                   ? 0
+                                   : small_pages;
+
+        seen.is_exact = look.missing.n == 0 && refused == 0 && seen.pages.n == 1;
+        if (seen.pages.n == 0 && refused == 0 && small_pages > 0)
+                *ret_why = "its huge pages are there, and it takes small ones: it does not ask for "
+                           "them; see its manual";
+        if (seen.pages.n == 0 && refused > 0)
+                *vec_push(arena, &seen.pages) = (PageCount){size_bytes, 0};
+        if (seen.pages.n > 0)
+                seen.pages.items[0].pages += refused;
+        if (seen.pages.n == 0 || seen_is_likely(instance, size_bytes, seen.pages.items[0].pages))
+                return seen;
+        *ret_why = arena_printf(
+                arena,
+                "it has mapped %s, and its settings asked for %s before its start: it was "
+                "started with others",
+                page_counts_format(arena, &seen.pages), page_counts_format(arena, &learned->pages));
+        seen.pages = (PageCounts){};
+        seen.is_exact = false;
+        return seen;
 }
 
-/* Learns from the mappings of the running server. Returns whether anything was seen and stored. */
+/* Learns from the mappings of the running server. Returns whether anything was seen and is stored. */
 static bool look_while_it_runs(Command *command, const char *name) {
+        Arena *arena = command->arena;
         const InstanceConfig *instance = config_find(read_config(command), name);
 
         if (!instance || !instance_is_looked_at(instance) || !is_running(command, instance))
                 return false;
         const char *why;
-        const Seen now = look_at_unit(command, instance,
-                                      probe_topology(command->root, command->arena), &why);
+        Seen now = look_at_unit(command, instance, probe_topology(command->root, arena), &why);
 
         if (why)
                 log_line(LOG_NOTICE, "%s: what it has mapped is not kept: %s", name, why);
-        return look_keep(command, instance, &now);
-}
+        if (!seen_is_any(&now))
+                return false;
+        Learned learned = instance->learned;
 
-/* Finds the size of NAME, has its reservation changed and the size stored, within about TIMEOUT_USEC, and logs the
- * result. Returns false if the next boot will not know the size, or there is none. */
-static bool learn_now(Command *command, const char *name, uint64_t timeout_usec) {
-        uint64_t deadline_usec = deadline_in(timeout_usec);
-        const InstanceConfig *instance = find_learning(command, name);
-        bool is_known = instance != NULL;
-
-        if (instance && is_due(command, instance)) {
-                const Topology *topology = probe_topology(command->root, command->arena);
-                const Lesson lesson = learn_find(command, instance, topology);
-
-                is_known = make_use(command, &lesson, topology, deadline_usec);
-        }
-        if (look_while_it_runs(command, name))
+        now.small_tables.at = learned_time(arena);
+        learned.seen = seen_merge(instance, &now);
+        if (seen_is_same(&learned.seen, &instance->learned.seen) && !learned.is_broken)
                 return true;
-        if (!instance)
+        const LearnedFile file = learned_file(arena, instance, &learned);
+        const char *path = root_path(arena, command->root, file.path);
+        int r = learned_file_store(command->root, &file);
+
+        if (r < 0)
                 log_line(
-                        LOG_NOTICE,
-                        "%s: there is nothing to be learned: its size is given, or it is only seen "
-                        "while its unit runs",
-                        name);
-        return is_known;
+                        LOG_WARNING,
+                        "%s: what was seen cannot be written to %s: %s; the next start will not know it",
+                        name, path, strerror(-r));
+        log_line(LOG_NOTICE, "%s: seen: %s (%s)", name, seen_describe(arena, &learned.seen),
+                 r < 0 ? "not kept" : path);
+        return r == 0;
 }
 
 /* For administrators: finds and stores a size and reports it to the daemon, as the gate does before a start. */
 int verb_learn(Command *command) {
         const char *name = command->arguments[0];
         const Config *config = read_config(command);
+        const InstanceConfig *instance = config_find(config, name);
+        uint64_t deadline_usec =
+                deadline_in(command->has_timeout ? command->timeout_usec : learn_timeout_usec);
 
         if (is_switched_off(command))
                 return EXIT_DONE;
-        if (!config_find(config, name))
+        if (!instance)
                 return fail_no_instance(command, name, config);
         if (root_is_host(command->root) && geteuid() != 0) {
                 log_line(LOG_ERR, "learn is for root: it asks databases as their owners, and keeps "
                                   "what they say in /etc/hugeplan.d");
                 return EXIT_FAILED;
         }
-        uint64_t timeout_usec = command->has_timeout ? command->timeout_usec : LEARN_USEC;
+        bool is_learning = may_learn(command, instance), is_known = is_learning;
 
-        return learn_now(command, name, timeout_usec) ? EXIT_DONE : EXIT_FAILED;
+        /* While the database runs it has the pages that it started with. */
+        if (is_learning && (!is_running(command, instance) || instance->learned.pages.n == 0)) {
+                const Topology *topology = probe_topology(command->root, command->arena);
+                const Lesson lesson = learn_find(command, instance, topology);
+
+                is_known = make_use(command, &lesson, topology, deadline_usec);
+        }
+        if (look_while_it_runs(command, name))
+                return EXIT_DONE;
+        if (!is_learning)
+                log_line(
+                        LOG_NOTICE,
+                        "%s: there is nothing to be learned: its size is given, or it is only seen "
+                        "while its unit runs",
+                        name);
+        return is_known ? EXIT_DONE : EXIT_FAILED;
 }
 
 /* ---- before a start: by its gate ---- */
 
-/* Returns why this process must not read the database's files, whose owner may differ from the unit's user; NULL: it
- * may. */
-static const char *why_not_ours(Command *command, const InstanceConfig *instance,
-                                bool *ret_is_guess) {
-        const EngineTarget target = figures_target(instance, NULL);
-
-        *ret_is_guess = false;
-        if (!root_is_host(command->root) || geteuid() == 0 || !instance_learns_size(instance) ||
-            !instance->engine->has_auto)
-                return NULL;
-        const char *wrong = owner_why_not_us(command->root, command->arena, instance->engine,
-                                             &target, ret_is_guess);
-
-        /* Without a known owner the files are taken for the unit's; what is read may yet show another owner. */
-        return *ret_is_guess ? NULL : wrong;
-}
-
+/* For a gate. The database's files are read only if their owner is this process's user. */
 static Lesson find_out_ours(Command *command, const InstanceConfig *instance,
                             const Topology *topology, uint64_t timeout_usec) {
-        bool is_guess;
-        const char *wrong = why_not_ours(command, instance, &is_guess);
+        const EngineTarget target = figures_target(instance, NULL);
+        const char *wrong = NULL;
+        bool is_guess = false;
 
-        if (wrong)
+        if (root_is_host(command->root) && geteuid() != 0 && instance_learns_size(instance) &&
+            instance->engine->has_auto)
+                wrong = owner_why_not_us(command->root, command->arena, instance->engine, &target,
+                                         &is_guess);
+        /* Without a known owner the files are taken for the unit's; what is read may yet show another owner. */
+        if (wrong && !is_guess)
                 return (Lesson){.instance = instance, .wrong = wrong};
         Lesson lesson = find_out(command, instance, topology, timeout_usec);
 
@@ -411,8 +482,6 @@ static Lesson find_out_ours(Command *command, const InstanceConfig *instance,
         lesson_take_larger(command->arena, &lesson);
         return lesson;
 }
-
-static const uint64_t gate_timeout_usec = 10 * USEC_PER_SEC;
 
 static bool learns_for_start(const Command *command, const InstanceConfig *instance) {
         return instance && instance_is_learning(instance) &&

@@ -1,42 +1,102 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* `import`: the databases found and the settings of other programs, as drop-ins; and the lines to be removed. */
+/* `import`: the databases found and the settings of other programs, as drop-ins; and the lines to be removed. What
+ * `status` shows if there are no instances is found in the same way. */
 #include "base/json.h"
 #include "base/text.h"
 #include "check/migrate/import.h"
 #include "config/config.h"
-#include "ctl/observe/journal_read.h"
+#include "ctl/observe/observe.h"
 #include "ctl/verbs.h"
 #include "host/config_dirs.h"
 #include "host/host_sources.h"
+#include "host/probe.h"
+#include "inspect/gather.h"
+#include "inspect/oracle_files.h"
 #include "inspect/pages/page_users.h"
+#include "inspect/pages/server_look.h"
+#include "inspect/process_files.h"
 #include "inspect/setting_sources.h"
 #include "model/exit_code.h"
+#include "model/names.h"
 #include "plan/host_plan.h"
+#include "runtime/log.h"
 
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
-static Import find_import(Command *command, const Look *look) {
-        Arena *arena = command->arena;
-        const HostSources sources = host_sources(command->root, arena);
-        Suggestions *suggestions = ARENA_NEW(arena, Suggestions);
-        HostView view = local_view(look);
+enum { SEGMENTS_BYTES_MAX = 1 << 20 };
 
-        *suggestions = suggestions_find(command);
-        view.setting_sources = setting_sources_find(command->root, arena, look->topology);
-        view.facts = host_facts_read(arena, &sources.sources, look->config, look->topology,
-                                     &(Figures){});
-        view.page_users = page_users_find(command->root, arena, look->topology);
-        view.history = journal_read(command);
-        return import_make(arena, &view, suggestions);
+Suggestions suggestions_find(Command *command) {
+        Arena *arena = command->arena;
+        HostSources sources = host_sources(command->root, arena);
+        OwnerGatherer owner = gather_as_owner(command->root);
+        Overlay overlay = overlay_over(&sources.sources);
+        RunningProcesses processes = processes_list(command->root, arena);
+        char *segments = NULL;
+
+        root_read_kernel_file(command->root, arena, PATH_SYSV_SHM, SEGMENTS_BYTES_MAX, &segments,
+                              NULL);
+        /* The mapped bytes of servers whose files are not read. */
+        VEC_FOREACH(process, &processes)
+                if (process->is_elsewhere &&
+                    ARRAY_ANY(engine, engines, n_engines,
+                              (*engine)->servers && text_has_word((*engine)->servers,
+                                                                  finder_program(arena, process))))
+                        process->mapped_bytes = server_mapped_bytes(command->root, process->pid);
+        oracle_files_add(command->root, arena, &overlay);
+        const SuggestInput input = {
+                .config = read_config(command),
+                .topology = probe_topology(command->root, arena),
+                .sources = &overlay.sources,
+                .gatherer = &owner.gatherer,
+                .processes = &processes,
+                .sysv_segments = segments,
+        };
+
+        return suggest(arena, &input);
 }
 
-/* Returns the plan for transparent huge pages with the files of IMPORT in place. */
-static ThpPlan plan_thp(Command *command, const Topology *topology, const Import *import) {
+/* ---- a host without instances ---- */
+
+const FirstLook *first_look_now(Command *command, const Status *status) {
+        Arena *arena = command->arena;
+        Suggestions *suggestions = ARENA_NEW(arena, Suggestions);
+        SetPagesList *set_pages = ARENA_NEW(arena, SetPagesList);
+        FirstLook *look = ARENA_NEW(arena, FirstLook);
+
+        if (status->n_instances > 0)
+                return NULL;
+        /* The daemon has not read the files yet: the status names the next step. */
+        if (status->problems.list.n > 0 && read_config(command)->n_instances > 0)
+                return NULL;
+        const Look *now = local_load(command, true, NULL);
+        const Topology *topology = now->topology;
+
+        *set_pages = set_pages_find(arena, setting_sources_find(command->root, arena, topology),
+                                    topology, now->plan);
+        *suggestions = suggestions_find(command);
+        *look = (FirstLook){
+                .suggestions = suggestions,
+                .set_pages = set_pages,
+                .history = VEC_ANY(set, set_pages, set->is_unexplained) ? journal_read(command)
+                                                                        : NULL,
+                .topology = topology,
+                .tables_bytes = probe_page_tables(command->root, arena),
+        };
+        return look;
+}
+
+/* ---- text ---- */
+
+/* Prints what hugeplan sets for transparent huge pages with the files of IMPORT in place. */
+static void print_thp(Command *command, const Topology *topology, const Import *import) {
         Arena *arena = command->arena;
         Diags problems = diags_in(arena);
         ConfigTrace trace = {};
+
+        if (import->files.n == 0)
+                return;
         ConfigFiles *files =
                 config_dirs_read(command->root, arena, command->draft, NULL, &problems, &trace);
 
@@ -45,44 +105,23 @@ static ThpPlan plan_thp(Command *command, const Topology *topology, const Import
                                                        .name = text_base_name(file->path),
                                                        .text = file->text,
                                                        .size = strlen(file->text)};
-        return thp_plan_make(arena, config_parse(arena, files), topology, 0, &problems);
-}
-
-/* ---- text ---- */
-
-static void print_thp(Command *command, const Topology *topology, const Import *import) {
-        if (import->files.n == 0)
-                return;
-        const ThpPlan thp = plan_thp(command, topology, import);
+        const ThpPlan thp =
+                thp_plan_make(arena, config_parse(arena, files), topology, 0, &problems);
 
         if (thp.writes.n == 0)
                 return;
         puts("# With them hugeplan sets transparent huge pages for the whole host (TransparentHugePages=keep in\n"
              "# [Host] leaves them as they are):");
         VEC_FOREACH(write, &thp.writes)
-                printf("#   %s\n", host_write_format(command->arena, write));
+                printf("#   %s\n", host_write_format(arena, write));
 }
 
 static void print_wrapped(const Command *command, const char *first, const char *indent,
                           const char *paragraph) {
         Text text = text_in(command->arena);
 
-        text_add_wrapped(&text, first, indent, paragraph,
-                         command->render.width > 0 ? command->render.width : 100);
+        text_add_wrapped(&text, first, indent, paragraph, render_width(&command->render));
         fputs(text_string(&text), stdout);
-}
-
-static void print_pages(Command *command, const Import *import) {
-        Arena *arena = command->arena;
-
-        VEC_FOREACH(pages, &import->pages) {
-                printf("# %s %s; %s for instances and databases found; %s for others.\n",
-                       format_page_count(arena, pages->set_pages, pages->page_size_bytes),
-                       pages->who ? "stand" : "set today", format_count(arena, pages->known_pages),
-                       format_count(arena, pages->rest_pages));
-                if (pages->who)
-                        print_wrapped(command, "#   ", "#     ", pages->who);
-        }
 }
 
 /* Warns before anything is written if the plan would refuse it. */
@@ -160,12 +199,20 @@ static void print_places(const Command *command, const Suggestions *suggestions)
 }
 
 static void print_import(Command *command, const Topology *topology, const Import *import) {
+        Arena *arena = command->arena;
         bool is_empty = import->files.n == 0;
 
         VEC_FOREACH(file, &import->files)
                 if (!command->is_writing)
                         printf("# ---- %s ----\n%s\n", file->path, file->text);
-        print_pages(command, import);
+        VEC_FOREACH(pages, &import->pages) {
+                printf("# %s %s; %s for instances and databases found; %s for others.\n",
+                       format_page_count(arena, pages->set_pages, pages->page_size_bytes),
+                       pages->who ? "stand" : "set today", format_count(arena, pages->known_pages),
+                       format_count(arena, pages->rest_pages));
+                if (pages->who)
+                        print_wrapped(command, "#   ", "#     ", pages->who);
+        }
         print_excess(command, &import->excess);
         print_thp(command, topology, import);
         print_lines(command, import, IMPORT_REMOVE,
@@ -188,13 +235,6 @@ static void print_import(Command *command, const Topology *topology, const Impor
         if (!is_empty && !command->is_writing)
                 printf("# 'hugeplanctl import --write' creates %s, and changes nothing else.\n",
                        import->files.n == 1 ? "this file" : "these files");
-}
-
-static json_t *database_to_json(const Suggestion *database) {
-        return json_pack("{ss ss ss ss? ss? ss? ss? so}", "title", database->title, "found",
-                         database->found, "engine", database->engine->name, "unit", database->unit,
-                         "path", database->path, "describedBy", database->described, "reason",
-                         database->why_not, "pages", count_to_json(database->pages));
 }
 
 static json_t *import_to_json(const Import *import) {
@@ -220,7 +260,13 @@ static json_t *import_to_json(const Import *import) {
                                     count_to_json(import->excess.wanted_bytes), "mostBytes",
                                     count_to_json(import->excess.most_bytes)),
                 "lines", lines, "databases",
-                VEC_TO_JSON(each, import->suggestions, database_to_json(each)), "lookedAt",
+                VEC_TO_JSON(each, import->suggestions,
+                            json_pack("{ss ss ss ss? ss? ss? ss? so}", "title", each->title,
+                                      "found", each->found, "engine", each->engine->name, "unit",
+                                      each->unit, "path", each->path, "describedBy",
+                                      each->described, "reason", each->why_not, "pages",
+                                      count_to_json(each->pages))),
+                "lookedAt",
                 VEC_TO_JSON(
                         place, &import->suggestions->places,
                         json_pack("{ss sI}", "place", place->title, "n", (json_int_t) place->n)),
@@ -229,10 +275,35 @@ static json_t *import_to_json(const Import *import) {
                             json_pack("{ss ss}", "name", passed->name, "reason", passed->why)));
 }
 
+/* Creates a drop-in atomically and prints its path; an existing file is not changed. Returns an exit code. */
+static int create_file(const Command *command, const char *path, const char *text) {
+        int r = root_create_file(command->root, path, text, 0644);
+
+        if (r == -EEXIST) {
+                log_line(LOG_WARNING, "%s exists already and is left alone", path);
+        } else if (r < 0) {
+                log_line(LOG_ERR, "%s: %s", path, strerror(-r));
+                return EXIT_FAILED;
+        } else if (command->json == JSON_OFF) {
+                printf("%s: written\n", root_path(command->arena, command->root, path));
+        }
+        return EXIT_DONE;
+}
+
 int verb_import(Command *command) {
-        const Look *look = local_load(command);
-        const Import import = find_import(command, look);
+        Arena *arena = command->arena;
+        const Look *look = local_load(command, true, NULL);
+        const HostSources sources = host_sources(command->root, arena);
+        const Suggestions suggestions = suggestions_find(command);
+        HostView view = local_view(look);
         int code = EXIT_DONE;
+
+        view.setting_sources = setting_sources_find(command->root, arena, look->topology);
+        view.facts = host_facts_read(arena, &sources.sources, look->config, look->topology,
+                                     &(Figures){});
+        view.page_users = page_users_find(command->root, arena, look->topology);
+        view.history = journal_read(command);
+        const Import import = import_make(arena, &view, &suggestions);
 
         VEC_FOREACH(file, &import.files)
                 if (command->is_writing &&

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Reads the journal with systemd's own library, which is loaded only here: a gate must not wait for that at boot. */
-#include "ctl/observe/journal_read.h"
+#include "ctl/observe/observe.h"
 
 #include "base/text.h"
 #include "host/probe.h"
@@ -67,46 +67,40 @@ const char *journal_format_moment(Arena *arena, uint64_t usec) {
         return arena_strdup(arena, text);
 }
 
-static void read_entry(Journal *journal, Arena *arena, HistoryEntries *history) {
-        HistoryEntry entry = {};
-        const void *data;
-        size_t length;
-
-        journal->restart_data(journal->journal);
-        while (journal->enumerate_data(journal->journal, &data, &length) > 0)
-                history_take_field(arena, &entry, data, length);
-        if (!entry.event || journal->get_realtime_usec(journal->journal, &entry.at_usec) < 0)
-                return;
-        entry.at = journal_format_moment(arena, entry.at_usec);
-        *vec_push(arena, history) = entry;
-}
-
-/* Returns "_BOOT_ID=" and 32 digits: unlike the kernel, the journal writes the identifier without hyphens. */
-static const char *boot_field(Command *command) {
-        const char *boot_id = probe_text(command->root, command->arena, PATH_BOOT_ID);
-        Text field = text_in(command->arena);
-
-        text_add(&field, "_BOOT_ID=");
-        for (const char *word; (word = text_next_word(command->arena, &boot_id, "-"));)
-                text_add(&field, word);
-        return field.string;
-}
-
 /* Returns -ENODATA if there are no entries of this boot, or none that may be read. Entries are matched by the unit's
  * name, because journald adds that field itself and any process can write any other field. */
 static int read_all(Command *command, Journal *journal, HistoryEntries *history) {
-        int r = journal_begin(journal, root_path(command->arena, command->root, "/"));
+        Arena *arena = command->arena;
+        const char *boot_id = probe_text(command->root, arena, PATH_BOOT_ID);
+        Text boot = text_in(arena);
+        int r = journal_begin(journal, root_path(arena, command->root, "/"));
 
+        /* Unlike the kernel, the journal writes the identifier without hyphens. */
+        text_add(&boot, "_BOOT_ID=");
+        for (const char *word; (word = text_next_word(arena, &boot_id, "-"));)
+                text_add(&boot, word);
         if (r >= 0)
-                r = restrict_to(journal, boot_field(command));
+                r = restrict_to(journal, boot.string);
         if (r >= 0)
                 r = journal->next(journal->journal);
         if (r == 0)
                 return -ENODATA;
         if (r > 0)
                 r = restrict_to(journal, "_SYSTEMD_UNIT=" NAME_UNIT);
-        while (r >= 0 && (r = journal->next(journal->journal)) > 0)
-                read_entry(journal, command->arena, history);
+        while (r >= 0 && (r = journal->next(journal->journal)) > 0) {
+                HistoryEntry entry = {};
+                const void *data;
+                size_t length;
+
+                journal->restart_data(journal->journal);
+                while (journal->enumerate_data(journal->journal, &data, &length) > 0)
+                        history_take_field(arena, &entry, data, length);
+                if (!entry.event ||
+                    journal->get_realtime_usec(journal->journal, &entry.at_usec) < 0)
+                        continue;
+                entry.at = journal_format_moment(arena, entry.at_usec);
+                *vec_push(arena, history) = entry;
+        }
         history_fold(history);
         return r;
 }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* `report`: all observations on one page for a change ticket. */
 #include "base/text.h"
-#include "ctl/observe/journal_read.h"
 #include "ctl/observe/observe.h"
 #include "ctl/verbs.h"
 #include "host/probe.h"
@@ -16,8 +15,6 @@
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
-
-/* ---- arguments ---- */
 
 /* Returns whether PATH may be written. A device, link or directory is not replaced: root would otherwise replace
  * /dev/stdout by a page. A missing directory is not made, because its name is probably misspelt. */
@@ -37,28 +34,16 @@ static bool may_write(Arena *arena, const char *path) {
         return !wrong;
 }
 
-/* ---- observations ---- */
-
-/* Returns the time with its zone, because tickets are read elsewhere; NULL for a captured host: not known. */
-static const char *moment(const Command *command) {
-        time_t now = (time_t) (clock_read_usec(CLOCK_REALTIME) / USEC_PER_SEC);
-        char zone[16] = "";
-        struct tm local;
-
-        if (!root_is_host(command->root) || !localtime_r(&now, &local))
-                return NULL;
-        strftime(zone, sizeof(zone), " %z", &local);
-        return arena_printf(command->arena, "%s%s",
-                            journal_format_moment(command->arena, (uint64_t) now * USEC_PER_SEC),
-                            zone);
-}
-
 static Report *look_at_all(Command *command) {
         Arena *arena = command->arena;
         ReportInput *input = ARENA_NEW(arena, ReportInput);
         Findings *findings = ARENA_NEW(arena, Findings);
         Proofs *proofs = ARENA_NEW(arena, Proofs);
         const char *host = probe_text(command->root, arena, PATH_HOST_NAME);
+        uint64_t now_usec = clock_read_usec(CLOCK_REALTIME);
+        time_t now = (time_t) (now_usec / USEC_PER_SEC);
+        char zone[16] = "";
+        struct tm local;
         const Look *look;
         const Status *status = status_now(command, NULL);
 
@@ -66,7 +51,6 @@ static Report *look_at_all(Command *command) {
         *findings = findings_now(command, status, &proofs->list, &look);
         *input = (ReportInput){
                 .host = *host ? host : NULL,
-                .when = moment(command),
                 .status = status,
                 .proofs = proofs,
                 .findings = findings,
@@ -80,37 +64,22 @@ static Report *look_at_all(Command *command) {
                 .first_look = status->n_instances == 0 ? first_look_now(command, status) : NULL,
                 .tables_bytes = probe_page_tables(command->root, arena),
         };
+        /* With its zone, because tickets are read elsewhere. The time of a captured host is not known. */
+        if (root_is_host(command->root) && localtime_r(&now, &local)) {
+                strftime(zone, sizeof(zone), " %z", &local);
+                input->when =
+                        arena_printf(arena, "%s%s", journal_format_moment(arena, now_usec), zone);
+        }
         return report_make(arena, input);
 }
 
-/* ---- output ---- */
-
-/* Returns the page, or logs why there is none and returns NULL. The installed template, or the user's, is always a file
- * of this host, even if another host is reported. */
-static const char *make_page(const Command *here, const json_t *report) {
-        enum { TEMPLATE_BYTES_MAX = 1024 * 1024 };
-        const char *path = absolute_path(here, here->template ? here->template : REPORT_TEMPLATE);
-        char *template;
-        int r = root_read_file(here->root, here->arena, path, TEMPLATE_BYTES_MAX, &template, NULL);
-        const char *page = r < 0 ? NULL : report_to_page(here->arena, template, report);
-
-        if (r < 0)
-                log_line(LOG_ERR,
-                         "%s cannot be read: %s; install hugeplan again, name another template by "
-                         "--template=, or take --json",
-                         path, strerror(-r));
-        else if (!page)
-                log_line(LOG_ERR,
-                         "%s is no template: it has no <script type=\"application/json\" "
-                         "id=\"report\">",
-                         path);
-        return page;
-}
-
-/* Writes the page on the user's host, even if another host is reported, as `snapshot` does. */
+/* Prints the page, or writes it to PATH. The template (the installed one, or the user's) and the page are files of the
+ * user's host, even if another host is reported. */
 static int print_page(const Command *command, const char *path, const json_t *report) {
+        enum { TEMPLATE_BYTES_MAX = 1024 * 1024 };
         CLEANUP(root_freep) Root *host = NULL;
         Command here = *command;
+        char *template;
         int r = root_open("/", &host);
 
         if (r < 0) {
@@ -118,8 +87,21 @@ static int print_page(const Command *command, const char *path, const json_t *re
                 return EXIT_FAILED;
         }
         here.root = host;
-        const char *page = make_page(&here, report);
+        const char *from = absolute_path(&here, here.template ? here.template : REPORT_TEMPLATE);
 
+        r = root_read_file(host, here.arena, from, TEMPLATE_BYTES_MAX, &template, NULL);
+        const char *page = r < 0 ? NULL : report_to_page(here.arena, template, report);
+
+        if (r < 0)
+                log_line(LOG_ERR,
+                         "%s cannot be read: %s; install hugeplan again, name another template by "
+                         "--template=, or take --json",
+                         from, strerror(-r));
+        else if (!page)
+                log_line(LOG_ERR,
+                         "%s is no template: it has no <script type=\"application/json\" "
+                         "id=\"report\">",
+                         from);
         if (!page)
                 return EXIT_FAILED;
         if (path)

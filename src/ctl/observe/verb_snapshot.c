@@ -2,7 +2,7 @@
 /* `snapshot`: the files of this host that hugeplanctl's verbs read, as an archive for --root=. It is complete by
  * construction: all verbs run while the root records what they read. The archive has the used part of that. */
 #include "ctl/verbs.h"
-#include "inspect/kept/kept.h"
+#include "inspect/kept.h"
 #include "model/exit_code.h"
 #include "runtime/log.h"
 
@@ -10,8 +10,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
-
-/* ---- running the verbs ---- */
 
 /* Runs a verb as a user would, without its output. */
 static void look(const Command *command, int (*run)(Command *command), const char *argument) {
@@ -28,28 +26,15 @@ static void look(const Command *command, int (*run)(Command *command), const cha
         run(&quiet);
 }
 
-static void look_at_all(const Command *command) {
+/* Runs all verbs; their output is not wanted. */
+static int look_silently(const Command *command) {
         static int (*const host_looks[])(Command * command) = {
                 verb_status, verb_plan, verb_cmdline, verb_import, verb_report,
         };
         CLEANUP(arena_freep) Arena *arena = arena_new();
-        Command config_command = *command;
-
-        config_command.arena = arena;
-        const Config *config = read_config(&config_command);
-
-        for (size_t i = 0; i < ARRAY_LEN(host_looks); i++)
-                look(command, host_looks[i], NULL);
-        ARRAY_FOREACH(instance, config->instances, config->n_instances) {
-                look(command, verb_explain, instance->name);
-                look(command, verb_size, instance->name);
-        }
-}
-
-/* Runs all verbs; their output is not wanted. */
-static int look_silently(const Command *command) {
         const int outputs[] = {STDOUT_FILENO, STDERR_FILENO};
         int null = open("/dev/null", O_WRONLY | O_CLOEXEC), kept[ARRAY_LEN(outputs)];
+        Command config_command = *command;
 
         if (null < 0)
                 return -errno;
@@ -58,7 +43,15 @@ static int look_silently(const Command *command) {
                 kept[i] = fcntl(outputs[i], F_DUPFD_CLOEXEC, 3);
                 dup2(null, outputs[i]);
         }
-        look_at_all(command);
+        config_command.arena = arena;
+        const Config *config = read_config(&config_command);
+
+        ARRAY_FOREACH(run, host_looks, ARRAY_LEN(host_looks))
+                look(command, *run, NULL);
+        ARRAY_FOREACH(instance, config->instances, config->n_instances) {
+                look(command, verb_explain, instance->name);
+                look(command, verb_size, instance->name);
+        }
         fflush(stdout);
         for (size_t i = 0; i < ARRAY_LEN(outputs); i++) {
                 dup2(kept[i], outputs[i]);
@@ -67,8 +60,6 @@ static int look_silently(const Command *command) {
         close(null);
         return 0;
 }
-
-/* ---- the file ---- */
 
 /* Only the owner may read the file, because it has much about the host. */
 static int write_new_file(const char *path, const char *bytes, size_t size) {

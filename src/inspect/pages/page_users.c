@@ -84,6 +84,15 @@ static void read_mappings(Search *search, Process *process) {
 
 /* ---- which processes ---- */
 
+static int compare_by_unit_and_use(const void *a, const void *b) {
+        const Process *first = a, *second = b;
+        int r = process_compare_units(first, second);
+
+        return r != 0 ? r
+                      : (first->huge_bytes < second->huge_bytes) -
+                                (first->huge_bytes > second->huge_bytes);
+}
+
 static bool read_status(Search *search, uint64_t pid, Process *ret) {
         int r = process_read_status(search->root, search->arena, pid, ret);
 
@@ -91,27 +100,19 @@ static bool read_status(Search *search, uint64_t pid, Process *ret) {
         return r >= 0;
 }
 
-typedef struct Candidate {
-        uint64_t pid;
-        bool is_known; /* already among the search's processes */
-} Candidate;
-
-typedef VEC(Candidate) Candidates;
-
 /* Finds processes that have mapped pages and touched none, or only pages that others had touched before. */
-static void find_mappers(Search *search, const Candidates *candidates) {
+static void find_mappers(Search *search, const ProcessIds *pids) {
         CLEANUP(arena_freep) Arena *scratch = arena_new();
         const Devices devices = process_file_hugetlbfs(search->root, scratch, 0);
         char *text;
 
-        VEC_FOREACH(candidate, candidates) {
+        VEC_FOREACH(pid, pids) {
                 CLEANUP(arena_freep) Arena *maps = arena_new();
                 Process process;
 
-                if (candidate->is_known ||
-                    !(text = read_process_file(search, maps, candidate->pid, "maps", NULL)) ||
+                if (!(text = read_process_file(search, maps, *pid, "maps", NULL)) ||
                     !process_maps_may_be_huge(maps, text, &devices) ||
-                    !read_status(search, candidate->pid, &process))
+                    !read_status(search, *pid, &process))
                         continue;
                 if (search->n_detailed == DETAILS_MAX) {
                         search->is_complete = false;
@@ -123,16 +124,6 @@ static void find_mappers(Search *search, const Candidates *candidates) {
                 read_unit(search, &process);
                 *vec_push(search->arena, &search->processes) = process;
         }
-}
-
-static int compare_by_unit_and_use(const void *a, const void *b) {
-        const Process *first = a, *second = b;
-
-        int r = process_compare_units(first, second);
-
-        if (r != 0)
-                return r;
-        return first->huge_bytes > second->huge_bytes ? -1 : first->huge_bytes < second->huge_bytes;
 }
 
 static void look_into_touchers(Search *search) {
@@ -220,38 +211,36 @@ static bool has_unseen(const Search *search, const PageUsers *seen) {
 
 PageUsers *page_users_find(const Root *root, Arena *arena, const Topology *topology) {
         Search search = {.root = root, .arena = arena, .topology = topology, .is_complete = true};
-        Candidates candidates = {};
         const char *unit = NULL, *hierarchy;
+        ProcessIds others = {};
         Names names = {};
+        size_t n_processes = 0;
         uint64_t pid;
 
         if (!has_unseen(&search, make(&search, false))) /* no pages are mapped or in use */
                 return make(&search, true);
         root_list(root, arena, PATH_PROC, &names);
+        /* First the processes that have huge pages according to files that everyone may read. */
         VEC_FOREACH(name, &names) {
+                Process process;
+
                 if (parse_u64(*name, &pid) < 0 || pid == 0)
                         continue;
-                if (candidates.n == PROCESSES_MAX) {
+                if (n_processes++ == PROCESSES_MAX) {
                         search.is_complete = false;
                         break;
                 }
-                *vec_push(arena, &candidates) = (Candidate){pid, false};
-        }
-
-        /* First the processes that have huge pages according to files that everyone may read. */
-        VEC_FOREACH(candidate, &candidates) {
-                Process process;
-
-                if (!read_status(&search, candidate->pid, &process) || process.huge_bytes == 0)
+                if (!read_status(&search, pid, &process) || process.huge_bytes == 0) {
+                        *vec_push(arena, &others) = pid;
                         continue;
-                candidate->is_known = true;
+                }
                 read_unit(&search, &process);
-                *vec_push(search.arena, &search.processes) = process;
+                *vec_push(arena, &search.processes) = process;
         }
         look_into_touchers(&search);
         /* All processes are searched only if pages are still unaccounted for. */
         if (has_unseen(&search, make(&search, false)))
-                find_mappers(&search, &candidates);
+                find_mappers(&search, &others);
         vec_sort(&search.processes, compare_by_unit_and_use);
         hierarchy = unit_cgroup_hierarchy(root);
         VEC_FOREACH(process, &search.processes) {

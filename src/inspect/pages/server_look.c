@@ -108,23 +108,20 @@ static bool has_server_name(const Looker *looker, const Process *member) {
                text_has_word(looker->engine->servers, member->command);
 }
 
-/* Prefers a server's program, then the process with more huge pages, then the one with more memory. */
-static bool is_likelier(const Looker *looker, const Process *one, const Process *other) {
-        bool is_named = has_server_name(looker, one);
-
-        if (is_named != has_server_name(looker, other))
-                return is_named;
-        return one->huge_bytes != other->huge_bytes ? one->huge_bytes > other->huge_bytes
-                                                    : one->size_bytes > other->size_bytes;
-}
-
-/* Returns the process that maps the database's memory and is the parent of others that do; not a supervisor. */
+/* Returns the process that maps the database's memory and is the parent of others that do; not a supervisor. A server's
+ * program is preferred, then the process with more huge pages, then the one with more memory. */
 static Process *find_server(const Looker *looker) {
-        Process *largest = NULL;
+        Process *largest = looker->members.items;
 
-        VEC_FOREACH(member, &looker->members)
-                if (!largest || is_likelier(looker, member, largest))
+        VEC_FOREACH(member, &looker->members) {
+                bool is_named = has_server_name(looker, member);
+
+                if (is_named != has_server_name(looker, largest) ? is_named
+                    : member->huge_bytes != largest->huge_bytes
+                            ? member->huge_bytes > largest->huge_bytes
+                            : member->size_bytes > largest->size_bytes)
                         largest = member;
+        }
         for (unsigned depth = 0; depth < GROUP_DEPTH_MAX; depth++) {
                 Process *parent =
                         VEC_FIND(each, &looker->members, each->pid == largest->parent_pid);
@@ -138,15 +135,6 @@ static Process *find_server(const Looker *looker) {
 }
 
 /* ---- limits in force ---- */
-
-static void read_age(Looker *looker) {
-        CLEANUP(arena_freep) Arena *scratch = arena_new();
-        char *stat, *uptime;
-
-        if (read_file(looker, scratch, looker->look.pid, "stat", &stat) >= 0 &&
-            root_read_attribute(looker->root, scratch, PATH_UPTIME, &uptime) >= 0)
-                process_parse_age(scratch, stat, uptime, &looker->look.age_usec);
-}
 
 /* "Max locked memory         8388608              8388608              bytes" */
 static void read_limits(Looker *looker) {
@@ -268,11 +256,10 @@ static void read_map(Looker *looker, Process *server) {
 }
 
 static int compare_use(const void *a, const void *b) {
-        const Process *first = a, *second = b;
+        uint64_t first = ((const Process *) a)->huge_bytes,
+                 second = ((const Process *) b)->huge_bytes;
 
-        return first->huge_bytes > second->huge_bytes   ? -1
-               : first->huge_bytes < second->huge_bytes ? 1
-                                                        : 0;
+        return (first < second) - (first > second);
 }
 
 /* If no controller counts for the unit, walks the processes that have touched most. The use of others stays unknown. */
@@ -297,19 +284,6 @@ static void walk_others(Looker *looker) {
 
 /* ---- all ---- */
 
-static void count_pages(Looker *looker) {
-        const PageUsersInput input = {
-                .topology = looker->topology,
-                .processes = looker->members.items,
-                .n_processes = looker->members.n,
-                .charges = looker->charges.items,
-                .n_charges = looker->charges.n,
-        };
-
-        VEC_FOREACH(user, &page_users_make(looker->arena, &input)->list)
-                *vec_push(looker->arena, &looker->look.pages) = *user;
-}
-
 /* Returns whether the unit has only a supervisor: no process with a server's name or a database's memory. */
 static bool is_without_server(const Looker *looker, const Process *likeliest) {
         const Engine *engine = looker->engine;
@@ -327,24 +301,9 @@ static bool is_without_server(const Looker *looker, const Process *likeliest) {
         return main_bytes == 0 && (looker->look.has_map || engine->maps_all_at_start);
 }
 
-static void look_at_server(Looker *looker) {
-        Process *server = find_server(looker);
-
-        looker->look.pid = server->pid;
-        looker->look.command = server->command;
-        read_age(looker);
-        read_map(looker, server);
-        if (is_without_server(looker, server))
-                looker->look = (ServerLook){.is_glance = looker->look.is_glance};
-        if (looker->look.is_glance || !looker->look.is_running)
-                return;
-        read_limits(looker);
-        if (!looker->look.is_counted)
-                walk_others(looker);
-}
-
 ServerLook server_look(const Root *root, Arena *arena, const Topology *topology,
                        const Engine *engine, const char *unit, bool is_glance) {
+        CLEANUP(arena_freep) Arena *scratch = arena_new();
         Looker looker = {.root = root,
                          .arena = arena,
                          .topology = topology,
@@ -354,23 +313,46 @@ ServerLook server_look(const Root *root, Arena *arena, const Topology *topology,
                          .deadline_usec = deadline_in(look_usec_max),
                          .bytes_max = is_glance ? GLANCE_BYTES_MAX : LISTING_BYTES_MAX,
                          .look = {.is_glance = is_glance}};
+        ServerLook *look = &looker.look;
+        char *stat, *uptime;
 
         looker.pids = unit_cgroup_processes(root, arena, looker.group);
         read_members(&looker, is_glance ? GLANCE_PROCESSES_MAX : PROCESSES_MAX);
-        if (!looker.look.is_running)
-                return looker.look;
+        if (!look->is_running)
+                return *look;
         read_charges(&looker);
-        if (looker.members.n > 0)
-                look_at_server(&looker);
-        else {
+        if (looker.members.n > 0) {
+                Process *server = find_server(&looker);
+
+                look->pid = server->pid;
+                look->command = server->command;
+                if (read_file(&looker, scratch, look->pid, "stat", &stat) >= 0 &&
+                    root_read_attribute(root, scratch, PATH_UPTIME, &uptime) >= 0)
+                        process_parse_age(scratch, stat, uptime, &look->age_usec);
+                read_map(&looker, server);
+                if (is_without_server(&looker, server))
+                        return (ServerLook){.is_glance = is_glance};
+                if (!is_glance)
+                        read_limits(&looker);
+                if (!is_glance && !look->is_counted)
+                        walk_others(&looker);
+        } else {
                 leave_out(&looker,
                           "its processes cannot be seen: they come and go, or /proc hides them "
                           "(hidepid=)");
                 judge_charges(&looker);
         }
-        if (looker.look.is_running)
-                count_pages(&looker);
-        return looker.look;
+        const PageUsersInput input = {
+                .topology = topology,
+                .processes = looker.members.items,
+                .n_processes = looker.members.n,
+                .charges = looker.charges.items,
+                .n_charges = looker.charges.n,
+        };
+
+        VEC_FOREACH(user, &page_users_make(arena, &input)->list)
+                *vec_push(arena, &look->pages) = *user;
+        return *look;
 }
 
 uint64_t server_mapped_bytes(const Root *root, uint64_t pid) {

@@ -4,7 +4,7 @@
  * say for a plan. */
 
 #include "base/size.h"
-#include "check/boot/kernel_args.h"
+#include "check/kernel_args.h"
 #include "support/testing.h"
 
 /* Node 2 has no memory; node 3 is not online. */

@@ -2,7 +2,7 @@
 
 /* What of a text leaves the host: what a parser uses, and of all else the length. */
 
-#include "inspect/kept/kept.h"
+#include "inspect/kept.h"
 #include "support/testing.h"
 
 static const char *kept(Arena *arena, const char *path, const char *text) {

@@ -2,7 +2,7 @@
 
 /* What is seen of the processes of a host. */
 
-#include "inspect/processes.h"
+#include "inspect/process_files.h"
 #include "support/testing.h"
 #include "support/tree.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "check/boot/kernel_args.h"
+#include "check/kernel_args.h"
 
 #include "base/size.h"
 #include "base/text.h"

@@ -7,8 +7,17 @@
  * The code cannot recognize secrets. A word is kept if an engine reads it (engine_reads()), if a table here lists it
  * for files of that kind, or if it is the value of such a word. All other words are masked. */
 
+#include "base/index.h"
 #include "host/record/recording.h"
-#include "inspect/kept/kept_line.h"
+
+typedef struct Kept {
+        Arena *arena;
+        /* Variables that kept text refers to, in any file: only their names are kept, or their values too. */
+        Index *words, *values;
+        Index *paths; /* of files that were read; mentions of them are kept */
+        Index *known; /* by word: facts that do not depend on its position */
+        size_t n_names;
+} Kept;
 
 Kept kept_in(Arena *arena);
 

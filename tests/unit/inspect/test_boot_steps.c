@@ -2,7 +2,7 @@
 
 /* The steps to change the kernel command line, for each boot loader. */
 
-#include "check/boot/boot_steps.h"
+#include "inspect/boot_loader.h"
 #include "support/testing.h"
 
 static char *instruct(Arena *arena, BootLoader *loader, KernelAdvice *advice) {
