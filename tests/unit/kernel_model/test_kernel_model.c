@@ -4,7 +4,7 @@
 
 #include "model/kernel_model.h"
 #include "model/script_model.h"
-#include "support/testing.h"
+#include "support/story.h"
 
 #define ONE_NODE  "node 0 total=4G free=3G\n"
 #define TWO_NODES ONE_NODE "node 1 total=4G free=3G\n"
@@ -37,7 +37,7 @@ typedef struct Story {
         Text host;
         Kernel *kernel;
         Script *script;
-        const char *shown; /* after the last line */
+        const char *shown; /* after the last line of a script */
 } Story;
 
 /* "TOTAL/FREE/SURPLUS" of each node with memory, and what is reserved on the host. */
@@ -55,17 +55,39 @@ static char *pools_text(Arena *arena, const Kernel *kernel) {
         return text.string;
 }
 
-/* What a line of the model alone ends with: "ok", an error, or bytes. */
-static const char *perform(const Story *story, const char *line) {
-        char verb[16] = "", where[16] = "", size[16] = "1M";
+static const char *do_on(void *context, const StoryLine *line) {
+        Story *story = context;
 
-        sscanf(line, "%15s %15s %15s", verb, where, size);
-        Kernel *kernel = story->kernel;
-        int node = text_equals(where, "host") ? KERNEL_HOST : (int) strtol(where, NULL, 10);
+        text_printf(&story->host, "%s\n", line->rest);
+        return NULL;
+}
+
+static void make_kernel(Story *story) {
+        if (story->kernel)
+                return;
+        if (!strstr(text_string(&story->host), "node "))
+                text_add(&story->host, TWO_NODES);
+        story->kernel = kernel_new(story->host.string);
+        story->script = script_new(story->arena, &script_model,
+                                   script_model_new(story->arena, story->kernel));
+}
+
+/* What the model alone can do: "ok", an error, or bytes. */
+static const char *do_kernel(void *context, const StoryLine *line) {
+        Story *story = context;
+        const char *verb = line->words[1], *size = "";
+        int node = KERNEL_HOST, r = 0;
         uint64_t bytes = 0;
-        int r = 0;
 
-        assert_int_equal(parse_size_bytes(size, &bytes), 0);
+        make_kernel(story);
+        Kernel *kernel = story->kernel;
+
+        if (line->words[2] && !text_equals(line->words[2], "host"))
+                node = (int) story_number_at(line, 2);
+        if (line->words[2] && line->words[3])
+                size = line->words[3];
+        if (*size)
+                assert_int_equal(parse_size_bytes(size, &bytes), 0);
         if (text_equals(verb, "compact"))
                 r = kernel_compact(kernel, node);
         else if (text_equals(verb, "reclaim"))
@@ -87,66 +109,81 @@ static const char *perform(const Story *story, const char *line) {
         return r == 0 ? "ok" : strerrorname_np(-r);
 }
 
-static void begin(Story *story) {
-        if (!strstr(text_string(&story->host), "node "))
-                text_add(&story->host, TWO_NODES);
-        story->kernel = kernel_new(story->host.string);
-        story->script = script_new(story->arena, &script_model,
-                                   script_model_new(story->arena, story->kernel));
+static const char *do_pools(void *context, const StoryLine *line) {
+        const Story *story = context;
+
+        return pools_text(line->arena, story->kernel);
 }
 
-static void tell(Story *story, const char *line) {
-        Arena *arena = story->arena;
-        const char *arrow = strstr(line, " -> "), *expected = arrow ? arrow + 4 : "ok";
+static const char *do_shown(void *context, const StoryLine *line UNUSED) {
+        const Story *story = context;
 
-        char *command = text_strip(
-                arena,
-                arena_strndup(arena, line, arrow ? (size_t) (arrow - line) : strcspn(line, "#")));
+        return story->shown;
+}
 
-        if (!story->kernel)
-                begin(story);
-        if (text_starts_with(line, "= ")) {
-                assert_text(pools_text(arena, story->kernel), line + 2);
-        } else if (text_starts_with(line, "> ")) {
-                assert_contains(story->shown, line + 2);
-        } else if (text_starts_with(line, "?broken ")) {
-                assert_text(kernel_broke_promise(story->kernel) ? "yes" : "no", line + 8);
-        } else if (*line == '!') {
-                assert_text(perform(story, command + 1), expected);
-        } else {
-                Text out = text_in(arena);
+static const char *do_broken(void *context, const StoryLine *line UNUSED) {
+        const Story *story = context;
 
-                assert_int_equal(script_step(story->script, command, &out), 0);
-                story->shown = out.string;
-                assert_text(arena_strndup(arena, out.string, strcspn(out.string, "\n")),
-                            arena_printf(arena, "%s: %s", command, expected));
-        }
-        assert_null(kernel_check_invariants(story->kernel, arena));
+        return story_yes(kernel_broke_promise(story->kernel));
+}
+
+/* A line of a script; how it went. */
+static const char *step(void *context, const StoryLine *line) {
+        Story *story = context;
+        const char *command = arena_printf(line->arena, "%s %s", line->words[0], line->rest), *went;
+        Text out = text_in(line->arena);
+
+        make_kernel(story);
+        assert_int_equal(script_step(story->script, command, &out), 0);
+        story->shown = out.string;
+        went = arena_strndup(line->arena, out.string, strcspn(out.string, "\n"));
+        return strstr(went, ": ") + 2;
+}
+
+static void *begin_story(void) {
+        Arena *arena = arena_new();
+        Story *story = ARENA_NEW(arena, Story);
+
+        *story = (Story){.arena = arena, .host = text_in(arena)};
+        return story;
+}
+
+static Arena *arena_of(void *context) {
+        const Story *story = context;
+
+        return story->arena;
+}
+
+static void check_story(void *context) {
+        const Story *story = context;
+
+        if (story->kernel)
+                assert_null(kernel_check_invariants(story->kernel, story->arena));
+}
+
+static void end_story(void *context) {
+        Story *story = context;
+
+        kernel_free(story->kernel);
+        arena_free(story->arena);
 }
 
 TEST(measured) {
-        FILE *file = fopen(TEST_SOURCE_DIR "/model/measured.stories", "re");
-        Story story = {};
-        size_t n_stories = 0;
-        char line[256];
+        static const StoryVerb verbs[] = {{"on", do_on},
+                                          {"kernel", do_kernel},
+                                          {"pools", do_pools},
+                                          {"shown", do_shown},
+                                          {"broken", do_broken}};
+        static const StoryTeller teller = {.begin = begin_story,
+                                           .arena_of = arena_of,
+                                           .end = end_story,
+                                           .verbs = verbs,
+                                           .n_verbs = ARRAY_LEN(verbs),
+                                           .otherwise = step,
+                                           .silent = "ok",
+                                           .check = check_story};
 
-        assert_non_null(file);
-        while (fgets(line, sizeof(line), file)) {
-                line[strcspn(line, "\n")] = '\0';
-                if (text_starts_with(line, "## ")) {
-                        story.kernel = kernel_free(story.kernel);
-                        story = (Story){.arena = arena, .host = text_in(arena)};
-                        n_stories++;
-                        print_message("%s\n", line + 3);
-                } else if (text_starts_with(line, "on ")) {
-                        text_printf(&story.host, "%s\n", line + 3);
-                } else if (*line && *line != '#') {
-                        tell(&story, line);
-                }
-        }
-        kernel_free(story.kernel);
-        fclose(file);
-        assert_true(n_stories > 50);
+        story_tell("model/measured", &teller);
 }
 
 /* ---- what no script can say ---- */

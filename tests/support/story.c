@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "support/story.h"
+
+#include "base/size.h"
+
+const char *story_yes(bool is_so) {
+        return is_so ? "yes" : "no";
+}
+
+const char *story_number(const StoryLine *line, uint64_t n) {
+        return arena_printf(line->arena, "%" PRIu64, n);
+}
+
+bool story_has_word(const StoryLine *line, const char *word) {
+        for (size_t i = 1; line->words[i]; i++)
+                if (text_equals(line->words[i], word))
+                        return true;
+        return false;
+}
+
+uint64_t story_number_at(const StoryLine *line, size_t i) {
+        uint64_t n = 0;
+
+        for (size_t k = 0; k < i; k++)
+                if (!line->words[k])
+                        return 0;
+        if (text_equals(line->words[i], "any"))
+                return UINT64_MAX;
+        if (line->words[i])
+                assert_int_equal(parse_u64(line->words[i], &n), 0);
+        return n;
+}
+
+char *story_unescape(Arena *arena, const char *text) {
+        Text out = text_in(arena);
+
+        for (; *text; text++)
+                if (*text == '\\' && (text[1] == 'n' || text[1] == 's'))
+                        text_add(&out, *++text == 'n' ? "\n" : " ");
+                else
+                        text_add_n(&out, text, 1);
+        return arena_strdup(arena, text_string(&out));
+}
+
+char *story_lines(const StoryLine *line, size_t i) {
+        Text out = text_in(line->arena);
+
+        for (; line->words[i]; i++)
+                text_printf(&out, "%s\n", story_unescape(line->arena, line->words[i]));
+        return arena_strdup(line->arena, text_string(&out));
+}
+
+static void tell(const StoryTeller *teller, void *context, const char *text) {
+        static const char *const relations[] = {" -> ", " ~> ", " !> "};
+        StoryLine line = {.arena = teller->arena_of(context)};
+        const char *at = NULL, *rest, *answer;
+        size_t n = 0;
+
+        for (size_t i = 0; i < ARRAY_LEN(relations) && !at; i++)
+                at = strstr(text, relations[i]);
+        rest = arena_strndup(line.arena, text, at ? (size_t) (at - text) : strlen(text));
+        line.rest = strchr(rest, ' ') ? strchr(rest, ' ') + 1 : "";
+        while (n < STORY_WORDS_MAX - 1 && (line.words[n] = text_next_word(line.arena, &rest, " ")))
+                n++;
+        const StoryVerb *verb = teller->verbs, *end = verb + teller->n_verbs;
+
+        while (verb < end && !text_equals(verb->name, line.words[0]))
+                verb++;
+        assert_true(verb < end || teller->otherwise);
+        answer = (verb < end ? verb->perform : teller->otherwise)(context, &line);
+        answer = answer && *answer ? answer : "(none)";
+        if (!at) {
+                if (teller->silent && verb == end)
+                        assert_text(answer, teller->silent);
+                return;
+        }
+        const char *expected = story_unescape(line.arena, at + 4);
+
+        if (at[1] == '-')
+                assert_text(answer, expected);
+        else if (at[1] == '~')
+                assert_contains(answer, expected);
+        else
+                assert_null(strstr(answer, expected));
+}
+
+void story_tell(const char *path, const StoryTeller *teller) {
+        CLEANUP(arena_freep) Arena *arena = arena_new();
+        const char *name = arena_printf(arena, TEST_SOURCE_DIR "/%s.stories", path);
+        FILE *file = fopen(name, "re");
+        void *context = NULL;
+        char *line = NULL;
+        size_t size = 0, n_line = 0;
+
+        assert_non_null(file);
+        while (getline(&line, &size, file) > 0) {
+                line[strcspn(line, "\n")] = '\0';
+                n_line++;
+                if (text_starts_with(line, "## ")) {
+                        if (context)
+                                teller->end(context);
+                        context = teller->begin();
+                } else if (*line && *line != '#') {
+                        print_message("%s:%zu: %s\n", name, n_line, line);
+                        tell(teller, context, line);
+                        if (teller->check)
+                                teller->check(context);
+                }
+        }
+        assert_non_null(context);
+        teller->end(context);
+        free(line);
+        fclose(file);
+}

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/* Tests told in lines of text: a file NAME.stories beside the test that plays it.
+ *
+ *     ## what would be wrong       begins a story, with all anew
+ *     # a remark
+ *     VERB WORD... -> ANSWER       the verb answers this; "~>": its answer holds this; "!>": does not hold it
+ *     VERB WORD...                 no matter what it answers
+ *
+ * In words and answers "\n" and "\s" stand for a line end and a blank; no answer, or an empty one, is "(none)". */
+
+#include "support/testing.h"
+
+enum { STORY_WORDS_MAX = 32 };
+
+typedef struct StoryLine {
+        Arena *arena;                 /* of the story */
+        char *words[STORY_WORDS_MAX]; /* the verb first; NULL behind the last one */
+        const char *rest;             /* behind the verb, as it stands */
+} StoryLine;
+
+typedef struct StoryVerb {
+        const char *name;
+        const char *(*perform)(void *context, const StoryLine *line);
+} StoryVerb;
+
+typedef struct StoryTeller {
+        void *(*begin)(void);
+        Arena *(*arena_of)(void *context);
+        void (*end)(void *context);
+        const StoryVerb *verbs;
+        size_t n_verbs;
+        /* Where no verb has its name; NULL: that is a mistake. */
+        const char *(*otherwise)(void *context, const StoryLine *line);
+        const char *silent;           /* what an answer is that nothing is said of; NULL: any */
+        void (*check)(void *context); /* after each line; may be NULL */
+} StoryTeller;
+
+/* PATH: below tests/, without ".stories". */
+void story_tell(const char *path, const StoryTeller *teller);
+
+const char *story_yes(bool is_so);
+const char *story_number(const StoryLine *line, uint64_t n);
+bool story_has_word(const StoryLine *line, const char *word);
+
+/* A number; "any": UINT64_MAX; 0 where there is no such word. */
+uint64_t story_number_at(const StoryLine *line, size_t i);
+
+/* With "\n" and "\s" as they are meant. */
+char *story_unescape(Arena *arena, const char *text);
+
+/* The words from the I-th one on, unescaped, a line of each. */
+char *story_lines(const StoryLine *line, size_t i);
