@@ -52,7 +52,7 @@ char *story_lines(const StoryLine *line, size_t i) {
 
 static void tell(const StoryTeller *teller, void *context, const char *text) {
         static const char *const relations[] = {" -> ", " ~> ", " !> "};
-        StoryLine line = {.arena = teller->arena_of(context)};
+        StoryLine line = {.arena = *(Arena **) context};
         const char *at = NULL, *rest, *answer;
         size_t n = 0;
 
@@ -84,6 +84,24 @@ static void tell(const StoryTeller *teller, void *context, const char *text) {
                 assert_null(strstr(answer, expected));
 }
 
+static void *begin_story(const StoryTeller *teller) {
+        Arena *arena = arena_new();
+        Arena **context = (Arena **) arena_alloc(arena, teller->size);
+
+        *context = arena;
+        if (teller->begin)
+                teller->begin(context);
+        return context;
+}
+
+static void end_story(const StoryTeller *teller, void *context) {
+        Arena *arena = context ? *(Arena **) context : NULL;
+
+        if (context && teller->end)
+                teller->end(context);
+        arena_free(arena);
+}
+
 void story_tell(const char *path, const StoryTeller *teller) {
         CLEANUP(arena_freep) Arena *arena = arena_new();
         const char *name = arena_printf(arena, TEST_SOURCE_DIR "/%s.stories", path);
@@ -97,9 +115,8 @@ void story_tell(const char *path, const StoryTeller *teller) {
                 line[strcspn(line, "\n")] = '\0';
                 n_line++;
                 if (text_starts_with(line, "## ")) {
-                        if (context)
-                                teller->end(context);
-                        context = teller->begin();
+                        end_story(teller, context);
+                        context = begin_story(teller);
                 } else if (*line && *line != '#') {
                         print_message("%s:%zu: %s\n", name, n_line, line);
                         tell(teller, context, line);
@@ -108,7 +125,7 @@ void story_tell(const char *path, const StoryTeller *teller) {
                 }
         }
         assert_non_null(context);
-        teller->end(context);
+        end_story(teller, context);
         free(line);
         fclose(file);
 }

@@ -26,15 +26,15 @@ typedef struct StoryVerb {
 } StoryVerb;
 
 typedef struct StoryTeller {
-        void *(*begin)(void);
-        Arena *(*arena_of)(void *context);
+        size_t size; /* of the context, which begins with the story's arena; the rest is 0 at first */
+        void (*begin)(void *context); /* this and the following may be NULL */
         void (*end)(void *context);
+        void (*check)(void *context); /* after each line */
         const StoryVerb *verbs;
         size_t n_verbs;
-        /* Where no verb has its name; NULL: that is a mistake. */
+        /* For a verb that is none of these: what it answers where nothing is said of that; NULL: anything. */
         const char *(*otherwise)(void *context, const StoryLine *line);
-        const char *silent;           /* what an answer is that nothing is said of; NULL: any */
-        void (*check)(void *context); /* after each line; may be NULL */
+        const char *silent;
 } StoryTeller;
 
 /* PATH: below tests/, without ".stories". */

@@ -20,6 +20,7 @@
 enum { GATES_MAX = 8 };
 
 typedef struct Story {
+        Arena *arena;
         Play *play;
         struct {
                 const char *name;
@@ -497,18 +498,10 @@ static const StoryVerb verbs[] = {
         {"write", do_write},
 };
 
-static void *begin_story(void) {
-        Play *play = play_new();
-        Story *story = ARENA_NEW(play->tree->arena, Story);
+static void begin_story(void *context) {
+        Story *story = context;
 
-        story->play = play;
-        return story;
-}
-
-static Arena *arena_of(void *context) {
-        const Story *story = context;
-
-        return story->play->tree->arena;
+        story->play = play_new();
 }
 
 static void end_story(void *context) {
@@ -518,8 +511,8 @@ static void end_story(void *context) {
 }
 
 static const StoryTeller teller = {
+        .size = sizeof(Story),
         .begin = begin_story,
-        .arena_of = arena_of,
         .end = end_story,
         .verbs = verbs,
         .n_verbs = ARRAY_LEN(verbs),

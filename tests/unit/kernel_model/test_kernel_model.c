@@ -58,6 +58,8 @@ static char *pools_text(Arena *arena, const Kernel *kernel) {
 static const char *do_on(void *context, const StoryLine *line) {
         Story *story = context;
 
+        if (!story->host.arena)
+                story->host = text_in(line->arena);
         text_printf(&story->host, "%s\n", line->rest);
         return NULL;
 }
@@ -65,6 +67,8 @@ static const char *do_on(void *context, const StoryLine *line) {
 static void make_kernel(Story *story) {
         if (story->kernel)
                 return;
+        if (!story->host.arena)
+                story->host = text_in(story->arena);
         if (!strstr(text_string(&story->host), "node "))
                 text_add(&story->host, TWO_NODES);
         story->kernel = kernel_new(story->host.string);
@@ -140,20 +144,6 @@ static const char *step(void *context, const StoryLine *line) {
         return strstr(went, ": ") + 2;
 }
 
-static void *begin_story(void) {
-        Arena *arena = arena_new();
-        Story *story = ARENA_NEW(arena, Story);
-
-        *story = (Story){.arena = arena, .host = text_in(arena)};
-        return story;
-}
-
-static Arena *arena_of(void *context) {
-        const Story *story = context;
-
-        return story->arena;
-}
-
 static void check_story(void *context) {
         const Story *story = context;
 
@@ -165,7 +155,6 @@ static void end_story(void *context) {
         Story *story = context;
 
         kernel_free(story->kernel);
-        arena_free(story->arena);
 }
 
 TEST(measured) {
@@ -174,8 +163,7 @@ TEST(measured) {
                                           {"pools", do_pools},
                                           {"shown", do_shown},
                                           {"broken", do_broken}};
-        static const StoryTeller teller = {.begin = begin_story,
-                                           .arena_of = arena_of,
+        static const StoryTeller teller = {.size = sizeof(Story),
                                            .end = end_story,
                                            .verbs = verbs,
                                            .n_verbs = ARRAY_LEN(verbs),
