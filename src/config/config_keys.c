@@ -6,10 +6,12 @@
 #include "base/text.h"
 #include "config/mount_config.h"
 #include "model/name_check.h"
+#include "model/problem.h"
 #include "model/rule.h"
 #include "model/topology.h"
 
 #include <string.h>
+#include <strings.h>
 
 /* ---- kinds of values of several keys ---- */
 
@@ -18,25 +20,24 @@ static const char *refuse(KeyTarget *target, const char *value) {
         return arena_printf(target->arena, "'%s' is not valid here", value);
 }
 
-void *config_key_member(const KeyTarget *target, const ConfigKey *key) {
+/* Returns the address of KEY's member in TARGET. */
+static void *member_of(const KeyTarget *target, const ConfigKey *key) {
         return (char *) (key->section == SECTION_HOST ? (void *) target->host
                                                       : (void *) target->instance) +
                key->offset;
 }
 
 static const char *set_boolean(KeyTarget *target, const ConfigKey *key, const char *value) {
-        return parse_boolean(value, config_key_member(target, key)) < 0 ? refuse(target, value)
-                                                                        : NULL;
+        return parse_boolean(value, member_of(target, key)) < 0 ? refuse(target, value) : NULL;
 }
 
 static const char *set_duration(KeyTarget *target, const ConfigKey *key, const char *value) {
-        return parse_duration_usec(value, config_key_member(target, key)) < 0
-                       ? refuse(target, value)
-                       : NULL;
+        return parse_duration_usec(value, member_of(target, key)) < 0 ? refuse(target, value)
+                                                                      : NULL;
 }
 
 static const char *set_text(KeyTarget *target, const ConfigKey *key, const char *value) {
-        *(const char **) config_key_member(target, key) = arena_strdup(target->arena, value);
+        *(const char **) member_of(target, key) = arena_strdup(target->arena, value);
         return NULL;
 }
 
@@ -56,7 +57,7 @@ static const char *set_account(KeyTarget *target, const ConfigKey *key, const ch
 
 /* Sets one of the key's words: a value of an enumeration in its order, or false and true. */
 static const char *set_word(KeyTarget *target, const ConfigKey *key, const char *value) {
-        void *member = config_key_member(target, key);
+        void *member = member_of(target, key);
         unsigned i = 0;
 
         while (key->words[i] && !text_equals(key->words[i], value))
@@ -114,7 +115,7 @@ static const char *set_amount(KeyTarget *target, const ConfigKey *key, const cha
 
         if (r < 0)
                 return refuse(target, value);
-        *(Amount *) config_key_member(target, key) = amount;
+        *(Amount *) member_of(target, key) = amount;
         return NULL;
 }
 
@@ -331,7 +332,7 @@ static const char *set_mount(KeyTarget *target, const ConfigKey *key UNUSED, con
 /* "keep" is refused for an instance. */
 static const char *set_thp(KeyTarget *target, const ConfigKey *key, const char *value) {
         ThpPolicy *member = target->is_learned ? &target->instance->learned.thp
-                                               : config_key_member(target, key);
+                                               : member_of(target, key);
         ThpPolicy policy;
 
         if (thp_policy_from_name(value, &policy) < 0 ||
@@ -432,19 +433,8 @@ const ConfigKey config_keys[] = {
 };
 const size_t n_config_keys = ARRAY_LEN(config_keys);
 
-/* An invalid list counts as none. */
-static void note_counts(KeyTarget *target, const char *value, PageCounts *ret) {
-        const char *word;
-
-        *ret = (PageCounts){};
-        while ((word = text_next_word(target->arena, &value, " ")))
-                if (add_count(target, ret, word)) {
-                        *ret = (PageCounts){};
-                        return;
-                }
-}
-
-void config_keys_note_learned(KeyTarget *target, const Assignment *assignment) {
+/* Reads an "X-" key of hugeplan's own record; in other files such keys are the administrator's and ignored. */
+static void note_learned(KeyTarget *target, const Assignment *assignment) {
         Learned *learned = &target->instance->learned;
         Seen *seen = &learned->seen;
         const struct {
@@ -472,15 +462,123 @@ void config_keys_note_learned(KeyTarget *target, const Assignment *assignment) {
         };
 
         ARRAY_FOREACH(note, notes, ARRAY_LEN(notes)) {
+                const char *value = assignment->value, *word;
+
                 if (!text_equals(assignment->key, note->key))
                         continue;
-                if (note->counts)
-                        note_counts(target, assignment->value, note->counts);
-                else if (note->text)
-                        *note->text = arena_strdup(target->arena, assignment->value);
+                if (note->text)
+                        *note->text = arena_strdup(target->arena, value);
                 else if (note->number)
-                        parse_u64(assignment->value, note->number);
-                else
-                        parse_boolean(assignment->value, note->flag);
+                        parse_u64(value, note->number);
+                else if (note->flag)
+                        parse_boolean(value, note->flag);
+                else /* an invalid list counts as none */
+                        for (*note->counts = (PageCounts){};
+                             (word = text_next_word(target->arena, &value, " "));)
+                                if (add_count(target, note->counts, word)) {
+                                        *note->counts = (PageCounts){};
+                                        break;
+                                }
         }
+}
+
+/* ---- the assignments of a file ---- */
+
+static const ConfigKey *find_key(Section section, const char *name) {
+        return ARRAY_FIND(key, config_keys, n_config_keys,
+                          key->section == section && text_equals(key->name, name));
+}
+
+static void refuse_unknown(Arena *arena, Section section, const Assignment *assignment,
+                           ParsedFile *parsed, Diags *problems) {
+        bool is_host = section == SECTION_HOST;
+        NearMiss miss = {assignment->key, 3};
+        const char *remedy = "hugeplan.d(5) lists the keys; your own begin with X-";
+
+        /* A difference in case only is the most likely mistake. */
+        ARRAY_FOREACH(key, config_keys, n_config_keys)
+                if (key->section == section)
+                        near_miss_try_at(&miss, key->name,
+                                         strcasecmp(key->name, assignment->key) == 0
+                                                 ? 0
+                                                 : text_distance(key->name, assignment->key));
+        if (miss.name && miss.distance == 0)
+                remedy = arena_printf(arena, "write %s=", miss.name);
+        else if (find_key(is_host ? SECTION_INSTANCE : SECTION_HOST, assignment->key))
+                remedy = arena_printf(arena, "the key belongs into the section [%s]",
+                                      is_host ? "Instance" : "Host");
+        else if (miss.name)
+                remedy = arena_printf(arena, "did you mean %s=? hugeplan.d(5) lists the keys",
+                                      miss.name);
+        config_file_refuse(parsed, problems, PROBLEM_CONFIG_UNKNOWN_KEY, assignment->line,
+                           assignment->key, "unknown key", remedy);
+}
+
+void config_keys_set_defaults(KeyTarget *target, Section section) {
+        ARRAY_FOREACH(key, config_keys, n_config_keys)
+                if (key->section == section && key->default_value)
+                        key->set(target, key, key->default_value);
+}
+
+/* Removes the origins of a value that is no longer in effect. */
+static void forget_origins(InstanceConfig *instance, const char *key) {
+        VEC_KEEP(origin, &instance->origins, !text_equals(origin->key, key));
+}
+
+static void apply_one(KeyTarget *target, Section section, const Assignment *assignment,
+                      ParsedFile *parsed, Diags *problems) {
+        Arena *arena = target->arena;
+        const ConfigKey *key = find_key(section, assignment->key);
+        unsigned earlier = 0; /* the line of a non-empty assignment of the same key in this file */
+
+        target->file = parsed->file->path;
+        target->line = assignment->line;
+        if (text_starts_with(assignment->key, "X-")) {
+                if (target->is_learned)
+                        note_learned(target, assignment);
+                return;
+        }
+        if (!key) {
+                refuse_unknown(arena, section, assignment, parsed, problems);
+                return;
+        }
+        if (*assignment->value == '\0') { /* resets the key to its default */
+                if (key->reset)
+                        key->reset(target);
+                else if (key->default_value)
+                        key->set(target, key, key->default_value);
+                else /* lists too: their array is shared with the configuration before this file */
+                        memset(member_of(target, key), 0, key->size);
+                if (target->instance)
+                        forget_origins(target->instance, key->name);
+                return;
+        }
+        for (const Assignment *a = parsed->assignments.items; a < assignment && !key->is_list; a++)
+                if (text_equals(a->section, assignment->section) &&
+                    text_equals(a->key, assignment->key))
+                        earlier = *a->value ? a->line : 0;
+        const char *wrong = earlier > 0 ? NULL : key->set(target, key, assignment->value);
+
+        if (earlier > 0)
+                config_file_refuse(parsed, problems, PROBLEM_CONFIG_SET_TWICE, assignment->line,
+                                   key->name,
+                                   arena_printf(arena, "is set in line %u already", earlier),
+                                   "keep one of the lines");
+        else if (wrong)
+                config_file_refuse(parsed, problems, PROBLEM_CONFIG_BAD_VALUE, assignment->line,
+                                   key->name, wrong, key->expects);
+        else if (target->instance && !target->is_learned) {
+                if (!key->is_list)
+                        forget_origins(target->instance, key->name);
+                *vec_push(arena, &target->instance->origins) =
+                        (ConfigOrigin){key->name, assignment->value, target->file, target->line};
+        }
+}
+
+void config_keys_apply(KeyTarget *target, Section section, ParsedFile *parsed, Diags *problems) {
+        const char *name = section == SECTION_HOST ? "Host" : "Instance";
+
+        VEC_FOREACH(assignment, &parsed->assignments)
+                if (text_equals(assignment->section, name))
+                        apply_one(target, section, assignment, parsed, problems);
 }

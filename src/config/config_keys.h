@@ -38,12 +38,6 @@ struct ConfigKey {
 extern const ConfigKey config_keys[];
 extern const size_t n_config_keys;
 
-/* Returns the address of KEY's member in TARGET. */
-void *config_key_member(const KeyTarget *target, const ConfigKey *key);
-
-/* Reads an "X-" key of hugeplan's own record; in other files such keys are the administrator's and ignored. */
-void config_keys_note_learned(KeyTarget *target, const Assignment *assignment);
-
 /* Sets every key of SECTION to its default. */
 void config_keys_set_defaults(KeyTarget *target, Section section);
 

@@ -45,94 +45,88 @@ static Mistake reserves_nothing(Arena *arena, const InstanceConfig *instance, co
                 remedy};
 }
 
-static bool find_memory_mistake(Arena *arena, const InstanceConfig *instance, Mistake *ret) {
+/* Each of the following returns the first mistake that it finds; its text is NULL if there is none. */
+
+static Mistake find_memory_mistake(Arena *arena, const InstanceConfig *instance) {
+        const Engine *engine = instance->engine;
         bool has_memory = instance->memory_kind != MEMORY_UNSET;
         bool is_auto = instance->memory_kind == MEMORY_AUTO;
         bool has_pages = instance->pages.n > 0, has_parts = instance->n_node_memory > 0;
 
-        if (!instance->engine->reserves) {
-                if (!has_memory && !has_pages && !has_parts)
-                        return false;
-                *ret = reserves_nothing(arena, instance, "Engine",
-                                        "leave Memory=, Pages= and NodeMemory= out");
-        } else if (is_auto && !instance->engine->has_auto && !instance->engine->has_auto_by_looking)
-                *ret = (Mistake){"Memory",
+        if (!engine->reserves)
+                return has_memory || has_pages || has_parts
+                               ? reserves_nothing(arena, instance, "Engine",
+                                                  "leave Memory=, Pages= and NodeMemory= out")
+                               : (Mistake){};
+        if (is_auto && !engine->has_auto && !engine->has_auto_by_looking)
+                return (Mistake){"Memory",
                                  arena_printf(arena, "'auto': %s cannot be asked how much it needs",
-                                              instance->engine->title),
+                                              engine->title),
                                  "give the size by Memory=, or the number by Pages="};
-        else if (is_auto && instance->engine->has_auto_by_looking && !instance->unit)
-                *ret = (Mistake){"Memory",
+        if (is_auto && engine->has_auto_by_looking && !instance->unit)
+                return (Mistake){"Memory",
                                  arena_printf(arena,
                                               "'auto': how much %s takes is seen when its unit "
                                               "runs, and there is none",
-                                              instance->engine->title),
+                                              engine->title),
                                  "name its service in Unit=, or give the size by Memory="};
-        else if (is_auto && has_parts)
-                *ret = (Mistake){
+        if (is_auto && has_parts)
+                return (Mistake){
                         "NodeMemory", "Memory=auto finds the size, and NodeMemory= gives it",
                         "keep one of the two; Nodes= says on which nodes the pages may be"};
-        else if (has_memory && has_pages)
-                *ret = (Mistake){"Pages", "the size is given twice, by Memory= and by Pages=",
+        if (has_memory && has_pages)
+                return (Mistake){"Pages", "the size is given twice, by Memory= and by Pages=",
                                  "keep one of the two"};
-        else if (has_parts && has_pages)
-                *ret = (Mistake){"NodeMemory", "Pages= cannot be split by sizes",
+        if (has_parts && has_pages)
+                return (Mistake){"NodeMemory", "Pages= cannot be split by sizes",
                                  "give the sizes by NodeMemory= alone, or use Pages= with Nodes="};
-        else if (!has_memory && !has_pages && !has_parts)
-                *ret = (Mistake){NULL, "nothing says how much memory it needs",
+        if (!has_memory && !has_pages && !has_parts)
+                return (Mistake){NULL, "nothing says how much memory it needs",
                                  "add Memory= with a size, or Pages= with a number"};
-        else
-                return false;
-        return true;
+        return (Mistake){};
 }
 
-static bool find_split_mistake(Arena *arena, const InstanceConfig *instance, Mistake *ret) {
+static Mistake find_split_mistake(Arena *arena, const InstanceConfig *instance) {
         uint64_t sum = 0;
 
         ARRAY_FOREACH(memory, instance->node_memory, instance->n_node_memory) {
                 sum = add_saturated(sum, memory->bytes);
-                if (instance->has_nodes && !id_set_has(&instance->nodes, memory->node)) {
-                        *ret = (Mistake){
+                if (instance->has_nodes && !id_set_has(&instance->nodes, memory->node))
+                        return (Mistake){
                                 "NodeMemory",
                                 arena_printf(arena, "node %u is not among Nodes=", memory->node),
                                 "name the same nodes in both, or leave Nodes= out"};
-                        return true;
-                }
         }
         if (instance->n_node_memory == 0 || instance->memory_kind != MEMORY_BYTES ||
             sum == instance->memory_bytes)
-                return false;
-        *ret = (Mistake){"NodeMemory",
+                return (Mistake){};
+        return (Mistake){"NodeMemory",
                          arena_printf(arena, "the nodes add up to %s, but Memory= is %s",
                                       format_size(arena, sum),
                                       format_size(arena, instance->memory_bytes)),
                          "make the sums equal, or leave Memory= out"};
-        return true;
 }
 
-static bool find_placement_mistake(Arena *arena UNUSED, const InstanceConfig *instance,
-                                   Mistake *ret) {
-        if (instance->placement != PLACEMENT_BIND || instance->has_nodes ||
-            instance->n_node_memory > 0)
-                return false;
-        *ret = (Mistake){"Placement", "'bind' needs to know the nodes",
-                         "name them by Nodes= or NodeMemory="};
-        return true;
+static Mistake find_placement_mistake(Arena *arena UNUSED, const InstanceConfig *instance) {
+        return instance->placement == PLACEMENT_BIND && !instance->has_nodes &&
+                               instance->n_node_memory == 0
+                       ? (Mistake){"Placement", "'bind' needs to know the nodes",
+                                   "name them by Nodes= or NodeMemory="}
+                       : (Mistake){};
 }
 
-static bool find_mount_mistake(Arena *arena, const InstanceConfig *instance, Mistake *ret) {
+static Mistake find_mount_mistake(Arena *arena, const InstanceConfig *instance) {
         const MountConfig *mount = instance->mount;
 
         if (!mount && instance->shared_memory == SHARED_MEMORY_HUGETLBFS)
-                *ret = (Mistake){"SharedMemory", "'hugetlbfs' needs a mount",
+                return (Mistake){"SharedMemory", "'hugetlbfs' needs a mount",
                                  "add Mount= with a path"};
-        else if (mount && !instance->engine->reserves)
-                *ret = reserves_nothing(arena, instance, "Mount", "leave Mount= out");
-        else if (mount && !mount->user && !instance->user && !instance->engine->default_user)
-                *ret = (Mistake){"Mount", "nothing says who owns it",
+        if (mount && !instance->engine->reserves)
+                return reserves_nothing(arena, instance, "Mount", "leave Mount= out");
+        if (mount && !mount->user && !instance->user && !instance->engine->default_user)
+                return (Mistake){"Mount", "nothing says who owns it",
                                  "add owner=USER to it, or give User="};
-        else
-                return false;
-        return true;
+        return (Mistake){};
 }
 
 /* ---- assembling ---- */
@@ -160,47 +154,21 @@ static void contradict(Assembler *assembler, InstanceConfig *instance, const cha
 }
 
 static void check_instance(Assembler *assembler, InstanceConfig *instance) {
-        static bool (*const checks[])(Arena *, const InstanceConfig *, Mistake *) = {
-                find_memory_mistake,
-                find_split_mistake,
-                find_placement_mistake,
-                find_mount_mistake,
-        };
-        Mistake mistake;
+        static Mistake (*const checks[])(Arena *, const InstanceConfig *) = {
+                find_memory_mistake, find_split_mistake, find_placement_mistake,
+                find_mount_mistake};
 
-        for (size_t i = 0; i < ARRAY_LEN(checks) && !instance->refusal; i++)
-                if (checks[i](assembler->arena, instance, &mistake))
+        for (size_t i = 0; i < ARRAY_LEN(checks) && !instance->refusal; i++) {
+                const Mistake mistake = checks[i](assembler->arena, instance);
+
+                if (mistake.text)
                         contradict(assembler, instance, mistake.key, mistake.text, mistake.remedy);
-}
-
-/* Returns the last value of KEY that CHECK accepts in a file that may be refused, or NULL. */
-static const char *salvage(const ParsedFile *parsed, const char *key,
-                           const char *(*check)(const char *) ) {
-        const char *value = NULL;
-
-        VEC_FOREACH(assignment, &parsed->assignments)
-                if (text_equals(assignment->key, key) && !check(assignment->value))
-                        value = assignment->value;
-        return value;
-}
-
-static const char *check_engine_name(const char *name) {
-        return engine_find(name) ? NULL : "";
+        }
 }
 
 /* Returns whether hugeplan, this version or an earlier one, wrote FILE. */
 static bool is_learned(const ConfigFile *file) {
         return file->extends && TEXT_IS_ANY(file->name, NAME_LEARNED, NAME_SEEN);
-}
-
-/* A mistake in hugeplan's own file is only a warning: its valid lines count, and the file is rewritten. */
-static void excuse(Diags *problems, const ParsedFile *parsed) {
-        VEC_FOREACH(problem, &problems->list)
-                if (text_equals(problem->file, parsed->file->path)) {
-                        problem->severity = SEVERITY_WARNING;
-                        problem->remedy =
-                                "hugeplan wrote this file: its other lines count, and it is written anew at the next start";
-                }
 }
 
 static void apply_file(Assembler *assembler, InstanceConfig *instance, ParsedFile *parsed) {
@@ -214,38 +182,31 @@ static void apply_file(Assembler *assembler, InstanceConfig *instance, ParsedFil
         if (!parsed->refusal)
                 return;
         if (target.is_learned) {
-                excuse(&assembler->config->problems, parsed);
+                /* A mistake in hugeplan's own file is only a warning: its valid lines count, and the file is
+                 * rewritten. */
                 instance->learned.is_broken = true;
+                VEC_FOREACH(problem, &assembler->config->problems.list) {
+                        if (!text_equals(problem->file, parsed->file->path))
+                                continue;
+                        problem->severity = SEVERITY_WARNING;
+                        problem->remedy =
+                                "hugeplan wrote this file: its other lines count, and it is written anew at the next start";
+                }
                 return;
         }
         if (!instance->refusal)
                 instance->refusal = parsed->refusal;
         /* Keep the name and unit of a refused file, so that its gate can print the cause. */
-        const char *name = salvage(parsed, "Name", name_check_instance);
-        const char *unit = salvage(parsed, "Unit", name_check_unit);
-        const char *engine = salvage(parsed, "Engine", check_engine_name);
+        VEC_FOREACH(assignment, &parsed->assignments) {
+                const char *key = assignment->key, *value = assignment->value;
 
-        if (name)
-                instance->name = name;
-        if (engine)
-                instance->engine = engine_find(engine);
-        if (unit)
-                instance->unit = unit;
-}
-
-/* Applies the main file and its extensions in the order of reading. */
-static void apply_files(Assembler *assembler, InstanceConfig *instance, ParsedFile *main_file) {
-        uint64_t hash = fold_file(TEXT_FOLD_START, main_file, "Instance");
-
-        apply_file(assembler, instance, main_file);
-        INDEX_FOREACH(entry, assembler->extensions, main_file->file->name) {
-                ParsedFile *parsed = (ParsedFile *) entry->value;
-
-                apply_file(assembler, instance, parsed);
-                if (!is_learned(parsed->file))
-                        hash = fold_file(hash, parsed, "Instance");
+                if (text_equals(key, "Name") && !name_check_instance(value))
+                        instance->name = value;
+                if (text_equals(key, "Unit") && !name_check_unit(value))
+                        instance->unit = value;
+                if (text_equals(key, "Engine") && engine_find(value))
+                        instance->engine = engine_find(value);
         }
-        instance->fingerprint = arena_printf(assembler->arena, "%016" PRIx64, hash);
 }
 
 /* If two files describe one name, the first keeps it, and the other is refused under its full file name. */
@@ -266,19 +227,6 @@ static void refuse_second(Assembler *assembler, InstanceConfig *instance, Parsed
                 instance->name = arena_printf(arena, "%s.2", instance->name);
 }
 
-/* If two mounts have the same path or one contains the other, the second is refused. */
-static void refuse_second_mount(Assembler *assembler, InstanceConfig *instance) {
-        VEC_FOREACH(other, &assembler->instances)
-                if (instance->mount && !instance->refusal && !other->refusal && other->mount &&
-                    mount_paths_overlap(instance->mount->path, other->mount->path))
-                        contradict(assembler, instance, "Mount",
-                                   arena_printf(assembler->arena,
-                                                "%s is in the way of %s, the mount of %s",
-                                                instance->mount->path, other->mount->path,
-                                                other->name),
-                                   "give each instance a place of its own");
-}
-
 static void assemble_instance(Assembler *assembler, ParsedFile *parsed) {
         Arena *arena = assembler->arena;
         InstanceConfig instance = {.file = parsed->file->path};
@@ -287,7 +235,18 @@ static void assemble_instance(Assembler *assembler, ParsedFile *parsed) {
         bool has_number = digits > 0 && parsed->file->name[digits] == '-';
 
         config_keys_set_defaults(&target, SECTION_INSTANCE);
-        apply_files(assembler, &instance, parsed);
+        /* The main file, then its extensions in the order of reading. */
+        uint64_t hash = fold_file(TEXT_FOLD_START, parsed, "Instance");
+
+        apply_file(assembler, &instance, parsed);
+        INDEX_FOREACH(entry, assembler->extensions, parsed->file->name) {
+                ParsedFile *extension = (ParsedFile *) entry->value;
+
+                apply_file(assembler, &instance, extension);
+                if (!is_learned(extension->file))
+                        hash = fold_file(hash, extension, "Instance");
+        }
+        instance.fingerprint = arena_printf(arena, "%016" PRIx64, hash);
         /* "20-pg.conf" -> "pg"; a leading number determines only the order. */
         if (!instance.name)
                 instance.name =
@@ -311,7 +270,15 @@ static void assemble_instance(Assembler *assembler, ParsedFile *parsed) {
         }
         check_instance(assembler, &instance);
         refuse_second(assembler, &instance, parsed);
-        refuse_second_mount(assembler, &instance);
+        /* If two mounts have the same path or one contains the other, the second is refused. */
+        VEC_FOREACH(other, &assembler->instances)
+                if (instance.mount && !instance.refusal && !other->refusal && other->mount &&
+                    mount_paths_overlap(instance.mount->path, other->mount->path))
+                        contradict(assembler, &instance, "Mount",
+                                   arena_printf(arena, "%s is in the way of %s, the mount of %s",
+                                                instance.mount->path, other->mount->path,
+                                                other->name),
+                                   "give each instance a place of its own");
         index_add(assembler->files, instance.name, instance.file);
         *vec_push(arena, &assembler->instances) = instance;
 }

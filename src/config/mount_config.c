@@ -103,54 +103,13 @@ static const char *parse_path(Arena *arena, const char *word, MountConfig *mount
 
 /* ---- options ---- */
 
-static const char *parse_mode(Arena *arena, const char *value, MountConfig *mount) {
-        size_t length = strlen(value);
-        unsigned mode = 0;
-
-        for (size_t i = 0; i < length; i++) {
-                if (value[i] < '0' || value[i] > '7' || length < 3 || length > 4)
-                        return arena_printf(arena, "'%s' is no mode of three or four octal digits",
-                                            value);
-                mode = mode * 8 + (unsigned) (value[i] - '0');
-        }
-        if (length == 0 || mode > MODE_MAX)
-                return arena_printf(arena, "'%s' is no mode that a mount can have", value);
-        mount->mode = mode;
-        return NULL;
-}
-
-static const char *parse_owner(Arena *arena, const char *value, MountConfig *mount) {
-        const char *colon = strchr(value, ':'), *user = arena_strdup_to(arena, value, colon);
-        const char *group = colon ? arena_strdup(arena, colon + 1) : NULL;
-        const char *wrong = name_check_account(user);
-
-        if (!wrong && group)
-                wrong = name_check_account(group);
-        if (wrong)
-                return arena_printf(arena, "'%s': %s", value, wrong);
-        mount->user = user;
-        mount->group = group;
-        return NULL;
-}
-
-static const char *parse_bytes(Arena *arena, const char *value, uint64_t *ret_bytes) {
-        uint64_t bytes;
-        int r = parse_size_bytes(value, &bytes);
-
-        /* The kernel stores a signed size, rounded up to whole pages. */
-        if (r == -ERANGE || (r == 0 && bytes > INT64_MAX - 16 * GIB))
-                return arena_printf(arena, "'%s' is more than can be counted", value);
-        if (r < 0 || bytes == 0)
-                return arena_printf(arena, "'%s' is no size", value);
-        *ret_bytes = bytes;
-        return NULL;
-}
-
+/* In the order of the options. */
 static const char *const options[] = {"mode=", "owner=", "size=", "min_size="};
+enum { OPTION_MODE, OPTION_OWNER, OPTION_SIZE };
 
 static const char *parse_option(Arena *arena, const char *word, MountConfig *mount,
                                 bool *has_option) {
-        size_t i = 0;
+        size_t i = 0, length;
 
         while (i < ARRAY_LEN(options) && !text_starts_with(word, options[i]))
                 i++;
@@ -160,11 +119,38 @@ static const char *parse_option(Arena *arena, const char *word, MountConfig *mou
         if (has_option[i])
                 return arena_printf(arena, "%s is given twice", options[i]);
         has_option[i] = true;
-        word += strlen(options[i]);
-        return i == 0   ? parse_mode(arena, word, mount)
-               : i == 1 ? parse_owner(arena, word, mount)
-                        : parse_bytes(arena, word,
-                                      i == 2 ? &mount->size_bytes : &mount->min_size_bytes);
+        const char *value = word + strlen(options[i]);
+
+        if (i == OPTION_MODE) {
+                length = strlen(value);
+                if (length > 0 && (length < 3 || length > 4 || strspn(value, "01234567") != length))
+                        return arena_printf(arena, "'%s' is no mode of three or four octal digits",
+                                            value);
+                mount->mode = 0;
+                for (const char *digit = value; *digit; digit++)
+                        mount->mode = mount->mode * 8 + (unsigned) (*digit - '0');
+                return length == 0 || mount->mode > MODE_MAX
+                               ? arena_printf(arena, "'%s' is no mode that a mount can have", value)
+                               : NULL;
+        }
+        if (i == OPTION_OWNER) {
+                const char *colon = strchr(value, ':');
+
+                mount->user = arena_strdup_to(arena, value, colon);
+                mount->group = colon ? colon + 1 : NULL;
+                const char *wrong = name_check_account(mount->user);
+
+                if (!wrong && mount->group)
+                        wrong = name_check_account(mount->group);
+                return wrong ? arena_printf(arena, "'%s': %s", value, wrong) : NULL;
+        }
+        uint64_t *bytes = i == OPTION_SIZE ? &mount->size_bytes : &mount->min_size_bytes;
+        int r = parse_size_bytes(value, bytes);
+
+        /* The kernel stores a signed size, rounded up to whole pages. */
+        if (r == -ERANGE || (r == 0 && *bytes > INT64_MAX - 16 * GIB))
+                return arena_printf(arena, "'%s' is more than can be counted", value);
+        return r < 0 || *bytes == 0 ? arena_printf(arena, "'%s' is no size", value) : NULL;
 }
 
 const char *mount_config_parse(Arena *arena, const char *value, MountConfig *ret) {
