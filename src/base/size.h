@@ -101,5 +101,10 @@ static inline uint64_t div_round_up(uint64_t a, uint64_t b) {
         return a / b + (a % b != 0);
 }
 
+/* Returns the next multiple of STEP (not 0); UINT64_MAX on overflow. */
+static inline uint64_t round_up_saturated(uint64_t bytes, uint64_t step) {
+        return mul_saturated(div_round_up(bytes, step), step);
+}
+
 /* SHARE hundredths of a percent of WHOLE, without overflow, rounded down. */
 uint64_t share_of(uint64_t whole, uint64_t hundredths);

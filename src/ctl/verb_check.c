@@ -23,7 +23,6 @@
 #include "runtime/log.h"
 #include "systemd/dropin_check.h"
 #include "units/unit_match.h"
-#include "units/unit_search.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -17,7 +17,7 @@
 
 #include <stdio.h>
 
-static json_t *figures_to_json(const Figures *figures) {
+static json_t *sizings_to_json(const Figures *figures) {
         json_t *list = json_array();
 
         VEC_FOREACH(figure, figures)
@@ -33,9 +33,9 @@ static json_t *lesson_to_json(Arena *arena, const Lesson *lesson) {
         return json_pack(
                 "{so so so so so sb so so so}", "version", text_to_json(arena, lesson->version),
                 "settings", settings_to_json(arena, &gathered->settings), "problems",
-                problems_to_json(&gathered->problems), "byRule", figures_to_json(&lesson->by_rule),
-                "sizes", figures_to_json(&lesson->figures), "exact", lesson->is_exact, "next",
-                figures_to_json(&next), "unasked", text_to_json(arena, lesson->unasked), "wrong",
+                problems_to_json(&gathered->problems), "byRule", sizings_to_json(&lesson->by_rule),
+                "sizes", sizings_to_json(&lesson->figures), "exact", lesson->is_exact, "next",
+                sizings_to_json(&next), "unasked", text_to_json(arena, lesson->unasked), "wrong",
                 text_to_json(arena, lesson->wrong));
 }
 

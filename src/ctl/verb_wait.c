@@ -12,7 +12,6 @@
 #include "ctl/learn/learn.h"
 #include "ctl/verbs.h"
 #include "demand/learned.h"
-#include "demand/learned_json.h"
 #include "demand/seen.h"
 #include "host/config_load.h"
 #include "host/host_sources.h"

@@ -9,16 +9,6 @@ uint64_t bound_node_bytes(const HostConfig *host, const Node *node) {
                                        : amount_of(&host->auto_memory, node->memory_bytes);
 }
 
-static uint64_t share_bytes_of(const HostConfig *host, const Topology *topology,
-                               const IdSet *nodes) {
-        uint64_t bytes = 0;
-
-        ARRAY_FOREACH(node, topology->nodes, topology->n_nodes)
-                if (id_set_has(nodes, node->id))
-                        bytes = add_saturated(bytes, bound_node_bytes(host, node));
-        return bytes;
-}
-
 static Reason refuse(Arena *arena, const PageCount *count, const char *bound, const char *remedy) {
         return (Reason){REASON_BEYOND_BOUND,
                         arena_printf(arena, "it comes to %s, and %s",
@@ -28,24 +18,17 @@ static Reason refuse(Arena *arena, const PageCount *count, const char *bound, co
                         remedy};
 }
 
-static Reason check_own(Arena *arena, const InstanceConfig *instance, const PageCount *count) {
-        const ConfigOrigin *origin = config_find_origin(instance, "Memory");
-
-        return refuse(arena, count,
-                      arena_printf(arena, "Memory=auto:%s in %s:%u allows no more",
-                                   format_size(arena, instance->memory_bytes),
-                                   origin ? origin->file : instance->file,
-                                   origin ? origin->line : 0),
-                      "lower what its settings ask for, or raise that bound");
-}
-
 Reason bound_check(Arena *arena, const Config *config, const InstanceConfig *instance,
                    const Topology *topology, const PageCount *count) {
+        const HostConfig *host = &config->host;
+        const ConfigOrigin *origin = config_find_origin(instance, "Memory");
         const uint64_t memory_bytes = topology_memory_bytes(topology);
         const uint64_t bytes = mul_saturated(count->pages, count->page_size_bytes);
         const IdSet with_memory = topology_memory_nodes(topology);
         const IdSet nodes = instance_named_nodes(instance, &with_memory);
-        uint64_t share_bytes = share_bytes_of(&config->host, topology, &nodes);
+        uint64_t share_bytes =
+                ARRAY_SUM(node, topology->nodes, topology->n_nodes,
+                          id_set_has(&nodes, node->id) ? bound_node_bytes(host, node) : 0);
 
         if (memory_bytes == 0)
                 return (Reason){};
@@ -57,13 +40,18 @@ Reason bound_check(Arena *arena, const Config *config, const InstanceConfig *ins
         if (instance->memory_kind != MEMORY_AUTO)
                 return (Reason){};
         if (instance->memory_bytes > 0 && bytes > instance->memory_bytes)
-                return check_own(arena, instance, count);
+                return refuse(arena, count,
+                              arena_printf(arena, "Memory=auto:%s in %s:%u allows no more",
+                                           format_size(arena, instance->memory_bytes),
+                                           origin ? origin->file : instance->file,
+                                           origin ? origin->line : 0),
+                              "lower what its settings ask for, or raise that bound");
         if (bytes <= share_bytes)
                 return (Reason){};
         return refuse(
                 arena, count,
                 arena_printf(arena, "learned sizes may have %s of %s (AutoMemory=%s of each node)",
                              format_size(arena, share_bytes), topology_format_nodes(arena, &nodes),
-                             amount_format(arena, &config->host.auto_memory)),
+                             amount_format(arena, &host->auto_memory)),
                 "lower what its settings ask for, raise AutoMemory= in [Host], or give its size by Memory=");
 }

@@ -19,9 +19,8 @@ static Reason refuse(ReasonKind kind, const char *text, const char *remedy) {
         return (Reason){kind, text, remedy};
 }
 
-/* Returns "Nodes= in FILE:LINE", with the key that names the nodes of CONFIG. */
-static const char *format_nodes_key(Arena *arena, const InstanceConfig *config) {
-        const char *key = config->has_nodes ? "Nodes" : "NodeMemory";
+/* Returns "Memory= in /etc/hugeplan.d/20-pg.conf:4". */
+static const char *format_key(Arena *arena, const InstanceConfig *config, const char *key) {
         const ConfigOrigin *origin = config_find_origin(config, key);
 
         return origin ? arena_printf(arena, "%s= in %s:%u", key, origin->file, origin->line)
@@ -41,11 +40,12 @@ static Reason check_nodes(Arena *arena, const Topology *topology, const Instance
                 else if (id_set_has(&topology->possible_nodes, id))
                         wrong = "is offline";
                 if (wrong)
-                        return refuse(REASON_NODE_ABSENT,
-                                      arena_printf(arena, "node %u %s", id, wrong),
-                                      arena_printf(arena, "correct %s; nodes with memory: %s",
-                                                   format_nodes_key(arena, config),
-                                                   id_set_format(arena, &memory_nodes)));
+                        return refuse(
+                                REASON_NODE_ABSENT, arena_printf(arena, "node %u %s", id, wrong),
+                                arena_printf(arena, "correct %s; nodes with memory: %s",
+                                             format_key(arena, config,
+                                                        config->has_nodes ? "Nodes" : "NodeMemory"),
+                                             id_set_format(arena, &memory_nodes)));
                 if (!id_set_has(&topology->allowed_nodes, id))
                         return refuse(
                                 REASON_OUTSIDE_CPUSET,
@@ -102,23 +102,12 @@ static Reason refuse_unknown(Arena *arena, const InstanceConfig *config, const F
                                   config->engine->title));
 }
 
-/* Takes what was learned at the last start; returns false if nothing was. */
-static bool take_learned(const InstanceConfig *config, DemandOption *option) {
-        uint64_t pages = page_counts_find(&config->learned.pages, option->page_size_bytes);
-
-        if (pages == 0)
-                return false;
-        take_pages(option, pages);
-        option->sizing.is_exact = config->learned.is_exact;
-        option->sizing.source = SIZING_LEARNED;
-        option->sizing.caveat = "Learned at the last start; determined anew before each start.";
-        return true;
-}
-
 static Reason fill_automatic(const Context *context, const InstanceConfig *config,
                              DemandOption *option) {
+        const Learned *learned = &config->learned;
         const Figure *figure = NULL;
-        FigureBasis basis = {config->learned.version, config->learned.settings};
+        FigureBasis basis = {learned->version, learned->settings};
+        uint64_t pages = page_counts_find(&learned->pages, option->page_size_bytes);
 
         INDEX_FOREACH(entry, context->figures, config->name) {
                 const Figure *known = entry->value;
@@ -127,15 +116,19 @@ static Reason fill_automatic(const Context *context, const InstanceConfig *confi
                     (known->wrong || known->sizing.page_size_bytes == option->page_size_bytes))
                         figure = known;
         }
-        bool is_found = figure && !figure->wrong;
+        bool is_found = figure && !figure->wrong, is_known = is_found || pages > 0;
 
         if (is_found) {
                 option->sizing = figure->sizing;
                 if (figure->gathered)
                         basis = figure_basis(context->arena, config->engine, figure->gathered);
+        } else if (pages > 0) {
+                take_pages(option, pages);
+                option->sizing.is_exact = learned->is_exact;
+                option->sizing.source = SIZING_LEARNED;
+                option->sizing.caveat =
+                        "Learned at the last start; determined anew before each start.";
         }
-        bool is_known = is_found || take_learned(config, option);
-
         /* A gate's figure (SIZING_LEARNED) includes what was seen already. */
         if (!(is_found && figure->sizing.source == SIZING_LEARNED))
                 is_known = seen_apply(context->arena, config, &basis, &option->sizing) || is_known;
@@ -160,14 +153,6 @@ const char *demand_add_version(Arena *arena, const InstanceConfig *config, Setti
         return version;
 }
 
-/* Returns "Memory= in /etc/hugeplan.d/20-pg.conf:4". */
-static const char *memory_origin(Arena *arena, const InstanceConfig *config) {
-        const char *key = config->n_node_memory > 0 ? "NodeMemory" : "Memory";
-        const ConfigOrigin *origin = config_find_origin(config, key);
-
-        return origin ? arena_printf(arena, "%s= in %s:%u", key, origin->file, origin->line) : key;
-}
-
 static Reason fill_sized(const Context *context, const InstanceConfig *config,
                          DemandOption *option) {
         Arena *arena = context->arena;
@@ -176,9 +161,10 @@ static Reason fill_sized(const Context *context, const InstanceConfig *config,
         Settings settings = {};
 
         /* The setting that Memory= stands for, in plain bytes, which every engine's parser takes. */
-        settings_add(arena, &settings, name ? name : "memory",
-                     arena_printf(arena, "%" PRIu64 "%s", memory_bytes, name ? "B" : ""),
-                     memory_origin(arena, config));
+        settings_add(
+                arena, &settings, name ? name : "memory",
+                arena_printf(arena, "%" PRIu64 "%s", memory_bytes, name ? "B" : ""),
+                format_key(arena, config, config->n_node_memory > 0 ? "NodeMemory" : "Memory"));
         settings_add_host(arena, &settings, context->topology->n_cpus,
                           context->topology->base_page_bytes);
         const char *version = demand_add_version(arena, config, &settings);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "demand/figure_json.h"
+#include "demand/figures.h"
 
 #include "base/json.h"
 #include "base/size.h"

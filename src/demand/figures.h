@@ -5,6 +5,8 @@
 
 #include "demand/demand.h"
 
+#include <jansson.h>
+
 /* Reads a database's own files: in this process, or in one of its own that runs as their owner (inspect/gather.h). Adds
  * one figure for each of the PAGE_SIZES that the rule covers (one without a size if there are none), and one that says
  * what is wrong, if anything is. Each has what was gathered; `instance` is the target's. */
@@ -38,10 +40,16 @@ Figures figures_derive(Arena *arena, const Config *config, const Topology *topol
 void figures_add(Arena *arena, const InstanceConfig *instance, const Topology *topology,
                  const Gatherer *gatherer, Figures *figures);
 
-/* Returns how many page sizes INSTANCE would take; *RET is in ARENA. A size that the host does not have is left out
- * here; the demand reports it. */
-size_t figures_page_sizes(Arena *arena, const InstanceConfig *instance, const Topology *topology,
-                          const uint64_t **ret);
-
 /* Returns what the engine is told about INSTANCE, and about the host (NULL: nothing). */
 EngineTarget figures_target(const InstanceConfig *instance, const Topology *topology);
+
+/* ---- what a reader process has found, on its way to the caller (inspect/gather.h) ---- */
+
+/* Returns the figures of one target, which share what was gathered. */
+json_t *figures_to_json(Arena *arena, const Figures *figures);
+
+/* Returns 0, or -EINVAL. The figures were made from files that others wrote, who may control the reader: every member
+ * is checked, and one that is invalid refuses all. Strings are printable and bounded; sizes are of PAGE_SIZES, each
+ * once. INSTANCE is the figures' name (NULL: none yet). */
+int figures_from_json(Arena *arena, const json_t *json, const char *instance,
+                      const uint64_t *page_sizes, size_t n_page_sizes, Figures *ret);

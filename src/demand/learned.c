@@ -116,38 +116,10 @@ static void add_headline(Text *text, const InstanceConfig *instance, const Learn
                             seen_describe(text->arena, &learned->seen));
 }
 
-static void add_found(Text *text, const Learned *learned) {
-        config_add_value(text, "Pages", page_counts_value(text->arena, &learned->pages));
-        if (learned->thp != THP_AUTO)
-                config_add_value(text, "TransparentHugePages", thp_policy_name(learned->thp));
-        config_add_value(text, "X-Version", learned->version);
-        if (learned->pages.n > 0)
-                config_add_value(text, "X-Exact", learned->is_exact ? "yes" : "no");
-        config_add_value(text, "X-Rule", page_counts_value(text->arena, &learned->by_rule));
-        config_add_value(text, "X-Settings", learned->settings);
-        config_add_value(text, "X-Fixed", learned->is_fixed ? "yes" : NULL);
-        config_add_value(text, "X-Running", learned->is_of_running ? "yes" : NULL);
-}
-
-static void add_seen(Text *text, const Seen *seen) {
-        const SmallTables *tables = &seen->small_tables;
-
-        config_add_value(text, "X-Seen", page_counts_value(text->arena, &seen->pages));
-        if (seen->pages.n > 0)
-                config_add_value(text, "X-SeenExact", seen->is_exact ? "yes" : "no");
-        config_add_value(text, "X-SeenBase", page_counts_value(text->arena, &seen->base));
-        config_add_value(text, "X-SeenUnit", seen->unit);
-        config_add_value(text, "X-SeenVersion", seen->version);
-        config_add_value(text, "X-SeenSettings", seen->settings);
-        if (tables->bytes == 0)
-                return;
-        text_printf(text, "X-SmallTables=%" PRIu64 "\nX-SmallProcesses=%" PRIu64 "\n",
-                    tables->bytes, tables->n_processes);
-        config_add_value(text, "X-SmallSeen", tables->at);
-}
-
 char *learned_format(Arena *arena, const InstanceConfig *instance, const Learned *learned,
                      const char *when) {
+        const Seen *seen = &learned->seen;
+        const SmallTables *tables = &seen->small_tables;
         Text text = text_in(arena);
 
         add_headline(&text, instance, learned);
@@ -161,9 +133,30 @@ char *learned_format(Arena *arena, const InstanceConfig *instance, const Learned
                 "\n"
                 "[Instance]\n",
                 when, text_printable(arena, instance->file));
-        add_found(&text, learned);
-        if (seen_is_any(&learned->seen))
-                add_seen(&text, &learned->seen);
+        config_add_value(&text, "Pages", page_counts_value(arena, &learned->pages));
+        if (learned->thp != THP_AUTO)
+                config_add_value(&text, "TransparentHugePages", thp_policy_name(learned->thp));
+        config_add_value(&text, "X-Version", learned->version);
+        if (learned->pages.n > 0)
+                config_add_value(&text, "X-Exact", learned->is_exact ? "yes" : "no");
+        config_add_value(&text, "X-Rule", page_counts_value(arena, &learned->by_rule));
+        config_add_value(&text, "X-Settings", learned->settings);
+        config_add_value(&text, "X-Fixed", learned->is_fixed ? "yes" : NULL);
+        config_add_value(&text, "X-Running", learned->is_of_running ? "yes" : NULL);
+        if (!seen_is_any(seen))
+                return text.string;
+        config_add_value(&text, "X-Seen", page_counts_value(arena, &seen->pages));
+        if (seen->pages.n > 0)
+                config_add_value(&text, "X-SeenExact", seen->is_exact ? "yes" : "no");
+        config_add_value(&text, "X-SeenBase", page_counts_value(arena, &seen->base));
+        config_add_value(&text, "X-SeenUnit", seen->unit);
+        config_add_value(&text, "X-SeenVersion", seen->version);
+        config_add_value(&text, "X-SeenSettings", seen->settings);
+        if (tables->bytes == 0)
+                return text.string;
+        text_printf(&text, "X-SmallTables=%" PRIu64 "\nX-SmallProcesses=%" PRIu64 "\n",
+                    tables->bytes, tables->n_processes);
+        config_add_value(&text, "X-SmallSeen", tables->at);
         return text.string;
 }
 

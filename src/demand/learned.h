@@ -98,3 +98,13 @@ char *learned_old_path(Arena *arena, const InstanceConfig *instance);
 /* Returns the text of 90-learned.conf: what is known of INSTANCE from now on. WHEN is the time as people write it. */
 char *learned_format(Arena *arena, const InstanceConfig *instance, const Learned *learned,
                      const char *when);
+
+/* ---- what a gate reports to hugepland about its instance before the start ---- */
+
+/* Converts to `Learned` of the interface, without what was seen. */
+json_t *learned_to_json(const Learned *learned);
+
+/* Returns 0, or -EINVAL if JSON is not valid for INSTANCE on TOPOLOGY's host. The sender may be the database's owner,
+ * and may send anything: every member is checked, and one that is invalid refuses all. */
+int learned_from_json(Arena *arena, const json_t *json, const InstanceConfig *instance,
+                      const Topology *topology, Learned *ret);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "demand/learned_json.h"
+#include "demand/learned.h"
 
 #include "base/text.h"
-#include "demand/figures.h"
+#include "demand/unit_policy.h"
 
 #include <string.h>
 
@@ -11,7 +11,7 @@
 static int take_counts(Arena *arena, const json_t *json, const InstanceConfig *instance,
                        const Topology *topology, PageCounts *ret) {
         const uint64_t *sizes;
-        size_t n = figures_page_sizes(arena, instance, topology, &sizes);
+        size_t n = instance_page_sizes(arena, instance, topology, &sizes);
 
         if (!json || json_is_null(json))
                 return 0;

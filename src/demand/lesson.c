@@ -3,18 +3,10 @@
 
 #include "base/size.h"
 #include "base/text.h"
-#include "demand/learned_json.h"
 #include "demand/page_counts.h"
 #include "demand/seen.h"
 
 /* ---- use ---- */
-
-static bool are_learned(const Figures *figures, const PageCounts *learned) {
-        return learned->n == figures->n &&
-               !VEC_ANY(figure, figures,
-                        page_counts_find(learned, figure->sizing.page_size_bytes) !=
-                                figure->sizing.pages);
-}
 
 /* Returns the version as in 90-learned.conf, which has it shortened. */
 static const char *version_of(Arena *arena, const Lesson *lesson) {
@@ -29,11 +21,6 @@ static const char *settings_of(Arena *arena, const Lesson *lesson) {
                                 : NULL;
 }
 
-static bool is_fixed(const Lesson *lesson) {
-        return lesson->gathered &&
-               engine_is_fixed(lesson->instance->engine, &lesson->gathered->settings);
-}
-
 LessonUse lesson_use(const Lesson *lesson) {
         const Learned *learned = &lesson->instance->learned;
         CLEANUP(arena_freep) Arena *arena = arena_new();
@@ -44,7 +31,7 @@ LessonUse lesson_use(const Lesson *lesson) {
         if (lesson->unasked && learned->pages.n > 0 && learned->is_exact &&
             text_equals(now.version, learned->version) &&
             text_equals(now.settings, learned->settings) &&
-            (learned->by_rule.n == 0 || are_learned(&lesson->by_rule, &learned->by_rule)))
+            (learned->by_rule.n == 0 || page_counts_equal(&now.by_rule, &learned->by_rule)))
                 return LESSON_KEEP;
         /* The same figures, learned while the unit ran, are not new. */
         now.is_of_running = now.is_of_running && learned->is_of_running;
@@ -108,19 +95,20 @@ PageCounts lesson_pages(Arena *arena, const Lesson *lesson) {
 /* ---- what is stored ---- */
 
 Learned learned_of(Arena *arena, const Lesson *lesson) {
-        Learned learned = {
+        const Engine *engine = lesson->instance->engine;
+        const Gathered *gathered = lesson->gathered;
+
+        return (Learned){
                 .pages = figures_pages(arena, &lesson->figures),
                 .by_rule = figures_pages(arena, &lesson->by_rule),
                 .version = version_of(arena, lesson),
                 .settings = settings_of(arena, lesson),
                 .is_exact = lesson->is_exact,
-                .is_fixed = is_fixed(lesson),
+                .is_fixed = gathered && engine_is_fixed(engine, &gathered->settings),
                 .is_of_running = lesson->is_of_running,
-                .thp = learned_thp(lesson->instance->engine, lesson->version),
+                .thp = learned_thp(engine, lesson->version),
                 .seen = lesson->instance->learned.seen,
         };
-
-        return learned;
 }
 
 json_t *learned_to_json(const Learned *learned) {

@@ -28,6 +28,11 @@ char *page_counts_value(Arena *arena, const PageCounts *counts) {
         return text.string;
 }
 
+bool page_counts_equal(const PageCounts *a, const PageCounts *b) {
+        return a->n == b->n &&
+               !VEC_ANY(count, a, page_counts_find(b, count->page_size_bytes) != count->pages);
+}
+
 const char *page_count_check(const PageCount *count, const Topology *topology) {
         if (topology_page_size_index(topology, count->page_size_bytes) < 0)
                 return "it is of pages that this host does not have";

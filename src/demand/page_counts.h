@@ -14,6 +14,9 @@ char *page_counts_format(Arena *arena, const PageCounts *counts);
 /* Returns "2M:1081 1G:3", as in a configuration: each with its size, since PageSize= may be changed. */
 char *page_counts_value(Arena *arena, const PageCounts *counts);
 
+/* Returns whether both have the same number of each size. */
+bool page_counts_equal(const PageCounts *a, const PageCounts *b);
+
 /* Returns NULL if COUNT is valid: pages of a size that the host has, at least one, and no more than can be counted;
  * else what is wrong with it. */
 const char *page_count_check(const PageCount *count, const Topology *topology);

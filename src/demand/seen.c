@@ -43,56 +43,23 @@ static void take(Arena *arena, Sizing *sizing, uint64_t pages, bool is_exact, co
                 (SizingStep){"mapped while it ran", "seen", sizing->bytes};
 }
 
-/* No server that was measured is further from its rule if its settings are fixed (docs/sizes.md). */
-static bool is_near(uint64_t pages, uint64_t base, uint64_t page_size_bytes) {
-        uint64_t above = pages / 50 + div_round_up(16 * MIB, page_size_bytes);
-
-        return pages <= base && base <= pages + above;
-}
-
 /* Returns whether what was seen is all that INSTANCE takes, whose rule says BASE pages (0: it has none). Without a rule
  * this holds for programs that are sized by looking only, not for those whose files cannot be read now: they may map
- * more. */
+ * more. No server that was measured is further from its rule if its settings are fixed (docs/sizes.md). */
 static bool is_all(const InstanceConfig *instance, const Seen *seen, uint64_t page_size_bytes,
                    uint64_t base) {
         const Learned *learned = &instance->learned;
         const Engine *engine = instance->engine;
+        uint64_t pages = page_counts_find(&seen->pages, page_size_bytes);
+        uint64_t above = pages / 50 + div_round_up(16 * MIB, page_size_bytes);
 
-        if (!seen->is_exact)
-                return false;
+        if (!seen->is_exact || engine->maps_all_at_start)
+                return seen->is_exact;
         if (base == 0)
-                return engine->maps_all_at_start || engine->has_auto_by_looking;
-        return engine->maps_all_at_start ||
-               (learned->is_fixed && text_equals(seen->version, learned->version) &&
-                text_equals(seen->settings, learned->settings) &&
-                is_near(page_counts_find(&seen->pages, page_size_bytes), base, page_size_bytes));
-}
-
-static const char *caveat_of(const Seen *seen, bool has_base) {
-        if (!seen->is_exact)
-                return "some of it was of small pages when it was seen, or could not be looked "
-                       "into";
-        return has_base ? "more than the rule says; it may map yet more as it runs"
-                        : "there is no rule to hold it against; it may map more as it runs";
-}
-
-/* Applies what was seen to a figure that is the same as then, and so has the same settings. */
-static bool apply_same(Arena *arena, const InstanceConfig *instance, uint64_t pages,
-                       Sizing *sizing) {
-        const Seen *seen = &instance->learned.seen;
-        bool has_base = sizing->pages > 0;
-        bool is_exact = is_all(instance, seen, sizing->page_size_bytes, sizing->pages);
-        bool is_better = !has_base || (is_exact && !sizing->is_exact);
-
-        if (!is_better && pages <= sizing->pages)
-                return false;
-        take(arena, sizing, pages, is_exact, is_exact ? NULL : caveat_of(seen, has_base));
-        return true;
-}
-
-static bool is_of_same(const Seen *seen, const FigureBasis *basis) {
-        return text_equals(basis->version, seen->version) &&
-               text_equals(basis->settings, seen->settings);
+                return engine->has_auto_by_looking;
+        return learned->is_fixed && text_equals(seen->version, learned->version) &&
+               text_equals(seen->settings, learned->settings) && pages <= base &&
+               base <= pages + above;
 }
 
 bool seen_apply(Arena *arena, const InstanceConfig *instance, const FigureBasis *basis,
@@ -100,13 +67,30 @@ bool seen_apply(Arena *arena, const InstanceConfig *instance, const FigureBasis 
         const Seen *seen = &instance->learned.seen;
         uint64_t pages = page_counts_find(&seen->pages, sizing->page_size_bytes);
         uint64_t base = page_counts_find(&seen->base, sizing->page_size_bytes);
+        bool has_base = sizing->pages > 0;
 
         if (!seen_is_known(instance) || pages == 0)
                 return false;
-        if (sizing->pages == base && (base == 0 || is_of_same(seen, basis)))
-                return apply_same(arena, instance, pages, sizing);
-        uint64_t scaled = base > 0 && sizing->pages > 0 ? mul_div_up(pages, sizing->pages, base)
-                                                        : pages;
+        /* The same figure, and so the same settings. */
+        if (sizing->pages == base &&
+            (base == 0 || (text_equals(basis->version, seen->version) &&
+                           text_equals(basis->settings, seen->settings)))) {
+                bool is_exact = is_all(instance, seen, sizing->page_size_bytes, base);
+                const char *caveat =
+                        is_exact ? NULL
+                        : !seen->is_exact
+                                ? "some of it was of small pages when it was seen, or could not be "
+                                  "looked into"
+                        : has_base
+                                ? "more than the rule says; it may map yet more as it runs"
+                                : "there is no rule to hold it against; it may map more as it runs";
+
+                if (has_base && (!is_exact || sizing->is_exact) && pages <= base)
+                        return false;
+                take(arena, sizing, pages, is_exact, caveat);
+                return true;
+        }
+        uint64_t scaled = base > 0 && has_base ? mul_div_up(pages, sizing->pages, base) : pages;
 
         if (scaled <= sizing->pages)
                 return false;
@@ -125,18 +109,13 @@ bool seen_is_likely(const InstanceConfig *instance, uint64_t page_size_bytes, ui
 
 /* ---- merging ---- */
 
-static bool are_same_counts(const PageCounts *a, const PageCounts *b) {
-        return a->n == b->n &&
-               !VEC_ANY(count, a, page_counts_find(b, count->page_size_bytes) != count->pages);
-}
-
 static bool holds_for_same(const Seen *a, const Seen *b) {
-        return are_same_counts(&a->base, &b->base) && text_equals(a->unit, b->unit) &&
+        return page_counts_equal(&a->base, &b->base) && text_equals(a->unit, b->unit) &&
                text_equals(a->version, b->version) && text_equals(a->settings, b->settings);
 }
 
 bool seen_is_same(const Seen *a, const Seen *b) {
-        return are_same_counts(&a->pages, &b->pages) && holds_for_same(a, b) &&
+        return page_counts_equal(&a->pages, &b->pages) && holds_for_same(a, b) &&
                a->is_exact == b->is_exact && a->small_tables.bytes == b->small_tables.bytes &&
                a->small_tables.n_processes == b->small_tables.n_processes;
 }
@@ -146,40 +125,30 @@ static bool has_more(const Seen *a, const Seen *b) {
                        count->pages > page_counts_find(&b->pages, count->page_size_bytes));
 }
 
-/* Returns whether the earlier estimate is too high, since NOW is all that the unit takes. */
-static bool is_overestimate(const InstanceConfig *instance, const Seen *now) {
-        const PageCount *count = now->pages.items;
-
-        return !instance->learned.seen.is_exact && now->pages.n == 1 &&
-               is_all(instance, now, count->page_size_bytes,
-                      page_counts_find(&now->base, count->page_size_bytes));
-}
-
-static Seen merge_pages(const InstanceConfig *instance, const Seen *now) {
-        const Seen *before = &instance->learned.seen;
-
-        if (now->pages.n == 0 && before->pages.n > 0)
-                return *before;
-        if (before->pages.n == 0 || !holds_for_same(before, now) || has_more(now, before))
-                return *now;
-        if (!has_more(before, now)) /* equal: an exact one is better */
-                return now->is_exact ? *now : *before;
-        return is_overestimate(instance, now) ? *now : *before;
-}
-
-static SmallTables merge_tables(const Seen *before, const Seen *now) {
-        if (now->small_tables.bytes == 0)
-                return text_equals(before->unit, now->unit) ? before->small_tables
-                                                            : (SmallTables){};
-        return holds_for_same(before, now) && before->small_tables.bytes > now->small_tables.bytes
-                       ? before->small_tables
-                       : now->small_tables;
-}
-
 Seen seen_merge(const InstanceConfig *instance, const Seen *now) {
-        Seen kept = merge_pages(instance, now);
+        const Seen *before = &instance->learned.seen;
+        const PageCount *count = now->pages.items;
+        bool is_same = holds_for_same(before, now), keeps = false;
 
-        kept.small_tables = merge_tables(&instance->learned.seen, now);
+        if (now->pages.n == 0)
+                keeps = before->pages.n > 0;
+        else if (before->pages.n > 0 && is_same && !has_more(now, before))
+                /* Of equal ones an exact one is better. The earlier estimate is too high if NOW is all that the unit
+                 * takes. */
+                keeps = has_more(before, now)
+                                ? before->is_exact || now->pages.n != 1 ||
+                                          !is_all(instance, now, count->page_size_bytes,
+                                                  page_counts_find(&now->base,
+                                                                   count->page_size_bytes))
+                                : !now->is_exact;
+        Seen kept = keeps ? *before : *now;
+
+        kept.small_tables = now->small_tables;
+        if (now->small_tables.bytes == 0)
+                kept.small_tables = text_equals(before->unit, now->unit) ? before->small_tables
+                                                                         : (SmallTables){};
+        else if (is_same && before->small_tables.bytes > now->small_tables.bytes)
+                kept.small_tables = before->small_tables;
         return kept;
 }
 

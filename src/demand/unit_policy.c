@@ -22,6 +22,21 @@ IdSet instance_named_nodes(const InstanceConfig *instance, const IdSet *all) {
         return instance->n_node_memory > 0 ? nodes : *all;
 }
 
+size_t instance_page_sizes(Arena *arena, const InstanceConfig *instance, const Topology *topology,
+                           const uint64_t **ret) {
+        uint64_t *sizes = ARENA_ARRAY(arena, uint64_t, instance->n_page_sizes);
+        size_t n = 0;
+
+        ARRAY_FOREACH(size, instance->page_sizes, instance->n_page_sizes) {
+                uint64_t bytes = *size ? *size : topology->default_page_size_bytes;
+
+                if (topology_page_size_index(topology, bytes) >= 0)
+                        sizes[n++] = bytes;
+        }
+        *ret = sizes;
+        return n;
+}
+
 /* Returns whether all instances of UNIT have PLACEMENT, and the union of their nodes. */
 static bool have_placement(const Config *config, const char *unit, Placement placement,
                            IdSet *ret_nodes) {

@@ -9,6 +9,7 @@
 
 #include "config/config.h"
 #include "model/memory_policy.h"
+#include "model/topology.h"
 
 /* Returns UNIT's policy; MEMORY_POLICY_ANY: the drop-in has none. A policy holds for all of a unit's processes: there
  * is one only if its instances agree. For all nodes the set is full. */
@@ -23,3 +24,8 @@ bool instances_share_page_size(const InstanceConfig *a, const InstanceConfig *b)
 
 /* Returns the nodes of Nodes=, or else of NodeMemory=; ALL if neither names any. */
 IdSet instance_named_nodes(const InstanceConfig *instance, const IdSet *all);
+
+/* Returns how many page sizes INSTANCE would take; *RET is in ARENA. A size that the host does not have is left out
+ * here; the demand reports it. */
+size_t instance_page_sizes(Arena *arena, const InstanceConfig *instance, const Topology *topology,
+                           const uint64_t **ret);

@@ -94,8 +94,3 @@ int parse_word(const char *value, const char *const *words, uint64_t *ret);
 
 /* Parses VALUE as ROW requires. Returns 0, -EINVAL or -ERANGE. */
 int parameter_parse(const Parameter *row, const char *value, uint64_t *ret);
-
-/* Returns the next multiple of STEP (not 0); UINT64_MAX on overflow. */
-static inline uint64_t round_up_saturated(uint64_t bytes, uint64_t step) {
-        return mul_saturated(div_round_up(bytes, step), step);
-}

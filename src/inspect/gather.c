@@ -2,7 +2,7 @@
 #include "inspect/gather.h"
 
 #include "base/text.h"
-#include "demand/figure_json.h"
+#include "demand/figures.h"
 #include "engines/reader.h"
 #include "inspect/ask.h"
 #include "inspect/confine.h"

@@ -26,33 +26,29 @@ typedef struct Served {
         size_t n;
 } Served;
 
-/* set_mempolicy(2) requires a mask in which at least one node has memory. Otherwise systemd fails the start of every
- * process of the unit (exit status 242, NUMA_POLICY), whatever prefix the command line has: exec_invoke(). */
-static bool can_have_policy(const MemoryPolicy *policy, const IdSet *memory_nodes) {
-        return !memory_nodes || id_set_meets(&policy->nodes, memory_nodes);
-}
-
 static void add_numa_policy(Text *text, const Served *served, const DropinInput *input) {
         const char *unit = served->instances[0]->unit;
         MemoryPolicy policy = unit_policy(input->config, unit);
         const InstanceConfig *neighbour = unit_policy_neighbour(input->config, unit);
+        const char *kind = policy.kind == MEMORY_POLICY_BIND ? "bind" : "interleave";
 
         if (policy.kind == MEMORY_POLICY_ANY)
                 return;
-        if (!can_have_policy(&policy, input->memory_nodes)) {
+        /* set_mempolicy(2) requires a mask in which at least one node has memory. Otherwise systemd fails the start of
+         * every process of the unit (exit status 242, NUMA_POLICY), whatever prefix the command line has:
+         * exec_invoke(). */
+        if (input->memory_nodes && !id_set_meets(&policy.nodes, input->memory_nodes)) {
                 text_printf(
                         text,
                         "# Without NUMAPolicy=%s: node %s has no memory now, and not even the gate could be "
                         "started with it.\n",
-                        policy.kind == MEMORY_POLICY_BIND ? "bind" : "interleave",
-                        id_set_format(text->arena, &policy.nodes));
+                        kind, id_set_format(text->arena, &policy.nodes));
                 return;
         }
         if (neighbour)
                 text_printf(text, "# Interleaved, because %s is bound to some of its nodes.\n",
                             neighbour->name);
-        text_printf(text, "NUMAPolicy=%s\nNUMAMask=%s\n",
-                    policy.kind == MEMORY_POLICY_BIND ? "bind" : "interleave",
+        text_printf(text, "NUMAPolicy=%s\nNUMAMask=%s\n", kind,
                     id_set_count(&policy.nodes) == ID_SET_MAX
                             ? "all"
                             : id_set_format(text->arena, &policy.nodes));

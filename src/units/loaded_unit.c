@@ -14,27 +14,25 @@ static const char reload_remedy[] = "run 'systemctl daemon-reload'";
 /* ---- gates ---- */
 
 /* A gate written by hand may be in a shell's command line, and a variable may hold any name. */
-static bool is_gate(Arena *arena, const char *command_line, const char *instance) {
-        enum { PROGRAM, VERB, NAME } wanted = PROGRAM;
-        const char *word;
-
-        while ((word = text_next_word(arena, &command_line, " \t'\"();&|"))) {
-                if (text_equals(text_base_name(word + strspn(word, "-+!@:")), "hugeplanctl"))
-                        wanted = VERB;
-                else if (wanted == VERB && text_equals(word, "wait"))
-                        wanted = NAME;
-                else if (wanted == NAME && (text_equals(word, instance) || *word == '$' ||
-                                            text_equals(word, "--all")))
-                        return true;
-        }
-        return false;
-}
-
 static bool has_gate(const LoadedUnit *unit, const InstanceConfig *instance) {
         CLEANUP(arena_freep) Arena *arena = arena_new();
 
-        return VEC_FIND(command_line, &unit->pre_starts,
-                        is_gate(arena, *command_line, instance->name));
+        VEC_FOREACH(command_line, &unit->pre_starts) {
+                enum { PROGRAM, VERB, NAME } wanted = PROGRAM;
+                const char *rest = *command_line, *word;
+
+                while ((word = text_next_word(arena, &rest, " \t'\"();&|"))) {
+                        if (text_equals(text_base_name(word + strspn(word, "-+!@:")),
+                                        "hugeplanctl"))
+                                wanted = VERB;
+                        else if (wanted == VERB && text_equals(word, "wait"))
+                                wanted = NAME;
+                        else if (wanted == NAME && (text_equals(word, instance->name) ||
+                                                    *word == '$' || text_equals(word, "--all")))
+                                return true;
+                }
+        }
+        return false;
 }
 
 /* Returns "a, b", the instances whose gate is missing, or NULL if none is. */
@@ -232,55 +230,48 @@ static void judge_order(const Need *need, Diags *problems) {
 
 /* ---- units ---- */
 
-static Diag not_loaded(Arena *arena, const Config *config, const UnitSearch *search,
-                       const LoadedUnit *unit, const InstanceConfig *instance) {
-        Diag diag = config_diag(instance, PROBLEM_UNIT_NOT_LOADED, "Unit", NULL, NULL);
-
-        if (text_equals(unit->load_state, "not-found")) {
-                diag.text = arena_printf(arena,
-                                         "systemd knows no %s: nobody waits for the pages of %s",
-                                         unit->name, instance->name);
-                const char *nearest =
-                        search ? search->find_nearest(arena, search->sources, config, instance)
-                               : NULL;
-
-                diag.remedy =
-                        nearest ? arena_printf(
-                                          arena,
-                                          "did you mean %s? Correct the line, or install the unit; "
-                                          "then run 'systemctl daemon-reload'",
-                                          nearest)
-                                : "name the unit that there is, or install it; then run 'systemctl "
-                                  "daemon-reload'";
-        } else if (text_equals(unit->load_state, "masked")) {
-                diag.severity = SEVERITY_NOTICE;
-                diag.text = arena_printf(
-                        arena, "%s is masked and cannot be started; the pages of %s stay reserved",
-                        unit->name, instance->name);
-                diag.remedy = arena_printf(
-                        arena, "take the instance's file away, or run 'systemctl unmask %s'",
-                        unit->name);
-        } else {
-                diag.text = arena_printf(arena,
-                                         "systemd does not take %s (%s): it cannot be started",
-                                         unit->name, text_printable(arena, unit->load_state));
-                diag.remedy = arena_printf(arena, "run 'systemd-analyze verify %s'", unit->name);
-        }
-        return diag;
-}
-
 void loaded_unit_judge_state(const Config *config, const UnitSearch *search, const LoadedUnit *unit,
                              Diags *problems) {
         CLEANUP(arena_freep) Arena *arena = arena_new();
+        const char *state = unit->load_state;
 
-        if (text_equals(unit->load_state, "loaded"))
-                return;
-        ARRAY_FOREACH(instance, config->instances, config->n_instances)
-                if (text_equals(instance->unit, unit->name)) {
-                        const Diag diag = not_loaded(arena, config, search, unit, instance);
+        ARRAY_FOREACH(instance, config->instances, config->n_instances) {
+                if (text_equals(state, "loaded") || !text_equals(instance->unit, unit->name))
+                        continue;
+                Diag diag = config_diag(instance, PROBLEM_UNIT_NOT_LOADED, "Unit", NULL, NULL);
 
-                        diags_add(problems, &diag);
+                if (text_equals(state, "not-found")) {
+                        const char *nearest = search ? search->find_nearest(arena, search->sources,
+                                                                            config, instance)
+                                                     : NULL;
+
+                        diag.text = arena_printf(
+                                arena, "systemd knows no %s: nobody waits for the pages of %s",
+                                unit->name, instance->name);
+                        diag.remedy = arena_printf(
+                                arena, "%s%s%s; then run 'systemctl daemon-reload'",
+                                nearest ? "did you mean " : "", nearest ? nearest : "",
+                                nearest ? "? Correct the line, or install the unit"
+                                        : "name the unit that there is, or install it");
+                } else if (text_equals(state, "masked")) {
+                        diag.severity = SEVERITY_NOTICE;
+                        diag.text = arena_printf(
+                                arena,
+                                "%s is masked and cannot be started; the pages of %s stay reserved",
+                                unit->name, instance->name);
+                        diag.remedy = arena_printf(
+                                arena,
+                                "take the instance's file away, or run 'systemctl unmask %s'",
+                                unit->name);
+                } else {
+                        diag.text = arena_printf(
+                                arena, "systemd does not take %s (%s): it cannot be started",
+                                unit->name, text_printable(arena, state));
+                        diag.remedy =
+                                arena_printf(arena, "run 'systemd-analyze verify %s'", unit->name);
                 }
+                diags_add(problems, &diag);
+        }
 }
 
 void loaded_units_judge(const LoadedUnitInput *input, const LoadedUnits *units, Diags *problems) {

@@ -11,6 +11,7 @@
 #include "model/memory_policy.h"
 #include "plan/plan.h"
 #include "read/accounts.h"
+#include "read/unit_file.h"
 
 typedef struct LoadedUnit {
         const char *name;       /* as in the configuration; may be an alias */
@@ -65,7 +66,7 @@ typedef struct LoadedUnitInput {
         const Accounts *accounts;
 } LoadedUnitInput;
 
-/* Searches the host's files (units/unit_search.h). */
+/* Searches the host's files. */
 typedef struct UnitSearch {
         const Sources *sources;
         /* Returns why the server that the instance's unit starts does not exist, or NULL if it exists or that is
@@ -85,3 +86,12 @@ void loaded_unit_judge_state(const Config *config, const UnitSearch *search, con
 
 /* The same for all units, and all other problems that their settings cause for the instances. */
 void loaded_units_judge(const LoadedUnitInput *input, const LoadedUnits *units, Diags *problems);
+
+/* ---- units from the host's files, as the service manager will load them (unit_search.c) ---- */
+
+/* Only `check` uses these and, with them, the readers of unit files and databases' files; the daemon queries the
+ * service manager instead. */
+UnitSearch unit_search(const Sources *sources);
+
+/* Returns the unit NAME as its files describe it: only the members for its gates, and the commands that it starts. */
+LoadedUnit unit_search_loaded(Arena *arena, const char *name, const UnitFile *file);

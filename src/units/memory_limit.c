@@ -64,27 +64,11 @@ static uint64_t used_bytes(const MemoryLimit *limit, const MemoryUses *uses) {
         return VEC_SUM(use, uses, is_in(use, limit) ? use->bytes : 0);
 }
 
-/* "its huge pages alone are 3G"; "the huge pages alone of pg (2G), maria (1G) are 3G" */
-static char *format_uses(Arena *arena, const MemoryLimit *limit, const MemoryUses *uses) {
-        const char *total = format_size(arena, used_bytes(limit, uses));
-        Text users = text_in(arena);
-        size_t n = 0;
-
-        VEC_FOREACH(use, uses) {
-                if (!is_in(use, limit))
-                        continue;
-                text_add_item(&users, arena_printf(arena, "%s (%s)", use->name,
-                                                   format_size(arena, use->bytes)));
-                n++;
-        }
-        if (n < 2)
-                return arena_printf(arena, "its huge pages alone are %s", total);
-        return arena_printf(arena, "the huge pages alone of %s are %s", text_string(&users), total);
-}
-
 Reason memory_limits_judge(Arena *arena, const MemoryLimits *limits, const MemoryUses *uses) {
         const MemoryLimit *worst = NULL;
         uint64_t worst_excess = 0;
+        Text users = text_in(arena);
+        size_t n = 0;
 
         VEC_FOREACH(limit, limits) {
                 uint64_t bytes = used_bytes(limit, uses);
@@ -96,12 +80,24 @@ Reason memory_limits_judge(Arena *arena, const MemoryLimits *limits, const Memor
         }
         if (!worst)
                 return (Reason){};
+        VEC_FOREACH(use, uses)
+                if (is_in(use, worst)) {
+                        text_add_item(&users, arena_printf(arena, "%s (%s)", use->name,
+                                                           format_size(arena, use->bytes)));
+                        n++;
+                }
+        const char *total = format_size(arena, used_bytes(worst, uses));
+        /* "its huge pages alone are 3G"; "the huge pages alone of pg (2G), maria (1G) are 3G" */
+        const char *is_used = n < 2 ? arena_printf(arena, "its huge pages alone are %s", total)
+                                    : arena_printf(arena, "the huge pages alone of %s are %s",
+                                                   text_string(&users), total);
+
         return (Reason){REASON_MEMORY_LIMIT,
                         arena_printf(arena, "%s= of %s is %s, and %s; " MEMORY_LIMIT_LIVELOCK,
                                      worst->key, worst->group, format_size(arena, worst->bytes),
-                                     format_uses(arena, worst, uses)),
+                                     is_used),
                         arena_printf(arena,
                                      "raise it to %s and what its processes need besides, or take "
                                      "it off",
-                                     format_size(arena, used_bytes(worst, uses)))};
+                                     total)};
 }

@@ -3,23 +3,12 @@
 
 #include "base/size.h"
 #include "base/text.h"
+#include "demand/unit_policy.h"
 #include "model/names.h"
 #include "model/problem.h"
 
 bool mount_is_wanted(const Config *config) {
         return ARRAY_FIND(instance, config->instances, config->n_instances, instance->mount);
-}
-
-/* Returns the page size of an instance's mount, and so of its pages: the first of PageSize= that the host has, or 0 if
- * the host has none. */
-static uint64_t mount_page_size(const InstanceConfig *instance, const Topology *topology) {
-        ARRAY_FOREACH(size, instance->page_sizes, instance->n_page_sizes) {
-                uint64_t bytes = *size ? *size : topology->default_page_size_bytes;
-
-                if (topology_page_size_index(topology, bytes) >= 0)
-                        return bytes;
-        }
-        return 0;
 }
 
 /* ---- the owner ---- */
@@ -73,10 +62,6 @@ void mount_check_owners(Arena *arena, Config *config, const Accounts *accounts) 
 
 /* ---- the unit ---- */
 
-static uint64_t whole_pages(uint64_t bytes, uint64_t page_size_bytes) {
-        return mul_saturated(div_round_up(bytes, page_size_bytes), page_size_bytes);
-}
-
 static char *make_text(Arena *arena, const MountUnit *unit) {
         const char *instance = unit->instance->name, *path = unit->instance->mount->path;
 
@@ -109,27 +94,31 @@ MountUnits mount_units_make(Arena *arena, const MountUnitInput *input) {
         const char *missing, *name;
 
         ARRAY_FOREACH(instance, input->config->instances, input->config->n_instances) {
-                uint64_t page_size = mount_page_size(instance, input->topology);
-                MountUnit unit = {.instance = instance, .wanted = {.page_size_bytes = page_size}};
+                const MountConfig *mount = instance->mount;
+                const uint64_t *sizes;
+                size_t n_sizes = instance_page_sizes(arena, instance, input->topology, &sizes);
+                MountUnit unit = {.instance = instance};
+                HugeMount *wanted = &unit.wanted;
 
-                if (!instance->mount || instance->refusal || page_size == 0 ||
-                    !find_owner(arena, instance, input->accounts, &unit.wanted, &missing, &name))
+                if (!mount || instance->refusal || n_sizes == 0 ||
+                    !find_owner(arena, instance, input->accounts, wanted, &missing, &name))
                         continue;
-                unit.name = mount_unit_name(arena, instance->mount->path);
-                unit.wanted.mode = instance->mount->mode;
+                /* The first of PageSize= that the host has, also for the instance's pages. */
+                uint64_t page_size = wanted->page_size_bytes = sizes[0];
+
+                unit.name = mount_unit_name(arena, mount->path);
+                wanted->mode = mount->mode;
                 /* As written, or as reserved if the configuration itself has the size; for engines with a memory
                  * setting a formula adds other memory to it. */
-                if (instance->mount->size_bytes > 0)
-                        unit.wanted.size_bytes =
-                                whole_pages(instance->mount->size_bytes, page_size);
+                if (mount->size_bytes > 0)
+                        wanted->size_bytes = round_up_saturated(mount->size_bytes, page_size);
                 else if (instance->pages.n > 0)
-                        unit.wanted.size_bytes = mul_saturated(
+                        wanted->size_bytes = mul_saturated(
                                 page_counts_find(&instance->pages, page_size), page_size);
                 else if (!instance->engine->memory_setting)
-                        unit.wanted.size_bytes =
-                                whole_pages(instance_memory_bytes(instance), page_size);
-                unit.wanted.min_size_bytes =
-                        whole_pages(instance->mount->min_size_bytes, page_size);
+                        wanted->size_bytes =
+                                round_up_saturated(instance_memory_bytes(instance), page_size);
+                wanted->min_size_bytes = round_up_saturated(mount->min_size_bytes, page_size);
                 unit.text = make_text(arena, &unit);
                 *vec_push(arena, &units) = unit;
         }

@@ -75,82 +75,30 @@ bool unit_match_is_server(Arena *arena, const Engine *engine, const SourceNames 
         return match_unit(arena, engine, command_lines, &program) == MATCH_ENGINE;
 }
 
-/* ---- one instance ---- */
-
-typedef struct Matcher {
-        Arena *arena;
-        const UnitMatchInput *input;
-        Diags *problems;
-} Matcher;
-
-static void judge_instance(const Matcher *matcher, const InstanceConfig *instance,
-                           const LoadedUnit *unit) {
-        const Engine *engine = instance->engine;
-        const UnitSearch *search = matcher->input->search;
-        const char *program = NULL, *fault = NULL;
-
-        if (match_unit(matcher->arena, engine, &unit->starts, &program) == MATCH_ANOTHER)
-                fault = arena_printf(matcher->arena, "%s starts %s, which is no %s", unit->name,
-                                     program, engine->title);
-        else if (search)
-                fault = search->find_absent(matcher->arena, search->sources, instance);
-        if (!fault)
-                return;
-        const char *nearest = search ? search->find_nearest(matcher->arena, search->sources,
-                                                            matcher->input->config, instance)
-                                     : NULL;
-
-        const char *remedy =
-                nearest ? arena_printf(matcher->arena,
-                                       "did you mean %s? Correct the line, then run 'systemctl "
-                                       "daemon-reload' and 'hugeplanctl reload'",
-                                       nearest)
-                        : "name the unit that starts it; then run 'systemctl daemon-reload' and "
-                          "'hugeplanctl reload'";
-
-        diags_report(matcher->problems,
-                     config_diag(instance, PROBLEM_UNIT_WRONG, "Unit", NULL, remedy),
-                     "%s: nobody waits for the pages of %s", text_printable(matcher->arena, fault),
-                     instance->name);
-}
-
 /* ---- several on one unit ---- */
 
-static bool is_other(const char *a, const char *b) {
-        return (a || b) && !text_equals(a, b);
-}
-
-/* Returns whether the instances differ deliberately, such as in the page size of one server. */
-static bool is_distinct(const UnitMatchInput *input, const InstanceConfig *first,
-                        const InstanceConfig *second) {
-        const PlanInstance *one = plan_find(input->plan, first->name);
-        const PlanInstance *two = plan_find(input->plan, second->name);
-
-        return first->engine != second->engine ||
-               is_other(first->config_file, second->config_file) ||
-               is_other(first->data_directory, second->data_directory) ||
-               (one && two && one->page_size_bytes != two->page_size_bytes);
-}
-
-static const char *pages_of(Arena *arena, const Plan *plan, const InstanceConfig *instance) {
-        const PlanInstance *planned = plan_find(plan, instance->name);
-
+static const char *pages_of(Arena *arena, const PlanInstance *planned) {
         return planned && planned->page_size_bytes > 0
                        ? format_page_count(arena, planned->pages_wanted, planned->page_size_bytes)
                        : "its pages";
 }
 
-static void judge_sharing(const Matcher *matcher, const InstanceConfig *instance) {
-        const UnitMatchInput *input = matcher->input;
+/* A second instance on one unit may be deliberate, such as with another page size of the same server. */
+static void judge_sharing(Arena *arena, const UnitMatchInput *input, const InstanceConfig *instance,
+                          Diags *problems) {
         const InstanceConfig *first = input->config->instances;
-        Arena *arena = matcher->arena;
 
         while (first < instance && (first->refusal || !first->engine->reserves ||
                                     !text_equals(first->unit, instance->unit)))
                 first++;
         if (first == instance)
                 return;
-        bool is_meant = is_distinct(input, first, instance);
+        const PlanInstance *one = plan_find(input->plan, first->name);
+        const PlanInstance *two = plan_find(input->plan, instance->name);
+        bool is_meant = first->engine != instance->engine ||
+                        !text_equals(first->config_file, instance->config_file) ||
+                        !text_equals(first->data_directory, instance->data_directory) ||
+                        (one && two && one->page_size_bytes != two->page_size_bytes);
 
         if (!input->is_asked &&
             (is_meant || VEC_FIND(silenced, &input->config->host.silenced,
@@ -164,26 +112,52 @@ static void judge_sharing(const Matcher *matcher, const InstanceConfig *instance
         if (is_meant)
                 diag.severity = SEVERITY_NOTICE;
         diags_report(
-                matcher->problems, diag,
+                problems, diag,
                 "%s names %s, and so does %s (%s): %s and %s are reserved, and both have to be "
                 "there before it starts",
-                instance->name, instance->unit, first->name, first->file,
-                pages_of(arena, input->plan, instance), pages_of(arena, input->plan, first));
+                instance->name, instance->unit, first->name, first->file, pages_of(arena, two),
+                pages_of(arena, one));
 }
 
 /* ---- all ---- */
 
 void unit_match_judge(Arena *arena, const UnitMatchInput *input, const LoadedUnits *units,
                       Diags *problems) {
-        const Matcher matcher = {arena, input, problems};
+        const Config *config = input->config;
+        const UnitSearch *search = input->search;
 
-        ARRAY_FOREACH(instance, input->config->instances, input->config->n_instances) {
+        ARRAY_FOREACH(instance, config->instances, config->n_instances) {
                 if (instance->refusal || !instance->unit || !instance->engine->reserves)
                         continue;
-                VEC_FOREACH(unit, units)
-                        if (text_equals(unit->name, instance->unit) &&
-                            text_equals(unit->load_state, "loaded"))
-                                judge_instance(&matcher, instance, unit);
-                judge_sharing(&matcher, instance);
+                VEC_FOREACH(unit, units) {
+                        const char *program = NULL, *fault = NULL;
+
+                        if (!text_equals(unit->name, instance->unit) ||
+                            !text_equals(unit->load_state, "loaded"))
+                                continue;
+                        if (match_unit(arena, instance->engine, &unit->starts, &program) ==
+                            MATCH_ANOTHER)
+                                fault = arena_printf(arena, "%s starts %s, which is no %s",
+                                                     unit->name, program, instance->engine->title);
+                        else if (search)
+                                fault = search->find_absent(arena, search->sources, instance);
+                        if (!fault)
+                                continue;
+                        const char *nearest = search ? search->find_nearest(arena, search->sources,
+                                                                            config, instance)
+                                                     : NULL;
+                        const char *remedy = arena_printf(
+                                arena,
+                                "%s%s%s then run 'systemctl daemon-reload' and 'hugeplanctl reload'",
+                                nearest ? "did you mean " : "", nearest ? nearest : "",
+                                nearest ? "? Correct the line," : "name the unit that starts it;");
+
+                        diags_report(
+                                problems,
+                                config_diag(instance, PROBLEM_UNIT_WRONG, "Unit", NULL, remedy),
+                                "%s: nobody waits for the pages of %s",
+                                text_printable(arena, fault), instance->name);
+                }
+                judge_sharing(arena, input, instance, problems);
         }
 }

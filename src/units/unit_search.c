@@ -1,9 +1,17 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "units/unit_search.h"
 
 #include "base/text.h"
 #include "demand/figures.h"
 #include "units/unit_match.h"
+
+static SourceNames commands_of(Arena *arena, const UnitFile *file, const char *key) {
+        UnitAssignments assignments = unit_file_list(file, "Service", key);
+        SourceNames commands = {};
+
+        VEC_FOREACH(assignment, &assignments)
+                *vec_push(arena, &commands) = (*assignment)->value;
+        return commands;
+}
 
 /* A drop-in that assigns nothing does not count. */
 LoadedUnit unit_search_loaded(Arena *arena, const char *name, const UnitFile *file) {
@@ -12,14 +20,10 @@ LoadedUnit unit_search_loaded(Arena *arena, const char *name, const UnitFile *fi
                 .load_state = !file->fragment_path ? "not-found"
                               : file->is_masked    ? "masked"
                                                    : "loaded",
+                .pre_starts = commands_of(arena, file, "ExecStartPre"),
+                .starts = commands_of(arena, file, "ExecStart"),
         };
-        UnitAssignments pre_starts = unit_file_list(file, "Service", "ExecStartPre");
-        UnitAssignments starts = unit_file_list(file, "Service", "ExecStart");
 
-        VEC_FOREACH(assignment, &pre_starts)
-                *vec_push(arena, &unit.pre_starts) = (*assignment)->value;
-        VEC_FOREACH(assignment, &starts)
-                *vec_push(arena, &unit.starts) = (*assignment)->value;
         VEC_FOREACH(assignment, &file->assignments)
                 if (!text_equals(assignment->file, file->fragment_path) &&
                     !source_names_have(&unit.dropins, assignment->file))
@@ -35,16 +39,13 @@ enum { SLIP_MAX = 3 }; /* letters */
 static bool is_server(Arena *arena, const Sources *sources, const Engine *engine,
                       const char *unit) {
         const UnitFile *file = unit_file_read(arena, sources, unit);
-        UnitAssignments starts = unit_file_list(file, "Service", "ExecStart");
+        const SourceNames commands = commands_of(arena, file, "ExecStart");
         const EngineUnits *units = engine_units(engine);
         const EngineTarget target = {.unit = unit};
-        SourceNames lines = {};
 
-        VEC_FOREACH(assignment, &starts)
-                *vec_push(arena, &lines) = (*assignment)->value;
         if (!engine->programs)
                 return file->fragment_path && !file->is_masked;
-        return !file->is_masked && unit_match_is_server(arena, engine, &lines) &&
+        return !file->is_masked && unit_match_is_server(arena, engine, &commands) &&
                (!units->find_absent || !units->find_absent(engine, arena, &target, sources, false));
 }
 

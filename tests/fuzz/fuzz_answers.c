@@ -8,8 +8,8 @@
  * within the lines of the file that is written of it. */
 
 #include "base/size.h"
-#include "demand/figure_json.h"
-#include "demand/learned_json.h"
+#include "demand/figures.h"
+#include "demand/learned.h"
 #include "engines/oracle/oracle_instances.h"
 #include "engines/reader.h"
 #include "fuzz/fuzz.h"

@@ -16,7 +16,6 @@
 #include "support/sources.h"
 #include "support/testing.h"
 #include "units/unit_match.h"
-#include "units/unit_search.h"
 
 enum { HOSTS = 6 };
 

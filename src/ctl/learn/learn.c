@@ -6,8 +6,9 @@
 #include "ctl/verbs.h"
 #include "demand/demand.h"
 #include "demand/figures.h"
-#include "demand/learned_json.h"
+#include "demand/learned.h"
 #include "demand/seen.h"
+#include "demand/unit_policy.h"
 #include "engines/reader.h"
 #include "host/config_load.h"
 #include "host/host_sources.h"
@@ -127,7 +128,7 @@ static void ask_all_the_same(const Asking *asking, const Topology *topology, Les
         Gathered *bare = arena_memdup(arena, lesson->gathered, sizeof(Gathered));
         Lesson asked = *lesson;
         const uint64_t *sizes;
-        size_t n = figures_page_sizes(arena, lesson->instance, topology, &sizes);
+        size_t n = instance_page_sizes(arena, lesson->instance, topology, &sizes);
 
         bare->settings = (Settings){};
         asked.figures = asked.by_rule = (Figures){};

@@ -2,7 +2,7 @@
 #include "daemon/clients/client.h"
 
 #include "base/text.h"
-#include "demand/learned_json.h"
+#include "demand/learned.h"
 #include "render/status_json.h"
 #include "runtime/clock.h"
 #include "runtime/log.h"

@@ -2,7 +2,7 @@
 
 /* What a database's gate says, which its owner may have written: all of it arrives, or none. */
 
-#include "demand/learned_json.h"
+#include "demand/learned.h"
 #include "support/testing.h"
 
 static const InstanceConfig *instance_of(Arena *arena, const char *engine) {

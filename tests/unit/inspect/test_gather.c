@@ -2,7 +2,7 @@
 
 /* Databases' files are read as their owner; what he names may be anything. */
 
-#include "demand/figure_json.h"
+#include "demand/figures.h"
 #include "inspect/gather.h"
 #include "inspect/owner.h"
 #include "support/testing.h"

@@ -6,7 +6,7 @@
 #include "read/unit_file.h"
 #include "support/sources.h"
 #include "support/testing.h"
-#include "units/unit_search.h"
+#include "units/loaded_unit.h"
 
 #define OURS  "/run/systemd/generator/x.service.d/10-hugeplan.conf"
 #define LATER "/etc/systemd/system/x.service.d/zz.conf"

@@ -5,7 +5,6 @@
 #include "support/sources.h"
 #include "support/testing.h"
 #include "units/unit_match.h"
-#include "units/unit_search.h"
 
 #define DEBIAN_PG                                                                                  \
         {                                                                                          \
