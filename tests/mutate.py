@@ -41,7 +41,7 @@ TREE = pathlib.Path(__file__).resolve().parent.parent
 FILES = ["src/model/*.c", "src/plan/*.c", "src/plan/planner/*.c", "src/plan/promise/*.c",
          "src/apply/*.c", "src/keeper/*.c", "src/demand/demand.c", "src/status/status.c"]
 # In this order; the unit test of the file's own name is run first. Histories are many and short.
-TESTS = ["plan", "plan_cover", "plan_reason", "plan_split", "escalation", "attempt", "limits", "fit", "drift",
+TESTS = ["plan", "plan_cover", "scene_stories", "escalation", "attempt", "limits", "fit", "drift",
          "changes", "boot_guard", "evidence", "thp_plan", "pending", "promise", "balance", "admission", "ledger",
          "charges", "unit_policy", "demand", "learned", "status", "status_json", "messages", "kernel_args", "config",
          "probe", "root", "topology", "name_check", "apply", "guard", "worker", "host_use", "cgroup_limit",
@@ -49,7 +49,7 @@ TESTS = ["plan", "plan_cover", "plan_reason", "plan_split", "escalation", "attem
          "keeper_status", "keeper_stories", "plan-properties", "promise-properties", "escalation-properties",
          "histories", "read-faults"]
 ARGUMENTS = {"read-faults": ["23"]}  # every so manieth read fails; all of them take half a minute
-SANITIZED_TESTS = ["plan", "plan_cover", "plan_reason", "plan_split", "topology", "escalation", "drift", "fit",
+SANITIZED_TESTS = ["plan", "plan_cover", "scene_stories", "topology", "escalation", "drift", "fit",
                    "changes", "boot_guard", "thp_plan", "limits", "promise", "balance", "admission",
                    "ledger", "demand", "status", "probe", "rules", "apply", "worker", "look",
                    "keeper", "keeper_gate", "keeper_rounds", "keeper_faults", "keeper_status", "keeper_stories"]

@@ -1,0 +1,618 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* Plans, and what is said of them, as stories (support/story.h).
+ *
+ *     config a Pages=10; b Pages=1     as config_line() takes it
+ *     node 0 total=20G free=4G 2M=100  a line of host_make(); `host` begins another one, `even` one with room for 1000
+ *     hold a.service a 2M=0:10         pages on each of two nodes; a line of running_make(); `nobody` takes them all away
+ *     pool 0 FOUND SET [OTHERS]        the ledger's; granted a WANTED 0:10 1:10 [stood] [ready] [released] [1G]
+ *     grants a -> 0:5 1:5              a question about the plan, which is made when it is asked for
+ *     judge                            the status; questions about it come after
+ *
+ * A ledger stays until `forget`. */
+
+#include "base/size.h"
+#include "status/status.h"
+#include "support/story.h"
+
+typedef struct Scene {
+        Arena *arena;
+        const char *config_text;
+        const Config *config;
+        Text host, running_lines;
+        Topology *topology;
+        Running running;
+        Ledger *ledger;
+        PoolLimits limits;
+        bool is_incomplete, is_restarted;
+        const Plan *plan; /* NULL: to be made anew */
+        const Status *status;
+} Scene;
+
+/* ---- what there is ---- */
+
+static const char *do_config(void *context, const StoryLine *line) {
+        Scene *scene = context;
+
+        scene->config = NULL;
+        scene->config_text = *line->rest ? line->rest : NULL;
+        scene->plan = NULL;
+        return NULL;
+}
+
+static void add_line(Text *text, const StoryLine *line) {
+        if (!text->arena)
+                *text = text_in(line->arena);
+        text_printf(text, "%s %s\n", line->words[0], line->rest);
+}
+
+static const char *do_host_line(void *context, const StoryLine *line) {
+        Scene *scene = context;
+
+        add_line(&scene->host, line);
+        scene->topology = NULL;
+        scene->plan = NULL;
+        return NULL;
+}
+
+static const char *do_host(void *context, const StoryLine *line) {
+        Scene *scene = context;
+
+        scene->host = text_in(line->arena);
+        if (text_equals(line->words[0], "even"))
+                text_add(&scene->host, "sizes 1G 2M\nnode 0 total=20G free=4048M\n"
+                                       "node 1 total=20G free=4048M\n");
+        scene->topology = NULL;
+        scene->plan = NULL;
+        return NULL;
+}
+
+static const char *do_running_line(void *context, const StoryLine *line) {
+        Scene *scene = context;
+
+        add_line(&scene->running_lines, line);
+        scene->plan = NULL;
+        return NULL;
+}
+
+static const char *do_nobody(void *context, const StoryLine *line) {
+        Scene *scene = context;
+
+        scene->running_lines = text_in(line->arena);
+        scene->plan = NULL;
+        if (scene->ledger)
+                scene->ledger->holds = (LedgerHolds){};
+        return NULL;
+}
+
+static Topology *topology_of(Scene *scene) {
+        if (!scene->topology)
+                scene->topology = host_make(scene->arena, text_string(&scene->host));
+        return scene->topology;
+}
+
+static Ledger *ledger_of(Scene *scene) {
+        scene->plan = NULL;
+        if (!scene->ledger)
+                scene->ledger = ledger_new(scene->arena, "boot");
+        return scene->ledger;
+}
+
+static const char *do_forget(void *context, const StoryLine *line UNUSED) {
+        Scene *scene = context;
+
+        scene->ledger = NULL;
+        scene->plan = NULL;
+        return NULL;
+}
+
+static uint64_t size_of(const StoryLine *line) {
+        return story_has_word(line, "1G") ? GIB : story_has_word(line, "16G") ? 16 * GIB : 2 * MIB;
+}
+
+static const char *do_pool(void *context, const StoryLine *line) {
+        Ledger *ledger = ledger_of(context);
+
+        *vec_push(line->arena, &ledger->pools) = (LedgerPool){
+                .node = (unsigned) story_number_at(line, 1),
+                .page_size_bytes = 2 * MIB,
+                .found_pages = story_number_at(line, 2),
+                .set_pages = story_number_at(line, 3),
+                .others_pages = story_number_at(line, 4),
+        };
+        return NULL;
+}
+
+static const char *do_granted(void *context, const StoryLine *line) {
+        Ledger *ledger = ledger_of(context);
+        LedgerInstance *instance = vec_push(line->arena, &ledger->instances);
+
+        *instance = (LedgerInstance){
+                .name = line->words[1],
+                .page_size_bytes = size_of(line),
+                .pages_wanted = story_number_at(line, 2),
+                .has_stood = story_has_word(line, "stood"),
+                .was_ready = story_has_word(line, "ready"),
+                .is_released = story_has_word(line, "released"),
+        };
+        for (size_t i = 3; line->words[i]; i++) {
+                unsigned node;
+                uint64_t pages;
+
+                if (sscanf(line->words[i], "%u:%" SCNu64, &node, &pages) == 2)
+                        *vec_push(line->arena, &instance->grants) = (NodePages){node, pages};
+        }
+        return NULL;
+}
+
+static const char *do_limit(void *context, const StoryLine *line) {
+        Scene *scene = context;
+
+        *vec_push(line->arena, &scene->limits) = (PoolLimit){
+                .node = (unsigned) story_number_at(line, 1),
+                .page_size_bytes = size_of(line),
+                .persistent_pages = story_number_at(line, 2),
+                .cannot_demote = story_has_word(line, "unsplittable"),
+                .reason = {REASON_FRAGMENTED, "in small pieces", "reboot"},
+        };
+        scene->plan = NULL;
+        return NULL;
+}
+
+static const char *do_flag(void *context, const StoryLine *line) {
+        Scene *scene = context;
+        const char *flag = line->words[0];
+
+        scene->plan = NULL;
+        if (text_equals(flag, "incomplete"))
+                scene->is_incomplete = true;
+        else if (text_equals(flag, "restarted"))
+                scene->is_restarted = true;
+        else if (text_equals(flag, "unlimited"))
+                scene->limits = (PoolLimits){};
+        else if (text_equals(flag, "no-hugetlb-limit"))
+                topology_of(scene)->no_hugetlb_limit =
+                        (Reason){REASON_NO_HUGETLB_LIMIT, "no such controller", "boot another"};
+        else /* "splits" */
+                for (size_t i = 0; i < topology_of(scene)->n_nodes; i++)
+                        for (size_t k = 0; k + 1 < topology_of(scene)->n_page_sizes; k++)
+                                topology_of(scene)->nodes[i].pools[k].demote_to_bytes = 2 * MIB;
+        return NULL;
+}
+
+/* ---- what happens ---- */
+
+static const Plan *plan_of(Scene *scene) {
+        Ledger *ledger = scene->ledger ? scene->ledger : ledger_new(scene->arena, "boot");
+        bool has_use = scene->running_lines.arena;
+
+        if (scene->plan)
+                return scene->plan;
+        if (!scene->config)
+                scene->config = scene->config_text
+                                        ? config_line(scene->arena, "%s", scene->config_text)
+                                        : config_make(scene->arena, NULL);
+        scene->running = running_make(scene->arena, text_string(&scene->running_lines));
+        VEC_FOREACH(hold, &scene->running.holds)
+                if (!ledger_hold(ledger, hold->unit, hold->granted.name))
+                        *vec_push(scene->arena, &ledger->holds) = *hold;
+        ledger_observe(scene->arena, ledger, topology_of(scene),
+                       has_use ? &scene->running.use : NULL);
+        const PlanInput input = {
+                .host = &scene->config->host,
+                .demand = demand_compute(scene->arena, scene->config, scene->topology, NULL),
+                .topology = scene->topology,
+                .ledger = ledger,
+                .use = has_use ? &scene->running.use : NULL,
+                .limits = &scene->limits,
+                .is_incomplete = scene->is_incomplete,
+                .is_restarted = scene->is_restarted,
+        };
+
+        scene->ledger = ledger;
+        scene->plan = plan_make(scene->arena, &input);
+        return scene->plan;
+}
+
+/* "record-only" does not note who is ready, "carry-out" writes as well. */
+static const char *do_record(void *context, const StoryLine *line) {
+        Scene *scene = context;
+        const Plan *plan = plan_of(scene);
+
+        plan_record(scene->arena, plan, scene->ledger);
+        if (text_equals(line->words[0], "carry-out")) {
+                host_apply(scene->topology, plan);
+                scene->plan = NULL;
+        } else if (!text_equals(line->words[0], "record-only"))
+                plan_note_ready(plan, scene->ledger);
+        return NULL;
+}
+
+/* As the daemon does: record, write, remember what was set, and record what is there by a plan that is made anew;
+ * that of before stays. */
+static const char *do_apply(void *context, const StoryLine *line) {
+        Scene *scene = context;
+        const Plan *plan = plan_of(scene);
+
+        plan_record(scene->arena, plan, scene->ledger);
+        host_apply(scene->topology, plan);
+        for (size_t i = 0; i < plan->n_pools; i++)
+                ledger_pool(scene->ledger, plan->pools[i].node, plan->pools[i].page_size_bytes)
+                        ->set_pages = plan->pools[i].to_pages;
+        scene->plan = NULL;
+        do_record(context, line);
+        scene->plan = plan;
+        return NULL;
+}
+
+/* Since the plan was made: what is judged, not what is planned beside. */
+static const char *do_now(void *context, const StoryLine *line) {
+        Scene *scene = context;
+
+        if (text_equals(line->words[0], "now-hold"))
+                scene->running_lines = text_in(line->arena);
+        text_printf(&scene->running_lines, "%s %s\n", line->words[0] + strlen("now-"), line->rest);
+        scene->running = running_make(line->arena, text_string(&scene->running_lines));
+        scene->ledger->holds = scene->running.holds;
+        return NULL;
+}
+
+static const char *do_plan(void *context, const StoryLine *line UNUSED) {
+        Scene *scene = context;
+
+        scene->plan = NULL;
+        plan_of(scene);
+        return NULL;
+}
+
+/* Of the pool of 2M: others take pages away, or use them, or have surplus ones. */
+static const char *do_change(void *context, const StoryLine *line) {
+        Pool *pool = (Pool *) topology_pool(topology_of(context),
+                                            (unsigned) story_number_at(line, 1), 2 * MIB);
+        uint64_t pages = story_number_at(line, 2);
+
+        if (text_equals(line->words[0], "lose"))
+                pool->total_pages -= pages;
+        if (text_equals(line->words[0], "surplus"))
+                pool->surplus_pages = pages;
+        pool->free_pages -= pages;
+        return NULL;
+}
+
+static const char *do_judge(void *context, const StoryLine *line) {
+        Scene *scene = context;
+        bool is_working = story_has_word(line, "working");
+        const Plan *plan = plan_of(scene);
+
+        scene->running.use.is_moving = story_has_word(line, "moving");
+        const StatusInput input = {
+                .config = scene->config,
+                .plan = plan,
+                .topology = scene->topology,
+                .use = &scene->running.use,
+                .ledger = scene->ledger,
+                .phase = is_working ? "reserving" : "idle",
+                .is_working = is_working,
+        };
+
+        scene->status = status_judge(scene->arena, &input);
+        return NULL;
+}
+
+/* ---- what is planned ---- */
+
+/* Of an instance. */
+static const char *do_planned(void *context, const StoryLine *line) {
+        Scene *scene = context;
+        const Plan *plan = plan_of(scene);
+        const PlanInstance *planned = plan_find(plan, line->words[1]);
+        const char *what = line->words[0];
+
+        if (text_equals(what, "grants"))
+                return grants_text(line->arena, plan, line->words[1]);
+        if (text_equals(what, "reason"))
+                return reason_id(planned->reason.kind);
+        if (text_equals(what, "why"))
+                return planned->reason.text;
+        if (text_equals(what, "remedy"))
+                return planned->reason.remedy;
+        if (text_equals(what, "exposed"))
+                return reason_id(planned->exposed.kind);
+        if (text_equals(what, "exposed-why"))
+                return planned->exposed.text;
+        if (text_equals(what, "exposed-remedy"))
+                return planned->exposed.remedy;
+        if (text_equals(what, "size"))
+                return format_page_size(line->arena, planned->page_size_bytes);
+        if (text_equals(what, "wanted"))
+                return story_number(line, planned->pages_wanted);
+        if (text_equals(what, "given"))
+                return story_number(line, planned->pages_granted);
+        if (text_equals(what, "held"))
+                return planned->hold ? planned->hold->unit : NULL;
+        if (text_equals(what, "waits"))
+                return story_yes(planned->hold && plan_waits_for_restart(planned, planned->hold));
+        /* "runs" */
+        const PlanInput input = {.ledger = scene->ledger, .use = &scene->running.use};
+
+        return story_yes(
+                plan_find_running(line->arena, &input, plan, NULL)[planned - plan->instances]);
+}
+
+static const char *do_steps(void *context, const StoryLine *line) {
+        return steps_text(line->arena, plan_of(context));
+}
+
+static const char *do_pool_pages(void *context, const StoryLine *line) {
+        const PlanPool *pool =
+                plan_pool(plan_of(context), (unsigned) story_number_at(line, 1), size_of(line));
+        const char *what = line->words[0];
+
+        return story_number(line, text_equals(what, "others")   ? pool->others_pages
+                                  : text_equals(what, "split")  ? pool->demoted_pages
+                                  : text_equals(what, "gained") ? pool->gained_pages
+                                                                : pool->granted_pages);
+}
+
+/* What the ledger has of an instance. */
+static const char *do_recorded(void *context, const StoryLine *line) {
+        Scene *scene = context;
+        const LedgerInstance *instance = ledger_instance(scene->ledger, line->words[1]);
+
+        if (!instance)
+                return NULL;
+        return arena_printf(line->arena, "%" PRIu64 " %s%s%s", ledger_granted_pages(instance),
+                            placement_names[instance->placement],
+                            instance->has_stood ? ", stood" : "",
+                            instance->was_ready ? ", ready" : "");
+}
+
+static const char *do_held_pages(void *context, const StoryLine *line) {
+        const Scene *scene = context;
+
+        VEC_FOREACH(hold, &scene->ledger->holds)
+                if (text_equals(hold->granted.name, line->words[1]))
+                        return story_number(line, ledger_granted_pages(&hold->granted));
+        return NULL;
+}
+
+static const char *do_keep_free(void *context, const StoryLine *line) {
+        return arena_printf(line->arena, "%.17gM",
+                            (double) plan_of(context)->keep_free_bytes / MIB);
+}
+
+static const char *do_planned_covers(void *context, const StoryLine *line) {
+        const Plan *plan = plan_of(context);
+        Text text = text_in(line->arena);
+
+        VEC_FOREACH(cover, &plan->covers)
+                text_printf(&text, "%s%s by %s %" PRIu64, text.length > 0 ? "; " : "", cover->unit,
+                            cover->taker, cover->taker_pages);
+        return text_string(&text);
+}
+
+static const char *do_number(void *context, const StoryLine *line) {
+        Scene *scene = context;
+        const Plan *plan = plan_of(scene);
+        const Diags *problems = scene->status ? &scene->status->problems : NULL;
+        const struct {
+                const char *what;
+                uint64_t n;
+        } answers[] = {
+                {"left", plan->left_holds.n},
+                {"changed", plan_count_changed(plan)},
+                {"instances", plan->n_instances},
+                {"holds", scene->ledger->holds.n},
+                {"covers", scene->status ? scene->status->covers.n : plan->covers.n},
+                {"pools", scene->status ? scene->status->n_pools : 0},
+                {"problems", problems ? problems->list.n : 0},
+                {"errors", problems ? diags_count(problems, SEVERITY_ERROR) : 0},
+                {"warnings", problems ? diags_count(problems, SEVERITY_WARNING) : 0},
+                {"notices", problems ? diags_count(problems, SEVERITY_NOTICE) : 0},
+        };
+
+        for (size_t i = 0; i < ARRAY_LEN(answers); i++)
+                if (text_equals(answers[i].what, line->words[2]))
+                        return story_number(line, answers[i].n);
+        fail_msg("number of what?");
+        return NULL;
+}
+
+/* ---- what is said ---- */
+
+/* Without an instance: of all. */
+static const char *do_verdict(void *context, const StoryLine *line) {
+        const Scene *scene = context;
+
+        return verdict_name(line->words[1] ? status_find(scene->status, line->words[1])->verdict
+                                           : scene->status->verdict);
+}
+
+static const char *do_said(void *context, const StoryLine *line) {
+        const Scene *scene = context;
+        const StatusInstance *instance = status_find(scene->status, line->words[1]);
+        const char *what = line->words[0];
+        const StatusHold *until = instance->until_restart;
+
+        if (text_equals(what, "has"))
+                return story_number(line, instance->pages_granted);
+        if (text_equals(what, "said"))
+                return instance->reason.text;
+        if (text_equals(what, "said-reason"))
+                return reason_id(instance->reason.kind);
+        if (text_equals(what, "said-remedy"))
+                return instance->reason.remedy;
+        if (text_equals(what, "is-running"))
+                return story_yes(instance->is_running);
+        /* "until-restart" */
+        return until ? arena_printf(line->arena, "%s %" PRIu64 " on %zu node%s, the first %" PRIu64,
+                                    until->unit, until->pages, until->n_nodes,
+                                    until->n_nodes == 1 ? "" : "s", until->nodes[0].pages)
+                     : NULL;
+}
+
+/* Without an instance: of the host. */
+static const char *do_describes(void *context, const StoryLine *line) {
+        const Scene *scene = context;
+        const Status *status = scene->status;
+        const StatusInstance *instance = line->words[1] ? status_find(status, line->words[1])
+                                                        : NULL;
+
+        return instance ? arena_printf(line->arena, "%s %s %s on %zu nodes", instance->unit,
+                                       instance->engine, instance->file, instance->n_nodes)
+                        : arena_printf(line->arena, "%s, %s, THP %s", status->boot_id,
+                                       status->phase, status->thp);
+}
+
+static const char *do_problem(void *context, const StoryLine *line) {
+        const Scene *scene = context;
+
+        return scene->status->problems.list.items[story_number_at(line, 1)].id;
+}
+
+static const char *do_left_behind(void *context, const StoryLine *line) {
+        const Scene *scene = context;
+        Text text = text_in(line->arena);
+
+        VEC_FOREACH(left, &scene->status->left)
+                text_printf(&text, "%s%s %s %" PRIu64 " on %zu nodes", text.length > 0 ? "; " : "",
+                            left->unit, left->instance, left->pages, left->n_nodes);
+        return text_string(&text);
+}
+
+static const char *do_problems(void *context, const StoryLine *line) {
+        const Scene *scene = context;
+
+        return problems_text(line->arena, &scene->status->problems);
+}
+
+/* The I-th pool: "0 2M: 30 total, 20 free, 5 surplus, 0 owned, 0 cover, 30 foreign". */
+static const char *do_status_pool(void *context, const StoryLine *line) {
+        const Scene *scene = context;
+        const StatusPool *pool = &scene->status->pools[story_number_at(line, 1)];
+
+        return arena_printf(line->arena,
+                            "%u %s: %" PRIu64 " total, %" PRIu64 " free, %" PRIu64
+                            " surplus, %" PRIu64 " owned, %" PRIu64 " cover, %" PRIu64 " foreign",
+                            pool->node, format_page_size(line->arena, pool->page_size_bytes),
+                            pool->total_pages, pool->free_pages, pool->surplus_pages,
+                            pool->owned_pages, pool->cover_pages, pool->foreign_pages);
+}
+
+/* "b.service 2M:30 on 1; ? 2M:7": whose it is, and where alone it can be had. */
+static const char *do_reserved(void *context, const StoryLine *line) {
+        const Scene *scene = context;
+        Text text = text_in(line->arena);
+
+        VEC_FOREACH(reserved, &scene->status->reserved)
+                text_printf(&text, "%s%s %s:%" PRIu64 "%s%s", text.length > 0 ? "; " : "",
+                            reserved->unit ? reserved->unit : "?",
+                            format_page_size(line->arena, reserved->page_size_bytes),
+                            reserved->pages, id_set_is_empty(&reserved->nodes) ? "" : " on ",
+                            id_set_is_empty(&reserved->nodes)
+                                    ? ""
+                                    : id_set_format(line->arena, &reserved->nodes));
+        return text_string(&text);
+}
+
+/* "a.service 40 by c.service (40) on 1": who is covered, and from whom. */
+static const char *do_covers(void *context, const StoryLine *line) {
+        const Scene *scene = context;
+        Text text = text_in(line->arena);
+
+        VEC_FOREACH(cover, &scene->status->covers)
+                text_printf(&text, "%s%s %" PRIu64 " by %s (%" PRIu64 ") on %s",
+                            text.length > 0 ? "; " : "", cover->unit, cover->pages, cover->taker,
+                            cover->taker_pages, id_set_format(line->arena, &cover->nodes));
+        return text_string(&text);
+}
+
+static const StoryVerb verbs[] = {
+        {"config", do_config},
+        {"host", do_host},
+        {"even", do_host},
+        {"sizes", do_host_line},
+        {"node", do_host_line},
+        {"reserved", do_host_line},
+        {"thp", do_host_line},
+        {"hold", do_running_line},
+        {"unit", do_running_line},
+        {"mount", do_running_line},
+        {"nobody", do_nobody},
+        {"forget", do_forget},
+        {"pool", do_pool},
+        {"granted", do_granted},
+        {"limit", do_limit},
+        {"incomplete", do_flag},
+        {"restarted", do_flag},
+        {"unlimited", do_flag},
+        {"splits", do_flag},
+        {"no-hugetlb-limit", do_flag},
+        {"record", do_record},
+        {"apply", do_apply},
+        {"plan", do_plan},
+        {"lose", do_change},
+        {"take", do_change},
+        {"surplus", do_change},
+        {"judge", do_judge},
+        {"grants", do_planned},
+        {"reason", do_planned},
+        {"why", do_planned},
+        {"remedy", do_planned},
+        {"exposed", do_planned},
+        {"exposed-why", do_planned},
+        {"exposed-remedy", do_planned},
+        {"size", do_planned},
+        {"wanted", do_planned},
+        {"given", do_planned},
+        {"held", do_planned},
+        {"waits", do_planned},
+        {"runs", do_planned},
+        {"steps", do_steps},
+        {"others", do_pool_pages},
+        {"split", do_pool_pages},
+        {"gained", do_pool_pages},
+        {"planned", do_pool_pages},
+        {"recorded", do_recorded},
+        {"number", do_number},
+        {"verdict", do_verdict},
+        {"has", do_said},
+        {"said", do_said},
+        {"said-reason", do_said},
+        {"said-remedy", do_said},
+        {"is-running", do_said},
+        {"until-restart", do_said},
+        {"problems", do_problems},
+        {"status-pool", do_status_pool},
+        {"record-only", do_record},
+        {"carry-out", do_record},
+        {"now-hold", do_now},
+        {"now-unit", do_now},
+        {"held-pages", do_held_pages},
+        {"keep-free", do_keep_free},
+        {"planned-covers", do_planned_covers},
+        {"describes", do_describes},
+        {"problem", do_problem},
+        {"left-behind", do_left_behind},
+        {"status-reserved", do_reserved},
+        {"covers", do_covers},
+};
+
+static const StoryTeller teller = {
+        .size = sizeof(Scene), .verbs = verbs, .n_verbs = ARRAY_LEN(verbs)};
+
+TEST(plan) {
+        story_tell("unit/plan/plan", &teller);
+}
+
+TEST(plan_split) {
+        story_tell("unit/plan/plan_split", &teller);
+}
+
+TEST(plan_reason) {
+        story_tell("unit/plan/plan_reason", &teller);
+}
+
+TEST(status) {
+        story_tell("unit/status/status", &teller);
+}
