@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "check/conflict.h"
+#include "check/rules.h"
 
 #include "base/size.h"
 #include "base/text.h"
@@ -9,12 +9,6 @@
 #include "plan/host_plan.h"
 
 #include <string.h>
-
-typedef struct Conflict {
-        Arena *arena;
-        const HostView *input;
-        const SettingSource *entry;
-} Conflict;
 
 static const struct {
         ProblemKind problem;
@@ -62,22 +56,23 @@ static const struct {
 
 /* ---- the group for System V segments ---- */
 
-/* Returns the gid that vm.hugetlb_shm_group is to have; 0: not known. */
-static uint64_t own_group(const HostView *input) {
-        CLEANUP(arena_freep) Arena *arena = arena_new();
+/* The group for System V segments, which the kernel has one of. */
+typedef struct SegmentGroups {
+        uint64_t own; /* the gid that vm.hugetlb_shm_group is to have; 0: not known */
+        uint64_t replaced; /* the group that the plan replaces, so that it has no access any more; 0: none */
+} SegmentGroups;
+
+static SegmentGroups groups_of(Arena *arena, const HostView *input) {
+        uint64_t now = input->topology->limits.shm_group;
         const Account *own =
                 input->accounts ? account_find_group(arena, input->accounts, NAME_HUGETLB_GROUP)
                                 : NULL;
+        SegmentGroups groups = {.own = own ? own->id : 0};
 
-        return own ? own->id : 0;
-}
-
-/* Returns the group that the plan replaces, so that it has no access any more; 0: none. */
-static uint64_t replaced_group(const HostView *input) {
-        uint64_t own = own_group(input), now = input->topology->limits.shm_group;
-
-        return own > 0 && config_needs_group(input->config) && now != UINT64_MAX && now != own ? now
-                                                                                               : 0;
+        if (groups.own > 0 && config_needs_group(input->config) && now != UINT64_MAX &&
+            now != groups.own)
+                groups.replaced = now;
+        return groups;
 }
 
 /* Returns whether a login is a member; groups that a unit adds do not count. */
@@ -91,48 +86,39 @@ static bool is_member(Arena *arena, const Accounts *accounts, const char *name, 
                                account_has_member(arena, group, user ? user->name : name));
 }
 
-/* Returns "oracle,db2", each once: owners of instances that need the group and are in the old one only. */
-static const char *find_losers(Arena *arena, const HostView *input, const char *separator) {
-        uint64_t replaced = replaced_group(input), own = own_group(input);
-        Text names = text_in(arena);
-        SourceNames known = {};
-
-        for (size_t i = 0; i < input->facts->n_instances; i++) {
-                const char *name = input->facts->instances[i].owner.name;
-
-                if (!name || source_names_have(&known, name) ||
-                    !instance_needs_group(&input->config->instances[i]) ||
-                    !is_member(arena, input->accounts, name, replaced) ||
-                    is_member(arena, input->accounts, name, own))
-                        continue;
-                text_printf(&names, "%s%s", known.n > 0 ? separator : "", name);
-                *vec_push(arena, &known) = name;
-        }
-        return names.string;
-}
-
-static void judge_group(Arena *arena, const HostView *input, Diags *problems) {
-        uint64_t replaced = replaced_group(input);
+static void judge_group(Arena *arena, const HostView *input, const SegmentGroups *groups,
+                        Diags *problems) {
+        uint64_t replaced = groups->replaced;
+        SourceNames losers = {};
+        Text names = text_in(arena), remedy = text_in(arena);
 
         if (replaced == 0)
                 return;
-        const char *losers = find_losers(arena, input, ", "),
-                   *rest = find_losers(arena, input, " ");
-        Text remedy = text_in(arena);
         const SettingSource *source =
                 setting_source_for_path(input->setting_sources, PATH_HUGETLB_SHM_GROUP,
                                         arena_printf(arena, "%" PRIu64, replaced));
 
-        for (const char *name; rest && (name = text_next_word(arena, &rest, " "));)
+        /* The owners of instances that need the group and are in the old one only, each once. */
+        for (size_t i = 0; i < input->facts->n_instances; i++) {
+                const char *name = input->facts->instances[i].owner.name;
+
+                if (!name || source_names_have(&losers, name) ||
+                    !instance_needs_group(&input->config->instances[i]) ||
+                    !is_member(arena, input->accounts, name, replaced) ||
+                    is_member(arena, input->accounts, name, groups->own))
+                        continue;
+                *vec_push(arena, &losers) = name;
+                text_add_item(&names, name);
                 text_printf(&remedy, "usermod -aG " NAME_HUGETLB_GROUP " %s; ", name);
-        if (!losers)
+        }
+        if (losers.n == 0)
                 text_add(&remedy, "make its members members of '" NAME_HUGETLB_GROUP
                                   "', or describe their database to hugeplan; ");
         text_add(&remedy, source ? "and delete the line, or it comes back"
                                  : "and whatever sets it must no longer do so");
         diags_report(
                 problems,
-                (Diag){.severity = losers ? SEVERITY_ERROR : SEVERITY_WARNING,
+                (Diag){.severity = losers.n > 0 ? SEVERITY_ERROR : SEVERITY_WARNING,
                        .id = problem_id(PROBLEM_SHM_GROUP_REPLACED),
                        .file = source ? source->file : PATH_HUGETLB_SHM_GROUP,
                        .line = source ? source->line : 0,
@@ -141,43 +127,28 @@ static void judge_group(Arena *arena, const HostView *input, Diags *problems) {
                 "vm.hugetlb_shm_group can name but one group: it is %s, and will be '" NAME_HUGETLB_GROUP
                 "'%s%s%s",
                 limits_group_name(arena, input->accounts, replaced),
-                losers ? ", to which the units are added. "
-                       : "; who was let in by it gets no huge pages any more",
-                losers ? losers : "",
-                losers ? " then has no huge pages for a database started by hand (ORA-27125)" : "");
+                losers.n > 0 ? ", to which the units are added. "
+                             : "; who was let in by it gets no huge pages any more",
+                text_string(&names),
+                losers.n > 0 ? " then has no huge pages for a database started by hand (ORA-27125)"
+                             : "");
 }
 
 /* ---- conflicts ---- */
 
-static bool is_reserving(const Plan *plan) {
-        return ARRAY_ANY(instance, plan->instances, plan->n_instances, instance->pages_wanted > 0);
-}
-
 /* Returns the least value of kernel.shmmax (bytes) or kernel.shmall (base pages). */
-static uint64_t needed_limit(const Conflict *conflict) {
-        const HostView *input = conflict->input;
-
-        if (conflict->entry->what == SETTING_SOURCE_SHMMAX)
-                return limits_sysv_bytes(input->plan, false);
-        return topology_base_pages(input->topology, limits_sysv_bytes(input->plan, true));
+static uint64_t needed_limit(const HostView *input, SettingSourceKind what) {
+        return what == SETTING_SOURCE_SHMMAX
+                       ? limits_sysv_bytes(input->plan, false)
+                       : topology_base_pages(input->topology, limits_sysv_bytes(input->plan, true));
 }
 
-static bool sets_group(const SettingSource *entry, uint64_t gid) {
-        CLEANUP(arena_freep) Arena *arena = arena_new();
-
-        return gid > 0 && setting_source_explains(entry, arena_printf(arena, "%" PRIu64, gid));
-}
-
-/* Returns whether the kernel refuses the value, which is no number. A variable of tuned may become one. */
-static bool is_refused(const SettingSource *entry) {
-        return entry->what <= SETTING_SOURCE_NODE_POOL && entry->source != SETTING_SOURCE_TUNED &&
-               entry->source != SETTING_SOURCE_KERNEL_COMMAND_LINE &&
-               !setting_source_is_number(entry);
-}
-
-static bool is_conflict(const Conflict *conflict) {
-        const SettingSource *entry = conflict->entry;
-        ThpPolicy policy = conflict->input->thp->policy;
+static bool is_conflict(Arena *arena, const HostView *input, const SegmentGroups *groups,
+                        const SettingSource *entry) {
+        const Plan *plan = input->plan;
+        bool is_reserving =
+                ARRAY_ANY(instance, plan->instances, plan->n_instances, instance->pages_wanted > 0);
+        ThpPolicy policy = input->thp->policy;
         uint64_t limit;
 
         switch (entry->what) {
@@ -186,22 +157,25 @@ static bool is_conflict(const Conflict *conflict) {
         case SETTING_SOURCE_SIZE_POOL:
         case SETTING_SOURCE_NODE_POOL:
                 /* Pages that the kernel reserved at boot count for the plan. */
-                return is_reserving(conflict->input->plan) &&
-                       (entry->source != SETTING_SOURCE_KERNEL_COMMAND_LINE ||
-                        text_starts_with(entry->key, "sysctl"));
+                return is_reserving && (entry->source != SETTING_SOURCE_KERNEL_COMMAND_LINE ||
+                                        text_starts_with(entry->key, "sysctl"));
         case SETTING_SOURCE_NR_OVERCOMMIT_HUGEPAGES:
-                return is_reserving(conflict->input->plan) && !setting_source_explains(entry, "0");
+                return is_reserving && !setting_source_explains(entry, "0");
         case SETTING_SOURCE_HUGETLB_SHM_GROUP:
-                return limits_sysv_bytes(conflict->input->plan, false) > 0 &&
-                       !sets_group(entry, own_group(conflict->input)) &&
-                       !sets_group(entry, replaced_group(conflict->input));
+                return limits_sysv_bytes(plan, false) > 0 &&
+                       !(groups->own > 0 &&
+                         setting_source_explains(entry,
+                                                 arena_printf(arena, "%" PRIu64, groups->own))) &&
+                       !(groups->replaced > 0 &&
+                         setting_source_explains(
+                                 entry, arena_printf(arena, "%" PRIu64, groups->replaced)));
         case SETTING_SOURCE_SHMMAX:
         case SETTING_SOURCE_SHMALL:
-                return !conflict->input->config->host.keep_shared_memory_limits &&
+                return !input->config->host.keep_shared_memory_limits &&
                        kernel_number_parse(entry->value, &limit, NULL) == 0 &&
-                       limit < needed_limit(conflict);
+                       limit < needed_limit(input, entry->what);
         case SETTING_SOURCE_UNCLEAR:
-                return is_reserving(conflict->input->plan);
+                return is_reserving;
         case SETTING_SOURCE_UNCLEAR_THP:
                 return policy != THP_KEEP && policy != THP_AUTO;
         case SETTING_SOURCE_THP:
@@ -219,10 +193,7 @@ static bool is_conflict(const Conflict *conflict) {
 
 /* ---- texts ---- */
 
-static const char *does_text(const Conflict *conflict) {
-        Arena *arena = conflict->arena;
-        const SettingSource *entry = conflict->entry;
-
+static const char *does_text(Arena *arena, const HostView *input, const SettingSource *entry) {
         switch (entry->what) {
         case SETTING_SOURCE_NR_HUGEPAGES:
                 /* The usual entry is called by its well-known name. */
@@ -231,15 +202,17 @@ static const char *does_text(const Conflict *conflict) {
                                : kind_texts[entry->what].does;
         case SETTING_SOURCE_SHMMAX:
                 return arena_printf(arena, "sets kernel.shmmax to %s, while %s is needed",
-                                    entry->value, format_size(arena, needed_limit(conflict)));
+                                    entry->value,
+                                    format_size(arena, needed_limit(input, entry->what)));
         case SETTING_SOURCE_SHMALL:
                 return arena_printf(arena, "sets kernel.shmall to %s, while %s pages are needed",
-                                    entry->value, format_count(arena, needed_limit(conflict)));
+                                    entry->value,
+                                    format_count(arena, needed_limit(input, entry->what)));
         case SETTING_SOURCE_THP:
         case SETTING_SOURCE_THP_SIZE:
                 return arena_printf(arena,
                                     "sets transparent huge pages to %s, while the plan has %s",
-                                    entry->value, thp_policy_name(conflict->input->thp->policy));
+                                    entry->value, thp_policy_name(input->thp->policy));
         default:
                 return kind_texts[entry->what].does;
         }
@@ -264,41 +237,41 @@ const char *conflict_place_remedy(Arena *arena, const SettingSource *entry) {
                             setting_source_source_name(entry->source), slash + 1);
 }
 
-static const char *remedy_of(const Conflict *conflict) {
-        const SettingSource *entry = conflict->entry;
-        const char *instead = kind_texts[entry->what].instead;
-        const char *place = conflict_place_remedy(conflict->arena, entry);
-
-        if (instead)
-                return arena_printf(conflict->arena, "%s; %s", place, instead);
-        if (entry->what == SETTING_SOURCE_THP)
-                return arena_printf(conflict->arena,
-                                    "%s, or write TransparentHugePages=%s in [Host]", place,
-                                    entry->value);
-        return place;
-}
-
 void conflicts_add(Arena *arena, const HostView *input, Diags *problems) {
+        const SegmentGroups groups = groups_of(arena, input);
+
         if (input->config->n_instances == 0)
                 return;
         VEC_FOREACH(entry, &input->setting_sources->list) {
-                const Conflict conflict = {arena, input, entry};
-
-                if (!is_conflict(&conflict))
+                if (!is_conflict(arena, input, &groups, entry))
                         continue;
-                bool has_effect = !is_refused(entry) && entry->what < SETTING_SOURCE_UNCLEAR &&
+                const typeof(kind_texts[0]) *kind = &kind_texts[entry->what];
+                const char *place = conflict_place_remedy(arena, entry);
+                /* The kernel refuses a value that is no number. A variable of tuned may become one. */
+                bool is_refused = entry->what <= SETTING_SOURCE_NODE_POOL &&
+                                  entry->source != SETTING_SOURCE_TUNED &&
+                                  entry->source != SETTING_SOURCE_KERNEL_COMMAND_LINE &&
+                                  !setting_source_is_number(entry);
+                bool has_effect = !is_refused && entry->what < SETTING_SOURCE_UNCLEAR &&
                                   entry->is_effective;
-                const Diag diag = {.severity = has_effect ? SEVERITY_WARNING : SEVERITY_NOTICE,
-                                   .id = problem_id(sources[entry->source].problem),
-                                   .file = entry->file,
-                                   .line = entry->line,
-                                   .key = entry->key,
-                                   .remedy = remedy_of(&conflict)};
+                Diag diag = {.severity = has_effect ? SEVERITY_WARNING : SEVERITY_NOTICE,
+                             .id = problem_id(sources[entry->source].problem),
+                             .file = entry->file,
+                             .line = entry->line,
+                             .key = entry->key,
+                             .remedy = place};
 
+                if (kind->instead)
+                        diag.remedy = arena_printf(arena, "%s; %s", place, kind->instead);
+                else if (entry->what == SETTING_SOURCE_THP)
+                        diag.remedy = arena_printf(arena,
+                                                   "%s, or write TransparentHugePages=%s in [Host]",
+                                                   place, entry->value);
                 if (has_effect)
-                        diags_report(problems, diag, "%s; %s, and %s", does_text(&conflict),
-                                     sources[entry->source].acts, kind_texts[entry->what].harm);
-                else if (is_refused(entry))
+                        diags_report(problems, diag, "%s; %s, and %s",
+                                     does_text(arena, input, entry), sources[entry->source].acts,
+                                     kind->harm);
+                else if (is_refused)
                         diags_report(
                                 problems, diag,
                                 "the kernel refuses '%s', which is no number: it has no effect",
@@ -311,7 +284,7 @@ void conflicts_add(Arena *arena, const HostView *input, Diags *problems) {
                                 entry->section);
                 else
                         diags_report(problems, diag, "%s, but another line overrides it",
-                                     does_text(&conflict));
+                                     does_text(arena, input, entry));
         }
-        judge_group(arena, input, problems);
+        judge_group(arena, input, &groups, problems);
 }

@@ -43,23 +43,6 @@ static bool read_number(const Facts *facts, const char *path, uint64_t *ret) {
         return line && parse_u64(text_strip(facts->arena, line), ret) == 0;
 }
 
-static void read_limits_of_kernel(Facts *facts) {
-        HostFacts *ret = facts->ret;
-
-        ret->has_shmmax = read_number(facts, PATH_SHMMAX, &ret->shmmax_bytes);
-        ret->has_shmall = read_number(facts, PATH_SHMALL, &ret->shmall_pages);
-        ret->has_shm_group = read_number(facts, PATH_HUGETLB_SHM_GROUP, &ret->shm_group);
-        read_number(facts, PATH_DIRTY_BACKGROUND, &ret->dirty_background_percent);
-        ARRAY_FOREACH(size, facts->topology->page_sizes, facts->topology->n_page_sizes) {
-                Overcommit overcommit = {.page_size_bytes = size->bytes};
-                const char *path = page_size_path(facts->arena, PATH_HUGEPAGES, size->bytes,
-                                                  "nr_overcommit_hugepages");
-
-                if (read_number(facts, path, &overcommit.pages) && overcommit.pages > 0)
-                        *vec_push(facts->arena, &ret->overcommits) = overcommit;
-        }
-}
-
 /* ---- owners ---- */
 
 static OwnerFacts find_owner(const Facts *facts, const InstanceConfig *config,
@@ -116,15 +99,10 @@ char *slice_group_path(Arena *arena, const char *slice) {
 static const char *const hierarchies[] = {PATH_CGROUP, PATH_CGROUP "/unified",
                                           PATH_CGROUP "/systemd"};
 
-static uint64_t find_age_usec(const Facts *facts, uint64_t pid) {
-        const char *stat =
-                read_line(facts, arena_printf(facts->arena, PATH_PROC "/%" PRIu64 "/stat", pid));
-        const char *up = read_line(facts, PATH_UPTIME);
-        uint64_t age_usec = 0;
-
-        if (stat && up)
-                process_parse_age(facts->arena, stat, up, &age_usec);
-        return age_usec;
+/* Returns the file of a group that limits huge pages when they are touched. */
+static const char *touched_limit_path(Arena *arena, const char *group, uint64_t page_size_bytes) {
+        return arena_printf(arena, "%s/hugetlb.%s.max", group,
+                            hugetlb_limit_size_name(arena, page_size_bytes));
 }
 
 /* Reads the limits of the unit's group and of those above it. */
@@ -139,10 +117,8 @@ static void read_groups(const Facts *facts, UnitFacts *unit) {
         unit->memory_limits = memory_limits_read(arena, facts->sources, hierarchy, group);
         for (size_t i = 0; i < CGROUP_DEPTH_MAX && strlen(group) > strlen(hierarchy); i++) {
                 ARRAY_FOREACH(size, facts->topology->page_sizes, facts->topology->n_page_sizes) {
-                        const char *const files[] = {
-                                arena_printf(arena, "%s/hugetlb.%s.max", group,
-                                             hugetlb_limit_size_name(arena, size->bytes)),
-                                hugetlb_limit_path(arena, group, size->bytes)};
+                        const char *const files[] = {touched_limit_path(arena, group, size->bytes),
+                                                     hugetlb_limit_path(arena, group, size->bytes)};
 
                         ARRAY_FOREACH(file, files, ARRAY_LEN(files)) {
                                 GroupLimit limit = {.file = *file, .page_size_bytes = size->bytes};
@@ -156,16 +132,17 @@ static void read_groups(const Facts *facts, UnitFacts *unit) {
 }
 
 static const UnitFacts *read_unit(Facts *facts, const char *name) {
-        VEC_FOREACH(known, &facts->units)
-                if (text_equals((*known)->name, name))
-                        return *known;
+        Arena *arena = facts->arena;
+        const UnitFacts **known = VEC_FIND(each, &facts->units, text_equals((*each)->name, name));
 
-        UnitFacts *unit = ARENA_NEW(facts->arena, UnitFacts);
+        if (known)
+                return *known;
+        UnitFacts *unit = ARENA_NEW(arena, UnitFacts);
         const char *slice = "system.slice";
 
         /* A template's instances have a slice of their own, whose name has the escaped prefix. */
         if (strchr(name, '@')) {
-                Text text = text_in(facts->arena);
+                Text text = text_in(arena);
 
                 text_add(&text, "system-");
                 for (const char *at = name; *at != '@'; at++)
@@ -173,9 +150,8 @@ static const UnitFacts *read_unit(Facts *facts, const char *name) {
                 text_add(&text, ".slice");
                 slice = text.string;
         }
-
         unit->name = name;
-        unit->file = unit_file_read(facts->arena, facts->sources, name);
+        unit->file = unit_file_read(arena, facts->sources, name);
         const UnitAssignment *own = unit_file_find(unit->file, "Service", "Slice");
 
         if (own && text_ends_with(own->value, ".slice"))
@@ -184,39 +160,26 @@ static const UnitFacts *read_unit(Facts *facts, const char *name) {
 
         for (size_t i = length; i > 0; i--)
                 if (i == length || slice[i] == '-')
-                        *vec_push(facts->arena, &unit->slices) = unit_file_read(
-                                facts->arena, facts->sources,
-                                arena_printf(facts->arena, "%.*s.slice", (int) i, slice));
-        unit->group =
-                arena_printf(facts->arena, "%s/%s", slice_group_path(facts->arena, slice), name);
-        unit->is_running = ARRAY_ANY(hierarchy, hierarchies, ARRAY_LEN(hierarchies),
-                                     read_number(facts,
-                                                 arena_printf(facts->arena, "%s%s/cgroup.procs",
-                                                              *hierarchy, unit->group),
-                                                 &unit->pid));
-        if (unit->is_running)
-                unit->age_usec = find_age_usec(facts, unit->pid);
-        read_groups(facts, unit);
-        *vec_push(facts->arena, &facts->units) = unit;
-        return unit;
-}
+                        *vec_push(arena, &unit->slices) =
+                                unit_file_read(arena, facts->sources,
+                                               arena_printf(arena, "%.*s.slice", (int) i, slice));
+        unit->group = arena_printf(arena, "%s/%s", slice_group_path(arena, slice), name);
+        unit->is_running = ARRAY_ANY(
+                hierarchy, hierarchies, ARRAY_LEN(hierarchies),
+                read_number(facts,
+                            arena_printf(arena, "%s%s/cgroup.procs", *hierarchy, unit->group),
+                            &unit->pid));
+        if (unit->is_running) {
+                const char *stat = read_line(
+                        facts, arena_printf(arena, PATH_PROC "/%" PRIu64 "/stat", unit->pid));
+                const char *up = read_line(facts, PATH_UPTIME);
 
-static void read_instances(Facts *facts, const Config *config) {
-        HostFacts *ret = facts->ret;
-
-        ret->n_instances = config->n_instances;
-        ret->instances = ARENA_ARRAY(facts->arena, InstanceFacts, config->n_instances);
-        for (size_t i = 0; i < config->n_instances; i++) {
-                const InstanceConfig *instance = &config->instances[i];
-
-                if (instance->refusal)
-                        continue;
-                if (instance->unit)
-                        ret->instances[i].unit = read_unit(facts, instance->unit);
-                ret->instances[i].owner =
-                        find_owner(facts, instance,
-                                   ret->instances[i].unit ? ret->instances[i].unit->file : NULL);
+                if (stat && up)
+                        process_parse_age(arena, stat, up, &unit->age_usec);
         }
+        read_groups(facts, unit);
+        *vec_push(arena, &facts->units) = unit;
+        return unit;
 }
 
 /* ---- groups that limit touched pages only ---- */
@@ -224,47 +187,33 @@ static void read_instances(Facts *facts, const Config *config) {
 /* Deep enough for kubepods.slice/kubepods-burstable.slice/kubepods-burstable-podUID.slice/cri-containerd-ID.scope. */
 enum { TRAP_DEPTH_MAX = 6 };
 
-/* Returns whether NAME is a child group. A group's files have a dot in their names; child groups of systemd have these
- * suffixes, and others have no dot, except those of LXC. */
-static bool is_group(const char *name) {
-        static const char *const suffixes[] = {".slice", ".scope", ".service"};
-
-        return !strchr(name, '.') || text_starts_with(name, "lxc.") ||
-               ARRAY_ANY(suffix, suffixes, ARRAY_LEN(suffixes), text_ends_with(name, *suffix));
-}
-
-static bool read_limit(const Facts *facts, const char *file, uint64_t *ret_bytes) {
-        return read_number(facts, file, ret_bytes) && hugetlb_limit_is_limit(*ret_bytes);
-}
-
-static void find_trap(Facts *facts, const char *group) {
-        Arena *arena = facts->arena;
-
-        ARRAY_FOREACH(size, facts->topology->page_sizes, facts->topology->n_page_sizes) {
-                GroupLimit limit = {
-                        .file = arena_printf(arena, "%s/hugetlb.%s.max", group,
-                                             hugetlb_limit_size_name(arena, size->bytes)),
-                        .page_size_bytes = size->bytes,
-                };
-                uint64_t reserved;
-
-                if (read_limit(facts, limit.file, &limit.bytes) &&
-                    !(read_limit(facts, hugetlb_limit_path(arena, group, size->bytes), &reserved) &&
-                      reserved <= limit.bytes))
-                        *vec_push(arena, &facts->ret->group_traps) = limit;
-        }
-}
-
 /* Finds traps in the groups below DIRECTORY. */
 static void find_traps(Facts *facts, const char *directory, unsigned depth) {
-        SourceNames names = source_list(facts->sources, facts->arena, directory);
+        static const char *const suffixes[] = {".slice", ".scope", ".service"};
+        Arena *arena = facts->arena;
+        SourceNames names = source_list(facts->sources, arena, directory);
 
         VEC_FOREACH(name, &names) {
-                if (!is_group(*name))
+                /* A group's files have a dot in their names; child groups of systemd have these suffixes, and others
+                 * have no dot, except those of LXC. */
+                if (strchr(*name, '.') && !text_starts_with(*name, "lxc.") &&
+                    !ARRAY_ANY(suffix, suffixes, ARRAY_LEN(suffixes),
+                               text_ends_with(*name, *suffix)))
                         continue;
-                const char *group = arena_printf(facts->arena, "%s/%s", directory, *name);
+                const char *group = arena_printf(arena, "%s/%s", directory, *name);
 
-                find_trap(facts, group);
+                ARRAY_FOREACH(size, facts->topology->page_sizes, facts->topology->n_page_sizes) {
+                        GroupLimit limit = {touched_limit_path(arena, group, size->bytes),
+                                            size->bytes};
+                        uint64_t reserved;
+
+                        if (read_number(facts, limit.file, &limit.bytes) &&
+                            hugetlb_limit_is_limit(limit.bytes) &&
+                            !(read_number(facts, hugetlb_limit_path(arena, group, size->bytes),
+                                          &reserved) &&
+                              hugetlb_limit_is_limit(reserved) && reserved <= limit.bytes))
+                                *vec_push(arena, &facts->ret->group_traps) = limit;
+                }
                 if (depth < TRAP_DEPTH_MAX)
                         find_traps(facts, group, depth + 1);
         }
@@ -403,23 +352,45 @@ HostFacts *host_facts_read(Arena *arena, const Sources *sources, const Config *c
                 .accounts = accounts_read(arena, sources),
                 .ret = ARENA_NEW(arena, HostFacts),
         };
-
+        HostFacts *ret = facts.ret;
         const char *controllers = NULL;
 
-        read_limits_of_kernel(&facts);
-        facts.ret->has_own_group = account_find_group(arena, &facts.accounts, NAME_HUGETLB_GROUP);
-        facts.ret->counts_huge_pages = memory_limits_count_huge_pages(arena, sources);
+        ret->has_shmmax = read_number(&facts, PATH_SHMMAX, &ret->shmmax_bytes);
+        ret->has_shmall = read_number(&facts, PATH_SHMALL, &ret->shmall_pages);
+        ret->has_shm_group = read_number(&facts, PATH_HUGETLB_SHM_GROUP, &ret->shm_group);
+        read_number(&facts, PATH_DIRTY_BACKGROUND, &ret->dirty_background_percent);
+        ARRAY_FOREACH(size, topology->page_sizes, topology->n_page_sizes) {
+                PageCount overcommit = {.page_size_bytes = size->bytes};
+                const char *path = page_size_path(arena, PATH_HUGEPAGES, size->bytes,
+                                                  "nr_overcommit_hugepages");
+
+                if (read_number(&facts, path, &overcommit.pages) && overcommit.pages > 0)
+                        *vec_push(arena, &ret->overcommits) = overcommit;
+        }
+        ret->has_own_group = account_find_group(arena, &facts.accounts, NAME_HUGETLB_GROUP);
+        ret->counts_huge_pages = memory_limits_count_huge_pages(arena, sources);
         /* The unified hierarchy at its usual place, or at that of a hybrid host. */
-        facts.ret->hierarchy = PATH_CGROUP;
+        ret->hierarchy = PATH_CGROUP;
         for (size_t i = 0; i < ARRAY_LEN(hierarchies) && !controllers; i++)
                 if ((controllers = read_line(&facts, arena_printf(arena, "%s/cgroup.controllers",
                                                                   hierarchies[i])))) {
-                        facts.ret->hierarchy = hierarchies[i];
-                        facts.ret->has_hugetlb_limits = text_has_word(controllers, "hugetlb");
+                        ret->hierarchy = hierarchies[i];
+                        ret->has_hugetlb_limits = text_has_word(controllers, "hugetlb");
                 }
-        if (facts.ret->has_hugetlb_limits)
-                find_traps(&facts, facts.ret->hierarchy, 1);
-        read_instances(&facts, config);
+        if (ret->has_hugetlb_limits)
+                find_traps(&facts, ret->hierarchy, 1);
+        ret->n_instances = config->n_instances;
+        ret->instances = ARENA_ARRAY(arena, InstanceFacts, config->n_instances);
+        for (size_t i = 0; i < config->n_instances; i++) {
+                const InstanceConfig *instance = &config->instances[i];
+                const UnitFacts *unit = instance->unit && !instance->refusal
+                                                ? read_unit(&facts, instance->unit)
+                                                : NULL;
+
+                if (!instance->refusal)
+                        ret->instances[i] = (InstanceFacts){
+                                unit, find_owner(&facts, instance, unit ? unit->file : NULL)};
+        }
         read_lines(&facts, PATH_BOOT_UNCOUNTED, take_uncounted);
         read_lines(&facts, PATH_LIMITS, take_login_limit);
         read_directory(&facts, PATH_LIMITS_DIR, take_login_limit);
@@ -432,5 +403,33 @@ HostFacts *host_facts_read(Arena *arena, const Sources *sources, const Config *c
         read_directory(&facts, "/etc/" NAME_LOGIND_DIR, take_remove_ipc);
         read_lines(&facts, "/etc/oratab", take_sid);
         read_lines(&facts, "/var/opt/oracle/oratab", take_sid);
-        return facts.ret;
+        return ret;
+}
+
+Overlay host_after(Arena *arena, const Sources *sources, const Config *config, const Plan *plan,
+                   const HostWrites *writes, const Dropins *dropins) {
+        Overlay overlay = overlay_over(sources);
+
+        VEC_FOREACH(write, writes)
+                overlay_put(arena, &overlay, write->path,
+                            arena_printf(arena, "%s\n", write->value));
+        /* Drop-ins of units that no instance names any more are removed. */
+        SourceNames generated = source_list(sources, arena, PATH_GENERATOR_DIR);
+
+        VEC_FOREACH(name, &generated)
+                if (text_ends_with(*name, ".d"))
+                        overlay_put(
+                                arena, &overlay,
+                                arena_printf(arena, PATH_GENERATOR_DIR "/%s/" NAME_DROPIN, *name),
+                                NULL);
+        VEC_FOREACH(dropin, dropins)
+                overlay_put(
+                        arena, &overlay,
+                        arena_printf(arena, PATH_GENERATOR_DIR "/%s.d/" NAME_DROPIN, dropin->unit),
+                        dropin->text);
+        /* Logins without PAM's directory have no limits. */
+        SourceNames names = {};
+        if (sources->list(sources, arena, PATH_PAM_SECURITY, &names) >= 0)
+                overlay_put(arena, &overlay, PATH_PAM_LIMITS, limits_pam_text(arena, config, plan));
+        return overlay;
 }

@@ -10,7 +10,10 @@
 #include "config/config.h"
 #include "demand/figures.h"
 #include "model/topology.h"
+#include "plan/host_plan.h"
+#include "read/overlay.h"
 #include "read/unit_file.h"
+#include "units/dropin.h"
 #include "units/memory_limit.h"
 
 /* The place of a value. */
@@ -80,11 +83,6 @@ typedef struct OracleAlert {
         const char *file;
 } OracleAlert;
 
-typedef struct Overcommit {
-        uint64_t page_size_bytes;
-        uint64_t pages;
-} Overcommit;
-
 typedef struct HostFacts {
         InstanceFacts *instances;
         size_t n_instances;
@@ -104,7 +102,7 @@ typedef struct HostFacts {
         bool has_own_group;    /* NAME_HUGETLB_GROUP exists */
         /* vm.dirty_background_ratio: percent of the memory without huge pages; 0: set in bytes, or not readable. */
         uint64_t dirty_background_percent;
-        VEC(Overcommit) overcommits;
+        PageCounts overcommits;
         VEC(LoginLimit) login_limits;
         VEC(OracleSid) sids;
         VEC(OracleAlert) alerts;
@@ -114,7 +112,7 @@ typedef struct HostFacts {
         FactOrigin remove_ipc_origin;
 } HostFacts;
 
-/* Reads files below /etc, /proc, /run and /sys, of a host as it is or will be (check/host_after.h). Never fails: a fact
+/* Reads files below /etc, /proc, /run and /sys, of a host as it is or will be (host_after()). Never fails: a fact
  * that cannot be read is not known. FIGURES have the owner of a database if neither its configuration nor its unit
  * does. */
 HostFacts *host_facts_read(Arena *arena, const Sources *sources, const Config *config,
@@ -136,3 +134,9 @@ char *slice_group_path(Arena *arena, const char *slice);
 /* Parses a size of a unit file: bytes, or with a suffix K M G T P E; "infinity" is UINT64_MAX. For "SOFT:HARD" it is
  * the soft limit. systemd.exec(5). Returns -EINVAL if VALUE is not a size. */
 int unit_size_parse(Arena *arena, const char *value, uint64_t *ret_bytes);
+
+/* Returns the host's files (SOURCES) as they are once the plan is applied, because an administrator must not be told to set
+ * by hand what the plan sets: with what hugepland writes below /proc/sys and /sys besides the pools, what the generator
+ * writes at the next `systemctl daemon-reload`, and what hugepland writes for logins. */
+Overlay host_after(Arena *arena, const Sources *sources, const Config *config, const Plan *plan,
+                   const HostWrites *writes, const Dropins *dropins);

@@ -52,14 +52,6 @@ static bool is_gigantic(const Adviser *adviser, uint64_t page_size_bytes) {
         return page_size_bytes > kernel_line_pmd_bytes(adviser->topology);
 }
 
-static uint64_t planned_pages(const Plan *plan, unsigned node, uint64_t page_size_bytes) {
-        return ARRAY_SUM(planned, plan->instances, plan->n_instances,
-                         planned->page_size_bytes != page_size_bytes
-                                 ? 0
-                                 : ARRAY_SUM(grant, planned->grants, planned->n_grants,
-                                             grant->node == node ? grant->pages : 0));
-}
-
 static uint64_t asked_pages(const KernelLine *line, const Topology *topology, unsigned node,
                             uint64_t page_size_bytes) {
         IdSet nodes = topology_memory_nodes(topology);
@@ -78,26 +70,6 @@ static uint64_t asked_pages(const KernelLine *line, const Topology *topology, un
                                                        each->node == node ? each->pages : 0));
         }
         return asked;
-}
-
-static void fill_pools(Adviser *adviser) {
-        const Topology *topology = adviser->topology;
-
-        for (size_t k = 0; k < topology->n_page_sizes; k++) {
-                uint64_t bytes = topology->page_sizes[k].bytes;
-
-                for (size_t i = 0; is_gigantic(adviser, bytes) && i < topology->n_nodes; i++) {
-                        unsigned node = topology->nodes[i].id;
-
-                        *vec_push(adviser->arena, &adviser->advice->pools) = (KernelPool){
-                                .node = node,
-                                .page_size_bytes = bytes,
-                                .planned_pages = planned_pages(adviser->plan, node, bytes),
-                                .present_pages = asked_pages(adviser->line, topology, node, bytes),
-                                .found_pages = pool_persistent_pages(&topology->nodes[i].pools[k]),
-                        };
-                }
-        }
 }
 
 /* Returns whether pages are planned that come from run time, or else from the line. */
@@ -121,17 +93,14 @@ typedef struct SizeNeed {
 } SizeNeed;
 
 /* IS_MERGED: never less than the line asks for, because other programs may need it. */
-static uint64_t wanted_pages(const KernelPool *pool, bool is_merged) {
-        return MAX(pool->planned_pages, is_merged ? pool->present_pages : 0);
-}
-
 static SizeNeed size_need(const Adviser *adviser, uint64_t page_size_bytes, bool is_merged) {
         IdSet nodes = topology_memory_nodes(adviser->topology);
         uint64_t n_nodes = MAX(id_set_count(&nodes), 1U);
         SizeNeed need = {};
 
         VEC_FOREACH(pool, &adviser->advice->pools) {
-                uint64_t pages = wanted_pages(pool, is_merged), rank = 0;
+                uint64_t pages = MAX(pool->planned_pages, is_merged ? pool->present_pages : 0),
+                         rank = 0;
 
                 if (pool->page_size_bytes != page_size_bytes || pages == 0)
                         continue;
@@ -173,7 +142,7 @@ static char *format_pages(const Adviser *adviser, uint64_t page_size_bytes, bool
                 return arena_printf(adviser->arena, "hugepagesz=%s hugepages=%" PRIu64, size,
                                     even_pages);
         VEC_FOREACH(pool, &adviser->advice->pools) {
-                uint64_t pages = wanted_pages(pool, is_merged);
+                uint64_t pages = MAX(pool->planned_pages, is_merged ? pool->present_pages : 0);
 
                 if (pool->page_size_bytes != page_size_bytes || pages == 0)
                         continue;
@@ -384,7 +353,22 @@ KernelAdvice *kernel_args_advise(Arena *arena, const Config *config, const Topol
         };
 
         advice->problems = diags_in(arena);
-        fill_pools(&adviser);
+        ARRAY_FOREACH(size, topology->page_sizes, topology->n_page_sizes)
+                for (size_t i = 0; is_gigantic(&adviser, size->bytes) && i < topology->n_nodes;
+                     i++) {
+                        unsigned node = topology->nodes[i].id;
+                        const PlanPool *planned = plan_pool(plan, node, size->bytes);
+                        const Pool *found = topology_pool(topology, node, size->bytes);
+
+                        *vec_push(arena, &advice->pools) = (KernelPool){
+                                .node = node,
+                                .page_size_bytes = size->bytes,
+                                .planned_pages = planned ? planned->granted_pages : 0,
+                                .present_pages =
+                                        asked_pages(adviser.line, topology, node, size->bytes),
+                                .found_pages = pool_persistent_pages(found),
+                        };
+                }
         VEC_FOREACH(pool, &advice->pools)
                 pool->is_run_time = is_too_uneven(&adviser, pool->page_size_bytes);
         VEC_FOREACH(phrase, &adviser.line->phrases) {

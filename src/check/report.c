@@ -19,68 +19,58 @@ static char *some_of(Arena *arena, const SourceNames *names) {
 
 /* ---- findings ---- */
 
-/* Adds a finding, unless a known one ends with its text: "pg is refused: TEXT". */
-static void add(Arena *arena, Report *report, const Diag *diag, bool hurts) {
-        if (!VEC_ANY(known, &report->findings,
-                     text_equals(known->diag.id, diag->id) &&
-                             text_ends_with(known->diag.text, diag->text) &&
-                             text_equals(known->diag.file, diag->file) &&
-                             known->diag.line == diag->line))
-                *vec_push(arena, &report->findings) = (ReportFinding){*diag, hurts};
-}
-
 static bool has_same_cause(const Proof *a, const Proof *b) {
         return a->outcome == b->outcome && text_equals(a->why, b->why) &&
                text_equals(a->remedy, b->remedy);
 }
 
-/* Returns the instances with the same cause as LIST[I]; none if an earlier one has the cause. */
-static SourceNames companions(Arena *arena, const Proofs *proofs, size_t i) {
-        const Proof *list = proofs->list.items;
-        SourceNames names = {};
-
-        if (!list[i].why || ARRAY_ANY(earlier, list, i, has_same_cause(earlier, &list[i])))
-                return names;
-        ARRAY_FOREACH(each, list + i, proofs->list.n - i)
-                if (has_same_cause(each, &list[i]))
-                        *vec_push(arena, &names) = each->instance->name;
-        return names;
-}
-
-/* Reports the same cause of several instances once. */
-static void add_proof(Arena *arena, const Proofs *proofs, size_t i, Diags *problems) {
-        SourceNames names = companions(arena, proofs, i);
-        Proof proof = proofs->list.items[i];
-        bool is_unknown = proof.outcome == OUTCOME_UNKNOWN;
-
-        if (names.n > 1)
-                diags_report(problems,
-                             (Diag){.severity = is_unknown ? SEVERITY_WARNING : SEVERITY_ERROR,
-                                    .remedy = proof.remedy},
-                             "%s %s: %s", some_of(arena, &names),
-                             is_unknown ? "cannot be judged" : "fell back to small pages",
-                             proof.why);
-        if (names.n != 1)
-                proof.why = NULL;
-        proof_add_problems(&proof, SEVERITY_ERROR, problems);
-}
-
 static void add_findings(Arena *arena, Report *report) {
         const ReportInput *input = report->input;
+        const Proof *list = input->proofs->list.items;
+        size_t n = input->proofs->list.n;
         Diags problems = diags_in(arena);
-        Report all = {};
+        VEC(ReportFinding) all = {};
 
         diags_add_all(&problems, &input->status->problems);
-        for (size_t i = 0; i < input->proofs->list.n; i++)
-                add_proof(arena, input->proofs, i, &problems);
+        /* The same cause of several instances is reported once. */
+        for (size_t i = 0; i < n; i++) {
+                bool is_unknown = list[i].outcome == OUTCOME_UNKNOWN;
+                Proof proof = list[i];
+                SourceNames names = {};
+
+                if (proof.why && !ARRAY_ANY(earlier, list, i, has_same_cause(earlier, &proof)))
+                        ARRAY_FOREACH(each, list + i, n - i)
+                                if (has_same_cause(each, &proof))
+                                        *vec_push(arena, &names) = each->instance->name;
+                if (names.n > 1)
+                        diags_report(
+                                &problems,
+                                (Diag){.severity = is_unknown ? SEVERITY_WARNING : SEVERITY_ERROR,
+                                       .remedy = proof.remedy},
+                                "%s %s: %s", some_of(arena, &names),
+                                is_unknown ? "cannot be judged" : "fell back to small pages",
+                                proof.why);
+                if (names.n != 1)
+                        proof.why = NULL;
+                proof_add_problems(&proof, SEVERITY_ERROR, &problems);
+        }
         VEC_FOREACH(problem, &problems.list)
-                add(arena, &all, problem, false);
+                *vec_push(arena, &all) = (ReportFinding){*problem, false};
         VEC_FOREACH(finding, &input->findings->list)
-                add(arena, &all, &finding->diag, finding->hurts);
+                *vec_push(arena, &all) = (ReportFinding){finding->diag, finding->hurts};
         for (int severity = SEVERITY_ERROR; severity <= SEVERITY_NOTICE; severity++)
-                VEC_FOREACH(finding, &all.findings)
-                        if ((int) finding->diag.severity == severity)
+                VEC_FOREACH(finding, &all) {
+                        const Diag *diag = &finding->diag;
+
+                        /* A known finding may end with the text: "pg is refused: TEXT". */
+                        if ((int) diag->severity == severity &&
+                            !ARRAY_ANY(known, all.items, (size_t) (finding - all.items),
+                                       known->diag.line == diag->line &&
+                                               text_equals(known->diag.id, diag->id) &&
+                                               text_equals(known->diag.file, diag->file) &&
+                                               text_ends_with(known->diag.text, diag->text)))
                                 *vec_push(arena, &report->findings) = *finding;
+                }
 }
 
 /* ---- the verdict ---- */
@@ -124,17 +114,6 @@ static Counts count(Arena *arena, const Report *report) {
         return counts;
 }
 
-static ReportVerdict judge(const Report *report, const Counts *counts) {
-        if (report->input->status->n_instances == 0)
-                return REPORT_NOT_PLANNED;
-        if (counts->barred.n > 0 || counts->wrong.n > 0 || counts->has_error)
-                return REPORT_NOT_AS_PLANNED;
-        return counts->degraded.n > 0 || counts->unknown.n > 0 || counts->has_warning ||
-                               counts->n_hurting > 0 || report->wasted_bytes > 0
-                       ? REPORT_ATTENTION
-                       : REPORT_AS_PLANNED;
-}
-
 static void say_who_starts(Text *text, const Counts *counts, size_t n) {
         const SourceNames *names = counts->barred.n > 0 ? &counts->barred : &counts->degraded;
         const char *pages = counts->reserves ? " with its huge pages" : "";
@@ -152,12 +131,26 @@ static void say_who_starts(Text *text, const Counts *counts, size_t n) {
                 text_printf(text, "Each of the %zu instances may start%s", n, pages);
 }
 
-/* Adds "3 do not use theirs as planned (a, b, c) and 1 cannot be judged (d)". */
-static void say_who_errs(Text *text, const Counts *counts) {
-        bool is_one = counts->n_running == 1;
+/* Adds "; of the 5 databases that run, 3 do not use theirs as planned (a, b, c) and 1 cannot be judged (d)". */
+static void say_who_runs(Text *text, const Counts *counts) {
+        size_t n = counts->n_running;
         const SourceNames *wrong = &counts->wrong, *unknown = &counts->unknown;
+        bool is_fine = wrong->n == 0 && unknown->n == 0;
 
-        if (wrong->n > 0 && is_one)
+        if (!counts->reserves)
+                return;
+        if (n == 0) {
+                text_add(text, "; none of the databases that are described runs");
+                return;
+        }
+        if (n == 1)
+                text_printf(text, "; the database that runs %s", is_fine ? "uses its own" : "");
+        else
+                text_printf(text,
+                            is_fine ? "; the %zu databases that run use theirs"
+                                    : "; of the %zu databases that run, ",
+                            n);
+        if (wrong->n > 0 && n == 1)
                 text_add(text, "does not use its own");
         else if (wrong->n > 0)
                 text_printf(text,
@@ -165,29 +158,10 @@ static void say_who_errs(Text *text, const Counts *counts) {
                             wrong->n);
         if (wrong->n > 0)
                 text_printf(text, " as planned (%s)", some_of(text->arena, wrong));
-        if (unknown->n > 0 && !is_one)
+        if (unknown->n > 0 && n > 1)
                 text_printf(text, "%s%zu ", wrong->n > 0 ? " and " : "", unknown->n);
         if (unknown->n > 0)
                 text_printf(text, "cannot be judged (%s)", some_of(text->arena, unknown));
-}
-
-static void say_who_runs(Text *text, const Counts *counts) {
-        size_t n = counts->n_running;
-        bool is_fine = counts->wrong.n == 0 && counts->unknown.n == 0;
-
-        if (!counts->reserves)
-                return;
-        if (n == 0)
-                text_add(text, "; none of the databases that are described runs");
-        else if (n == 1)
-                text_printf(text, "; the database that runs %s", is_fine ? "uses its own" : "");
-        else
-                text_printf(text,
-                            is_fine ? "; the %zu databases that run use theirs"
-                                    : "; of the %zu databases that run, ",
-                            n);
-        if (n > 0)
-                say_who_errs(text, counts);
 }
 
 static void say_first_look(Text *text, const FirstLook *look) {
@@ -213,10 +187,18 @@ static void judge_all(Arena *arena, Report *report) {
         const Counts counts = count(arena, report);
         Text text = text_in(arena);
 
-        report->verdict = judge(report, &counts);
         if (input->status->n_instances == 0) {
+                report->verdict = REPORT_NOT_PLANNED;
                 say_first_look(&text, input->first_look);
         } else {
+                bool is_wrong = counts.barred.n > 0 || counts.wrong.n > 0 || counts.has_error;
+                bool is_fine = counts.degraded.n == 0 && counts.unknown.n == 0 &&
+                               !counts.has_warning && counts.n_hurting == 0 &&
+                               report->wasted_bytes == 0;
+
+                report->verdict = is_wrong  ? REPORT_NOT_AS_PLANNED
+                                  : is_fine ? REPORT_AS_PLANNED
+                                            : REPORT_ATTENTION;
                 say_who_starts(&text, &counts, input->status->n_instances);
                 say_who_runs(&text, &counts);
         }

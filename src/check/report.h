@@ -5,8 +5,8 @@
  * combines `status`, `verify`, `check` and the journal. Pure, and nothing is guessed: what is not known is left out,
  * with the reason in LEFT_OUT. */
 
+#include "check/import.h"
 #include "check/rules.h"
-#include "check/suggest.h"
 #include "plan/ledger.h"
 #include "status/history.h"
 #include "status/waste.h"

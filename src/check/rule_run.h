@@ -31,9 +31,6 @@ struct RuleRun {
         Findings *findings;
 };
 
-/* Adds a problem that was found by others than rules. */
-void rule_add_problem(RuleRun *run, const Diag *problem);
-
 /* Adds a finding of the present rule, with that rule's id and severity. If a line, as of a template, applies to several
  * instances, there is one finding that names them. */
 void rule_add(RuleRun *run, const Diag *diag);

@@ -3,7 +3,11 @@
 
 #include "base/text.h"
 #include "check/rule_run.h"
+#include "config/instance_limits.h"
 #include "engines/engine_rows.h"
+#include "units/hugetlb_limit.h"
+
+#include <string.h>
 
 #define FAMILIES(ROW) ENGINE_RULES(ROW) ROW(host) ROW(pools)
 
@@ -14,6 +18,215 @@ FAMILIES(ROW)
 #define ROW(name) &rules_##name,
 static const RuleFamily *const families[] = {FAMILIES(ROW)};
 #undef ROW
+
+/* DEFAULT_RLIMIT_MEMLOCK of systemd. */
+static const uint64_t memlock_default_bytes = 8 * MIB;
+
+/* ---- findings ---- */
+
+static Finding *add_finding(Arena *arena, const Config *config, const Diag *diag,
+                            Findings *findings) {
+        const SilencedRule *silenced_by =
+                VEC_FIND(each, &config->host.silenced, text_equals(each->id, diag->id));
+        Finding *added = vec_push(arena, silenced_by ? &findings->silenced : &findings->list);
+
+        *added = (Finding){
+                .diag = *diag,
+                .hurts = diag->severity != SEVERITY_NOTICE && rule_hurts(diag->id),
+                .silenced_by = silenced_by,
+        };
+        return added;
+}
+
+/* Evidence comes from files of other programs; it goes to a terminal and into JSON. */
+static Diag printable_diag(Arena *arena, const Diag *diag) {
+        Diag shown = *diag;
+        const char **const strings[] = {&shown.file, &shown.key, &shown.text, &shown.remedy};
+
+        ARRAY_FOREACH(string, strings, ARRAY_LEN(strings))
+                if (**string)
+                        **string = text_printable(arena, **string);
+        return shown;
+}
+
+void rule_add_as(RuleRun *run, Severity severity, const Diag *diag) {
+        Diag found = printable_diag(run->arena, diag);
+        const char *name = run->instance ? run->instance->config->name : NULL;
+
+        found.id = rules[run->row->kind].id;
+        found.severity = severity;
+        FindingList *const lists[] = {&run->findings->list, &run->findings->silenced};
+        Finding *same = NULL;
+
+        /* A line that has to be corrected is one finding, even if several instances read it. */
+        for (size_t i = 0; name && found.line > 0 && !same && i < ARRAY_LEN(lists); i++)
+                same = VEC_FIND(
+                        each, lists[i],
+                        each->instances.n > 0 &&
+                                !text_equals(each->instances.items[each->instances.n - 1], name) &&
+                                each->diag.line == found.line && each->diag.severity == severity &&
+                                text_equals(each->diag.id, found.id) &&
+                                text_equals(each->diag.file, found.file) &&
+                                text_equals(each->diag.key, found.key) &&
+                                text_equals(each->diag.remedy, found.remedy));
+        if (!same)
+                same = add_finding(run->arena, run->input->config, &found, run->findings);
+        if (name)
+                *vec_push(run->arena, &same->instances) = name;
+}
+
+void rule_add(RuleRun *run, const Diag *diag) {
+        rule_add_as(run, rules[run->row->kind].severity, diag);
+}
+
+void rule_report(RuleRun *run, Diag at, const char *remedy, const char *format, ...) {
+        va_list arguments;
+
+        va_start(arguments, format);
+        at.text = arena_vprintf(run->arena, format, arguments);
+        va_end(arguments);
+        at.remedy = remedy;
+        rule_add(run, &at);
+}
+
+/* Adds a problem that was found by others than rules. */
+static void add_problem(RuleRun *run, const Diag *problem) {
+        const Diag found = printable_diag(run->arena, problem);
+        const Config *config = run->input->config;
+        Finding *finding = add_finding(run->arena, config, &found, run->findings);
+        const InstanceConfig *instance = ARRAY_FIND(each, config->instances, config->n_instances,
+                                                    text_equals(each->file, problem->file));
+
+        /* A mistake in a configuration file is not a finding about the instance. */
+        if (instance && !text_starts_with(found.id, "config-"))
+                *vec_push(run->arena, &finding->instances) = instance->name;
+}
+
+/* ---- places ---- */
+
+Diag rule_at_setting(RuleRun *run, const Setting *setting) {
+        const char *colon = setting->origin ? strrchr(setting->origin, ':') : NULL;
+        uint64_t line;
+
+        if (!colon || parse_u64(colon + 1, &line) < 0 || line > UINT32_MAX)
+                return (Diag){.file = setting->origin, .key = setting->name};
+        return (Diag){
+                .file = arena_strdup_to(run->arena, setting->origin, colon),
+                .line = (unsigned) line,
+                .key = setting->name,
+        };
+}
+
+Diag rule_at_name(RuleRun *run, const RuleInstance *instance, const char *name) {
+        const Setting *setting = rule_setting(instance, name);
+
+        return setting ? rule_at_setting(run, setting)
+                       : (Diag){.file = instance->gathered ? instance->gathered->config_file : NULL,
+                                .key = name};
+}
+
+Diag rule_at_size(const RuleInstance *instance) {
+        static const char *const keys[] = {"Pages", "Memory", "NodeMemory"};
+
+        ARRAY_FOREACH(key, keys, ARRAY_LEN(keys))
+                VEC_FOREACH(origin, &instance->config->origins)
+                        if (text_equals(origin->key, *key))
+                                return (Diag){.file = origin->file,
+                                              .line = origin->line,
+                                              .key = origin->key};
+        return (Diag){.file = instance->config->file};
+}
+
+Diag rule_at_unit(const UnitAssignment *assignment) {
+        return (Diag){.file = assignment->file, .line = assignment->line, .key = assignment->key};
+}
+
+/* ---- what is known of an instance ---- */
+
+const Setting *rule_setting(const RuleInstance *instance, const char *name) {
+        return instance->gathered ? settings_find(&instance->gathered->settings, name) : NULL;
+}
+
+bool rule_is_on(const RuleInstance *instance, const char *name) {
+        const Setting *setting = rule_setting(instance, name);
+        bool is_on;
+
+        if (!setting)
+                return false;
+        /* An option without a value is on, as in option files. */
+        if (!setting->value || *setting->value == '\0')
+                return true;
+        return parse_boolean(setting->value, &is_on) == 0 && is_on;
+}
+
+uint64_t rule_step_bytes(const RuleInstance *instance, const char *what) {
+        const SizingStep *step = instance->sizing ? VEC_FIND(each, &instance->sizing->steps,
+                                                             text_equals(each->what, what))
+                                                  : NULL;
+
+        return step ? step->bytes : 0;
+}
+
+bool rule_uses_sysv(const RuleInstance *instance) {
+        return instance_shared_memory(instance->config) == SHARED_MEMORY_SYSV;
+}
+
+char *rule_limit_file(const RuleRun *run, const UnitFacts *unit, uint64_t page_size_bytes) {
+        const char *group =
+                arena_printf(run->arena, "%s%s", run->input->facts->hierarchy, unit->group);
+
+        return hugetlb_limit_path(run->arena, group, page_size_bytes);
+}
+
+bool rule_has_engine(const RuleRun *run, const char *name) {
+        return ARRAY_ANY(instance, run->instances, run->n_instances,
+                         text_equals(instance->config->engine->name, name));
+}
+
+void rule_add_if_most(RuleRun *run, const char *why, const char *remedy) {
+        uint64_t memory = topology_memory_bytes(run->input->topology);
+        uint64_t planned =
+                ARRAY_SUM(instance, run->instances, run->n_instances, rule_planned_bytes(instance));
+
+        if (planned <= share_of(memory, 7000) || planned > memory)
+                return;
+        rule_report(run, (Diag){}, remedy, "the instances want %s of %s, %" PRIu64 "%%; %s",
+                    format_size(run->arena, planned), format_size(run->arena, memory),
+                    planned / MAX(memory / 100, (uint64_t) 1), why);
+}
+
+bool rule_has_unit(const RuleInstance *instance) {
+        return instance->facts->unit && instance->facts->unit->file->fragment_path;
+}
+
+/* The value is "CAP_IPC_LOCK CAP_NICE"; capabilities after "~" are removed. */
+bool rule_may_lock(const RuleInstance *instance) {
+        const UnitFacts *unit = instance->facts->unit;
+        const OwnerFacts *owner = &instance->facts->owner;
+
+        if (owner->has_ids && owner->uid == 0)
+                return true;
+        const UnitAssignment *ambient =
+                unit ? unit_file_find(unit->file, "Service", "AmbientCapabilities") : NULL;
+
+        return ambient &&
+               (*ambient->value == '~') !=
+                       text_has_word(ambient->value + (*ambient->value == '~'), "CAP_IPC_LOCK");
+}
+
+uint64_t rule_memlock_bytes(RuleRun *run, const RuleInstance *instance,
+                            const UnitAssignment **ret_assignment) {
+        const UnitFacts *unit = instance->facts->unit;
+        const UnitAssignment *limit = unit ? unit_file_find(unit->file, "Service", "LimitMEMLOCK")
+                                           : NULL;
+        uint64_t bytes;
+
+        *ret_assignment = NULL;
+        if (!limit || unit_size_parse(run->arena, limit->value, &bytes) < 0)
+                return memlock_default_bytes;
+        *ret_assignment = limit;
+        return bytes;
+}
 
 /* ---- running the rules ---- */
 
@@ -53,7 +266,10 @@ static bool is_of_kind(const Finding *a, const Finding *b) {
                a->diag.severity == b->diag.severity && a->hurts == b->hurts;
 }
 
-static void fold_kinds(Arena *arena, FindingList *list) {
+/* Reduces findings of the same kind to one, which names the other instances: only as many as people read; the JSON has
+ * all. */
+static void finish(Arena *arena, FindingList *list) {
+        static const size_t n_named_max = 8;
         FindingList folded = {};
 
         VEC_FOREACH(finding, list) {
@@ -68,47 +284,24 @@ static void fold_kinds(Arena *arena, FindingList *list) {
                 vec_push_all(arena, &first->instances, &finding->instances);
         }
         *list = folded;
-}
+        VEC_FOREACH(finding, list) {
+                size_t n = finding->instances.n, n_named = n > n_named_max + 2 ? n_named_max : n;
+                Text names = text_in(arena);
 
-/* Only as many names as people read; the JSON has all. */
-static void name_others(Arena *arena, Finding *finding) {
-        static const size_t n_named_max = 8;
-        size_t n = finding->instances.n, n_named = n > n_named_max + 2 ? n_named_max : n;
-        Text names = text_in(arena);
-
-        if (n < 2)
-                return;
-        for (size_t i = 1; i < n_named; i++)
-                text_add_item(&names, finding->instances.items[i]);
-        finding->diag.text = arena_printf(
-                arena, "%s; %s %s%s", finding->diag.text,
-                finding->is_of_many ? "so it is with" : "the same holds for", names.string,
-                n > n_named ? arena_printf(arena, " and %zu more", n - n_named) : "");
-}
-
-static void finish(Arena *arena, FindingList *list) {
-        fold_kinds(arena, list);
-        VEC_FOREACH(finding, list)
-                name_others(arena, finding);
+                for (size_t i = 1; i < n_named; i++)
+                        text_add_item(&names, finding->instances.items[i]);
+                if (n >= 2)
+                        finding->diag.text = arena_printf(
+                                arena, "%s; %s %s%s", finding->diag.text,
+                                finding->is_of_many ? "so it is with" : "the same holds for",
+                                names.string,
+                                n > n_named ? arena_printf(arena, " and %zu more", n - n_named)
+                                            : "");
+        }
 }
 
 static bool is_mistake(const Finding *finding) {
         return finding->diag.severity == SEVERITY_ERROR && !finding->hurts;
-}
-
-/* Sorts mistakes first, because other findings may follow from them; then errors, warnings and notices, and within each
- * those that hurt first. Otherwise the order is kept. */
-static void sort_findings(Arena *arena, Findings *findings) {
-        FindingList sorted = {};
-
-        for (int wanted = 0; wanted <= 2 * SEVERITY_NOTICE + 2; wanted++)
-                VEC_FOREACH(finding, &findings->list) {
-                        int rank = 2 * (int) finding->diag.severity + !finding->hurts + 1;
-
-                        if ((is_mistake(finding) ? 0 : rank) == wanted)
-                                *vec_push(arena, &sorted) = *finding;
-                }
-        findings->list = sorted;
 }
 
 Findings rules_judge(Arena *arena, const HostView *view, const Diags *problems) {
@@ -119,7 +312,7 @@ Findings rules_judge(Arena *arena, const HostView *view, const Diags *problems) 
                 .arena = arena, .input = view, .instances = instances, .findings = &findings};
 
         VEC_FOREACH(problem, &problems->list)
-                rule_add_problem(&run, problem);
+                add_problem(&run, problem);
         for (size_t i = 0; i < view->config->n_instances; i++)
                 if (!view->config->instances[i].refusal)
                         instances[run.n_instances++] = make_instance(view, i);
@@ -140,7 +333,18 @@ Findings rules_judge(Arena *arena, const HostView *view, const Diags *problems) 
                 }
         finish(arena, &findings.list);
         finish(arena, &findings.silenced);
-        sort_findings(arena, &findings);
+        /* Mistakes come first, because other findings may follow from them; then errors, warnings and notices, and of
+         * each those that hurt first. */
+        FindingList sorted = {};
+
+        for (int wanted = 0; wanted <= 2 * SEVERITY_NOTICE + 2; wanted++)
+                VEC_FOREACH(finding, &findings.list) {
+                        int rank = 2 * (int) finding->diag.severity + !finding->hurts + 1;
+
+                        if ((is_mistake(finding) ? 0 : rank) == wanted)
+                                *vec_push(arena, &sorted) = *finding;
+                }
+        findings.list = sorted;
         return findings;
 }
 

@@ -4,13 +4,14 @@
 /* Judges a host by the rules of model/rule.h: the findings of `hugeplanctl check` besides mistakes in the
  * configuration. A rule reads nothing: everything it judges is a value here.
  *
- * The host is judged as it is once the plan is applied and systemd has read its units again (check/host_after.h):
+ * The host is judged as it is once the plan is applied and systemd has read its units again (host_after()):
  * problems that the plan solves are not found.
  *
  * A rule adds a finding only if it has the evidence, which it prints. */
 
 #include "check/host_view.h"
 #include "model/rule.h"
+#include "plan/idle.h"
 
 /* An instance with all that is known about it. */
 typedef struct RuleInstance {
@@ -50,3 +51,34 @@ size_t findings_count_hurting(const Findings *findings);
 
 /* Returns how many errors are mistakes in the configuration or in its files. */
 size_t findings_count_mistakes(const Findings *findings);
+
+/* ---- conflicts: sources of settings that will undo parts of the plan ---- */
+
+/* Adds one problem for each entry that conflicts with the plan: a warning, or a notice if another entry overrides it at
+ * present or a line only mentions huge pages. Adds nothing without instances, or for entries that do no harm: the
+ * plan's transparent huge page policy, shared-memory limits that suffice, the group that the plan sets too, hugepages=
+ * on the kernel command line (its pages count for the plan). Ids: conflict-sysctl, conflict-tmpfiles, conflict-tuned,
+ * conflict-command-line, conflict-script.
+ *
+ * Adds shm-group-replaced, at the line that sets the present group if there is one: an error if the owner of an
+ * instance is in that group and not in hugeplan's, so that a database started by hand would lose its huge pages; else a
+ * warning. */
+void conflicts_add(Arena *arena, const HostView *view, Diags *problems);
+
+/* Returns the remedy for an entry at its place: "delete the line". */
+const char *conflict_place_remedy(Arena *arena, const SettingSource *entry);
+
+/* ---- idle pages (plan/idle.h) as text: how many, who set them, and what gives them back ---- */
+
+/* Fewer are not reported. */
+#define IDLE_BYTES_MIN (32 * MIB)
+
+typedef struct IdlePages {
+        uint64_t pages;              /* 0: none to report */
+        const char *where;           /* "919 on node 0, 12 on node 1" */
+        const char *command;         /* gives them back */
+        const SettingSource *source; /* what sets one of the pools; NULL: no line that was read */
+        const char *origin;          /* SOURCE as text, or else the history's; NULL: not known */
+} IdlePages;
+
+IdlePages idle_pages_find(Arena *arena, const HostView *view, uint64_t page_size_bytes);

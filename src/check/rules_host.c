@@ -58,10 +58,14 @@ static void find_70(RuleRun *run) {
 
 /* ---- what the unit forbids its gate ---- */
 
-/* Returns the last line that forbids the unit's processes AF_UNIX sockets, or NULL if they are allowed. If the first
- * line has "~", the lines name forbidden families, else allowed ones: systemd.exec(5). */
-static const UnitAssignment *find_cut_off_line(const UnitFile *unit) {
-        const UnitAssignments lines = unit_file_list(unit, "Service", "RestrictAddressFamilies");
+/* If the first line has "~", the lines name forbidden families, else allowed ones: systemd.exec(5). */
+static void find_cut_off(RuleRun *run, const RuleInstance *instance) {
+        const UnitFacts *unit = instance->facts->unit;
+
+        if (!unit)
+                return;
+        const UnitAssignments lines =
+                unit_file_list(unit->file, "Service", "RestrictAddressFamilies");
         bool is_allowed = lines.n == 0 || *lines.items[0]->value == '~';
 
         VEC_FOREACH(line, &lines) {
@@ -72,16 +76,9 @@ static const UnitAssignment *find_cut_off_line(const UnitFile *unit) {
                 if (text_has_word(names, "AF_UNIX") || text_has_word(names, "AF_LOCAL"))
                         is_allowed = !is_forbidding;
         }
-        return is_allowed ? NULL : lines.items[lines.n - 1];
-}
-
-static void find_cut_off(RuleRun *run, const RuleInstance *instance) {
-        const UnitFacts *unit = instance->facts->unit;
-        const UnitAssignment *line = unit ? find_cut_off_line(unit->file) : NULL;
-
-        if (line)
+        if (!is_allowed)
                 rule_report(
-                        run, rule_at_unit(line),
+                        run, rule_at_unit(lines.items[lines.n - 1]),
                         arena_printf(run->arena, "add RestrictAddressFamilies=AF_UNIX to %s",
                                      instance->config->unit),
                         "the gate of %s may make no AF_UNIX socket, by which hugepland is asked: it lets it start by what the kernel's files say, nothing is found out before a start, and no hugetlb limit is set",
@@ -90,8 +87,16 @@ static void find_cut_off(RuleRun *run, const RuleInstance *instance) {
 
 /* ---- nodes of the unit ---- */
 
-/* Returns the policy of the unit or of a slice above, with its nodes in *RET; NULL: none. */
-static const UnitAssignment *find_mask(const UnitFacts *unit, Arena *arena, IdSet *ret) {
+/* Compares the memory policy of the unit or of a slice above with the nodes of the plan. */
+static void find_policy(RuleRun *run, const RuleInstance *instance) {
+        const UnitFacts *unit = instance->facts->unit;
+        const PlanInstance *planned = instance->planned;
+        Arena *arena = run->arena;
+        IdSet nodes;
+        Diag diag;
+
+        if (!unit)
+                return;
         const UnitAssignment *mask = unit_file_find(unit->file, "Service", "AllowedMemoryNodes");
         const UnitAssignment *policy = unit_file_find(unit->file, "Service", "NUMAPolicy");
 
@@ -100,45 +105,30 @@ static const UnitAssignment *find_mask(const UnitFacts *unit, Arena *arena, IdSe
                         mask = unit_file_find(*slice, "Slice", "AllowedMemoryNodes");
         if (!mask && policy && text_equals(policy->value, "bind"))
                 mask = unit_file_find(unit->file, "Service", "NUMAMask");
-        if (!mask)
-                return NULL;
-        /* systemd also separates nodes by whitespace. */
-        char *list = arena_strdup(arena, mask->value);
+        char *list = mask ? arena_strdup(arena, mask->value) : NULL;
 
-        for (char *c = list; *c; c++)
+        for (char *c = list; c && *c; c++) /* systemd also separates nodes by whitespace */
                 *c = *c == ' ' ? ',' : *c;
-        return id_set_parse(list, ret) == 0 ? mask : NULL;
-}
-
-static void add_policy(RuleRun *run, const RuleInstance *instance, const IdSet *nodes, Diag diag) {
-        uint64_t there = ARRAY_SUM(grant, instance->planned->grants, instance->planned->n_grants,
-                                   id_set_has(nodes, grant->node) ? grant->pages : 0);
-
-        if (there >= instance->planned->pages_granted)
+        if (list && id_set_parse(list, &nodes) == 0) {
+                diag = rule_at_unit(mask);
+        } else if (unit->has_memory_nodes) {
+                nodes = unit->memory_nodes;
+                diag = (Diag){.file = arena_printf(arena, "%s%s/cpuset.mems.effective",
+                                                   run->input->facts->hierarchy, unit->group)};
+        } else {
                 return;
-        rule_report(
-                run, diag,
-                arena_printf(run->arena, "write Nodes=%s in %s, or let the unit use all nodes",
-                             id_set_format(run->arena, nodes), instance->config->file),
-                "%s may use memory of node %s only, where %s of its %s are: it starts, and later dies by SIGBUS or reports 'could not read block'",
-                instance->config->unit, id_set_format(run->arena, nodes),
-                format_count(run->arena, there), rule_planned_pages(run->arena, instance));
-}
+        }
+        uint64_t there = ARRAY_SUM(grant, planned->grants, planned->n_grants,
+                                   id_set_has(&nodes, grant->node) ? grant->pages : 0);
 
-static void find_policy(RuleRun *run, const RuleInstance *instance) {
-        const UnitFacts *unit = instance->facts->unit;
-        IdSet nodes;
-
-        if (!unit)
-                return;
-        const UnitAssignment *mask = find_mask(unit, run->arena, &nodes);
-
-        if (mask)
-                add_policy(run, instance, &nodes, rule_at_unit(mask));
-        else if (unit->has_memory_nodes)
-                add_policy(run, instance, &unit->memory_nodes,
-                           (Diag){.file = arena_printf(run->arena, "%s%s/cpuset.mems.effective",
-                                                       run->input->facts->hierarchy, unit->group)});
+        if (there < planned->pages_granted)
+                rule_report(
+                        run, diag,
+                        arena_printf(arena, "write Nodes=%s in %s, or let the unit use all nodes",
+                                     id_set_format(arena, &nodes), instance->config->file),
+                        "%s may use memory of node %s only, where %s of its %s are: it starts, and later dies by SIGBUS or reports 'could not read block'",
+                        instance->config->unit, id_set_format(arena, &nodes),
+                        format_count(arena, there), rule_planned_pages(arena, instance));
 }
 
 /* ---- limits of the unit ---- */
@@ -166,49 +156,38 @@ static void find_group_max(RuleRun *run, const RuleInstance *instance) {
         }
 }
 
-/* The instances that are planned to run in a unit or slice, and their huge pages in total. */
-typedef struct Tenants {
-        const RuleInstance *first;
-        uint64_t bytes;
-        const char *names;
-} Tenants;
-
-static Tenants find_tenants(const RuleRun *run, const char *unit) {
-        Text names = text_in(run->arena);
-        Tenants tenants = {};
-
-        ARRAY_FOREACH(instance, run->instances, run->n_instances) {
-                const UnitFacts *facts = instance->facts->unit;
-
-                if (!facts ||
-                    !(text_equals(facts->name, unit) || text_equals(facts->file->name, unit) ||
-                      VEC_ANY(slice, &facts->slices, text_equals((*slice)->name, unit))))
-                        continue;
-                text_add_item(&names, instance->config->name);
-                tenants.bytes = add_saturated(tenants.bytes, rule_planned_bytes(instance));
-                tenants.first = tenants.first ? tenants.first : instance;
-        }
-        tenants.names = text_string(&names);
-        return tenants;
-}
-
-/* Returns whether the limit is too low, and adds a finding at the first instance concerned only. */
+/* Returns whether the limit of the unit or slice WHOSE is below the huge pages of the instances that are planned to run
+ * there. Adds a finding at the first of these only. */
 static bool add_memory_max(RuleRun *run, const RuleInstance *instance, const char *whose,
                            uint64_t bytes, Diag diag) {
-        Tenants tenants = find_tenants(run, whose);
+        const RuleInstance *first = NULL;
+        Text names = text_in(run->arena);
+        uint64_t needed_bytes = 0;
 
-        if (bytes >= tenants.bytes)
+        ARRAY_FOREACH(each, run->instances, run->n_instances) {
+                const UnitFacts *facts = each->facts->unit;
+
+                if (!facts ||
+                    !(text_equals(facts->name, whose) || text_equals(facts->file->name, whose) ||
+                      VEC_ANY(slice, &facts->slices, text_equals((*slice)->name, whose))))
+                        continue;
+                text_add_item(&names, each->config->name);
+                needed_bytes = add_saturated(needed_bytes, rule_planned_bytes(each));
+                first = first ? first : each;
+        }
+        if (bytes >= needed_bytes)
                 return false;
-        if (instance == tenants.first)
+        const char *needed = format_size(run->arena, needed_bytes);
+
+        if (instance == first)
                 rule_report(
                         run, diag,
                         arena_printf(run->arena,
                                      "raise it to %s and what its processes need besides, or "
                                      "take it off",
-                                     format_size(run->arena, tenants.bytes)),
+                                     needed),
                         "%s may have %s, and the huge pages of %s alone are %s; " MEMORY_LIMIT_LIVELOCK,
-                        whose, format_size(run->arena, bytes), tenants.names,
-                        format_size(run->arena, tenants.bytes));
+                        whose, format_size(run->arena, bytes), text_string(&names), needed);
         return true;
 }
 
@@ -254,37 +233,29 @@ static void find_memory_max(RuleRun *run, const RuleInstance *instance) {
 
 /* ---- what was learned ---- */
 
-/* Returns the least that the present settings need; *RET_WORD is "about " or the like if that is not exact. An upper
- * bound exceeds the figure of the server itself and proves nothing: proof is that the same rule gave less when the size
- * was learned, or else the bytes that the settings give directly. */
-static uint64_t needed_today(const RuleInstance *instance, uint64_t known, const char **ret_word) {
-        const Learned *learned = &instance->config->learned;
-        const Sizing *sizing = instance->sizing;
-        uint64_t by_rule = page_counts_find(&learned->by_rule, sizing->page_size_bytes);
-
-        *ret_word = "";
-        if (!learned->is_exact || sizing->is_exact)
-                return sizing->pages;
-        if (by_rule > 0) {
-                *ret_word = "about ";
-                return add_saturated(known, sub_floored(sizing->pages, by_rule));
-        }
-        *ret_word = "more than ";
-        /* Steps without a formula are taken from the settings directly; formulas are estimates. */
-        return div_round_up(VEC_SUM(step, &sizing->steps, step->formula ? 0 : step->bytes),
-                            sizing->page_size_bytes);
-}
-
+/* An upper bound exceeds the figure of the server itself and proves nothing: proof is that the same rule gave less when
+ * the size was learned, or else the bytes that the settings give directly. */
 static void find_stale(RuleRun *run, const RuleInstance *instance) {
         const Learned *learned = &instance->config->learned;
         const Sizing *sizing = instance->sizing;
-        const char *word;
+        const char *word = "";
 
         if (instance->config->memory_kind != MEMORY_AUTO || learned->pages.n == 0 || !sizing)
                 return;
         uint64_t known = page_counts_find(&learned->pages, sizing->page_size_bytes);
-        uint64_t needed = needed_today(instance, known, &word);
+        uint64_t by_rule = page_counts_find(&learned->by_rule, sizing->page_size_bytes);
+        uint64_t needed = sizing->pages;
 
+        if (learned->is_exact && !sizing->is_exact && by_rule > 0) {
+                word = "about ";
+                needed = add_saturated(known, sub_floored(sizing->pages, by_rule));
+        } else if (learned->is_exact && !sizing->is_exact) {
+                word = "more than ";
+                /* Steps without a formula are taken from the settings directly; formulas are estimates. */
+                needed =
+                        div_round_up(VEC_SUM(step, &sizing->steps, step->formula ? 0 : step->bytes),
+                                     sizing->page_size_bytes);
+        }
         if (known == 0 || needed <= known)
                 return;
         rule_report(
@@ -365,49 +336,38 @@ static void find_remove_ipc(RuleRun *run, const RuleInstance *instance) {
 /* Compares the policy with what each database asks for; the vendors' advice is beside the engines. Planning finds
  * instances that disagree with each other. */
 
-/* Returns the policy after the plan is applied: the plan's, or the kernel's if the plan keeps it. */
-static ThpPolicy policy_of(const RuleRun *run) {
+static void find_thp(RuleRun *run) {
+        const HostConfig *host = &run->input->config->host;
+        const char *kernels = run->input->topology->thp_enabled;
+        bool is_always = run->row->kind == RULE_THP_ALWAYS;
+        /* The policy after the plan is applied: the plan's, or the kernel's if the plan keeps it. */
         ThpPolicy policy = run->input->thp->policy;
 
-        if (policy == THP_KEEP &&
-            (!run->input->topology->thp_enabled ||
-             thp_policy_from_name(run->input->topology->thp_enabled, &policy) < 0))
-                return THP_AUTO;
-        return policy;
-}
-
-static void report_preference(RuleRun *run, const RuleInstance *instance, const char *harm,
-                              const char *remedy) {
-        rule_report(run, (Diag){.file = instance->config->file}, remedy,
-                    "%s (%s) wants transparent huge pages '%s', and [Host] %s '%s': %s",
-                    instance->config->name, instance->config->engine->title,
-                    thp_policy_name(thp_preference_of(instance->config)),
-                    run->input->config->host.thp == THP_KEEP ? "keeps the kernel's" : "gives it",
-                    thp_policy_name(policy_of(run)), harm);
-}
-
-static void find_always(RuleRun *run) {
+        if (policy == THP_KEEP && (!kernels || thp_policy_from_name(kernels, &policy) < 0))
+                policy = THP_AUTO;
         /* If the policy is made from the preferences, thp-conflict names the instances that do not get theirs. */
-        ARRAY_FOREACH(instance, run->instances, run->n_instances)
-                if (run->input->config->host.thp != THP_AUTO &&
-                    thp_is_served_by_unit(thp_preference_of(instance->config), policy_of(run)))
-                        report_preference(
-                                run, instance,
-                                "its private memory grows, and it stalls while the kernel compacts",
-                                "write TransparentHugePages=auto in [Host], or, from systemd 260 on, MemoryTHP=disable for its unit");
-}
-
-static void find_never(RuleRun *run) {
-        ThpPolicy policy = policy_of(run);
-
+        if (host->thp == THP_AUTO)
+                return;
         ARRAY_FOREACH(instance, run->instances, run->n_instances) {
                 ThpPolicy preference = thp_preference_of(instance->config);
 
-                if (run->input->config->host.thp != THP_AUTO && policy != THP_AUTO &&
-                    preference > policy && preference >= THP_MADVISE)
-                        report_preference(
-                                run, instance, "it gets small pages and runs slower",
-                                "write TransparentHugePages=auto in [Host], and, from systemd 260 on, MemoryTHP=disable for the units that want none");
+                if (is_always ? !thp_is_served_by_unit(preference, policy)
+                              : policy == THP_AUTO || preference <= policy ||
+                                        preference < THP_MADVISE)
+                        continue;
+                rule_report(
+                        run, (Diag){.file = instance->config->file},
+                        is_always
+                                ? "write TransparentHugePages=auto in [Host], or, from systemd 260 on, MemoryTHP=disable for its unit"
+                                : "write TransparentHugePages=auto in [Host], and, from systemd 260 on, MemoryTHP=disable for the units that want none",
+                        "%s (%s) wants transparent huge pages '%s', and [Host] %s '%s': %s",
+                        instance->config->name, instance->config->engine->title,
+                        thp_policy_name(preference),
+                        host->thp == THP_KEEP ? "keeps the kernel's" : "gives it",
+                        thp_policy_name(policy),
+                        is_always
+                                ? "its private memory grows, and it stalls while the kernel compacts"
+                                : "it gets small pages and runs slower");
         }
 }
 
@@ -422,8 +382,8 @@ static const RuleRow rows[] = {
         {RULE_GATE_CUT_OFF, NULL, find_cut_off, NULL},
         {RULE_REMOVE_IPC, NULL, find_remove_ipc, NULL},
         {RULE_BOOT_UNCOUNTED, NULL, NULL, find_uncounted},
-        {RULE_THP_ALWAYS, NULL, NULL, find_always},
-        {RULE_THP_NEVER, NULL, NULL, find_never},
+        {RULE_THP_ALWAYS, NULL, NULL, find_thp},
+        {RULE_THP_NEVER, NULL, NULL, find_thp},
 };
 
 const RuleFamily rules_host = {rows, ARRAY_LEN(rows)};

@@ -6,11 +6,122 @@
  * set_max_huge_pages(). */
 
 #include "base/text.h"
-#include "check/idle_pages.h"
+#include "check/kernel_args.h"
 #include "check/rule_run.h"
 #include "model/names.h"
 #include "plan/idle.h"
 #include "units/hugetlb_limit.h"
+
+/* ---- idle pages as text ---- */
+
+/* If the kernel does not count for a unit, its mappings are used instead. */
+static void count_mappings(Arena *arena, const HostView *input, Ledger *ledger, HostUse *use) {
+        const Demand *demand = input->plan->demand;
+
+        VEC_FOREACH(user, &input->page_users->list) {
+                const DemandInstance *instance =
+                        user->unit ? ARRAY_FIND(each, demand->instances, demand->n_instances,
+                                                each->n_options > 0 &&
+                                                        text_equals(each->config->unit, user->unit))
+                                   : NULL;
+                bool is_one_node = input->topology->n_nodes == 1;
+
+                if (!instance || (user->n_nodes == 0 && !is_one_node && user->pages > 0))
+                        continue;
+                const InstanceConfig *config = instance->config;
+                LedgerHold *hold = ledger_hold(ledger, config->unit, NULL);
+                UnitUse *unit = VEC_FIND(each, &use->units, text_equals(each->unit, user->unit));
+
+                /* If the unit was not started by its gate, its hold has what its instance wants and, as in the plan, no
+                 * known policy: pages that the plan keeps for it are not idle. */
+                if (!hold) {
+                        hold = vec_push(arena, &ledger->holds);
+                        *hold = (LedgerHold){
+                                .unit = config->unit,
+                                .run = "",
+                                .is_assumed = true,
+                                .granted = {.name = config->name,
+                                            .page_size_bytes = instance->options[0].page_size_bytes,
+                                            .pages_wanted = instance->options[0].pages},
+                        };
+                }
+                if (!unit) {
+                        unit = vec_push(arena, &use->units);
+                        *unit = (UnitUse){.unit = user->unit, .is_running = true};
+                }
+                if (hold->is_counted && unit_use_charge(unit, user->page_size_bytes))
+                        continue;
+                const NodePages all = {input->topology->nodes[0].id, user->pages};
+
+                hold->is_counted = true;
+                *vec_push(arena, &unit->charges) = (UnitCharge){
+                        .page_size_bytes = user->page_size_bytes,
+                        .reserved_pages = page_user_kept_pages(user),
+                        .used = user->n_nodes > 0 ? user->nodes
+                                                  : arena_memdup(arena, &all, sizeof(all)),
+                        .n_used = user->n_nodes > 0 ? user->n_nodes : 1,
+                };
+        }
+}
+
+IdlePages idle_pages_find(Arena *arena, const HostView *input, uint64_t page_size_bytes) {
+        Ledger *ledger = ledger_copy(arena, input->ledger);
+        HostUse use = *input->use;
+
+        use.units.items = arena_memdup(arena, use.units.items, use.units.n * sizeof(UnitUse));
+        use.units.capacity = use.units.n;
+        if (input->page_users)
+                count_mappings(arena, input, ledger, &use);
+        const PlanInput plan_input = {
+                .host = &input->config->host,
+                .demand = input->plan->demand,
+                .topology = input->topology,
+                .ledger = ledger,
+                .use = &use,
+                .is_incomplete = input->config->is_incomplete,
+        };
+        const IdlePools pools = idle_pools_find(arena, &plan_input, input->plan);
+        Text where = text_in(arena), command = text_in(arena);
+        /* The pools before hugeplan added pages to them. */
+        Topology *found = kernel_args_boot_topology(arena, input->topology);
+        const Plan *plan = input->plan;
+        IdlePages idle = {};
+
+        ARRAY_FOREACH(pool, plan->pools, plan->n_pools) {
+                int k = topology_page_size_index(found, pool->page_size_bytes);
+                size_t n = topology_node_index(found, pool->node);
+
+                if (k >= 0 && n < found->n_nodes)
+                        found->nodes[n].pools[k].total_pages = pool->found_pages;
+        }
+        VEC_FOREACH(each, &pools) {
+                const PlanPool *planned = each->planned;
+                uint64_t pages = each->pages;
+
+                if (planned->page_size_bytes != page_size_bytes)
+                        continue;
+                idle.pages += pages;
+                text_add_item(&where, arena_printf(arena, "%s on node %u",
+                                                   format_count(arena, pages), planned->node));
+                text_printf(&command, "%secho %" PRIu64 " > %s", command.length > 0 ? "; " : "",
+                            planned->to_pages - pages,
+                            topology_pool_path(arena, input->topology, planned->node,
+                                               page_size_bytes, "nr_hugepages"));
+                if (input->setting_sources && !idle.source)
+                        idle.source = setting_source_for_pool(input->setting_sources, found,
+                                                              planned->node, page_size_bytes);
+        }
+        idle.where = text_string(&where);
+        idle.command = text_string(&command);
+        if (idle.source)
+                idle.origin = arena_printf(arena, "they come from %s",
+                                           setting_source_format(arena, idle.source));
+        else if (input->history)
+                idle.origin = history_say_who(arena, input->history, page_size_bytes);
+        return mul_saturated(idle.pages, page_size_bytes) < IDLE_BYTES_MIN ? (IdlePages){} : idle;
+}
+
+/* ---- rules ---- */
 
 /* Returns the pages of a size that all instances want. */
 static uint64_t wanted_pages(const RuleRun *run, uint64_t page_size_bytes) {
@@ -20,62 +131,55 @@ static uint64_t wanted_pages(const RuleRun *run, uint64_t page_size_bytes) {
                                  : 0);
 }
 
-/* ---- idle pages ---- */
-
-static void add_idle(RuleRun *run, uint64_t page_size_bytes) {
-        IdlePages idle = idle_pages_find(run->arena, run->input, page_size_bytes);
-        const SettingSource *source = idle.source;
-        Diag diag = {};
-
-        if (idle.pages == 0)
-                return;
-        if (source)
-                diag = (Diag){.file = source->file, .line = source->line, .key = source->key};
-        rule_report(
-                run, diag,
-                arena_printf(
-                        run->arena, "%sgive them back: %s",
-                        !source ? ""
-                        : source->source == SETTING_SOURCE_KERNEL_COMMAND_LINE
-                                ? "take the words off the kernel command line, or the next boot "
-                                  "brings them again; and "
-                                : "take the line out, or they come back; and ",
-                        idle.command),
-                "%s lie idle, which no instance wants and nobody uses: %s%s%s",
-                format_page_count_and_size(run->arena, idle.pages, page_size_bytes), idle.where,
-                idle.origin ? "; " : "", idle.origin ? idle.origin : "");
-}
-
-/* Surplus pages are beyond the pool, and so in use. */
-static void add_surplus(RuleRun *run, const PlanPool *planned) {
-        const Pool *now =
-                topology_pool(run->input->topology, planned->node, planned->page_size_bytes);
-
-        if (!now || mul_saturated(now->surplus_pages, now->page_size_bytes) < IDLE_BYTES_MIN)
-                return;
-        rule_add_as(
-                run, SEVERITY_NOTICE,
-                &(Diag){.text = arena_printf(
-                                run->arena,
-                                "%s on node %u are surplus: in use beyond the pool, and gone "
-                                "when the programs that use them release them",
-                                format_page_count_and_size(run->arena, now->surplus_pages,
-                                                           now->page_size_bytes),
-                                planned->node),
-                        .remedy = "they need no command; where they come again, set "
-                                  "vm.nr_overcommit_hugepages to 0, or describe who uses them"});
-}
-
 static void find_idle_pages(RuleRun *run) {
+        Arena *arena = run->arena;
         const Topology *topology = run->input->topology;
         const Plan *plan = run->input->plan;
 
         if (run->n_instances == 0 || run->input->config->host.existing_pages != EXISTING_USE)
                 return;
-        ARRAY_FOREACH(size, topology->page_sizes, topology->n_page_sizes)
-                add_idle(run, size->bytes);
-        ARRAY_FOREACH(pool, plan->pools, plan->n_pools)
-                add_surplus(run, pool);
+        ARRAY_FOREACH(size, topology->page_sizes, topology->n_page_sizes) {
+                IdlePages idle = idle_pages_find(arena, run->input, size->bytes);
+                const SettingSource *source = idle.source;
+                const char *first = "";
+                Diag diag = {};
+
+                if (idle.pages == 0)
+                        continue;
+                if (source) {
+                        diag = (Diag){
+                                .file = source->file, .line = source->line, .key = source->key};
+                        first = source->source == SETTING_SOURCE_KERNEL_COMMAND_LINE
+                                        ? "take the words off the kernel command line, or the next boot "
+                                          "brings them again; and "
+                                        : "take the line out, or they come back; and ";
+                }
+                rule_report(run, diag,
+                            arena_printf(arena, "%sgive them back: %s", first, idle.command),
+                            "%s lie idle, which no instance wants and nobody uses: %s%s%s",
+                            format_page_count_and_size(arena, idle.pages, size->bytes), idle.where,
+                            idle.origin ? "; " : "", idle.origin ? idle.origin : "");
+        }
+        /* Surplus pages are beyond the pool, and so in use. */
+        ARRAY_FOREACH(planned, plan->pools, plan->n_pools) {
+                const Pool *now = topology_pool(topology, planned->node, planned->page_size_bytes);
+
+                if (!now ||
+                    mul_saturated(now->surplus_pages, now->page_size_bytes) < IDLE_BYTES_MIN)
+                        continue;
+                const Diag surplus = {
+                        .text = arena_printf(
+                                arena,
+                                "%s on node %u are surplus: in use beyond the pool, and gone "
+                                "when the programs that use them release them",
+                                format_page_count_and_size(arena, now->surplus_pages,
+                                                           now->page_size_bytes),
+                                planned->node),
+                        .remedy = "they need no command; where they come again, set "
+                                  "vm.nr_overcommit_hugepages to 0, or describe who uses them"};
+
+                rule_add_as(run, SEVERITY_NOTICE, &surplus);
+        }
 }
 
 static void find_boot_pages(RuleRun *run) {
@@ -149,62 +253,56 @@ static void add_proved(RuleRun *run, const RuleInstance *instance) {
                         rule_add(run, problem);
 }
 
-/* Returns the pages of the pools once the plan is applied. */
-static uint64_t planned_pool_pages(const RuleRun *run, uint64_t page_size_bytes) {
+/* Judges each living program that is certainly no instance and has pages: whether it has taken too many, or may do so. */
+static void find_others(RuleRun *run) {
         const Plan *plan = run->input->plan;
-        return ARRAY_SUM(pool, plan->pools, plan->n_pools,
-                         pool->page_size_bytes == page_size_bytes ? pool->to_pages : 0);
-}
+        bool is_limiting =
+                run->input->facts->has_hugetlb_limits &&
+                ARRAY_ANY(instance, run->instances, run->n_instances,
+                          instance->config->unit &&
+                                  hugetlb_limit_preference(run->input->config,
+                                                           instance->config->unit) != TRI_NO);
 
-/* Returns whether the pages certainly belong to a living program that is no instance. */
-static bool is_other_program(const RuleRun *run, const PageUser *user) {
-        /* Pages of an instance without Unit= cannot be told from others. */
-        uint64_t segment;
+        for (size_t i = 0; run->input->page_users && i < run->input->page_users->list.n; i++) {
+                const PageUser *user = &run->input->page_users->list.items[i];
+                uint64_t size_bytes = user->page_size_bytes, kept = page_user_kept_pages(user),
+                         segment;
+                uint64_t wanted = wanted_pages(run, size_bytes);
+                uint64_t pool = ARRAY_SUM(each, plan->pools, plan->n_pools,
+                                          each->page_size_bytes == size_bytes ? each->to_pages : 0);
+                uint64_t held = MIN(plan_held_by_others(plan, size_bytes), kept);
+                /* The planned pool is too small for these pages and those of the instances. */
+                bool is_taking = wanted > 0 && add_saturated(wanted, kept) > pool;
 
-        return !page_user_segment(run->arena, user, &segment) &&
-               !ARRAY_ANY(instance, run->instances, run->n_instances,
-                          instance->config->unit
-                                  ? text_equals(instance->config->unit, user->unit)
-                                  : instance->planned->page_size_bytes == user->page_size_bytes);
-}
-
-/* Returns whether the planned pool is too small for USER's pages and those of the instances. */
-static bool is_in_need(const RuleRun *run, const PageUser *user) {
-        return add_saturated(wanted_pages(run, user->page_size_bytes), page_user_kept_pages(user)) >
-               planned_pool_pages(run, user->page_size_bytes);
-}
-
-static void add_held(RuleRun *run, const PageUser *user) {
-        uint64_t pages = MIN(plan_held_by_others(run->input->plan, user->page_size_bytes),
-                             page_user_kept_pages(user));
-
-        if (pages > 0 && (user->unit || user->pid > 0)) {
-                const Diag held = page_user_held(run->arena, user, pages);
-
-                rule_add_as(run, SEVERITY_NOTICE, &held);
-        }
-}
-
-static void find_taken(RuleRun *run) {
-        if (!run->input->page_users)
-                return;
-        VEC_FOREACH(user, &run->input->page_users->list) {
-                uint64_t wanted = wanted_pages(run, user->page_size_bytes);
-                uint64_t pool = planned_pool_pages(run, user->page_size_bytes);
-
-                if (!is_other_program(run, user))
+                /* Pages of an instance without Unit= cannot be told from others. */
+                if (page_user_segment(run->arena, user, &segment) ||
+                    ARRAY_ANY(instance, run->instances, run->n_instances,
+                              instance->config->unit
+                                      ? text_equals(instance->config->unit, user->unit)
+                                      : instance->planned->page_size_bytes == size_bytes))
                         continue;
-                if (wanted == 0 || !is_in_need(run, user)) {
-                        add_held(run, user);
-                        continue;
+                if (run->row->kind == RULE_HUGETLB_UNLIMITED) {
+                        if (is_limiting && !user->is_limited && kept > 0 && wanted > 0 &&
+                            !is_taking)
+                                rule_report(
+                                        run, (Diag){},
+                                        "describe it in /etc/hugeplan.d with its Unit=, so that "
+                                        "it has pages and a hugetlb limit of its own",
+                                        "%s belong to no instance, and no hugetlb limit keeps it from taking more: the instances' own limits do not keep others out",
+                                        page_user_format(run->arena, user));
+                } else if (is_taking) {
+                        rule_report(
+                                run, (Diag){},
+                                "describe it in /etc/hugeplan.d with its Unit=, or keep "
+                                "it from huge pages",
+                                "%s belong to no instance's unit, and the instances want %s; the pool is to have %s, too few for all",
+                                page_user_format(run->arena, user),
+                                format_count(run->arena, wanted), format_count(run->arena, pool));
+                } else if (held > 0 && (user->unit || user->pid > 0)) {
+                        const Diag diag = page_user_held(run->arena, user, held);
+
+                        rule_add_as(run, SEVERITY_NOTICE, &diag);
                 }
-                rule_report(
-                        run, (Diag){},
-                        "describe it in /etc/hugeplan.d with its Unit=, or keep "
-                        "it from huge pages",
-                        "%s belong to no instance's unit, and the instances want %s; the pool is to have %s, too few for all",
-                        page_user_format(run->arena, user), format_count(run->arena, wanted),
-                        format_count(run->arena, pool));
         }
 }
 
@@ -232,106 +330,55 @@ static void find_left_segments(RuleRun *run) {
 
 /* ---- units that should have a hugetlb limit ---- */
 
-/* Returns the unit of the instance if it should have a limit: it runs, and the host has the controller. */
-static const UnitFacts *limited_unit(const RuleRun *run, const RuleInstance *instance) {
+/* Returns whether POOL has all of its planned pages. */
+static bool is_filled(const PlanPool *pool) {
+        return pool && pool->to_pages <= pool->from_pages;
+}
+
+/* Compares the limits of the instance's unit with the plan, if it should have some: it runs, and the host has the
+ * controller. A limit is set at the first start after the plan was applied. */
+static void find_limits(RuleRun *run, const RuleInstance *instance) {
         const UnitFacts *unit = instance->facts->unit;
+        const PlanInstance *planned = instance->planned;
+        const Topology *topology = run->input->topology;
 
         /* The first instance of a unit stands for all of its instances. */
         if (!unit || !unit->is_running || !run->input->facts->has_hugetlb_limits ||
             hugetlb_limit_preference(run->input->config, instance->config->unit) == TRI_NO ||
             ARRAY_FIND(other, run->instances, run->n_instances,
                        text_equals(other->config->unit, instance->config->unit)) != instance)
-                return NULL;
-        return unit;
-}
-
-static const GroupLimit *find_own_limit(const UnitFacts *unit, const char *file) {
-        return VEC_FIND(limit, &unit->limits,
-                        text_equals(limit->file, file) && hugetlb_limit_is_limit(limit->bytes));
-}
-
-/* Returns what all instances of the unit were granted. */
-static uint64_t planned_bytes(const RuleRun *run, const char *unit, uint64_t page_size_bytes) {
-        return ARRAY_SUM(instance, run->instances, run->n_instances,
-                         text_equals(instance->config->unit, unit) &&
-                                         instance->planned->page_size_bytes == page_size_bytes
-                                 ? mul_saturated(instance->planned->pages_granted, page_size_bytes)
-                                 : 0);
-}
-
-/* Returns whether all pages of the instance are reserved already. */
-static bool is_reserved(const RuleRun *run, const RuleInstance *instance) {
-        const PlanInstance *planned = instance->planned;
-
-        ARRAY_FOREACH(grant, planned->grants, planned->n_grants) {
-                const PlanPool *pool =
-                        plan_pool(run->input->plan, grant->node, planned->page_size_bytes);
-
-                if (!pool || pool->to_pages > pool->from_pages)
-                        return false;
-        }
-        return planned->n_grants > 0;
-}
-
-static void find_missing(RuleRun *run, const RuleInstance *instance) {
-        const UnitFacts *unit = limited_unit(run, instance);
-        uint64_t page_size_bytes = instance->planned->page_size_bytes;
-
-        /* A limit is set at the first start after the plan was applied. */
-        if (!unit || page_size_bytes == 0 || !is_reserved(run, instance))
                 return;
-        const char *file = rule_limit_file(run, unit, page_size_bytes);
+        ARRAY_FOREACH(size, topology->page_sizes, topology->n_page_sizes) {
+                const char *file = rule_limit_file(run, unit, size->bytes);
+                const GroupLimit *limit = VEC_FIND(each, &unit->limits,
+                                                   text_equals(each->file, file) &&
+                                                           hugetlb_limit_is_limit(each->bytes));
+                /* What all instances of the unit were granted. */
+                uint64_t granted =
+                        ARRAY_SUM(each, run->instances, run->n_instances,
+                                  text_equals(each->config->unit, unit->name) &&
+                                                  each->planned->page_size_bytes == size->bytes
+                                          ? mul_saturated(each->planned->pages_granted, size->bytes)
+                                          : 0);
+                bool is_reserved = planned->page_size_bytes == size->bytes &&
+                                   planned->n_grants > 0 &&
+                                   !ARRAY_ANY(grant, planned->grants, planned->n_grants,
+                                              !is_filled(plan_pool(run->input->plan, grant->node,
+                                                                   size->bytes)));
 
-        if (find_own_limit(unit, file))
-                return;
-        rule_report(
-                run, (Diag){.file = file},
-                "restart it: hugeplan sets the hugetlb limit at each start; "
-                "its log says why where it does not",
-                "%s runs without a hugetlb limit: it may take pages of %s that are reserved for others",
-                unit->name, format_page_size(run->arena, page_size_bytes));
-}
-
-static void find_wrong(RuleRun *run, const RuleInstance *instance) {
-        const UnitFacts *unit = limited_unit(run, instance);
-        const Topology *topology = run->input->topology;
-
-        for (size_t i = 0; unit && i < topology->n_page_sizes; i++) {
-                uint64_t page_size_bytes = topology->page_sizes[i].bytes;
-                uint64_t planned = planned_bytes(run, unit->name, page_size_bytes);
-                const char *file = rule_limit_file(run, unit, page_size_bytes);
-                const GroupLimit *limit = find_own_limit(unit, file);
-
-                if (limit && limit->bytes != planned)
+                if (run->row->kind == RULE_HUGETLB_LIMIT_MISSING && !limit && is_reserved)
+                        rule_report(
+                                run, (Diag){.file = file},
+                                "restart it: hugeplan sets the hugetlb limit at each start; "
+                                "its log says why where it does not",
+                                "%s runs without a hugetlb limit: it may take pages of %s that are reserved for others",
+                                unit->name, format_page_size(run->arena, size->bytes));
+                if (run->row->kind == RULE_HUGETLB_LIMIT_WRONG && limit && limit->bytes != granted)
                         rule_report(run, (Diag){.file = file},
                                     "restart it: its hugetlb limit is set anew at each start",
                                     "the hugetlb limit of %s is at %s, and the plan has %s for it",
                                     unit->name, format_size(run->arena, limit->bytes),
-                                    format_size(run->arena, planned));
-        }
-}
-
-/* ---- programs without a limit ---- */
-
-/* If such a program has taken too many pages already, pool-taken says so. */
-static void find_unlimited(RuleRun *run) {
-        if (!run->input->page_users || !run->input->facts->has_hugetlb_limits ||
-            !ARRAY_ANY(instance, run->instances, run->n_instances,
-                       instance->config->unit &&
-                               hugetlb_limit_preference(run->input->config,
-                                                        instance->config->unit) != TRI_NO))
-                return;
-        VEC_FOREACH(user, &run->input->page_users->list) {
-                if (user->is_limited || page_user_kept_pages(user) == 0 ||
-                    wanted_pages(run, user->page_size_bytes) == 0 || !is_other_program(run, user) ||
-                    is_in_need(run, user))
-                        continue;
-                rule_report(
-                        run, (Diag){},
-                        "describe it in /etc/hugeplan.d with its Unit=, so that "
-                        "it has pages and a hugetlb limit of its own",
-                        "%s belong to no instance, and no hugetlb limit keeps it from taking more: the instances' own limits do not keep others out",
-                        page_user_format(run->arena, user));
+                                    format_size(run->arena, granted));
         }
 }
 
@@ -369,16 +416,16 @@ static void find_sigbus(RuleRun *run) {
 }
 
 static const RuleRow rows[] = {
-        {RULE_HUGETLB_LIMIT_MISSING, NULL, find_missing, NULL},
-        {RULE_HUGETLB_LIMIT_WRONG, NULL, find_wrong, NULL},
-        {RULE_HUGETLB_UNLIMITED, NULL, NULL, find_unlimited},
+        {RULE_HUGETLB_LIMIT_MISSING, NULL, find_limits, NULL},
+        {RULE_HUGETLB_LIMIT_WRONG, NULL, find_limits, NULL},
+        {RULE_HUGETLB_UNLIMITED, NULL, NULL, find_others},
         {RULE_HUGETLB_SIGBUS, NULL, NULL, find_sigbus},
         {RULE_IDLE_PAGES, NULL, NULL, find_idle_pages},
         {RULE_BOOT_PAGES, NULL, NULL, find_boot_pages},
         {RULE_OVERCOMMIT_PAGES, NULL, NULL, find_overcommit},
         {RULE_FELL_BACK, NULL, add_proved, NULL},
         {RULE_OFF_PLAN, NULL, add_proved, NULL},
-        {RULE_POOL_TAKEN, NULL, NULL, find_taken},
+        {RULE_POOL_TAKEN, NULL, NULL, find_others},
         {RULE_SYSV_LEFT, NULL, NULL, find_left_segments},
 };
 

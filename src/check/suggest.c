@@ -22,29 +22,6 @@ static Figure gather(const Maker *maker, const Engine *engine, const EngineTarge
         return figures.items[figures.n - 1];
 }
 
-/* Gathers from the running process, by its directory or its arguments, if its unit and files are not enough. Returns
- * true if that succeeds, and changes CANDIDATE so that it can be described. */
-static bool gather_running(const Maker *maker, Candidate *candidate, Figure *ret) {
-        const Engine *engine = candidate->engine;
-        EngineTarget target = candidate->target;
-
-        if (!candidate->process)
-                return false;
-        if (!engine->data_option)
-                target.arguments = &candidate->process->arguments;
-        else if (!target.data_directory)
-                target.data_directory = finder_data_directory(candidate->process, engine);
-        if (!target.arguments && !target.data_directory)
-                return false;
-        Figure figure = gather(maker, engine, &target);
-
-        if (figure.wrong)
-                return false;
-        candidate->target = target;
-        *ret = figure;
-        return true;
-}
-
 static void add_figure(const Maker *maker, const Candidate *candidate, const Figure *figure,
                        Text *text) {
         const Engine *engine = candidate->engine;
@@ -71,24 +48,36 @@ static void add_figure(const Maker *maker, const Candidate *candidate, const Fig
                                    : "determined anew before each start");
 }
 
-/* Adds the size from the database's own files, or else from its process. Returns why that is not possible, or NULL. */
+/* Adds the size from the database's own files, or else from its process, by its directory or its arguments, with which
+ * CANDIDATE is then described. Returns why that is not possible, or NULL. */
 static const char *add_size(const Maker *maker, Candidate *candidate, Text *text,
                             Suggestion *suggestion) {
         const Engine *engine = candidate->engine;
+        const RunningProcess *process = candidate->process;
+        EngineTarget target = candidate->target;
 
         if (!engine->has_auto)
                 return engine->reserves ? "hugeplan does not read this product's files" : NULL;
-        Figure figure = gather(maker, engine, &candidate->target);
+        Figure figure = gather(maker, engine, &target);
         const char *wrong = figure.wrong;
 
-        if (wrong && !gather_running(maker, candidate, &figure))
-                return wrong;
-        if (wrong)
+        if (wrong) {
+                if (process && !engine->data_option)
+                        target.arguments = &process->arguments;
+                else if (process && !target.data_directory)
+                        target.data_directory = finder_data_directory(process, engine);
+                if (!process || (!target.arguments && !target.data_directory))
+                        return wrong;
+                figure = gather(maker, engine, &target);
+                if (figure.wrong)
+                        return wrong;
+                candidate->target = target;
                 config_add_comment(text,
                                    "Its unit does not tell: %s. But process %" PRIu64 " does.",
-                                   wrong, candidate->process->pid);
+                                   wrong, process->pid);
+        }
         add_figure(maker, candidate, &figure, text);
-        suggestion->sessions = engine_sessions(candidate->engine, figure.gathered);
+        suggestion->sessions = engine_sessions(engine, figure.gathered);
         suggestion->pages = figure.sizing.pages;
         suggestion->data_directory = figure.gathered->data_directory;
         return NULL;
@@ -96,60 +85,32 @@ static const char *add_size(const Maker *maker, Candidate *candidate, Text *text
 
 /* ---- drop-ins ---- */
 
-static void add_keys(Text *text, const Candidate *candidate, uint64_t pages) {
-        const Engine *engine = candidate->engine;
-
-        text_add(text, "[Instance]\n");
-        config_add_value(text, "Engine", engine->name);
-        config_add_value(text, "Unit", candidate->target.unit);
-        text_add(text, candidate->target.unit ? "" : "#Unit=NAME.service\n");
-        config_add_value(text, "ConfigFile", candidate->target.config_file);
-        config_add_value(text, "DataDirectory", candidate->target.data_directory);
-        if (candidate->target.arguments)
-                text_printf(text, "Pages=%" PRIu64 "\n", pages);
-        else if (candidate->memory_bytes > 0)
-                text_printf(text, "Memory=%" PRIu64 "M\n",
-                            div_round_up(candidate->memory_bytes, MIB));
-        else if (engine->reserves)
-                text_add(text, "Memory=auto\n");
-}
-
-/* Returns whether its mappings are seen in the unit's control group: podman runs quadlets there, Docker does not. */
-static bool is_in_unit(const Candidate *candidate) {
-        const RunningProcess *process = candidate->process;
-
-        return candidate->target.unit &&
-               (process ? text_equals(process->unit, candidate->target.unit)
-                        : text_ends_with(candidate->found, ".container"));
-}
-
-static const char *say_mapped(Arena *arena, const RunningProcess *process) {
-        if (!process || process->mapped_bytes == 0)
-                return "";
-        return arena_printf(arena, "; it has mapped %s now that could be in huge pages",
-                            format_size(arena, process->mapped_bytes));
-}
-
 /* Files below another root directory are not read, because its owner decides where their paths lead. */
-static const char *refuse_elsewhere(const Maker *maker, const Candidate *candidate) {
+static const char *refuse_elsewhere(Arena *arena, const Candidate *candidate) {
         const RunningProcess *process = candidate->process;
-        const char *unit = candidate->target.unit, *where = "in a container";
+        const char *unit = candidate->target.unit, *where = "in a container", *mapped = "";
         ThpPolicy thp = candidate->engine->thp_preference;
+        /* Whether its mappings are seen in the unit's control group: podman runs quadlets there, Docker does not. */
+        bool is_in_unit = unit && (process ? text_equals(process->unit, unit)
+                                           : text_ends_with(candidate->found, ".container"));
 
         if (process)
-                where = process->container ? arena_printf(maker->arena, "in %s", process->container)
+                where = process->container ? arena_printf(arena, "in %s", process->container)
                                            : "with another root directory";
+        if (process && process->mapped_bytes > 0)
+                mapped = arena_printf(arena, "; it has mapped %s now that could be in huge pages",
+                                      format_size(arena, process->mapped_bytes));
         const char *first = arena_printf(
-                maker->arena, "it runs %s, whose files are not this host's and are not read%s",
-                where, say_mapped(maker->arena, process));
+                arena, "it runs %s, whose files are not this host's and are not read%s", where,
+                mapped);
 
-        if (!is_in_unit(candidate))
+        if (!is_in_unit)
                 return arena_printf(
-                        maker->arena,
+                        arena,
                         "%s; ask the server there for its size, and describe %s with Pages=", first,
                         unit ? unit : "a unit that starts it (a podman quadlet, for one)");
         return arena_printf(
-                maker->arena,
+                arena,
                 "%s; describe %s with Engine=generic and Memory=auto%s%s: it is allowed to start, "
                 "and what it maps is seen and reserved for its next start",
                 first, unit, thp == THP_AUTO ? "" : ", and TransparentHugePages=",
@@ -163,7 +124,8 @@ static const char *refuse(const Maker *maker, const Candidate *candidate) {
         /* hugeplan can do nothing for such an engine. */
         if (!engine->reserves && engine->thp_preference == THP_AUTO && !engine->asks_version)
                 return "it needs none: it takes no reserved huge pages, and turns transparent ones off for itself";
-        return candidate->is_elsewhere && engine->reserves ? refuse_elsewhere(maker, candidate)
+        return candidate->is_elsewhere && engine->reserves
+                       ? refuse_elsewhere(maker->arena, candidate)
                : candidate->is_elsewhere && !candidate->target.unit
                        ? "it runs in a container, and in no unit of the host's"
                        : NULL;
@@ -190,7 +152,21 @@ static void propose(const Maker *maker, Candidate *candidate, Suggestion *sugges
                 suggestion->peak_bytes = candidate->process ? candidate->process->peak_bytes : 0;
                 return;
         }
-        add_keys(&text, candidate, suggestion->pages);
+        const EngineTarget *target = &candidate->target;
+
+        text_add(&text, "[Instance]\n");
+        config_add_value(&text, "Engine", engine->name);
+        config_add_value(&text, "Unit", target->unit);
+        text_add(&text, target->unit ? "" : "#Unit=NAME.service\n");
+        config_add_value(&text, "ConfigFile", target->config_file);
+        config_add_value(&text, "DataDirectory", target->data_directory);
+        if (target->arguments)
+                text_printf(&text, "Pages=%" PRIu64 "\n", suggestion->pages);
+        else if (candidate->memory_bytes > 0)
+                text_printf(&text, "Memory=%" PRIu64 "M\n",
+                            div_round_up(candidate->memory_bytes, MIB));
+        else if (engine->reserves)
+                text_add(&text, "Memory=auto\n");
         suggestion->path = arena_printf(maker->arena, PATH_CONFIG_ETC "/20-%s" NAME_CONFIG_SUFFIX,
                                         candidate->name);
         suggestion->text = text.string;
@@ -216,16 +192,6 @@ static void settle_twins(Arena *arena, Suggestions *suggestions) {
                                       winner->unit ? winner->unit : winner->found);
 }
 
-static const InstanceConfig *find_described(const Config *config, const Candidate *candidate) {
-        const EngineTarget *target = &candidate->target;
-
-        return ARRAY_FIND(instance, config->instances, config->n_instances,
-                          (target->unit && text_equals(instance->unit, target->unit)) ||
-                                  text_equals(instance->name, candidate->name) ||
-                                  (target->data_directory &&
-                                   text_equals(instance->data_directory, target->data_directory)));
-}
-
 Suggestions suggest(Arena *arena, const SuggestInput *input) {
         const Maker maker = {arena, input};
         Finder finder = {.arena = arena,
@@ -236,12 +202,18 @@ Suggestions suggest(Arena *arena, const SuggestInput *input) {
 
         engines_find(&finder);
         VEC_FOREACH(candidate, &finder.candidates) {
-                const InstanceConfig *described = find_described(input->config, candidate);
+                const EngineTarget *target = &candidate->target;
+                const InstanceConfig *described = ARRAY_FIND(
+                        instance, input->config->instances, input->config->n_instances,
+                        (target->unit && text_equals(instance->unit, target->unit)) ||
+                                text_equals(instance->name, candidate->name) ||
+                                (target->data_directory &&
+                                 text_equals(instance->data_directory, target->data_directory)));
                 Suggestion suggestion = {
                         .title = candidate->title,
                         .found = candidate->found,
                         .engine = candidate->engine,
-                        .unit = candidate->target.unit,
+                        .unit = target->unit,
                         .is_running = candidate->process != NULL,
                         .described = described ? described->file : NULL,
                 };

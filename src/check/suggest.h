@@ -5,10 +5,8 @@
  * by their packages' files (clusters, units, /etc/oratab) and by running processes. With Memory=auto a drop-in leaves
  * the size to each start; a comment has today's size. */
 
-#include "check/migrate/set_pages.h"
 #include "demand/figures.h"
 #include "engines/finder.h"
-#include "status/history.h"
 
 typedef struct SuggestInput {
         const Config *config;
@@ -42,16 +40,6 @@ typedef struct Suggestions {
         FinderPlaces places;        /* places that were searched */
         PassedOvers passed_over;    /* what looked like a database, and is none or cannot be used */
 } Suggestions;
-
-/* A host without any instances: its databases, how their memory is mapped, the page tables that this costs, and what
- * sets huge pages. */
-typedef struct FirstLook {
-        const Suggestions *suggestions;
-        const SetPagesList *set_pages;
-        const HistoryEntries *history; /* NULL: the pages are all explained */
-        const Topology *topology;
-        uint64_t tables_bytes; /* page tables of the whole host; 0: not known */
-} FirstLook;
 
 /* Returns everything that was found, each database once, by engine. */
 Suggestions suggest(Arena *arena, const SuggestInput *input);

@@ -209,16 +209,6 @@ static int check_options(Command *command, const Verb *verb) {
         return EXIT_FAILED;
 }
 
-/* What could not be read is not empty: what was made of the rest is no success. */
-static int judge_reading(const Command *command, const Verb *verb, int code) {
-        const ReadFault fault = root_any_fault(command->root, command->arena);
-
-        if (fault.error == 0 || verb->is_gate || command->is_plugin)
-                return code;
-        log_line(LOG_ERR, "%s cannot be read: %s", fault.path, strerror(-fault.error));
-        return code == EXIT_DONE || code == EXIT_NOT_READY ? EXIT_FAILED : code;
-}
-
 static int run_verb(Command *command, const char *name) {
         const Verb *verb = ARRAY_FIND(each, verbs, n_verbs, text_equals(name, each->name));
         NearMiss miss = {name, 3};
@@ -238,7 +228,14 @@ static int run_verb(Command *command, const char *name) {
         int code = check_options(command, verb);
 
         if (code == EXIT_DONE)
-                code = judge_reading(command, verb, verb->run(command));
+                code = verb->run(command);
+        const ReadFault fault = root_any_fault(command->root, command->arena);
+
+        /* What could not be read is not empty: what was made of the rest is no success. */
+        if (fault.error < 0 && !verb->is_gate && !command->is_plugin) {
+                log_line(LOG_ERR, "%s cannot be read: %s", fault.path, strerror(-fault.error));
+                code = code == EXIT_DONE || code == EXIT_NOT_READY ? EXIT_FAILED : code;
+        }
         /* A full disk or a closed pipe must not pass for success. */
         if (fflush(stdout) == 0 && !ferror(stdout))
                 return code;

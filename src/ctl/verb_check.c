@@ -2,8 +2,7 @@
 /* `hugeplanctl check`: without arguments it judges the whole host by the rules of hugeplan-rules(7), as the host is
  * once the plan is applied; with files it judges only these. It changes nothing. */
 #include "base/text.h"
-#include "check/conflict.h"
-#include "check/host_after.h"
+#include "check/rules.h"
 #include "config/config.h"
 #include "ctl/observe/observe.h"
 #include "ctl/verbs.h"
@@ -226,7 +225,7 @@ Findings findings_now(Command *command, const Status *status, const ProofList *p
         diags_add_all(&problems, &look->guard_problems);
         oracle_files_add(command->root, arena, &overlay);
         read_facts(&check);
-        /* Problems that the plan leaves; check/conflict.h reports the group that it replaces. */
+        /* Problems that the plan leaves; conflicts_add() reports the group that it replaces. */
         VEC_FOREACH(problem, &look->host_problems.list)
                 if (!text_equals(problem->id, problem_id(PROBLEM_SHM_GROUP_REPLACED)))
                         diags_add(&problems, problem);

@@ -27,7 +27,7 @@ static const struct {
 };
 
 static char *render_advice(Arena *arena, const KernelAdvice *advice, const BootLoader *loader,
-                           const Instructions *instructions, const RenderOptions *options) {
+                           const SourceNames *instructions, const RenderOptions *options) {
         const char *headline = verdict_looks[advice->verdict].headline;
         Table *table = table_new(arena, ">NODE|>PAGE|>PLAN|>THIS BOOT|>EXISTING");
         Text text = text_in(arena);
@@ -92,7 +92,7 @@ int verb_cmdline(Command *command) {
         const Look *look = local_load(command, true, NULL);
         const BootLoader loader = boot_loader_find(command->root, arena);
         const KernelAdvice *advice = cmdline_advise(command, look);
-        Instructions instructions = boot_loader_instruct(arena, &loader, advice);
+        SourceNames instructions = boot_loader_instruct(arena, &loader, advice);
 
         if (command->json != JSON_OFF) {
                 json_t *steps = VEC_TO_JSON(instruction, &instructions, json_string(*instruction));

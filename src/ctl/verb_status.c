@@ -22,12 +22,6 @@ static const char instance_columns[] =
         "name|verdict|outcome|unit|engine|>pageSizeBytes|>pagesWanted|>pagesGranted|nodes|"
         ">priority|shortage|running|reasonId";
 
-static void print_rows(const Command *command, const StatusInstance *instances, size_t n) {
-        print_columns(command,
-                      ARRAY_TO_JSON(instance, instances, n, status_seen_instance_to_json(instance)),
-                      instance_columns);
-}
-
 static int print_status(Command *command, const Status *status, const Config *config) {
         Arena *arena = command->arena;
         const char *name = command->n_arguments == 1 ? command->arguments[0] : NULL;
@@ -36,8 +30,11 @@ static int print_status(Command *command, const Status *status, const Config *co
         if (name && !instance)
                 return fail_no_instance(command, name, config);
         if (command->output != OUTPUT_TEXT) {
-                print_rows(command, name ? instance : status->instances,
-                           name ? 1 : status->n_instances);
+                print_columns(command,
+                              ARRAY_TO_JSON(each, name ? instance : status->instances,
+                                            name ? 1 : status->n_instances,
+                                            status_seen_instance_to_json(each)),
+                              instance_columns);
         } else if (command->json != JSON_OFF) {
                 print_json(command, name ? status_seen_instance_to_json(instance)
                                          : status_seen_to_json(status));
@@ -53,24 +50,6 @@ static int print_status(Command *command, const Status *status, const Config *co
         }
         return (name ? instance->verdict : status->verdict) == VERDICT_READY ? EXIT_DONE
                                                                              : EXIT_NOT_READY;
-}
-
-/* Prints a plugin's output. Any fault is UNKNOWN, because other codes are a verdict on the databases. */
-static int print_plugin(Command *command, const Status *status) {
-        const char *name = command->n_arguments == 1 ? command->arguments[0] : NULL;
-        const StatusInstance *instance = status_find(status, name);
-        const ReadFault fault = root_any_fault(command->root, command->arena);
-        const char *why = NULL, *line;
-
-        if (fault.error < 0)
-                why = arena_printf(command->arena, "%s cannot be read: %s", fault.path,
-                                   strerror(-fault.error));
-        else if (name && !instance)
-                why = arena_printf(command->arena, "no instance is called '%s'", name);
-        NagiosState state = render_nagios(command->arena, status, instance, why, &line);
-
-        fputs(line, stdout);
-        return (int) state;
 }
 
 /* Prints the daemon's next message. Returns a negative errno if there is none. */
@@ -178,6 +157,21 @@ int verb_status(Command *command) {
                       pool->foreign_pages > 0 && pool->free_pages < pool->total_pages))
                 add_held(command, status);
         add_outcomes(command, status);
-        return command->is_plugin ? print_plugin(command, status)
-                                  : print_status(command, status, config);
+        if (!command->is_plugin)
+                return print_status(command, status, config);
+        /* Any fault is UNKNOWN for a plugin, because other codes are a verdict on the databases. */
+        const char *name = command->n_arguments == 1 ? command->arguments[0] : NULL;
+        const StatusInstance *instance = status_find(status, name);
+        const ReadFault fault = root_any_fault(command->root, command->arena);
+        const char *why = NULL, *line;
+
+        if (fault.error < 0)
+                why = arena_printf(command->arena, "%s cannot be read: %s", fault.path,
+                                   strerror(-fault.error));
+        else if (name && !instance)
+                why = arena_printf(command->arena, "no instance is called '%s'", name);
+        int state = (int) render_nagios(command->arena, status, instance, why, &line);
+
+        fputs(line, stdout);
+        return state;
 }

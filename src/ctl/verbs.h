@@ -3,9 +3,9 @@
 
 /* The verbs of hugeplanctl: one row and one function each. */
 
+#include "check/import.h"
 #include "check/kernel_args.h"
 #include "check/rules.h"
-#include "check/suggest.h"
 #include "ctl/command.h"
 #include "ctl/daemon_call.h"
 

@@ -79,15 +79,6 @@ static bool stands_aside(const Root *root) {
         return text_has_word(probe_text(root, arena, PATH_CMDLINE), KERNEL_SWITCH_OFF);
 }
 
-static int write_dropin(Arena *arena, const Root *root, const Root *output, const Dropin *dropin) {
-        const char *directory = arena_printf(arena, "%s.d", dropin->unit);
-        int r = root_add_file(output, directory, NAME_DROPIN, dropin->text);
-
-        if (r < 0)
-                say(root, LOG_ERR, "cannot write /%s/" NAME_DROPIN ": %s", directory, strerror(-r));
-        return r;
-}
-
 /* Makes TARGET want UNIT, whose file is PATH. */
 static int add_want(Arena *arena, const Root *root, const Root *output, const char *target,
                     const char *unit, const char *path) {
@@ -101,51 +92,36 @@ static int add_want(Arena *arena, const Root *root, const Root *output, const ch
         return r;
 }
 
-static int write_mount(Arena *arena, const Root *root, const Root *output, const MountUnit *unit) {
-        int r = root_write_file(output, arena_printf(arena, "/%s", unit->name), unit->text, 0644);
-
-        if (r < 0) {
-                say(root, LOG_ERR, "cannot write %s: %s", unit->name, strerror(-r));
-                return r;
-        }
-        return add_want(arena, root, output, NAME_BOOT_TARGET, unit->name,
-                        arena_printf(arena, "../%s", unit->name));
-}
-
-/* Returns the path of the daemon's unit, if the unit is enabled and has work in this boot; NULL: its socket starts it
- * on demand. A file that may have to be removed is work, and so is a file that could not be read. */
-static const char *find_wanted_daemon(Arena *arena, const Root *root, const Config *config) {
-        char *path = arena_strdup(arena, "../" NAME_UNIT); /* used if the link cannot be read */
-        int r = root_read_link(root, arena, PATH_UNIT_ENABLED, &path);
-        bool is_enabled = r == 0 || error_is_fault(r);
-        bool is_needed = config->n_files > 0 || config->is_incomplete || config->fault.error < 0 ||
-                         root_exists(root, PATH_PAM_LIMITS);
-
-        return is_enabled && is_needed ? path : NULL;
-}
-
 /* What the generator writes. */
 typedef struct Wanted {
         const Config *config;
-        const char *daemon; /* NULL: not needed in this boot */
-        Dropins dropins;    /* for units that wait */
+        /* The path of the daemon's unit, if it is enabled and has work in this boot; NULL: its socket starts it on demand. */
+        const char *daemon;
+        Dropins dropins; /* for units that wait */
         MountUnits mounts;
         Diags obstacles; /* to mounts that are left out */
         ReadFault fault; /* the first one while reading; error 0: none */
 } Wanted;
 
-static Wanted find_once(Arena *arena, const Root *root) {
-        Wanted wanted = {.config = config_load(root, arena, NULL), .obstacles = diags_in(arena)};
+static Wanted find_wanted(Arena *arena, const Root *root) {
+        const Config *config = config_load(root, arena, NULL);
+        Wanted wanted = {.config = config, .obstacles = diags_in(arena)};
+        char *path = arena_strdup(arena, "../" NAME_UNIT); /* used if the link cannot be read */
+        int r = root_read_link(root, arena, PATH_UNIT_ENABLED, &path);
 
         root_forget_fault(root);
-        const DropinInput input = dropin_input(root, arena, wanted.config, HUGEPLANCTL);
+        const DropinInput input = dropin_input(root, arena, config, HUGEPLANCTL);
 
-        wanted.daemon = find_wanted_daemon(arena, root, wanted.config);
+        /* A file that may have to be removed is work, and so is a file that could not be read. */
+        if ((r == 0 || error_is_fault(r)) &&
+            (config->n_files > 0 || config->is_incomplete || config->fault.error < 0 ||
+             root_exists(root, PATH_PAM_LIMITS)))
+                wanted.daemon = path;
         wanted.dropins = dropins_make(arena, &input);
         MountUnits units = {};
 
-        if (mount_is_wanted(wanted.config))
-                units = mounts_of(root, arena, wanted.config, probe_page_sizes(root, arena));
+        if (mount_is_wanted(config))
+                units = mounts_of(root, arena, config, probe_page_sizes(root, arena));
         /* A mount unit never replaces something that others have put in its place. */
         VEC_FOREACH(unit, &units) {
                 const Diag *obstacle = mounts_obstacle(root, arena, unit);
@@ -155,28 +131,22 @@ static Wanted find_once(Arena *arena, const Root *root) {
                 else
                         *vec_push(arena, &wanted.mounts) = *unit;
         }
-        wanted.fault = wanted.config->fault.error < 0 ? wanted.config->fault
-                                                      : root_fault(root, arena);
-        return wanted;
-}
-
-/* A boot has no second run, so a fault that may pass in a moment (EMFILE, ENOMEM) is waited for. */
-static Wanted find_wanted(Arena *arena, const Root *root) {
-        enum { PAUSE_FIRST_USEC = 20000, PAUSE_MAX_USEC = 160000 };
-        Wanted wanted = find_once(arena, root);
-
-        for (useconds_t pause = PAUSE_FIRST_USEC; wanted.fault.error < 0 && pause <= PAUSE_MAX_USEC;
-             pause *= 2) {
-                usleep(pause);
-                root_drop_fault(root);
-                wanted = find_once(arena, root);
-        }
+        wanted.fault = config->fault.error < 0 ? config->fault : root_fault(root, arena);
         return wanted;
 }
 
 static int generate(const Root *root, const Root *output) {
         CLEANUP(arena_freep) Arena *arena = arena_new();
-        const Wanted wanted = find_wanted(arena, root);
+        enum { PAUSE_FIRST_USEC = 20000, PAUSE_MAX_USEC = 160000 };
+        Wanted wanted = find_wanted(arena, root);
+
+        /* A boot has no second run, so a fault that may pass in a moment (EMFILE, ENOMEM) is waited for. */
+        for (useconds_t pause = PAUSE_FIRST_USEC; wanted.fault.error < 0 && pause <= PAUSE_MAX_USEC;
+             pause *= 2) {
+                usleep(pause);
+                root_drop_fault(root);
+                wanted = find_wanted(arena, root);
+        }
         /* Whether everything was read that decides which units have gates. */
         bool is_done = wanted.fault.error == 0 && !wanted.config->is_incomplete;
 
@@ -198,12 +168,28 @@ static int generate(const Root *root, const Root *output) {
                 is_done = add_want(arena, root, output, NAME_EARLY_TARGET, NAME_UNIT,
                                    wanted.daemon) == 0 &&
                           is_done;
-        VEC_FOREACH(dropin, &wanted.dropins)
-                is_done = write_dropin(arena, root, output, dropin) == 0 && is_done;
+        VEC_FOREACH(dropin, &wanted.dropins) {
+                const char *directory = arena_printf(arena, "%s.d", dropin->unit);
+                int r = root_add_file(output, directory, NAME_DROPIN, dropin->text);
+
+                if (r < 0)
+                        say(root, LOG_ERR, "cannot write /%s/" NAME_DROPIN ": %s", directory,
+                            strerror(-r));
+                is_done = r == 0 && is_done;
+        }
         /* After a fault, obstacles to a mount may be unknown, so mounts are not written. */
-        if (wanted.fault.error == 0)
-                VEC_FOREACH(unit, &wanted.mounts)
-                        is_done = write_mount(arena, root, output, unit) == 0 && is_done;
+        for (size_t i = 0; wanted.fault.error == 0 && i < wanted.mounts.n; i++) {
+                const MountUnit *unit = &wanted.mounts.items[i];
+                int r = root_write_file(output, arena_printf(arena, "/%s", unit->name), unit->text,
+                                        0644);
+
+                if (r < 0)
+                        say(root, LOG_ERR, "cannot write %s: %s", unit->name, strerror(-r));
+                else
+                        r = add_want(arena, root, output, NAME_BOOT_TARGET, unit->name,
+                                     arena_printf(arena, "../%s", unit->name));
+                is_done = r == 0 && is_done;
+        }
         return is_done ? EXIT_DONE : EXIT_FAILED;
 }
 

@@ -155,11 +155,11 @@ static const char *grubby_command(Arena *arena, const KernelAdvice *advice) {
                 add.length == 0 ? "" : arena_printf(arena, " --args=\"%s\"", add.string));
 }
 
-Instructions boot_loader_instruct(Arena *arena, const BootLoader *loader,
-                                  const KernelAdvice *advice) {
+SourceNames boot_loader_instruct(Arena *arena, const BootLoader *loader,
+                                 const KernelAdvice *advice) {
         bool has_entries = loader->kind == BOOT_LOADER_GRUB_ENTRIES;
         const char *command = has_entries ? grubby_command(arena, advice) : loader->command;
-        Instructions steps = {};
+        SourceNames steps = {};
 
         VEC_FOREACH(change, &advice->changes) {
                 if (loader->place)

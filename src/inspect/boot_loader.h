@@ -36,9 +36,7 @@ extern const BootLoaderName boot_loader_names[];
 /* Never fails; what cannot be read (often for lack of permission) counts as unknown. */
 BootLoader boot_loader_find(const Root *root, Arena *arena);
 
-typedef VEC(const char *) Instructions;
-
 /* Returns the steps that make the changes of ADVICE, in order: commands, or sentences if a file has to be edited by
  * hand. Empty if there are no changes. */
-Instructions boot_loader_instruct(Arena *arena, const BootLoader *loader,
-                                  const KernelAdvice *advice);
+SourceNames boot_loader_instruct(Arena *arena, const BootLoader *loader,
+                                 const KernelAdvice *advice);

@@ -330,20 +330,6 @@ static const char *keep_word(Line *line, const Word *word) {
         return to;
 }
 
-static void begin_command(Line *line, const char *at) {
-        const Reading *reading = line->reading;
-        Kept *kept = reading->kept;
-
-        line->command = line->command_end = at;
-        while (line->command_end < line->end && !strchr(";&", *line->command_end))
-                line->command_end++;
-        const char *command = arena_strdup_to(reading->scratch, at, line->command_end);
-
-        line->is_about = is_about(command);
-        line->is_writing = line->is_about && fnmatch("*/tmpfiles.d/*", reading->path, 0) == 0;
-        add_variables(kept, kept->words, at, line->command_end);
-}
-
 /* Keeps the words of a line that are read, and their values. */
 static void keep_words(Reading *reading, const char *begin, const char *end) {
         char quote = '\0';
@@ -364,8 +350,18 @@ static void keep_words(Reading *reading, const char *begin, const char *end) {
                         break;
         }
         for (const char *at = begin; take_word(&line, at, &word);) {
-                if (word.begin >= line.command_end)
-                        begin_command(&line, word.begin);
+                if (word.begin >= line.command_end) { /* the next command */
+                        line.command = word.begin;
+                        line.command_end = word.begin;
+                        while (line.command_end < line.end && !strchr(";&", *line.command_end))
+                                line.command_end++;
+                        line.is_about = is_about(
+                                arena_strdup_to(reading->scratch, line.command, line.command_end));
+                        line.is_writing = line.is_about &&
+                                          fnmatch("*/tmpfiles.d/*", reading->path, 0) == 0;
+                        add_variables(reading->kept, reading->kept->words, line.command,
+                                      line.command_end);
+                }
                 at = keep_word(&line, &word);
         }
 }

@@ -59,17 +59,6 @@ static const char *title_of(Arena *arena, const Engine *engine, const char *vers
         return version ? arena_printf(arena, "%s %s", engine->title, version) : engine->title;
 }
 
-static void add_thp_preference(Text *text, const InstanceConfig *config) {
-        ThpPolicy preference = thp_preference_of(config);
-
-        if (preference != THP_AUTO)
-                text_printf(text, "%sTransparent huge pages: it prefers '%s' (%s)\n",
-                            config->engine->reserves ? "" : "\n", thp_policy_name(preference),
-                            config->thp != THP_AUTO ? "TransparentHugePages="
-                                                    : title_of(text->arena, config->engine,
-                                                               config->learned.version));
-}
-
 char *render_thp_preference(Arena *arena, const Engine *engine, const char *version,
                             ThpPolicy preference) {
         const char *title = title_of(arena, engine, version);
@@ -116,19 +105,6 @@ static void add_settings(Text *text, const Lesson *lesson, const RenderOptions *
                             render_problems(arena, &lesson->gathered->problems, options));
 }
 
-/* Adds what the server itself says of its size, which is more exact than the rule. */
-static void add_word(Text *text, const Lesson *lesson, const RenderOptions *options) {
-        const char *title = lesson->instance->engine->title;
-        PageCounts pages = figures_pages(text->arena, &lesson->figures);
-
-        if (lesson->unasked)
-                text_add_wrapped(text, "\nIts own answer is not available: ", "  ", lesson->unasked,
-                                 render_width(options));
-        else if (lesson->is_exact && lesson->instance->engine->can_be_asked)
-                text_printf(text, "\n%s itself says %s: exact\n", title,
-                            page_counts_format(text->arena, &pages));
-}
-
 /* Adds the pages that it maps now, and those that it mapped in earlier runs. */
 static void add_seen(Text *text, const InstanceConfig *instance, const Seen *now,
                      const RenderOptions *options) {
@@ -157,41 +133,59 @@ static void add_seen(Text *text, const InstanceConfig *instance, const Seen *now
                                  render_width(options));
 }
 
-static void add_learned(Text *text, const Lesson *lesson) {
-        const InstanceConfig *instance = lesson->instance;
-        const Learned *learned = &instance->learned;
+/* Adds what was learned, and what the next start learns. */
+static void add_learned(Text *text, const Lesson *lesson, const PageCounts *pages) {
+        const Learned *learned = &lesson->instance->learned;
         Arena *arena = text->arena;
-        PageCounts next = figures_pages(arena, &lesson->figures);
 
         if (learned->pages.n > 0)
                 text_printf(text, "\nLearned: %s%s (%s)\n",
                             page_counts_format(arena, &learned->pages),
                             learned->is_exact ? ", exact" : ", an estimate",
-                            learned_path(arena, instance));
+                            learned_path(arena, lesson->instance));
         else
                 text_add(text, "\nNothing was learned yet\n");
         if (lesson_use(lesson) == LESSON_LEARN)
                 text_printf(text, "The next start%s learns %s%s\n",
                             learned->pages.n > 0 ? "" : ", or a reload,",
-                            page_counts_format(arena, &next),
+                            page_counts_format(arena, pages),
                             lesson->is_exact ? ", exact" : ", an estimate");
 }
 
-/* Returns where a figure comes from. */
-static const char *whose_figure(SizingSource source) {
+static void add_lesson(Text *text, const Lesson *lesson, const Seen *now,
+                       const RenderOptions *options) {
         static const char *const whose[] = {
                 [SIZING_RULE] = "the rule's", [SIZING_WORD] = "the server's own word",
                 [SIZING_SEEN] = "seen",       [SIZING_LEARNED] = "learned at the last start",
                 [SIZING_GIVEN] = "as given",
         };
+        Arena *arena = text->arena;
+        const Engine *engine = lesson->instance->engine;
+        const Figures figures = lesson_figures(arena, lesson);
+        const PageCounts pages = figures_pages(arena, &lesson->figures);
+        size_t width = render_width(options);
 
-        return whose[source];
-}
-
-/* Adds the figure that counts for the next start, where it comes from, and how exact it is. */
-static void add_figures(Text *text, const Lesson *lesson, const RenderOptions *options) {
-        const Figures figures = lesson_figures(text->arena, lesson);
-
+        if (lesson->gathered)
+                add_settings(text, lesson, options);
+        if (engine->has_auto_by_looking) {
+                text_add(text, "\nIts size is not known before it runs\n");
+        } else if (lesson->wrong) {
+                text_add_wrapped(text, "\nIts size is not known: ", "  ", lesson->wrong, width);
+        } else {
+                VEC_FOREACH(figure, &lesson->by_rule)
+                        add_sizing(text, "\nSize by the rule,", &figure->sizing, options);
+                /* What the server itself says of its size is more exact than the rule. */
+                if (lesson->unasked)
+                        text_add_wrapped(text, "\nIts own answer is not available: ", "  ",
+                                         lesson->unasked, width);
+                else if (lesson->is_exact && engine->can_be_asked)
+                        text_printf(text, "\n%s itself says %s: exact\n", engine->title,
+                                    page_counts_format(arena, &pages));
+        }
+        if (engine->has_auto)
+                add_learned(text, lesson, &pages);
+        add_seen(text, lesson->instance, now, options);
+        /* The figure that counts for the next start, where it comes from, and how exact it is. */
         VEC_FOREACH(figure, &figures) {
                 const Sizing *sizing = &figure->sizing;
                 const PageCounts counts = {
@@ -201,59 +195,14 @@ static void add_figures(Text *text, const Lesson *lesson, const RenderOptions *o
                                                    : "an estimate";
 
                 text_add_wrapped(text, "\nWhat counts: ", "  ",
-                                 arena_printf(text->arena, "%s, %s: %s",
-                                              page_counts_format(text->arena, &counts),
-                                              whose_figure(sizing->source), off),
-                                 render_width(options));
+                                 arena_printf(arena, "%s, %s: %s",
+                                              page_counts_format(arena, &counts),
+                                              whose[sizing->source], off),
+                                 width);
         }
-}
-
-static void add_lesson(Text *text, const Lesson *lesson, const Seen *now,
-                       const RenderOptions *options) {
-        if (lesson->gathered)
-                add_settings(text, lesson, options);
-        if (lesson->instance->engine->has_auto_by_looking) {
-                text_add(text, "\nIts size is not known before it runs\n");
-        } else if (lesson->wrong) {
-                text_add_wrapped(text, "\nIts size is not known: ", "  ", lesson->wrong,
-                                 render_width(options));
-        } else {
-                VEC_FOREACH(figure, &lesson->by_rule)
-                        add_sizing(text, "\nSize by the rule,", &figure->sizing, options);
-                add_word(text, lesson, options);
-        }
-        if (lesson->instance->engine->has_auto)
-                add_learned(text, lesson);
-        add_seen(text, lesson->instance, now, options);
-        add_figures(text, lesson, options);
 }
 
 /* ---- an instance ---- */
-
-static void add_tables(Text *text, const PlanInstance *planned, uint64_t base_page_bytes) {
-        if (base_page_bytes == 0)
-                text_add(
-                        text,
-                        "Page tables: not known, as the size of base pages is not (" PATH_SELF_SMAPS
-                        ")\n");
-        else
-                text_printf(text,
-                            "Page tables: up to %s per session with pages of %s, next to nothing "
-                            "with huge pages\n",
-                            format_size(text->arena, page_tables_bytes(plan_wanted_bytes(planned),
-                                                                       base_page_bytes)),
-                            format_page_size(text->arena, base_page_bytes));
-}
-
-/* Adds the file without its comments, which name its source. */
-static void add_generated(Text *text, const GeneratedFile *file) {
-        const char *rest = file->text;
-
-        text_printf(text, "\nThe generator writes %s:\n", file->name);
-        for (char *line; (line = text_next_word(text->arena, &rest, "\n"));)
-                if (*line != '#')
-                        text_printf(text, "  %s\n", line);
-}
 
 char *render_explain(Arena *arena, const PlanInstance *planned, const Topology *topology,
                      const Lesson *lesson, const Seen *now, const GeneratedFiles *files,
@@ -261,6 +210,8 @@ char *render_explain(Arena *arena, const PlanInstance *planned, const Topology *
         const DemandInstance *demand = planned->demand;
         const InstanceConfig *config = demand->config;
         const Reason *reason = plan_reason(planned);
+        ThpPolicy thp = thp_preference_of(config);
+        uint64_t base_page_bytes = topology->base_page_bytes;
         Text text = text_in(arena);
 
         text_printf(&text, "%s: %s (%s)\n\n", config->name, config->engine->title, config->file);
@@ -281,16 +232,31 @@ char *render_explain(Arena *arena, const PlanInstance *planned, const Topology *
                                    option->sizing.source == SIZING_RULE ? "\nSize by the rule,"
                                                                         : "\nSize as given,",
                                    &option->sizing, options);
-        if (demand->n_options > 0) {
+        if (demand->n_options > 0)
                 text_printf(&text, "\nPlacement=%s on nodes %s: %s\n",
                             placement_names[config->placement],
                             id_set_format(arena, &demand->nodes),
                             planned->n_grants > 0
                                     ? render_nodes(arena, planned->grants, planned->n_grants)
                                     : "nothing");
-                add_tables(&text, planned, topology->base_page_bytes);
-        }
-        add_thp_preference(&text, config);
+        if (demand->n_options > 0 && base_page_bytes == 0)
+                text_add(
+                        &text,
+                        "Page tables: not known, as the size of base pages is not (" PATH_SELF_SMAPS
+                        ")\n");
+        else if (demand->n_options > 0)
+                text_printf(&text,
+                            "Page tables: up to %s per session with pages of %s, next to nothing "
+                            "with huge pages\n",
+                            format_size(arena, page_tables_bytes(plan_wanted_bytes(planned),
+                                                                 base_page_bytes)),
+                            format_page_size(arena, base_page_bytes));
+        if (thp != THP_AUTO)
+                text_printf(&text, "%sTransparent huge pages: it prefers '%s' (%s)\n",
+                            config->engine->reserves ? "" : "\n", thp_policy_name(thp),
+                            config->thp != THP_AUTO
+                                    ? "TransparentHugePages="
+                                    : title_of(arena, config->engine, config->learned.version));
         if (reason->text)
                 text_add_wrapped(&text,
                                  reason == &planned->reason ? "\nBelow target: "
@@ -299,7 +265,14 @@ char *render_explain(Arena *arena, const PlanInstance *planned, const Topology *
         if (reason->remedy)
                 text_add_wrapped(&text, "What to do: ", "  ", reason->remedy,
                                  render_width(options));
-        VEC_FOREACH(file, files)
-                add_generated(&text, file);
+        VEC_FOREACH(file, files) {
+                const char *rest = file->text;
+
+                text_printf(&text, "\nThe generator writes %s:\n", file->name);
+                /* Without its comments, which name its source. */
+                for (char *line; (line = text_next_word(arena, &rest, "\n"));)
+                        if (*line != '#')
+                                text_printf(&text, "  %s\n", line);
+        }
         return text.string;
 }

@@ -45,25 +45,6 @@ static void add_headline(Text *text, const Findings *findings, const RenderOptio
         text_printf(text, "  %s\n", text_string(&line));
 }
 
-/* Adds "2 findings silenced by SilenceRules= in /etc/hugeplan.d/00-host.conf:3". */
-static void add_silenced(Text *text, const Findings *findings) {
-        Text places = text_in(text->arena);
-        const SilencedRule *last = NULL;
-
-        VEC_FOREACH(silenced, &findings->silenced) {
-                const SilencedRule *by = silenced->silenced_by;
-
-                if (last && last->line == by->line && text_equals(last->file, by->file))
-                        continue;
-                text_printf(&places, "%s%s:%u", last ? ", " : "", by->file, by->line);
-                last = by;
-        }
-        if (findings->silenced.n > 0)
-                text_printf(text, "\n%s silenced by SilenceRules= in %s\n",
-                            count_of(text->arena, findings->silenced.n, "finding"),
-                            text_string(&places));
-}
-
 char *render_findings(Arena *arena, const Findings *findings, const RenderOptions *options) {
         Text text = text_in(arena);
         bool has_rule = false;
@@ -82,7 +63,19 @@ char *render_findings(Arena *arena, const Findings *findings, const RenderOption
         }
         if (has_rule)
                 text_add(&text, "\nhugeplan-rules(7) explains the ids in brackets\n");
-        add_silenced(&text, findings);
+        Text places = text_in(arena);
+        const SilencedRule *last = NULL;
+
+        VEC_FOREACH(silenced, &findings->silenced) {
+                const SilencedRule *by = silenced->silenced_by;
+
+                if (!last || last->line != by->line || !text_equals(last->file, by->file))
+                        text_add_item(&places, arena_printf(arena, "%s:%u", by->file, by->line));
+                last = by;
+        }
+        if (last)
+                text_printf(&text, "\n%s silenced by SilenceRules= in %s\n",
+                            count_of(arena, findings->silenced.n, "finding"), places.string);
         return text.string;
 }
 

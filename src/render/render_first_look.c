@@ -5,20 +5,6 @@
 #include "base/size.h"
 #include "engines/reader.h"
 
-/* The cells for one database. */
-typedef struct FirstLookRow {
-        const char *needs;           /* "2.1G" */
-        const char *memory;          /* "1.9G small" */
-        const char *tables;          /* page tables now: "4.4M" */
-        const char *tables_at_worst; /* "4.1G (1,000 sessions)" */
-} FirstLookRow;
-
-/* The next command and what it does. */
-typedef struct FirstLookNext {
-        const char *command; /* NULL: there is none */
-        const char *what;
-} FirstLookNext;
-
 /* The memory mappings of a unit's processes. */
 typedef struct UnitMemory {
         bool is_running;
@@ -39,17 +25,6 @@ static UnitMemory memory_of(const FirstLook *look, const char *unit) {
                 memory.huge_bytes = MAX(memory.huge_bytes, process->huge_bytes);
         }
         return memory;
-}
-
-static const char *runs_on(Arena *arena, const Suggestion *suggestion, const UnitMemory *memory) {
-        if (!memory->is_running)
-                return suggestion->unit ? "does not run" : "-";
-        if (memory->huge_bytes > 0)
-                return arena_printf(arena, "%s huge%s", format_size(arena, memory->huge_bytes),
-                                    memory->small_bytes > memory->huge_bytes ? ", and small" : "");
-        return memory->small_bytes > 0
-                       ? arena_printf(arena, "%s small", format_size(arena, memory->small_bytes))
-                       : "runs";
 }
 
 static uint64_t needed_bytes(const FirstLook *look, const Suggestion *suggestion) {
@@ -81,24 +56,11 @@ static const char *tables_at_worst(Arena *arena, const FirstLook *look,
                             format_count(arena, suggestion->sessions));
 }
 
-static FirstLookRow first_look_row(Arena *arena, const FirstLook *look,
-                                   const Suggestion *suggestion) {
-        const UnitMemory memory = memory_of(look, suggestion->unit);
-
-        return (FirstLookRow){
-                .needs = render_size(arena, suggestion->pages,
-                                     topology_usual_page_size(look->topology)),
-                .memory = runs_on(arena, suggestion, &memory),
-                .tables = memory.is_running ? format_size(arena, memory.tables_bytes) : "-",
-                .tables_at_worst = tables_at_worst(arena, look, suggestion),
-        };
-}
-
-static FirstLookNext first_look_next(const FirstLook *look) {
-        if (look->set_pages->n > 0 || VEC_ANY(suggestion, look->suggestions, suggestion->path))
-                return (FirstLookNext){"hugeplanctl import",
-                                       "what it would write for all this; --write creates it"};
-        return (FirstLookNext){NULL, "describe an instance in /etc/hugeplan.d; see hugeplan.d(5)"};
+/* Returns the next command; NULL: there is none. */
+static const char *next_command(const FirstLook *look) {
+        return look->set_pages->n > 0 || VEC_ANY(suggestion, look->suggestions, suggestion->path)
+                       ? "hugeplanctl import"
+                       : NULL;
 }
 
 static void add_databases(Text *text, const FirstLook *look, const RenderOptions *options) {
@@ -107,16 +69,27 @@ static void add_databases(Text *text, const FirstLook *look, const RenderOptions
                 table_new(arena, "DATABASE|>NEEDS|MEMORY NOW|>TABLES NOW|TABLES AT WORST|UNIT");
 
         VEC_FOREACH(suggestion, look->suggestions) {
-                const FirstLookRow row = first_look_row(arena, look, suggestion);
+                const UnitMemory memory = memory_of(look, suggestion->unit);
+                uint64_t huge = memory.huge_bytes, small = memory.small_bytes;
 
                 if (!suggestion->engine->reserves)
                         continue;
                 table_add(table, suggestion->title);
-                table_add(table, row.needs);
-                table_add(table, row.memory);
-                table_add(table, row.tables);
-                table_add(table, row.tables_at_worst);
-                table_add(table, suggestion->unit ? suggestion->unit : "-");
+                table_add(table, render_size(arena, suggestion->pages,
+                                             topology_usual_page_size(look->topology)));
+                if (!memory.is_running)
+                        table_add(table, suggestion->unit ? "does not run" : NULL);
+                else if (huge > 0)
+                        table_printf(table, "%s huge%s", format_size(arena, huge),
+                                     small > huge ? ", and small" : "");
+                else if (small > 0)
+                        table_printf(table, "%s small", format_size(arena, small));
+                else
+                        table_add(table, "runs");
+                table_add(table,
+                          memory.is_running ? format_size(arena, memory.tables_bytes) : NULL);
+                table_add(table, tables_at_worst(arena, look, suggestion));
+                table_add(table, suggestion->unit);
         }
         if (table_rows(table) == 0) {
                 text_add(
@@ -135,76 +108,74 @@ static void add_databases(Text *text, const FirstLook *look, const RenderOptions
                             format_size(arena, look->tables_bytes));
 }
 
-static void add_set_pages(Text *text, const FirstLook *look) {
-        Arena *arena = text->arena;
-
-        VEC_FOREACH(set, look->set_pages) {
-                text_printf(text, "\nSet by others: %s\n",
-                            format_page_count_and_size(arena, set->pages, set->page_size_bytes));
-                VEC_FOREACH(source, &set->sources)
-                        text_printf(text, "  %s\n",
-                                    text_printable(arena, setting_source_format(arena, *source)));
-                if (set->is_unexplained)
-                        text_printf(text, "  " SET_PAGES_UNEXPLAINED "\n  %s\n",
-                                    history_say_who(arena, look->history, set->page_size_bytes));
-        }
-}
-
 char *render_first_look(Arena *arena, const FirstLook *look, const RenderOptions *options) {
-        const FirstLookNext next = first_look_next(look);
+        const char *next = next_command(look);
         Text text = text_in(arena);
 
         add_databases(&text, look, options);
-        add_set_pages(&text, look);
-        if (next.command)
-                text_printf(&text, "\nNext: %-22s %s\n", next.command, next.what);
+        VEC_FOREACH(set, look->set_pages) {
+                text_printf(&text, "\nSet by others: %s\n",
+                            format_page_count_and_size(arena, set->pages, set->page_size_bytes));
+                VEC_FOREACH(source, &set->sources)
+                        text_printf(&text, "  %s\n",
+                                    text_printable(arena, setting_source_format(arena, *source)));
+                if (set->is_unexplained)
+                        text_printf(&text, "  " SET_PAGES_UNEXPLAINED "\n  %s\n",
+                                    history_say_who(arena, look->history, set->page_size_bytes));
+        }
+        if (next)
+                text_printf(&text,
+                            "\nNext: %-22s what it would write for all this; --write creates it\n",
+                            next);
         else
-                text_printf(&text, "\nNext: %s\n", next.what);
+                text_add(&text,
+                         "\nNext: describe an instance in /etc/hugeplan.d; see hugeplan.d(5)\n");
         return text.string;
 }
 
 /* ---- JSON ---- */
 
-static json_t *database_to_json(const FirstLook *look, const Suggestion *suggestion) {
-        const UnitMemory memory = memory_of(look, suggestion->unit);
-        json_t *now = json_null();
-
-        if (memory.is_running)
-                now = json_pack("{so so so}", "smallBytes", count_to_json(memory.small_bytes),
-                                "hugeBytes", count_to_json(memory.huge_bytes), "pageTableBytes",
-                                count_to_json(memory.tables_bytes));
-        return json_pack(
-                "{ss ss ss? so so so so so}", "title", suggestion->title, "engine",
-                suggestion->engine->name, "unit", suggestion->unit, "neededBytes",
-                known_to_json(needed_bytes(look, suggestion)), "sessionsMax",
-                known_to_json(suggestion->sessions), "sessionPageTableBytes",
-                known_to_json(has_one_table(suggestion) ? 0 : tables_of_session(look, suggestion)),
-                "worstPageTableBytes",
-                known_to_json(mul_saturated(tables_of_session(look, suggestion),
-                                            has_one_table(suggestion) ? 1 : suggestion->sessions)),
-                "now", now);
-}
-
-static json_t *set_pages_to_json(Arena *arena, const FirstLook *look, const SetPages *set) {
-        return json_pack(
-                "{so so so ss?}", "pageSizeBytes", count_to_json(set->page_size_bytes), "pages",
-                count_to_json(set->pages), "sources",
-                VEC_TO_JSON(
-                        source, &set->sources,
-                        json_string(text_printable(arena, setting_source_format(arena, *source)))),
-                "who",
-                set->is_unexplained ? history_say_who(arena, look->history, set->page_size_bytes)
-                                    : NULL);
-}
-
 json_t *first_look_to_json(Arena *arena, const FirstLook *look) {
         json_t *databases = json_array();
 
-        VEC_FOREACH(suggestion, look->suggestions)
-                if (suggestion->engine->reserves)
-                        json_array_append_new(databases, database_to_json(look, suggestion));
-        return json_pack("{so so so ss?}", "databases", databases, "setByOthers",
-                         VEC_TO_JSON(set, look->set_pages, set_pages_to_json(arena, look, set)),
+        VEC_FOREACH(suggestion, look->suggestions) {
+                const UnitMemory memory = memory_of(look, suggestion->unit);
+                uint64_t tables_bytes = tables_of_session(look, suggestion);
+                bool has_one = has_one_table(suggestion);
+                json_t *now = json_null();
+
+                if (!suggestion->engine->reserves)
+                        continue;
+                if (memory.is_running)
+                        now = json_pack("{so so so}", "smallBytes",
+                                        count_to_json(memory.small_bytes), "hugeBytes",
+                                        count_to_json(memory.huge_bytes), "pageTableBytes",
+                                        count_to_json(memory.tables_bytes));
+                json_array_append_new(
+                        databases,
+                        json_pack("{ss ss ss? so so so so so}", "title", suggestion->title,
+                                  "engine", suggestion->engine->name, "unit", suggestion->unit,
+                                  "neededBytes", known_to_json(needed_bytes(look, suggestion)),
+                                  "sessionsMax", known_to_json(suggestion->sessions),
+                                  "sessionPageTableBytes",
+                                  known_to_json(has_one ? 0 : tables_bytes), "worstPageTableBytes",
+                                  known_to_json(mul_saturated(tables_bytes,
+                                                              has_one ? 1 : suggestion->sessions)),
+                                  "now", now));
+        }
+        json_t *set_pages = VEC_TO_JSON(
+                set, look->set_pages,
+                json_pack("{so so so ss?}", "pageSizeBytes", count_to_json(set->page_size_bytes),
+                          "pages", count_to_json(set->pages), "sources",
+                          VEC_TO_JSON(source, &set->sources,
+                                      json_string(text_printable(
+                                              arena, setting_source_format(arena, *source)))),
+                          "who",
+                          set->is_unexplained
+                                  ? history_say_who(arena, look->history, set->page_size_bytes)
+                                  : NULL));
+
+        return json_pack("{so so so ss?}", "databases", databases, "setByOthers", set_pages,
                          "pageTableBytes", known_to_json(look->tables_bytes), "next",
-                         first_look_next(look).command);
+                         next_command(look));
 }

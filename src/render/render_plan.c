@@ -86,43 +86,6 @@ static void add_plan_instances(Text *text, const Plan *plan, const RenderOptions
                 table_print(table, text, "", options->is_colored);
 }
 
-static void add_plan_reasons(Text *text, const Plan *plan, const RenderOptions *options) {
-        ARRAY_FOREACH(planned, plan->instances, plan->n_instances) {
-                const char *name = planned->demand->config->name;
-                const Reason *reason = plan_reason(planned);
-
-                if (reason->kind == REASON_NONE)
-                        continue;
-                text_add(text, "\n");
-                text_add_wrapped(text, arena_printf(text->arena, "%s: ", name), "    ",
-                                 reason->text, render_width(options));
-                if (reason->remedy)
-                        text_add_wrapped(text, "    what to do: ", "    ", reason->remedy,
-                                         render_width(options));
-        }
-}
-
-static void add_plan_headline(Text *text, const Plan *plan, const HostPlan *host) {
-        size_t n_steps = plan_count_changed(plan);
-        bool is_anyone_short = ARRAY_ANY(each, plan->instances, plan->n_instances,
-                                         plan_reason(each)->kind != REASON_NONE);
-
-        if (plan->n_instances == 0)
-                text_add(text, "No instances are described in /etc/hugeplan.d.\n");
-        if (n_steps > 0)
-                text_printf(text, "%zu %s to be changed. Nothing was written.\n%s", n_steps,
-                            n_steps == 1 ? "pool is" : "pools are",
-                            plan->n_instances > 0 ? "\n" : "");
-        else if (plan->n_instances == 0)
-                return;
-        else if (host->writes.n > 0)
-                text_add(text, "No pool is to be changed. Nothing was written.\n\n");
-        else if (is_anyone_short)
-                text_add(text, "Nothing can be changed, though not every instance is served.\n\n");
-        else
-                text_add(text, "The host matches the plan: nothing to do.\n\n");
-}
-
 /* Names the instances that learn their size without a bound, if other instances may want that memory. */
 static void add_learned_bounds(Text *text, const Plan *plan, const Config *config) {
         Text unbound = text_in(text->arena);
@@ -151,10 +114,25 @@ char *render_plan(Arena *arena, const Plan *plan, const HostPlan *host, const Co
                   const RenderOptions *options) {
         Text text = text_in(arena);
 
-        add_plan_headline(&text, plan, host);
+        size_t n_steps = plan_count_changed(plan);
+
+        if (plan->n_instances == 0)
+                text_add(&text, "No instances are described in /etc/hugeplan.d.\n");
+        if (n_steps > 0)
+                text_printf(&text, "%zu %s to be changed. Nothing was written.\n%s", n_steps,
+                            n_steps == 1 ? "pool is" : "pools are",
+                            plan->n_instances > 0 ? "\n" : "");
+        else if (plan->n_instances > 0)
+                text_add(
+                        &text,
+                        host->writes.n > 0 ? "No pool is to be changed. Nothing was written.\n\n"
+                        : ARRAY_ANY(each, plan->instances, plan->n_instances,
+                                    plan_reason(each)->kind != REASON_NONE)
+                                ? "Nothing can be changed, though not every instance is served.\n\n"
+                                : "The host matches the plan: nothing to do.\n\n");
         add_plan_instances(&text, plan, options);
         /* Without instances, pages of the last one may still have to be given back. */
-        if (plan->n_instances > 0 || plan_count_changed(plan) > 0)
+        if (plan->n_instances > 0 || n_steps > 0)
                 add_plan_steps(&text, plan, options);
         if (host->writes.n > 0)
                 text_add(&text, "\n");
@@ -170,6 +148,17 @@ char *render_plan(Arena *arena, const Plan *plan, const HostPlan *host, const Co
                         &text,
                         "TABLES SAVED: page tables per session that touches all of the segment.\n");
         }
-        add_plan_reasons(&text, plan, options);
+        ARRAY_FOREACH(planned, plan->instances, plan->n_instances) {
+                const Reason *reason = plan_reason(planned);
+
+                if (reason->kind == REASON_NONE)
+                        continue;
+                text_add(&text, "\n");
+                text_add_wrapped(&text, arena_printf(arena, "%s: ", planned->demand->config->name),
+                                 "    ", reason->text, render_width(options));
+                if (reason->remedy)
+                        text_add_wrapped(&text, "    what to do: ", "    ", reason->remedy,
+                                         render_width(options));
+        }
         return text.string;
 }

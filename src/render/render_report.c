@@ -29,54 +29,7 @@ static json_t *entry_to_json(const HistoryEntry *entry) {
                          entry->file, "line", history_number_to_json(entry->line));
 }
 
-static json_t *finding_to_json(const ReportFinding *finding) {
-        json_t *json = problem_to_json(&finding->diag);
-
-        json_object_set_new(json, "hurts", json_boolean(finding->hurts));
-        return json;
-}
-
-/* Returns the pages that existed when hugeplan first read the pools in this boot, and those added by others since. */
-static json_t *before_to_json(const ReportInput *input) {
-        json_t *before = json_array();
-
-        ARRAY_FOREACH(pool, input->status->pools, input->status->n_pools) {
-                const LedgerPool *known =
-                        ledger_pool(input->ledger, pool->node, pool->page_size_bytes);
-
-                if (known)
-                        json_array_append_new(
-                                before,
-                                json_pack("{si so so}", "node", (int) pool->node, "pageSizeBytes",
-                                          count_to_json(pool->page_size_bytes), "pages",
-                                          count_to_json(known->found_pages)));
-        }
-        return before;
-}
-
-static json_t *nodes_to_json(const Topology *topology) {
-        json_t *nodes = json_array();
-
-        ARRAY_FOREACH(node, topology->nodes, topology->n_nodes)
-                if (node->has_memory)
-                        json_array_append_new(nodes, json_pack("{si so}", "node", (int) node->id,
-                                                               "memoryBytes",
-                                                               count_to_json(node->memory_bytes)));
-        return nodes;
-}
-
 /* ---- where sizes come from ---- */
-
-/* Returns the derivation of the size with the page size of the instance; NULL: not known. */
-static const Sizing *sizing_of(const ReportInput *input, const StatusInstance *instance) {
-        const PlanInstance *planned = plan_find(input->plan, instance->name);
-        const DemandOption *option =
-                planned ? ARRAY_FIND(each, planned->demand->options, planned->demand->n_options,
-                                     each->page_size_bytes == instance->page_size_bytes)
-                        : NULL;
-
-        return option ? &option->sizing : NULL;
-}
 
 /* Returns the setting that decides most of the database's size. */
 static json_t *setting_to_json(Arena *arena, const ReportInput *input,
@@ -98,8 +51,15 @@ static json_t *setting_to_json(Arena *arena, const ReportInput *input,
 static json_t *size_to_json(Arena *arena, const ReportInput *input, const StatusInstance *instance,
                             const InstanceConfig *config) {
         bool is_valid = !config->refusal && config->engine->reserves;
+        const PlanInstance *planned = plan_find(input->plan, instance->name);
         bool is_auto = is_valid && config->memory_kind == MEMORY_AUTO;
-        const Sizing *sizing = is_valid ? sizing_of(input, instance) : NULL;
+        /* With the page size of the instance; NULL: not known. */
+        const DemandOption *option =
+                planned && is_valid
+                        ? ARRAY_FIND(each, planned->demand->options, planned->demand->n_options,
+                                     each->page_size_bytes == instance->page_size_bytes)
+                        : NULL;
+        const Sizing *sizing = option ? &option->sizing : NULL;
         const char *key = config->pages.n > 0         ? "Pages"
                           : config->n_node_memory > 0 ? "NodeMemory"
                                                       : "Memory";
@@ -120,18 +80,6 @@ static json_t *size_to_json(Arena *arena, const ReportInput *input, const Status
                          is_auto ? setting_to_json(arena, input, config) : json_null());
 }
 
-static json_t *sizes_to_json(Arena *arena, const ReportInput *input) {
-        json_t *sizes = json_array();
-
-        ARRAY_FOREACH(instance, input->status->instances, input->status->n_instances) {
-                const InstanceConfig *config = config_find(input->config, instance->name);
-
-                if (config)
-                        json_array_append_new(sizes, size_to_json(arena, input, instance, config));
-        }
-        return sizes;
-}
-
 /* ---- the whole report ---- */
 
 json_t *report_to_json(Arena *arena, const Report *report) {
@@ -143,20 +91,48 @@ json_t *report_to_json(Arena *arena, const Report *report) {
         };
         const ReportInput *input = report->input;
         json_t *status = status_to_json(input->status);
+        json_t *nodes = json_array(), *findings = json_array();
+        json_t *before = input->no_before ? json_null() : json_array(), *sizes = json_array();
 
+        ARRAY_FOREACH(node, input->topology->nodes, input->topology->n_nodes)
+                if (node->has_memory)
+                        json_array_append_new(nodes, json_pack("{si so}", "node", (int) node->id,
+                                                               "memoryBytes",
+                                                               count_to_json(node->memory_bytes)));
+        VEC_FOREACH(finding, &report->findings) {
+                json_t *problem = problem_to_json(&finding->diag);
+
+                json_object_set_new(problem, "hurts", json_boolean(finding->hurts));
+                json_array_append_new(findings, problem);
+        }
+        /* The pages that existed when hugeplan first read the pools in this boot, and those added by others since. */
+        ARRAY_FOREACH(pool, input->status->pools, input->no_before ? 0 : input->status->n_pools) {
+                const LedgerPool *known =
+                        ledger_pool(input->ledger, pool->node, pool->page_size_bytes);
+
+                if (known)
+                        json_array_append_new(
+                                before,
+                                json_pack("{si so so}", "node", (int) pool->node, "pageSizeBytes",
+                                          count_to_json(pool->page_size_bytes), "pages",
+                                          count_to_json(known->found_pages)));
+        }
+        ARRAY_FOREACH(instance, input->status->instances, input->status->n_instances) {
+                const InstanceConfig *config = config_find(input->config, instance->name);
+
+                if (config)
+                        json_array_append_new(sizes, size_to_json(arena, input, instance, config));
+        }
         if (input->first_look)
                 json_object_set_new(status, "firstLook",
                                     first_look_to_json(arena, input->first_look));
         return json_pack(
                 "{so ss? so so so ss ss so so so so so so so}", "host",
                 text_to_json(arena, input->host), "at", input->when, "kernel",
-                text_to_json(arena, input->topology->kernel_release), "nodes",
-                nodes_to_json(input->topology), "pageTableBytes",
-                known_to_json(input->tables_bytes), "verdict", verdicts[report->verdict],
-                "sentence", report->sentence, "findings",
-                VEC_TO_JSON(finding, &report->findings, finding_to_json(finding)), "before",
-                input->no_before ? json_null() : before_to_json(input), "sizes",
-                sizes_to_json(arena, input), "history",
+                text_to_json(arena, input->topology->kernel_release), "nodes", nodes,
+                "pageTableBytes", known_to_json(input->tables_bytes), "verdict",
+                verdicts[report->verdict], "sentence", report->sentence, "findings", findings,
+                "before", before, "sizes", sizes, "history",
                 input->history->missing ? json_null()
                                         : VEC_TO_JSON(entry, input->history, entry_to_json(entry)),
                 "leftOut", VEC_TO_JSON(sentence, &report->left_out, json_string(*sentence)),

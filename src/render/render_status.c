@@ -107,26 +107,6 @@ static void add_pools(Text *text, const Status *status, const RenderOptions *opt
                 table_print(table, text, "", options->is_colored);
 }
 
-/* Reserved pages are not in the table of pools: the kernel counts them for the whole host. */
-static void add_reserved(Text *text, const Status *status) {
-        Arena *arena = text->arena;
-
-        if (status->reserved.n > 0)
-                text_add(text, "\n");
-        VEC_FOREACH(reserved, &status->reserved)
-                text_printf(text, "Reserved and not touched yet: %s pages of %s %sby %s%s%s.\n",
-                            format_count(arena, reserved->pages),
-                            format_page_size(arena, reserved->page_size_bytes),
-                            reserved->is_likely ? "likely " : "",
-                            reserved->unit       ? reserved->unit
-                            : reserved->instance ? reserved->instance
-                                                 : "others",
-                            id_set_is_empty(&reserved->nodes)     ? ""
-                            : id_set_count(&reserved->nodes) == 1 ? ", on node "
-                                                                  : ", on nodes ",
-                            id_set_format(arena, &reserved->nodes));
-}
-
 static void add_page_users(Text *text, const Status *status, const RenderOptions *options) {
         Arena *arena = text->arena;
         Table *table =
@@ -136,22 +116,20 @@ static void add_page_users(Text *text, const Status *status, const RenderOptions
                 return;
         VEC_FOREACH(user, &status->page_users->list) {
                 const StatusInstance *instance = status_find_unit(status, user->unit);
+                uint64_t size_bytes = user->page_size_bytes;
                 bool has_pid = user->pid > 0;
 
                 table_add(table, user->unit || has_pid ? user->unit : user->command);
                 table_add(table, has_pid ? arena_printf(arena, "%" PRIu64, user->pid) : NULL);
                 table_add(table, has_pid ? user->command : NULL);
                 /* "198+" if there may be more; "-" if the page size is not known */
-                table_add(table,
-                          user->page_size_bytes == 0
-                                  ? "-"
-                                  : arena_printf(arena, "%s%s", format_count(arena, user->pages),
-                                                 user->is_lower_bound ? "+" : ""));
+                table_add(table, size_bytes == 0 ? NULL
+                                                 : arena_printf(arena, "%s%s",
+                                                                format_count(arena, user->pages),
+                                                                user->is_lower_bound ? "+" : ""));
                 table_add(table,
                           user->mapped_pages > 0 ? format_count(arena, user->mapped_pages) : NULL);
-                table_add(table, user->page_size_bytes > 0
-                                         ? format_page_size(arena, user->page_size_bytes)
-                                         : NULL);
+                table_add(table, size_bytes > 0 ? format_page_size(arena, size_bytes) : NULL);
                 table_add(table, format_size(arena, page_user_kept_bytes(user)));
                 table_add(table, render_nodes(arena, user->nodes, user->n_nodes));
                 table_add(table, instance ? instance->name : NULL);
@@ -166,7 +144,20 @@ char *render_status(Arena *arena, const Status *status, const RenderOptions *opt
         add_headline(&text, status, options);
         add_instances(&text, status, options);
         add_pools(&text, status, options);
-        add_reserved(&text, status);
+        /* Reserved pages are not in the table of pools: the kernel counts them for the whole host. */
+        VEC_FOREACH(reserved, &status->reserved)
+                text_printf(&text, "%sReserved and not touched yet: %s pages of %s %sby %s%s%s.\n",
+                            reserved == status->reserved.items ? "\n" : "",
+                            format_count(arena, reserved->pages),
+                            format_page_size(arena, reserved->page_size_bytes),
+                            reserved->is_likely ? "likely " : "",
+                            reserved->unit       ? reserved->unit
+                            : reserved->instance ? reserved->instance
+                                                 : "others",
+                            id_set_is_empty(&reserved->nodes)     ? ""
+                            : id_set_count(&reserved->nodes) == 1 ? ", on node "
+                                                                  : ", on nodes ",
+                            id_set_format(arena, &reserved->nodes));
         if (status->covers.n > 0)
                 text_add(&text, "\n");
         VEC_FOREACH(cover, &status->covers)
@@ -178,24 +169,6 @@ char *render_status(Arena *arena, const Status *status, const RenderOptions *opt
                 text_add(&text, render_problems(arena, &status->problems, options));
         }
         return text.string;
-}
-
-/* Adds the attempts on pools that serve the instance. */
-static void add_attempts(Text *text, const Status *status, const StatusInstance *instance,
-                         const RenderOptions *options) {
-        bool is_first = true;
-
-        VEC_FOREACH(attempt, &status->attempts) {
-                bool is_there = instance->n_nodes == 0 ||
-                                ARRAY_ANY(node, instance->nodes, instance->n_nodes,
-                                          node->node == attempt->node);
-
-                if (!is_there || attempt->page_size_bytes != instance->page_size_bytes)
-                        continue;
-                render_field(text, options, is_first ? "Done" : "", "%s",
-                             attempt_format(text->arena, attempt));
-                is_first = false;
-        }
 }
 
 /* Adds the pages that its own unit uses, if they were read. */
@@ -219,19 +192,6 @@ static void add_held(Text *text, const StatusInstance *instance, const RenderOpt
                 render_field(text, options, label, "%s",
                              look->is_all_mapped || !look->is_running ? "not mapped yet"
                                                                       : "no page in use yet");
-}
-
-/* Adds the outcome; a fall back has a reason and a remedy of its own. */
-static void add_outcome(Text *text, const StatusInstance *instance, const RenderOptions *options) {
-        const Proof *proof = instance->proof;
-        const char *word = outcome_word(text->arena, instance);
-
-        if (word)
-                render_field(text, options, "Outcome", "%s", word);
-        if (!word || proof->outcome != OUTCOME_FELL_BACK)
-                return;
-        render_field(text, options, "Why", "%s", proof->why);
-        render_field(text, options, "What to do", "%s", proof->remedy);
 }
 
 char *render_status_instance(Arena *arena, const Status *status, const StatusInstance *instance,
@@ -260,7 +220,15 @@ char *render_status_instance(Arena *arena, const Status *status, const StatusIns
                              format_count(arena, hold->pages),
                              format_page_size(arena, hold->page_size_bytes),
                              render_nodes(arena, hold->nodes, hold->n_nodes), hold->unit);
-        add_outcome(&text, instance, options);
+        const char *word = outcome_word(arena, instance);
+
+        if (word)
+                render_field(&text, options, "Outcome", "%s", word);
+        /* A fall back has a reason and a remedy of its own. */
+        if (word && instance->proof->outcome == OUTCOME_FELL_BACK) {
+                render_field(&text, options, "Why", "%s", instance->proof->why);
+                render_field(&text, options, "What to do", "%s", instance->proof->remedy);
+        }
         add_held(&text, instance, options);
         render_field(&text, options, "Priority", "%u, Shortage=%s", instance->priority,
                      shortage_names[instance->shortage]);
@@ -268,6 +236,16 @@ char *render_status_instance(Arena *arena, const Status *status, const StatusIns
                 render_field(&text, options, "Reason", "%s", instance->reason.text);
         if (instance->reason.remedy)
                 render_field(&text, options, "What to do", "%s", instance->reason.remedy);
-        add_attempts(&text, status, instance, options);
+        const char *label = "Done";
+
+        /* The attempts on pools that serve the instance. */
+        VEC_FOREACH(attempt, &status->attempts) {
+                if (attempt->page_size_bytes != instance->page_size_bytes ||
+                    (instance->n_nodes > 0 && !ARRAY_ANY(node, instance->nodes, instance->n_nodes,
+                                                         node->node == attempt->node)))
+                        continue;
+                render_field(&text, options, label, "%s", attempt_format(arena, attempt));
+                label = "";
+        }
         return text.string;
 }

@@ -6,12 +6,6 @@
 
 /* ---- text ---- */
 
-static const char *outcome_color(const Proof *proof) {
-        return proof->is_as_planned                ? NULL
-               : proof->outcome == OUTCOME_UNKNOWN ? RENDER_YELLOW
-                                                   : RENDER_RED;
-}
-
 static void add_headline(Text *text, const Proofs *proofs, const RenderOptions *options) {
         size_t n_running = 0, n_used = 0, n_wrong = 0;
 
@@ -31,11 +25,6 @@ static void add_headline(Text *text, const Proofs *proofs, const RenderOptions *
         text_add(text, "\n");
 }
 
-static char *touched_pages(Arena *arena, const Proof *proof) {
-        return arena_printf(arena, "%s%s", format_count(arena, proof->touched_pages),
-                            proof->is_lower_bound ? "+" : "");
-}
-
 static void add_instances(Text *text, const Proofs *proofs, const RenderOptions *options) {
         Arena *arena = text->arena;
         Table *table = table_new(
@@ -44,25 +33,28 @@ static void add_instances(Text *text, const Proofs *proofs, const RenderOptions 
 
         VEC_FOREACH(proof, &proofs->list) {
                 const ServerLook *look = proof->look;
+                uint64_t wanted = proof->wanted_pages, size_bytes = proof->page_size_bytes;
+                uint64_t tables_bytes = look->page_table_bytes;
+                bool is_unknown = proof->outcome == OUTCOME_UNKNOWN;
 
-                table_add_colored(table, proof_word(arena, proof), outcome_color(proof));
+                table_add_colored(table, proof_word(arena, proof),
+                                  proof->is_as_planned ? NULL
+                                  : is_unknown         ? RENDER_YELLOW
+                                                       : RENDER_RED);
                 table_add(table, proof->instance->name);
-                table_add(table, proof->wanted_pages > 0 ? format_count(arena, proof->wanted_pages)
-                                                         : NULL);
+                table_add(table, wanted > 0 ? format_count(arena, wanted) : NULL);
                 table_add(table, look->is_running && proof->is_mapped_known
                                          ? format_count(arena, proof->mapped_pages)
                                          : NULL);
-                table_add(table, look->is_running && proof->outcome != OUTCOME_UNKNOWN
-                                         ? touched_pages(arena, proof)
-                                         : NULL);
-                table_add(table, proof->page_size_bytes > 0
-                                         ? format_page_size(arena, proof->page_size_bytes)
-                                         : NULL);
+                if (look->is_running && !is_unknown)
+                        table_printf(table, "%s%s", format_count(arena, proof->touched_pages),
+                                     proof->is_lower_bound ? "+" : "");
+                else
+                        table_add(table, NULL);
+                table_add(table, size_bytes > 0 ? format_page_size(arena, size_bytes) : NULL);
                 table_add(table, render_nodes(arena, proof->own ? proof->own->nodes : NULL,
                                               proof->own ? proof->own->n_nodes : 0));
-                table_add(table, look->page_table_bytes > 0
-                                         ? format_size(arena, look->page_table_bytes)
-                                         : NULL);
+                table_add(table, tables_bytes > 0 ? format_size(arena, tables_bytes) : NULL);
                 table_add(table, look->pid > 0 ? arena_printf(arena, "%" PRIu64, look->pid) : NULL);
                 table_add(table,
                           look->age_usec > 0 ? proof_format_age(arena, look->age_usec) : NULL);
@@ -71,18 +63,6 @@ static void add_instances(Text *text, const Proofs *proofs, const RenderOptions 
                 return;
         text_add(text, "\n");
         table_print(table, text, "", options->is_colored);
-}
-
-/* Adds fall backs and deviations as problems, in the order of the table. */
-static void add_complaints(Text *text, const Proofs *proofs, const RenderOptions *options) {
-        Diags problems = diags_in(text->arena);
-
-        VEC_FOREACH(proof, &proofs->list)
-                proof_add_problems(proof, SEVERITY_ERROR, &problems);
-        if (problems.list.n > 0)
-                text_add(text, "\n");
-        VEC_FOREACH(problem, &problems.list)
-                render_problem(text, problem, ": ", options);
 }
 
 static void add_waste(Text *text, const WasteList *waste, const RenderOptions *options) {
@@ -113,11 +93,18 @@ static void add_waste(Text *text, const WasteList *waste, const RenderOptions *o
 }
 
 char *render_proofs(Arena *arena, const Proofs *proofs, const RenderOptions *options) {
+        Diags problems = diags_in(arena);
         Text text = text_in(arena);
 
         add_headline(&text, proofs, options);
         add_instances(&text, proofs, options);
-        add_complaints(&text, proofs, options);
+        /* Fall backs and deviations, in the order of the table. */
+        VEC_FOREACH(proof, &proofs->list)
+                proof_add_problems(proof, SEVERITY_ERROR, &problems);
+        if (problems.list.n > 0)
+                text_add(&text, "\n");
+        VEC_FOREACH(problem, &problems.list)
+                render_problem(&text, problem, ": ", options);
         add_waste(&text, &proofs->waste, options);
         return text.string;
 }
@@ -146,69 +133,63 @@ static char *tables_of(Arena *arena, uint64_t bytes, uint64_t n_processes) {
                             format_count(arena, n_processes), n_processes == 1 ? "" : "es");
 }
 
-/* Returns the date of "2026-12-31 03:00 UTC" alone. */
-static const char *seen_day(Arena *arena, const SmallTables *seen) {
-        const char *at = seen->at, *day = at ? text_next_word(arena, &at, " ") : NULL;
+PRINTF_LIKE(2, 3)
+static void add_part(Text *line, const char *format, ...) {
+        va_list arguments;
 
-        return day ? text_printable(arena, day) : "once";
+        va_start(arguments, format);
+        text_add_item(line, arena_vprintf(line->arena, format, arguments));
+        va_end(arguments);
 }
 
 /* Adds the page tables that were measured, and separately those that are estimated. */
 static void add_tables(Text *text, const Proof *proof, const RenderOptions *options) {
         Arena *arena = text->arena;
         const ServerLook *look = proof->look;
-
         const SmallTables *seen = proof->seen_tables;
         Text line = text_in(arena);
 
         if (look->page_table_bytes > 0)
-                text_add_item(&line, arena_printf(arena, "%s now",
-                                                  tables_of(arena, look->page_table_bytes,
-                                                            look->n_processes)));
-        if (seen)
-                text_add_item(&line, arena_printf(arena, "%s with small pages (seen %s)",
-                                                  tables_of(arena, seen->bytes, seen->n_processes),
-                                                  seen_day(arena, seen)));
+                add_part(&line, "%s now",
+                         tables_of(arena, look->page_table_bytes, look->n_processes));
+        if (seen) { /* on the date of "2026-12-31 03:00 UTC" */
+                const char *at = seen->at, *day = at ? text_next_word(arena, &at, " ") : NULL;
+
+                add_part(&line, "%s with small pages (seen %s)",
+                         tables_of(arena, seen->bytes, seen->n_processes),
+                         day ? text_printable(arena, day) : "once");
+        }
         if (line.length > 0)
                 render_field(text, options, "Tables", "%s", line.string);
         line = text_in(arena);
         if (look->page_table_bytes > 0 && proof->small_tables_bytes > 0)
-                text_add_item(&line, arena_printf(arena, "up to %s",
-                                                  tables_of(arena, proof->small_tables_bytes,
-                                                            look->n_processes)));
+                add_part(&line, "up to %s",
+                         tables_of(arena, proof->small_tables_bytes, look->n_processes));
         if (proof->worst_tables_bytes > 0)
-                text_add_item(&line, arena_printf(arena, "%s for %s sessions",
-                                                  format_size(arena, proof->worst_tables_bytes),
-                                                  format_count(arena, proof->n_sessions_max)));
+                add_part(&line, "%s for %s sessions", format_size(arena, proof->worst_tables_bytes),
+                         format_count(arena, proof->n_sessions_max));
         if (line.length > 0)
                 render_field(text, options, "Reckoned", "%s, with small pages", line.string);
 }
 
-/* Returns a size for bytes, or "unlimited". */
-static const char *memory_lock(Arena *arena, const char *limit) {
+static void add_limits(Text *text, const ServerLook *look, const RenderOptions *options) {
+        Arena *arena = text->arena;
+        const char *lock = look->memory_lock; /* bytes, or "unlimited" */
+        Text line = text_in(arena);
         uint64_t bytes;
 
-        return parse_u64(limit, &bytes) == 0 ? format_size(arena, bytes) : limit;
-}
-
-static void add_limits(Text *text, const Proof *proof, const RenderOptions *options) {
-        Arena *arena = text->arena;
-        const ServerLook *look = proof->look;
-        Text line = text_in(arena);
-
         VEC_FOREACH(limit, &look->limits)
-                text_add_item(&line, arena_printf(arena, "at most %s",
-                                                  format_page_count(arena, limit->pages,
-                                                                    limit->page_size_bytes)));
+                add_part(&line, "at most %s",
+                         format_page_count(arena, limit->pages, limit->page_size_bytes));
         if (look->memory_nodes)
-                text_add_item(&line, arena_printf(arena, "memory of nodes %s", look->memory_nodes));
+                add_part(&line, "memory of nodes %s", look->memory_nodes);
         if (look->map.policy)
-                text_add_item(&line, arena_printf(arena, "policy %s", look->map.policy));
-        if (look->memory_lock)
-                text_add_item(&line, arena_printf(arena, "memlock %s",
-                                                  memory_lock(arena, look->memory_lock)));
+                add_part(&line, "policy %s", look->map.policy);
+        if (lock)
+                add_part(&line, "memlock %s",
+                         parse_u64(lock, &bytes) == 0 ? format_size(arena, bytes) : lock);
         if (look->thp)
-                text_add_item(&line, arena_printf(arena, "transparent huge pages %s", look->thp));
+                add_part(&line, "transparent huge pages %s", look->thp);
         if (line.length > 0)
                 render_field(text, options, "In force", "%s", line.string);
 }
@@ -236,7 +217,7 @@ char *render_proof(Arena *arena, const Proof *proof, const WasteList *waste,
         if (proof->page_size_bytes > 0)
                 add_pages(&text, proof, options);
         add_tables(&text, proof, options);
-        add_limits(&text, proof, options);
+        add_limits(&text, look, options);
         VEC_FOREACH(missing, &look->missing)
                 render_field(&text, options, "Left out", "%s", *missing);
         VEC_FOREACH(deviation, &proof->deviations)
@@ -250,14 +231,6 @@ char *render_proof(Arena *arena, const Proof *proof, const WasteList *waste,
 }
 
 /* ---- JSON ---- */
-
-static json_t *known_count(bool is_known, uint64_t n) {
-        return is_known ? count_to_json(n) : json_null();
-}
-
-static json_t *texts_to_json(const char *const *texts, size_t n) {
-        return ARRAY_TO_JSON(text, texts, n, json_string(*text));
-}
 
 static json_t *look_to_json(const ServerLook *look) {
         json_t *pages = VEC_TO_JSON(
@@ -276,45 +249,44 @@ static json_t *look_to_json(const ServerLook *look) {
                          "policy", look->map.policy, "memlock", look->memory_lock,
                          "transparentHugePages", look->thp, "limits",
                          page_counts_to_json(&look->limits), "missing",
-                         texts_to_json(look->missing.items, look->missing.n));
-}
-
-static json_t *tables_to_json(const SmallTables *tables) {
-        return !tables ? json_null()
-                       : json_pack("{so so ss?}", "bytes", count_to_json(tables->bytes),
-                                   "processes", count_to_json(tables->n_processes), "at",
-                                   tables->at);
+                         VEC_TO_JSON(text, &look->missing, json_string(*text)));
 }
 
 json_t *proof_to_json(const Proof *proof) {
         const ServerLook *look = proof->look;
+        const SmallTables *seen = proof->seen_tables;
+        uint64_t size_bytes = proof->page_size_bytes;
         bool is_seen = proof->outcome != OUTCOME_UNKNOWN && look->is_running;
+        json_t *mapped = json_null(), *touched = json_null(), *fell_back = json_null(),
+               *seen_tables = json_null();
 
-        return json_pack(
-                "{ss ss? ss? ss ss? sb so so so so so so so so ss? ss? so so so so so so}", "name",
-                proof->instance->name, "engine", proof->instance->engine, "unit",
-                proof->instance->unit, "outcome", outcome_name(proof->outcome), "cause",
-                fall_cause_name(proof->cause), "asPlanned", proof->is_as_planned, "fellBack",
-                proof->outcome == OUTCOME_UNKNOWN
-                        ? json_null()
-                        : json_boolean(proof->outcome == OUTCOME_FELL_BACK),
-                "pageSizeBytes", known_to_json(proof->page_size_bytes), "pagesWanted",
-                count_to_json(proof->wanted_pages), "mappedBytes",
-                known_count(is_seen && proof->is_mapped_known,
-                            mul_saturated(proof->mapped_pages, proof->page_size_bytes)),
-                "touchedBytes",
-                known_count(is_seen, mul_saturated(proof->touched_pages, proof->page_size_bytes)),
-                "touchedLowerBound", json_boolean(proof->is_lower_bound), "smallBytes",
-                known_count(look->has_map, proof->small_bytes), "pageTableBytes",
-                known_to_json(look->page_table_bytes), "why", proof->why, "remedy", proof->remedy,
-                "deviations",
-                VEC_TO_JSON(deviation, &proof->deviations, json_string(deviation->text)),
-                "seenPageTables", tables_to_json(proof->seen_tables), "smallPageTableBytes",
-                known_count(look->is_running && proof->small_tables_bytes > 0,
-                            proof->small_tables_bytes),
-                "sessionsMax", known_to_json(proof->n_sessions_max), "worstPageTableBytes",
-                known_to_json(proof->worst_tables_bytes), "server",
-                look->is_running ? look_to_json(look) : json_null());
+        if (proof->outcome != OUTCOME_UNKNOWN)
+                fell_back = json_boolean(proof->outcome == OUTCOME_FELL_BACK);
+        if (is_seen && proof->is_mapped_known)
+                mapped = count_to_json(mul_saturated(proof->mapped_pages, size_bytes));
+        if (is_seen)
+                touched = count_to_json(mul_saturated(proof->touched_pages, size_bytes));
+        if (seen)
+                seen_tables = json_pack("{so so ss?}", "bytes", count_to_json(seen->bytes),
+                                        "processes", count_to_json(seen->n_processes), "at",
+                                        seen->at);
+        return json_pack("{ss ss? ss? ss ss? sb so so so so so so so so ss? ss? so so so so so so}",
+                         "name", proof->instance->name, "engine", proof->instance->engine, "unit",
+                         proof->instance->unit, "outcome", outcome_name(proof->outcome), "cause",
+                         fall_cause_name(proof->cause), "asPlanned", proof->is_as_planned,
+                         "fellBack", fell_back, "pageSizeBytes", known_to_json(size_bytes),
+                         "pagesWanted", count_to_json(proof->wanted_pages), "mappedBytes", mapped,
+                         "touchedBytes", touched, "touchedLowerBound",
+                         json_boolean(proof->is_lower_bound), "smallBytes",
+                         look->has_map ? count_to_json(proof->small_bytes) : json_null(),
+                         "pageTableBytes", known_to_json(look->page_table_bytes), "why", proof->why,
+                         "remedy", proof->remedy, "deviations",
+                         VEC_TO_JSON(deviation, &proof->deviations, json_string(deviation->text)),
+                         "seenPageTables", seen_tables, "smallPageTableBytes",
+                         known_to_json(look->is_running ? proof->small_tables_bytes : 0),
+                         "sessionsMax", known_to_json(proof->n_sessions_max), "worstPageTableBytes",
+                         known_to_json(proof->worst_tables_bytes), "server",
+                         look->is_running ? look_to_json(look) : json_null());
 }
 
 json_t *proofs_to_rows(const Proofs *proofs) {

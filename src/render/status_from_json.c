@@ -31,28 +31,6 @@ static IdSet nodes_from_json(const json_t *json) {
         return set;
 }
 
-static Exposure cover_from_json(Arena *arena, const json_t *json) {
-        return (Exposure){
-                .unit = text_from_json(arena, json, "unit"),
-                .page_size_bytes = count_from_json(json, "pageSizeBytes"),
-                .nodes = nodes_from_json(json),
-                .pages = count_from_json(json, "pages"),
-                .taker = text_from_json(arena, json, "taker"),
-                .taker_pages = count_from_json(json, "takerPages"),
-        };
-}
-
-static StatusReserved reserved_from_json(Arena *arena, const json_t *json) {
-        return (StatusReserved){
-                .unit = text_from_json(arena, json, "unit"),
-                .instance = text_from_json(arena, json, "instance"),
-                .page_size_bytes = count_from_json(json, "pageSizeBytes"),
-                .pages = count_from_json(json, "pages"),
-                .nodes = nodes_from_json(json),
-                .is_likely = json_is_true(json_object_get(json, "likely")),
-        };
-}
-
 int status_instance_from_json(Arena *arena, const json_t *json, StatusInstance *ret) {
         StatusInstance instance = {
                 .name = text_from_json(arena, json, "name"),
@@ -86,19 +64,6 @@ int status_instance_from_json(Arena *arena, const json_t *json, StatusInstance *
                 node_pages_from_json(arena, json_object_get(json, "nodes"), &instance.n_nodes);
         *ret = instance;
         return 0;
-}
-
-static StatusPool pool_from_json(const json_t *json) {
-        return (StatusPool){
-                .node = (unsigned) count_from_json(json, "node"),
-                .page_size_bytes = count_from_json(json, "pageSizeBytes"),
-                .total_pages = count_from_json(json, "total"),
-                .free_pages = count_from_json(json, "free"),
-                .surplus_pages = count_from_json(json, "surplus"),
-                .foreign_pages = count_from_json(json, "foreign"),
-                .owned_pages = count_from_json(json, "owned"),
-                .cover_pages = count_from_json(json, "cover"),
-        };
 }
 
 Diags problems_from_json(Arena *arena, const json_t *json) {
@@ -143,7 +108,16 @@ Status *status_from_json(Arena *arena, const json_t *json) {
         status->fingerprint = text_from_json(arena, host, "configuration");
         status->pools = ARENA_ARRAY(arena, StatusPool, json_array_size(pools) + 1);
         json_array_foreach(pools, i, item)
-                status->pools[status->n_pools++] = pool_from_json(item);
+                status->pools[status->n_pools++] = (StatusPool){
+                        .node = (unsigned) count_from_json(item, "node"),
+                        .page_size_bytes = count_from_json(item, "pageSizeBytes"),
+                        .total_pages = count_from_json(item, "total"),
+                        .free_pages = count_from_json(item, "free"),
+                        .surplus_pages = count_from_json(item, "surplus"),
+                        .foreign_pages = count_from_json(item, "foreign"),
+                        .owned_pages = count_from_json(item, "owned"),
+                        .cover_pages = count_from_json(item, "cover"),
+                };
         status->instances = ARENA_ARRAY(arena, StatusInstance, json_array_size(instances) + 1);
         json_array_foreach(instances, i, item)
                 if (status_instance_from_json(arena, item,
@@ -151,9 +125,23 @@ Status *status_from_json(Arena *arena, const json_t *json) {
                         return NULL;
         status->problems = problems_from_json(arena, problems);
         json_array_foreach(json_object_get(json, "reserved"), i, item)
-                *vec_push(arena, &status->reserved) = reserved_from_json(arena, item);
+                *vec_push(arena, &status->reserved) = (StatusReserved){
+                        .unit = text_from_json(arena, item, "unit"),
+                        .instance = text_from_json(arena, item, "instance"),
+                        .page_size_bytes = count_from_json(item, "pageSizeBytes"),
+                        .pages = count_from_json(item, "pages"),
+                        .nodes = nodes_from_json(item),
+                        .is_likely = json_is_true(json_object_get(item, "likely")),
+                };
         json_array_foreach(json_object_get(json, "covers"), i, item)
-                *vec_push(arena, &status->covers) = cover_from_json(arena, item);
+                *vec_push(arena, &status->covers) = (Exposure){
+                        .unit = text_from_json(arena, item, "unit"),
+                        .page_size_bytes = count_from_json(item, "pageSizeBytes"),
+                        .nodes = nodes_from_json(item),
+                        .pages = count_from_json(item, "pages"),
+                        .taker = text_from_json(arena, item, "taker"),
+                        .taker_pages = count_from_json(item, "takerPages"),
+                };
         json_array_foreach(json_object_get(json, "kept"), i, item)
                 if (hold_from_json(arena, item, &hold))
                         *vec_push(arena, &status->left) = hold;

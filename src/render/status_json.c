@@ -89,45 +89,6 @@ json_t *status_to_json(const Status *status) {
                          VEC_TO_JSON(attempt, &status->attempts, attempt_to_json(attempt)));
 }
 
-/* Returns an instance as it is once the plan is applied. */
-static json_t *planned_to_json(const PlanInstance *planned) {
-        const InstanceConfig *config = planned->demand->config;
-        const StatusInstance instance = {
-                .name = config->name,
-                .engine = config->engine->name,
-                .unit = config->unit,
-                .file = config->file,
-                .verdict = plan_verdict(planned),
-                .page_size_bytes = planned->page_size_bytes,
-                .pages_wanted = planned->pages_wanted,
-                .pages_granted = planned->pages_granted,
-                .nodes = planned->grants,
-                .n_nodes = planned->n_grants,
-                .priority = config->priority,
-                .shortage = config->shortage,
-                .is_running = planned->hold && !planned->hold->is_tentative,
-                .was_let_start = planned->hold && !planned->hold->is_tentative,
-                .is_counted = planned->hold && planned->hold->is_counted,
-                .reason = *plan_reason(planned),
-        };
-
-        return status_instance_to_json(&instance);
-}
-
-static json_t *steps_to_json(const Plan *plan) {
-        CLEANUP(arena_freep) Arena *arena = arena_new();
-        PlanSteps steps = plan_steps(arena, plan);
-
-        return VEC_TO_JSON(step, &steps,
-                           json_pack("{si so so so so}", "node", (int) step->pool->node,
-                                     "pageSizeBytes", count_to_json(step->pool->page_size_bytes),
-                                     "from", count_to_json(step->from_pages), "to",
-                                     count_to_json(step->to_pages), "demoteToBytes",
-                                     step->demote_to_bytes > 0
-                                             ? count_to_json(step->demote_to_bytes)
-                                             : json_null()));
-}
-
 json_t *host_writes_to_json(const HostWrites *writes) {
         return VEC_TO_JSON(write, writes,
                            json_pack("{ss ss? ss}", "path", write->path, "before", write->before,
@@ -135,10 +96,44 @@ json_t *host_writes_to_json(const HostWrites *writes) {
 }
 
 json_t *plan_to_json(const Plan *plan, const HostPlan *host, const Diags *problems) {
-        return json_pack("{so so so so so so}", "instances",
-                         ARRAY_TO_JSON(planned, plan->instances, plan->n_instances,
-                                       planned_to_json(planned)),
-                         "steps", steps_to_json(plan), "writes", host_writes_to_json(&host->writes),
-                         "exposures", exposures_to_json(&plan->exposures), "covers",
+        CLEANUP(arena_freep) Arena *arena = arena_new();
+        PlanSteps steps = plan_steps(arena, plan);
+        json_t *instances = json_array();
+
+        /* Each instance as it is once the plan is applied. */
+        ARRAY_FOREACH(planned, plan->instances, plan->n_instances) {
+                const InstanceConfig *config = planned->demand->config;
+                bool was_let_start = planned->hold && !planned->hold->is_tentative;
+                const StatusInstance instance = {
+                        .name = config->name,
+                        .engine = config->engine->name,
+                        .unit = config->unit,
+                        .file = config->file,
+                        .verdict = plan_verdict(planned),
+                        .page_size_bytes = planned->page_size_bytes,
+                        .pages_wanted = planned->pages_wanted,
+                        .pages_granted = planned->pages_granted,
+                        .nodes = planned->grants,
+                        .n_nodes = planned->n_grants,
+                        .priority = config->priority,
+                        .shortage = config->shortage,
+                        .is_running = was_let_start,
+                        .was_let_start = was_let_start,
+                        .is_counted = planned->hold && planned->hold->is_counted,
+                        .reason = *plan_reason(planned),
+                };
+
+                json_array_append_new(instances, status_instance_to_json(&instance));
+        }
+        json_t *steps_json = VEC_TO_JSON(
+                step, &steps,
+                json_pack("{si so so so so}", "node", (int) step->pool->node, "pageSizeBytes",
+                          count_to_json(step->pool->page_size_bytes), "from",
+                          count_to_json(step->from_pages), "to", count_to_json(step->to_pages),
+                          "demoteToBytes", known_to_json(step->demote_to_bytes)));
+
+        return json_pack("{so so so so so so}", "instances", instances, "steps", steps_json,
+                         "writes", host_writes_to_json(&host->writes), "exposures",
+                         exposures_to_json(&plan->exposures), "covers",
                          exposures_to_json(&plan->covers), "problems", problems_to_json(problems));
 }

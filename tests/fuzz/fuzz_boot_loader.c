@@ -23,7 +23,7 @@ static void check_problems(Arena *arena, const Diags *problems) {
 }
 
 static void check_advice(Arena *arena, const BootLoader *loader, const KernelAdvice *advice) {
-        const Instructions steps = boot_loader_instruct(arena, loader, advice);
+        const SourceNames steps = boot_loader_instruct(arena, loader, advice);
 
         require(*kernel_verdict_names[advice->verdict]);
         require_printable(advice->wanted);

@@ -8,8 +8,8 @@
  * they are in order, and they can be shown as text and as JSON. */
 
 #include "base/text.h"
-#include "check/conflict.h"
-#include "check/host_after.h"
+#include "check/host_facts.h"
+#include "check/rules.h"
 #include "fuzz/fuzz.h"
 #include "render/views.h"
 #include "support/gatherer.h"

@@ -99,29 +99,6 @@ static void ask_sizes(const Asking *asking, Lesson *lesson) {
 
 /* ---- lesson out ---- */
 
-/* Computes the sizes by the formula from the database's files. */
-static void find_sizes(const Asking *asking, const Topology *topology, Lesson *lesson) {
-        Command *command = asking->command;
-        OwnerGatherer owner = gather_as_owner(command->root);
-
-        owner.deadline_usec = asking->deadline_usec;
-        if (!lesson->instance->engine->has_auto) {
-                lesson->wrong = "nothing tells it before it runs";
-                return;
-        }
-        figures_add(command->arena, lesson->instance, topology, &owner.gatherer, &lesson->figures);
-        VEC_FOREACH(figure, &lesson->figures) {
-                lesson->gathered = figure->gathered;
-                lesson->version = figure->gathered->version;
-                if (figure->wrong)
-                        lesson->wrong = figure->wrong;
-                else
-                        *vec_push(command->arena, &lesson->by_rule) = *figure;
-        }
-        if (lesson->figures.n == 0)
-                lesson->wrong = "the host has none of its page sizes";
-}
-
 /* If the formula fails, the server is asked, without the settings that were read in part. */
 static void ask_all_the_same(const Asking *asking, const Topology *topology, Lesson *lesson) {
         Arena *arena = asking->command->arena;
@@ -150,32 +127,47 @@ static void ask_all_the_same(const Asking *asking, const Topology *topology, Les
 
 static Lesson find_out(Command *command, const InstanceConfig *instance, const Topology *topology,
                        uint64_t timeout_usec) {
-        HostSources sources = host_sources(command->root, command->arena);
+        Arena *arena = command->arena;
+        const Engine *engine = instance->engine;
+        HostSources sources = host_sources(command->root, arena);
+        OwnerGatherer owner = gather_as_owner(command->root);
         const Asking asking = {command, instance, deadline_in(timeout_usec)};
         Lesson lesson = {.instance = instance};
 
         if (!instance_learns_size(instance)) {
-                const EngineReader *reader = engine_reader(instance->engine);
                 const EngineTarget target = figures_target(instance, topology);
                 Question question = {};
                 char *output = NULL;
 
-                version_ask(command->arena, instance->engine, &target, &sources.sources, NULL,
-                            &question);
-                lesson.wrong = run_question(&asking, &question, NULL, &output);
-                if (!lesson.wrong)
-                        lesson.wrong = version_answer(command->arena, output, reader->version_mark,
-                                                      &lesson.version);
+                version_ask(arena, engine, &target, &sources.sources, NULL, &question);
+                lesson.wrong = run_question(&asking, &question, NULL, &output)
+                                       ?: version_answer(arena, output,
+                                                         engine_reader(engine)->version_mark,
+                                                         &lesson.version);
                 return lesson;
         }
-        find_sizes(&asking, topology, &lesson);
+        /* The sizes by the formula, from the database's files. */
+        owner.deadline_usec = asking.deadline_usec;
+        if (engine->has_auto)
+                figures_add(arena, instance, topology, &owner.gatherer, &lesson.figures);
+        VEC_FOREACH(figure, &lesson.figures) {
+                lesson.gathered = figure->gathered;
+                lesson.version = figure->gathered->version;
+                if (figure->wrong)
+                        lesson.wrong = figure->wrong;
+                else
+                        *vec_push(arena, &lesson.by_rule) = *figure;
+        }
+        if (lesson.figures.n == 0)
+                lesson.wrong = engine->has_auto ? "the host has none of its page sizes"
+                                                : "nothing tells it before it runs";
         lesson.is_of_running = is_running(command, instance);
-        if (instance->engine->can_be_asked && !lesson.is_of_running) {
+        if (engine->can_be_asked && !lesson.is_of_running) {
                 if (!lesson.wrong)
                         ask_sizes(&asking, &lesson);
                 else if (lesson.gathered)
                         ask_all_the_same(&asking, topology, &lesson);
-        } else if (instance->engine->can_be_asked && !lesson.wrong) {
+        } else if (engine->can_be_asked && !lesson.wrong) {
                 lesson.unasked = "a running server cannot be asked";
         }
         lesson_hold_to(topology, &lesson);
@@ -489,38 +481,30 @@ static bool learns_for_start(const Command *command, const InstanceConfig *insta
                (command->is_restart || is_ours(command, instance));
 }
 
-/* Returns NULL if there is nothing to learn for NAME. Reads only the files named after the instance if they suffice. */
-static const InstanceConfig *find_starting(Command *command, const char *name) {
-        const Config *called =
-                config_load_called(command->root, command->arena, command->draft, name);
-        const InstanceConfig *instance = config_find(called, name);
+bool learn_for_start(Command *command, const char *name, Learned *ret) {
+        Arena *arena = command->arena;
+        /* Only the files named after the instance are read if they suffice. */
+        const InstanceConfig *instance =
+                config_find(config_load_called(command->root, arena, command->draft, name), name);
 
         if (instance && !instance->refusal && !learns_for_start(command, instance))
-                return NULL;
+                return false;
         instance = config_find(read_config(command), name);
-        return learns_for_start(command, instance) ? instance : NULL;
-}
-
-bool learn_for_start(Command *command, const char *name, Learned *ret) {
-        const InstanceConfig *instance = find_starting(command, name);
-
-        if (!instance)
+        if (!learns_for_start(command, instance))
                 return false;
         uint64_t wait_usec = command->has_timeout ? command->timeout_usec
                                                   : instance->wait_timeout_usec;
-        const Topology *topology = probe_topology(command->root, command->arena);
-        const Lesson lesson =
-                find_out_ours(command, instance, topology, MIN(gate_timeout_usec, wait_usec / 4));
+        const Lesson lesson = find_out_ours(command, instance, probe_topology(command->root, arena),
+                                            MIN(gate_timeout_usec, wait_usec / 4));
 
         if (!conclude(command, &lesson))
                 return false;
-        *ret = learned_of(command->arena, &lesson);
+        *ret = learned_of(arena, &lesson);
         if (instance->memory_kind == MEMORY_AUTO) {
-                const PageCounts pages = learned_pages(command->arena, instance, ret);
+                const PageCounts pages = learned_pages(arena, instance, ret);
 
                 VEC_FOREACH(count, &pages)
-                        *vec_push(command->arena, &command->found) =
-                                learned_figure(instance->name, count);
+                        *vec_push(arena, &command->found) = learned_figure(name, count);
         }
         return true;
 }

@@ -3,7 +3,7 @@
  * `status` shows if there are no instances is found in the same way. */
 #include "base/json.h"
 #include "base/text.h"
-#include "check/migrate/import.h"
+#include "check/import.h"
 #include "config/config.h"
 #include "ctl/observe/observe.h"
 #include "ctl/verbs.h"

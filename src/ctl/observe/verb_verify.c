@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* `verify`: whether running databases use their huge pages, and what is wasted. */
 #include "base/text.h"
-#include "check/idle_pages.h"
 #include "ctl/observe/observe.h"
 #include "ctl/verbs.h"
 #include "demand/seen.h"

@@ -35,6 +35,13 @@ static void note_error(Search *search, uint64_t pid, int error) {
                 search->is_complete = false;
 }
 
+static bool read_status(Search *search, uint64_t pid, Process *ret) {
+        int r = process_read_status(search->root, search->arena, pid, ret);
+
+        note_error(search, pid, r);
+        return r >= 0;
+}
+
 /* Returns NULL if the process has ended or the file may not be read; the latter makes the search incomplete. */
 static char *read_process_file(Search *search, Arena *scratch, uint64_t pid, const char *name,
                                int *ret_error) {
@@ -91,13 +98,6 @@ static int compare_by_unit_and_use(const void *a, const void *b) {
         return r != 0 ? r
                       : (first->huge_bytes < second->huge_bytes) -
                                 (first->huge_bytes > second->huge_bytes);
-}
-
-static bool read_status(Search *search, uint64_t pid, Process *ret) {
-        int r = process_read_status(search->root, search->arena, pid, ret);
-
-        note_error(search, pid, r);
-        return r >= 0;
 }
 
 /* Finds processes that have mapped pages and touched none, or only pages that others had touched before. */

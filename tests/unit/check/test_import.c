@@ -2,7 +2,7 @@
 
 /* What others would leave in the pools, and what of it becomes ours. */
 
-#include "check/migrate/import.h"
+#include "check/import.h"
 #include "engines/engine.h"
 #include "support/testing.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "check/rules.h"
 
-#include "check/host_after.h"
+#include "check/host_facts.h"
 #include "render/views.h"
 #include "support/sources.h"
 #include "support/story.h"

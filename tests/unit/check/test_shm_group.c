@@ -2,7 +2,7 @@
 
 /* The one group that may have System V huge pages: who is told when the plan takes another one's place. */
 
-#include "check/conflict.h"
+#include "check/rules.h"
 #include "support/sources.h"
 #include "support/testing.h"
 

@@ -9,7 +9,7 @@ static char *instruct(Arena *arena, BootLoader *loader, KernelAdvice *advice) {
         Text text = text_in(arena);
 
         advice->verdict = KERNEL_LINE_CHANGE;
-        Instructions list = boot_loader_instruct(arena, loader, advice);
+        SourceNames list = boot_loader_instruct(arena, loader, advice);
 
         VEC_FOREACH(one, &list)
                 text_printf(&text, "%s\n", *one);

@@ -2,7 +2,7 @@
 
 /* Files laid over others, and the host as a plan will leave it. */
 
-#include "check/host_after.h"
+#include "check/host_facts.h"
 #include "support/sources.h"
 #include "support/testing.h"
 

@@ -5,7 +5,7 @@
 
 #include "apply/host_apply.h"
 #include "base/size.h"
-#include "check/conflict.h"
+#include "check/rules.h"
 #include "read/setting_source.h"
 #include "support/testing.h"
 

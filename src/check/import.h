@@ -9,8 +9,38 @@
  * plan so has at least as many pages of each size as were set. */
 
 #include "check/host_view.h"
-#include "check/migrate/set_pages.h"
 #include "check/suggest.h"
+
+#define SET_PAGES_UNEXPLAINED "as they stand now: nothing that was read sets as many"
+
+/* Pages of one size. */
+typedef struct SetPages {
+        uint64_t page_size_bytes;
+        uint64_t pages;       /* over all nodes */
+        uint64_t *node_pages; /* by index of the node */
+        bool is_by_node;      /* the nodes were chosen; else the kernel spreads the pages */
+        bool is_unexplained;  /* more exist than any entry that was read sets */
+        VEC(const SettingSource *) sources; /* those that contribute */
+} SetPages;
+
+typedef VEC(SetPages) SetPagesList;
+
+/* Returns the sizes with pages set by others, largest first: the existing ones, or those that a boot without hugeplan
+ * would leave after all configuration of other programs that was read; the larger number of both. The kernel command line, sysctl.d and tmpfiles.d apply in
+ * this order; when tuned and sysfsutils apply is not known, so only their larger number counts. Pages that PLAN (NULL:
+ * none yet) has reserved do not count. */
+SetPagesList set_pages_find(Arena *arena, const SettingSources *entries, const Topology *topology,
+                            const Plan *plan);
+
+/* A host without any instances: its databases, how their memory is mapped, the page tables that this costs, and what
+ * sets huge pages. */
+typedef struct FirstLook {
+        const Suggestions *suggestions;
+        const SetPagesList *set_pages;
+        const HistoryEntries *history; /* NULL: the pages are all explained */
+        const Topology *topology;
+        uint64_t tables_bytes; /* page tables of the whole host; 0: not known */
+} FirstLook;
 
 typedef struct ImportFile {
         const char *path, *text;

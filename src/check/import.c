@@ -1,13 +1,93 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "check/migrate/import.h"
+#include "check/import.h"
 
 #include "base/size.h"
 #include "base/text.h"
-#include "check/conflict.h"
+#include "check/rules.h"
 #include "config/instance_limits.h"
 #include "model/names.h"
 
 #define NAME_REST "90-other-programs"
+
+/* ---- pages set by others ---- */
+
+static uint64_t sum_of(const SetPages *set, const Topology *topology) {
+        return ARRAY_SUM(pages, set->node_pages, topology->n_nodes, *pages);
+}
+
+static bool take_entry(SetPages *set, const SettingSource *entry, const Topology *topology) {
+        /* The place of these in the order is not known, so that an entry only counts if it is larger. systemd-sysctl
+         * does not read sysctl.conf. */
+        bool raises = entry->source == SETTING_SOURCE_TUNED ||
+                      entry->source == SETTING_SOURCE_SYSFS ||
+                      text_equals(entry->file, PATH_SYSCTL_CONF);
+        uint64_t pages, n = ARRAY_SUM(node, topology->nodes, topology->n_nodes, node->has_memory);
+        bool is_taken = false;
+
+        if (setting_source_host_pages(entry, topology, set->page_size_bytes, &pages)) {
+                if (raises && pages <= sum_of(set, topology))
+                        return true;
+                /* As the kernel does: evenly over nodes with memory, the remainder over the first ones. */
+                for (uint64_t k = 0, i = 0; k < topology->n_nodes && n > 0; k++)
+                        set->node_pages[k] =
+                                topology->nodes[k].has_memory ? pages / n + (i++ < pages % n) : 0;
+                set->is_by_node = false;
+                return true;
+        }
+        for (size_t i = 0; i < topology->n_nodes; i++)
+                if (setting_source_node_pages(entry, topology->nodes[i].id, set->page_size_bytes,
+                                              &pages)) {
+                        set->node_pages[i] = raises ? MAX(set->node_pages[i], pages) : pages;
+                        set->is_by_node = is_taken = true;
+                }
+        return is_taken;
+}
+
+/* Returns the existing pages of a node that hugeplan did not add. */
+static uint64_t standing_pages(const Topology *topology, const Plan *plan, unsigned node,
+                               uint64_t page_size_bytes) {
+        const Pool *pool = topology_pool(topology, node, page_size_bytes);
+        const PlanPool *planned = plan ? plan_pool(plan, node, page_size_bytes) : NULL;
+
+        return planned ? planned->found_pages : pool ? pool_persistent_pages(pool) : 0;
+}
+
+static void take_standing(SetPages *set, const Topology *topology, const Plan *plan) {
+        uint64_t pages = ARRAY_SUM(node, topology->nodes, topology->n_nodes,
+                                   standing_pages(topology, plan, node->id, set->page_size_bytes));
+
+        if (pages <= sum_of(set, topology))
+                return;
+        for (size_t i = 0; i < topology->n_nodes; i++)
+                set->node_pages[i] =
+                        standing_pages(topology, plan, topology->nodes[i].id, set->page_size_bytes);
+        set->is_by_node = topology->n_nodes > 1;
+        set->is_unexplained = true;
+}
+
+SetPagesList set_pages_find(Arena *arena, const SettingSources *entries, const Topology *topology,
+                            const Plan *plan) {
+        SetPagesList list = {};
+
+        ARRAY_FOREACH(size, topology->page_sizes, topology->n_page_sizes) {
+                SetPages set = {
+                        .page_size_bytes = size->bytes,
+                        .node_pages =
+                                ARENA_ARRAY(arena, uint64_t, MAX(topology->n_nodes, (size_t) 1)),
+                };
+
+                VEC_FOREACH(entry, &entries->list)
+                        if (entry->is_effective && take_entry(&set, entry, topology))
+                                *vec_push(arena, &set.sources) = entry;
+                take_standing(&set, topology, plan);
+                set.pages = sum_of(&set, topology);
+                if (set.pages > 0 || set.sources.n > 0)
+                        *vec_push(arena, &list) = set;
+        }
+        return list;
+}
+
+/* ---- import ---- */
 
 typedef struct Maker {
         Arena *arena;
@@ -48,25 +128,7 @@ static bool is_other(const Maker *maker, const PageUser *user, uint64_t page_siz
                           text_equals(suggestion->unit, unit))));
 }
 
-static void add_users(const Maker *maker, Text *text, uint64_t page_size_bytes) {
-        bool is_first = true;
-
-        VEC_FOREACH(user, &maker->input->page_users->list) {
-                if (!is_other(maker, user, page_size_bytes))
-                        continue;
-                text_add(text, is_first ? "# In use now:\n" : "");
-                text_printf(text, "#   %s\n",
-                            text_printable(maker->arena, page_user_format(maker->arena, user)));
-                is_first = false;
-        }
-}
-
-/* Return the pages that others use now: on all nodes, or on one node as far as known. */
-static uint64_t others_pages(const Maker *maker, uint64_t page_size_bytes) {
-        return VEC_SUM(user, &maker->input->page_users->list,
-                       is_other(maker, user, page_size_bytes) ? page_user_kept_pages(user) : 0);
-}
-
+/* Returns the pages that others use now on a node, as far as known. */
 static uint64_t others_pages_on(const Maker *maker, uint64_t page_size_bytes, unsigned node) {
         return VEC_SUM(user, &maker->input->page_users->list,
                        is_other(maker, user, page_size_bytes)
@@ -75,8 +137,9 @@ static uint64_t others_pages_on(const Maker *maker, uint64_t page_size_bytes, un
                                : 0);
 }
 
-/* Splits REST by node: what others use there, and a share of the remainder in proportion to the node's set pages. */
-static void add_split(const Maker *maker, Text *text, const SetPages *set, uint64_t rest) {
+/* Splits REST by node, "0:2G 1:4G": what others use there, and a share of the remainder in proportion to the node's set
+ * pages. */
+static const char *split_rest(const Maker *maker, const SetPages *set, uint64_t rest) {
         const Topology *topology = maker->input->topology;
         uint64_t *pages = ARENA_ARRAY(maker->arena, uint64_t, topology->n_nodes), left = rest;
         Text parts = text_in(maker->arena);
@@ -98,29 +161,20 @@ static void add_split(const Maker *maker, Text *text, const SetPages *set, uint6
                         left = 0;
                 }
                 if (pages[i] > 0)
-                        text_add_word(
-                                &parts,
-                                arena_printf(maker->arena, "%u:%s", topology->nodes[i].id,
-                                             format_page_size(maker->arena,
-                                                              pages[i] * set->page_size_bytes)));
+                        text_printf(
+                                &parts, "%s%u:%s", parts.length > 0 ? " " : "",
+                                topology->nodes[i].id,
+                                format_page_size(maker->arena, pages[i] * set->page_size_bytes));
         }
-        text_printf(text, "NodeMemory=%s\n", text_string(&parts));
-}
-
-/* Returns whether the nodes of the rest matter. */
-static bool has_nodes(const Maker *maker, const SetPages *set) {
-        const Topology *topology = maker->input->topology;
-
-        return set->is_by_node ||
-               (topology->n_nodes > 1 &&
-                ARRAY_ANY(node, topology->nodes, topology->n_nodes,
-                          others_pages_on(maker, set->page_size_bytes, node->id) > 0));
+        return text_string(&parts);
 }
 
 static void add_rest(const Maker *maker, const SetPages *set, uint64_t rest) {
         Arena *arena = maker->arena;
-        bool is_default = set->page_size_bytes == maker->input->topology->default_page_size_bytes;
+        const Topology *topology = maker->input->topology;
+        bool is_default = set->page_size_bytes == topology->default_page_size_bytes;
         const char *size = format_page_size(arena, set->page_size_bytes);
+        const char *title = "# In use now:\n";
         Text text = text_in(arena);
 
         text_printf(&text, "# Set so far, beyond what the databases on this host need: %s.\n",
@@ -130,7 +184,13 @@ static void add_rest(const Maker *maker, const SetPages *set, uint64_t rest) {
                             text_printable(arena, setting_source_format(arena, *source)));
         if (set->is_unexplained)
                 text_add(&text, "#   " SET_PAGES_UNEXPLAINED "\n");
-        add_users(maker, &text, set->page_size_bytes);
+        VEC_FOREACH(user, &maker->input->page_users->list) {
+                if (!is_other(maker, user, set->page_size_bytes))
+                        continue;
+                text_printf(&text, "%s#   %s\n", title,
+                            text_printable(arena, page_user_format(arena, user)));
+                title = "";
+        }
         text_add(
                 &text,
                 "# They stay reserved for whatever uses them. If a program should wait for its pages, describe it\n"
@@ -138,8 +198,11 @@ static void add_rest(const Maker *maker, const SetPages *set, uint64_t rest) {
                 "[Instance]\n");
         if (!is_default)
                 text_printf(&text, "PageSize=%s\n", size);
-        if (has_nodes(maker, set))
-                add_split(maker, &text, set, rest);
+        if (set->is_by_node ||
+            (topology->n_nodes > 1 &&
+             ARRAY_ANY(node, topology->nodes, topology->n_nodes,
+                       others_pages_on(maker, set->page_size_bytes, node->id) > 0)))
+                text_printf(&text, "NodeMemory=%s\n", split_rest(maker, set, rest));
         else
                 text_printf(&text, "Pages=%" PRIu64 "\n", rest);
         *vec_push(arena, &maker->import->files) = (ImportFile){
@@ -148,41 +211,42 @@ static void add_rest(const Maker *maker, const SetPages *set, uint64_t rest) {
                 text.string};
 }
 
-/* Returns the pages set beyond the known need, or those that others use and that are not described yet, if more. */
-static uint64_t rest_of(const Maker *maker, const ImportPages *pages) {
-        /* Unexplained pages may belong to an instance, as its segments do; they are among the existing pages. */
-        bool may_be_ours = pages->who && maker->input->config->n_instances > 0;
-        uint64_t others = may_be_ours ? 0 : others_pages(maker, pages->page_size_bytes);
-        uint64_t loose = ARRAY_SUM(instance, maker->input->plan->instances,
-                                   maker->input->plan->n_instances,
-                                   instance->page_size_bytes == pages->page_size_bytes &&
-                                                   !instance->demand->config->unit
-                                           ? instance->pages_wanted
-                                           : 0);
-
-        return MAX(sub_floored(pages->set_pages, pages->known_pages), sub_floored(others, loose));
-}
-
 static void add_pages(const Maker *maker) {
         const HostView *input = maker->input;
+        const Plan *plan = input->plan;
         const SetPagesList list =
-                set_pages_find(maker->arena, input->setting_sources, input->topology, input->plan);
+                set_pages_find(maker->arena, input->setting_sources, input->topology, plan);
 
         VEC_FOREACH(set, &list) {
-                ImportPages *pages = vec_push(maker->arena, &maker->import->pages);
+                uint64_t size_bytes = set->page_size_bytes, known = known_pages(maker, size_bytes);
+                /* Unexplained pages may belong to an instance, as its segments do; they are among the existing pages. */
+                uint64_t others = set->is_unexplained && input->config->n_instances > 0
+                                          ? 0
+                                          : VEC_SUM(user, &input->page_users->list,
+                                                    is_other(maker, user, size_bytes)
+                                                            ? page_user_kept_pages(user)
+                                                            : 0);
+                /* Those of instances without a unit may be among them. */
+                uint64_t loose = ARRAY_SUM(instance, plan->instances, plan->n_instances,
+                                           instance->page_size_bytes == size_bytes &&
+                                                           !instance->demand->config->unit
+                                                   ? instance->pages_wanted
+                                                   : 0);
+                uint64_t rest = set->pages == 0 ? 0
+                                                : MAX(sub_floored(set->pages, known),
+                                                      sub_floored(others, loose));
 
-                *pages = (ImportPages){
-                        .page_size_bytes = set->page_size_bytes,
+                *vec_push(maker->arena, &maker->import->pages) = (ImportPages){
+                        .page_size_bytes = size_bytes,
                         .set_pages = set->pages,
-                        .who = set->is_unexplained ? history_say_who(maker->arena, input->history,
-                                                                     set->page_size_bytes)
-                                                   : NULL,
-                        .known_pages = known_pages(maker, set->page_size_bytes),
+                        .who = set->is_unexplained
+                                       ? history_say_who(maker->arena, input->history, size_bytes)
+                                       : NULL,
+                        .known_pages = known,
+                        .rest_pages = rest,
                 };
-                if (set->pages > 0)
-                        pages->rest_pages = rest_of(maker, pages);
-                if (pages->rest_pages > 0)
-                        add_rest(maker, set, pages->rest_pages);
+                if (rest > 0)
+                        add_rest(maker, set, rest);
         }
 }
 
@@ -193,29 +257,27 @@ static bool needs_limit(const Suggestion *suggestion) {
         return (suggestion->path || suggestion->described) && suggestion->engine->uses_sysv;
 }
 
-/* Returns the owner's limit for a database with System V segments: "unlimited" is kept for its logins, but a number is
- * not, because MemoryLock=auto gives logins what the instance needs. */
-static const LoginLimit *login_limit_of(const Maker *maker, const Suggestion *suggestion) {
-        return needs_limit(suggestion)
-                       ? VEC_FIND(limit, &maker->input->facts->login_limits,
-                                  text_equals(limit->domain, suggestion->engine->default_user) &&
-                                          TEXT_IS_ANY(limit->value, "unlimited", "infinity", "-1"))
-                       : NULL;
-}
-
 static void add_databases(const Maker *maker) {
         VEC_FOREACH(suggestion, maker->import->suggestions) {
-                const LoginLimit *limit = login_limit_of(maker, suggestion);
+                const char *text = suggestion->text;
 
                 if (!suggestion->path)
                         continue;
-                *vec_push(maker->arena, &maker->import->files) = (ImportFile){
-                        suggestion->path,
-                        limit ? arena_printf(maker->arena,
-                                             "%s# %s memlock %s in %s:%u\nMemoryLock=infinity\n",
-                                             suggestion->text, limit->domain, limit->value,
-                                             limit->origin.file, limit->origin.line)
-                              : suggestion->text};
+                /* The owner's limit for a database with System V segments: "unlimited" is kept for its logins, but a
+                 * number is not, because MemoryLock=auto gives logins what the instance needs. */
+                const LoginLimit *limit = VEC_FIND(
+                        each, &maker->input->facts->login_limits,
+                        needs_limit(suggestion) &&
+                                text_equals(each->domain, suggestion->engine->default_user) &&
+                                TEXT_IS_ANY(each->value, "unlimited", "infinity", "-1"));
+
+                if (limit)
+                        text = arena_printf(maker->arena,
+                                            "%s# %s memlock %s in %s:%u\nMemoryLock=infinity\n",
+                                            text, limit->domain, limit->value, limit->origin.file,
+                                            limit->origin.line);
+                *vec_push(maker->arena, &maker->import->files) =
+                        (ImportFile){suggestion->path, text};
         }
 }
 
@@ -250,6 +312,8 @@ static void compare_with_host(const Maker *maker) {
 
 /* Returns what to do about an entry; NULL: it needs no mention. */
 static const char *advise(const Maker *maker, const SettingSource *entry, ImportAction *ret) {
+        const char *place = conflict_place_remedy(maker->arena, entry);
+
         *ret = IMPORT_KEEP;
         switch (entry->what) {
         case SETTING_SOURCE_NR_HUGEPAGES:
@@ -266,12 +330,10 @@ static const char *advise(const Maker *maker, const SettingSource *entry, Import
                                        : "the kernel refuses what is no number: it has no effect";
                 }
                 *ret = IMPORT_REMOVE;
-                return conflict_place_remedy(maker->arena, entry);
+                return place;
         case SETTING_SOURCE_NR_OVERCOMMIT_HUGEPAGES:
                 *ret = IMPORT_REMOVE;
-                return setting_source_explains(entry, "0")
-                               ? NULL
-                               : conflict_place_remedy(maker->arena, entry);
+                return setting_source_explains(entry, "0") ? NULL : place;
         case SETTING_SOURCE_HUGETLB_SHM_GROUP:
                 return VEC_ANY(suggestion, maker->import->suggestions, needs_limit(suggestion)) ||
                                        config_needs_group(maker->input->config)
@@ -293,18 +355,6 @@ static void add_line(const Maker *maker, ImportLine line) {
 
         if (!is_known)
                 *vec_push(maker->arena, &maker->import->lines) = line;
-}
-
-static void add_lines(const Maker *maker) {
-        VEC_FOREACH(entry, &maker->input->setting_sources->list) {
-                ImportAction action;
-                const char *advice = advise(maker, entry, &action);
-
-                if (advice)
-                        add_line(maker,
-                                 (ImportLine){action, entry->file, entry->line,
-                                              setting_source_text(maker->arena, entry), advice});
-        }
 }
 
 static void add_login_limits(const Maker *maker) {
@@ -337,7 +387,14 @@ Import import_make(Arena *arena, const HostView *view, const Suggestions *sugges
         add_databases(&maker);
         add_pages(&maker);
         compare_with_host(&maker);
-        add_lines(&maker);
+        VEC_FOREACH(entry, &view->setting_sources->list) {
+                ImportAction action;
+                const char *advice = advise(&maker, entry, &action);
+
+                if (advice)
+                        add_line(&maker, (ImportLine){action, entry->file, entry->line,
+                                                      setting_source_text(arena, entry), advice});
+        }
         add_login_limits(&maker);
         return import;
 }
