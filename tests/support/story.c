@@ -35,8 +35,8 @@ char *story_unescape(Arena *arena, const char *text) {
         Text out = text_in(arena);
 
         for (; *text; text++)
-                if (*text == '\\' && (text[1] == 'n' || text[1] == 's'))
-                        text_add(&out, *++text == 'n' ? "\n" : " ");
+                if (*text == '\\' && text[1] && strchr("ns\\", text[1]))
+                        text_add(&out, *++text == 'n' ? "\n" : *text == 's' ? " " : "\\");
                 else
                         text_add_n(&out, text, 1);
         return arena_strdup(arena, text_string(&out));

@@ -10,11 +10,8 @@
 #include "support/spfile.h"
 #include "support/testing.h"
 
-#define HOME     "/u01/app/oracle/product/19.0.0/dbhome_1"
-#define DBS      HOME "/dbs/"
 #define ORATAB   "/etc/oratab"
 #define UNIT     "/etc/systemd/system/oracle.service"
-#define DBSTART  "[Service]\nUser=oracle\nExecStart=" HOME "/bin/dbstart " HOME "\n"
 #define SQLPLUS  "[Service]\nUser=oracle\nExecStart=/opt/start.sh\n"
 #define ENV(sid) SQLPLUS "Environment=ORACLE_SID=" sid "\n"
 
@@ -92,10 +89,6 @@ TEST(several) {
 
 /* ---- what is found on a host ---- */
 
-static EngineTarget target_of_unit(void) {
-        return (EngineTarget){.instance = "orders", .unit = "oracle.service"};
-}
-
 /* "NAME=VALUE (ORIGIN)" of each setting, with bars between; or the sentence. */
 static const char *gather(Arena *arena, const EngineTarget *target, const Sources *sources,
                           Gathered *ret) {
@@ -112,190 +105,6 @@ static const char *gather(Arena *arena, const EngineTarget *target, const Source
                             setting->value);
         }
         return text_string(&text);
-}
-
-static const char *pages_of(Arena *arena, const Gathered *gathered) {
-        Sizing sizing;
-        const char *wrong =
-                engine_size(engine_find("oracle"), arena, &gathered->settings, 2 * MIB, &sizing);
-
-        return wrong ? wrong : arena_printf(arena, "%" PRIu64, sizing.pages);
-}
-
-TEST(one_instance_of_the_unit) {
-        EngineTarget target = target_of_unit();
-        const Sources *sources = TEST_SOURCES(
-                arena, {UNIT, ENV("orcl")},
-                {ORATAB, "#\n# comment:/x:Y\n*:/y:Y\norcl:" HOME ":N\t# line added by Agent\n"
-                         "other:/z:Y\n"},
-                {DBS "initorcl.ora", "*.sga_target=2560M\norcl.__sga_target=4G\n"
-                                     "*.use_large_pages='only'\n*.db_name='x'\nprocesses=300\n"},
-                {DBS "init.ora", "sga_target=1G"}, {DBS "initother.ora", "sga_target=8G"});
-        Gathered gathered;
-
-        assert_text(gather(arena, &target, sources, &gathered),
-                    "sga_target=2560M|use_large_pages=only|processes=300");
-        assert_text(gathered.settings.items[0].origin, DBS "initorcl.ora:1");
-        assert_text(gathered.config_file, DBS "initorcl.ora");
-        assert_text(gathered.version, "19.0.0");
-        assert_text(gathered.user, "oracle");
-        assert_int_equal(gathered.problems.list.n, 0);
-        assert_text(pages_of(arena, &gathered), "1285");
-}
-
-/* spfileSID.ora, spfile.ora, initSID.ora; in ORACLE_HOME, or in ORACLE_BASE of a read-only one. */
-TEST(order_of_files) {
-        static const struct {
-                const char *paths[3], *flag, *chosen;
-        } rows[] = {
-                {{DBS "initorcl.ora", DBS "spfile.ora", DBS "spfileorcl.ora"},
-                 "N",
-                 DBS "spfileorcl.ora"},
-                {{DBS "initorcl.ora", DBS "spfile.ora", "/x"}, "N", DBS "spfile.ora"},
-                {{DBS "initorcl.ora", DBS "spfileother.ora", "/x"}, "N", DBS "initorcl.ora"},
-                {{DBS "initorcl.ora", "/u01/app/oracle/dbs/initorcl.ora", "/x"},
-                 "N",
-                 DBS "initorcl.ora"},
-                {{DBS "initorcl.ora", "/u01/app/oracle/dbs/initorcl.ora", "/x"},
-                 "Y",
-                 "/u01/app/oracle/dbs/initorcl.ora"},
-                {{"/x", "/u01/app/oracle/dbs/spfileorcl.ora", "/y"},
-                 "Y",
-                 "/u01/app/oracle/dbs/spfileorcl.ora"},
-        };
-        EngineTarget target = target_of_unit();
-
-        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-                const Sources *sources = TEST_SOURCES(
-                        arena, {UNIT, ENV("orcl")}, {ORATAB, "orcl:" HOME "/:Y\n"},
-                        {HOME "/install/orabasetab",
-                         arena_printf(arena, "#orabasetab\n%s:/u01/app/oracle:OraDB19Home1:%s:\n",
-                                      HOME, rows[i].flag)},
-                        {rows[i].paths[0], "sga_target=1G"}, {rows[i].paths[1], "sga_target=1G"},
-                        {rows[i].paths[2], "sga_target=1G"});
-                Gathered gathered;
-
-                assert_text(gather(arena, &target, sources, &gathered), "sga_target=1G");
-                assert_text(gathered.config_file, rows[i].chosen);
-        }
-}
-
-#define TWO_STARTED ORATAB, "a:" HOME ":Y\nb:" HOME ":W\nc:" HOME ":N\na:/twice:Y\n"
-
-/* What dbstart starts, whatever ORACLE_SID says; without dbstart ORACLE_SID decides. */
-TEST(instances_of_oratab) {
-        static const struct {
-                const char *unit, *found;
-        } rows[] = {
-                {DBSTART, "a.sga_target=80G|b.sga_target=12G"},
-                {SQLPLUS, "a.sga_target=80G|b.sga_target=12G"},
-                {DBSTART "Environment=ORACLE_SID=a\n", "a.sga_target=80G|b.sga_target=12G"},
-                {"[Service]\nEnvironment=ORACLE_SID=a\nExecStart=/bin/su - oracle -c \"dbstart "
-                 "$ORACLE_HOME\"\n",
-                 "a.sga_target=80G|b.sga_target=12G"},
-                {"[Service]\nEnvironment=ORACLE_SID=a\nExecStart=/opt/dbstart.sh\n",
-                 "sga_target=80G"},
-                {ENV("c"), "sga_target=1G"},
-        };
-        EngineTarget target = target_of_unit();
-
-        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-                const Sources *sources =
-                        TEST_SOURCES(arena, {UNIT, rows[i].unit}, {TWO_STARTED},
-                                     {DBS "inita.ora", "sga_target=80G\nb.sga_target=1G\n"},
-                                     {DBS "initb.ora", "*.sga_target=12G\n"},
-                                     {DBS "initc.ora", "sga_target=1G"});
-                Gathered gathered;
-
-                assert_text(gather(arena, &target, sources, &gathered), rows[i].found);
-        }
-}
-
-TEST(sum) {
-        EngineTarget target = target_of_unit();
-        Gathered gathered;
-        const Sources *sources = TEST_SOURCES(arena, {UNIT, DBSTART}, {TWO_STARTED},
-                                              {DBS "inita.ora", "sga_target=80G"},
-                                              {DBS "initb.ora", "sga_target=12G"});
-
-        gather(arena, &target, sources, &gathered);
-        assert_text(pages_of(arena, &gathered), "47114");
-        assert_null(gathered.config_file);
-        /* One that cannot be read leaves the sum unknown. */
-        sources = TEST_SOURCES(arena, {UNIT, DBSTART}, {TWO_STARTED},
-                               {DBS "inita.ora", "sga_target=80G"});
-        const char *wrong = gather(arena, &target, sources, &gathered);
-
-        assert_contains(wrong, "b (/etc/oratab:2): it has no parameter file in " HOME "/dbs");
-        assert_contains(wrong, "CREATE PFILE");
-}
-
-/* Names that say which: a unit's instance; without a unit, the name of ours. */
-TEST(named_instances) {
-        const Sources *sources = TEST_SOURCES(
-                arena, {"/etc/systemd/system/oracle@.service", SQLPLUS}, {TWO_STARTED},
-                {DBS "inita.ora", "sga_target=80G"}, {DBS "initb.ora", "sga_target=12G"},
-                {DBS "initc.ora", "sga_target=1G"});
-        Gathered gathered;
-
-        assert_text(gather(arena, &(EngineTarget){.instance = "x", .unit = "oracle@c.service"},
-                           sources, &gathered),
-                    "sga_target=1G");
-        assert_text(gather(arena, &(EngineTarget){.instance = "b"}, sources, &gathered),
-                    "sga_target=12G");
-        assert_text(gather(arena, &(EngineTarget){.instance = "x"}, sources, &gathered),
-                    "a.sga_target=80G|b.sga_target=12G");
-        assert_text(
-                gather(arena, &(EngineTarget){.unit = "oracle@other.service"}, sources, &gathered),
-                "a.sga_target=80G|b.sga_target=12G");
-}
-
-#define GRID "/u01/app/19.0.0/grid"
-
-/* ASM counts where it does not manage its memory automatically, as it does by default. */
-TEST(asm) {
-        static const struct {
-                const char *path, *text, *found;
-        } rows[] = {
-                {GRID "/dbs/init+ASM.ora", "memory_target=0\nsga_target=3G\n",
-                 "a.sga_target=8G|+ASM.memory_target=0|+ASM.sga_target=3G"},
-                {GRID "/dbs/init+ASM.ora", "memory_target=1G\nsga_target=3G\n", "sga_target=8G"},
-                {GRID "/dbs/init+ASM.ora", "sga_target=3G\n", "sga_target=8G"},
-                {GRID "/dbs/init+ASM.ora", "spfile=+DATA/ASM/spfile.1.2\n", "sga_target=8G"},
-                {"/none", "", "sga_target=8G"},
-        };
-        EngineTarget target = target_of_unit();
-
-        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-                const Sources *sources = TEST_SOURCES(
-                        arena, {UNIT, DBSTART}, {ORATAB, "+ASM:" GRID ":N\na:" HOME ":Y\n"},
-                        {DBS "inita.ora", "sga_target=8G"}, {rows[i].path, rows[i].text});
-                Gathered gathered;
-
-                assert_text(gather(arena, &target, sources, &gathered), rows[i].found);
-        }
-}
-
-/* DataDirectory= is ORACLE_HOME, or the directory of the parameter files. */
-TEST(data_directory) {
-        static const char *const directories[] = {HOME, HOME "/", HOME "/dbs", HOME "/dbs/"};
-        const Sources *sources = TEST_SOURCES(
-                arena, {ORATAB, "a:/other:Y\n+ASM:" GRID ":Y\n"},
-                {DBS "spfileorcl.ora", "sga_target=8G"}, {DBS "initorcl.ora", "sga_target=1G"},
-                {DBS "init.ora", "sga_target=2G"}, {DBS "hc_orcl.dat", ""});
-        Gathered gathered;
-
-        for (size_t i = 0; i < ARRAY_LEN(directories); i++)
-                assert_text(gather(arena, &(EngineTarget){.data_directory = directories[i]},
-                                   sources, &gathered),
-                            "sga_target=8G");
-        sources = TEST_SOURCES(arena, {TWO_STARTED}, {"/o/dbs/initb.ora", "sga_target=1G"},
-                               {DBS "inita.ora", "sga_target=2G"},
-                               {DBS "initb.ora", "sga_target=3G"});
-        assert_text(gather(arena, &(EngineTarget){.data_directory = HOME}, sources, &gathered),
-                    "a.sga_target=2G|b.sga_target=3G");
-        assert_text(gather(arena, &(EngineTarget){.data_directory = "/o"}, sources, &gathered),
-                    "sga_target=1G");
 }
 
 TEST(config_file) {
@@ -340,64 +149,6 @@ TEST(config_file) {
         assert_int_equal(gathered.problems.list.items[0].line, 1);
         target.config_file = "/x/none.ora";
         assert_contains(gather(arena, &target, sources, &gathered), "No such file");
-}
-
-/* What keeps huge pages from being used, with file, line and remedy. */
-TEST(unfit_parameters) {
-        static const struct {
-                const char *text, *sentence[3];
-        } rows[] = {
-                {"sga_target=8G\nmemory_target=8G", {"memory_target (/p.ora:2)", "set it to 0"}},
-                {"memory_max_target=8G", {"memory_max_target (/p.ora:1)", "sga_target"}},
-                {"sga_target=8G\nuse_large_pages=false", {"use_large_pages (/p.ora:2)", "ONLY"}},
-                {"sga_target=8X", {"sga_target (/p.ora:1): '8X'", "180G"}},
-                {"sga_target=0", {"sga_max_size and sga_target are both missing or 0"}},
-        };
-
-        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-                const Sources *sources = TEST_SOURCES(arena, {"/p.ora", rows[i].text});
-                Gathered gathered;
-
-                gather(arena, &(EngineTarget){.config_file = "/p.ora"}, sources, &gathered);
-                const char *wrong = pages_of(arena, &gathered);
-
-                for (size_t j = 0; j < 3 && rows[i].sentence[j]; j++)
-                        assert_contains(wrong, rows[i].sentence[j]);
-        }
-        /* AUTO is no reason to stop, and is told. */
-        const Sources *sources =
-                TEST_SOURCES(arena, {"/p.ora", "sga_target=8G\nuse_large_pages=auto_only\n"});
-        Gathered gathered;
-        Sizing sizing;
-
-        gather(arena, &(EngineTarget){.config_file = "/p.ora"}, sources, &gathered);
-        assert_null(
-                engine_size(engine_find("oracle"), arena, &gathered.settings, 2 * MIB, &sizing));
-        assert_contains(sizing.caveat, "AUTO");
-}
-
-TEST(nothing_found) {
-        EngineTarget target = target_of_unit();
-        Gathered gathered;
-
-        assert_contains(gather(arena, &target, TEST_SOURCES(arena, {UNIT, DBSTART}), &gathered),
-                        "there is no /etc/oratab; write ConfigFile=");
-        assert_contains(gather(arena, &target,
-                               TEST_SOURCES(arena, {UNIT, DBSTART}, {ORATAB, "a:/x:N\nb:/y:N\n"}),
-                               &gathered),
-                        "has the flag Y");
-        assert_contains(gather(arena, &target, TEST_SOURCES(arena, {UNIT, ENV("orcl")}), &gathered),
-                        "orcl is not in /etc/oratab");
-        assert_contains(
-                gather(arena, &target, TEST_SOURCES(arena, {UNIT, ENV("../../x")}), &gathered),
-                "ORACLE_SID in the unit is none");
-        /* The only one there is, whatever its flag; of the other oratab too. */
-        assert_text(gather(arena, &target,
-                           TEST_SOURCES(arena, {UNIT, SQLPLUS},
-                                        {"/var/opt/oracle/oratab", "a:" HOME ":N\n"},
-                                        {DBS "inita.ora", "sga_target=2G"}),
-                           &gathered),
-                    "sga_target=2G");
 }
 
 TEST(oratab) {
