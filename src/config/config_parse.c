@@ -166,9 +166,9 @@ static void check_instance(Assembler *assembler, InstanceConfig *instance) {
         }
 }
 
-/* Returns whether hugeplan, this version or an earlier one, wrote FILE. */
+/* Returns whether hugeplan wrote FILE. */
 static bool is_learned(const ConfigFile *file) {
-        return file->extends && TEXT_IS_ANY(file->name, NAME_LEARNED, NAME_SEEN);
+        return file->extends && text_equals(file->name, NAME_LEARNED);
 }
 
 static void apply_file(Assembler *assembler, InstanceConfig *instance, ParsedFile *parsed) {

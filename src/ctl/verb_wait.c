@@ -53,8 +53,7 @@ static void warn_of_size(Command *command, const StatusInstance *instance) {
 
         /* The files named after the instance come first, so that a gate need not read all others. */
         if (!instance->file || instance->pages_wanted == 0 ||
-            (!root_exists(command->root, learned_path(arena, &named)) &&
-             !root_exists(command->root, learned_old_path(arena, &named))))
+            !root_exists(command->root, learned_path(arena, &named)))
                 return;
         const InstanceConfig *config = config_find(
                 config_load_called(command->root, arena, command->draft, instance->name),

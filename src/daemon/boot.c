@@ -76,13 +76,6 @@ static void on_good_stored(void *userdata UNUSED, int error, const void *argumen
                         "nothing yet");
 }
 
-/* multi-user.target may be reached before the first plan: the boot is good, and its pages are stored after the plan. */
-static void store_reached(Boot *boot) {
-        if (boot->is_planned)
-                boot->state = BOOT_GOOD;
-        do_task(boot, store_good, on_good_stored);
-}
-
 static void end_query(Boot *boot) {
         boot->query = unit_query_free(boot->query);
         boot->query_arena = arena_free(boot->query_arena);
@@ -99,8 +92,13 @@ static void on_answered(void *userdata, int error, const LoadedUnits *units) {
                          "systemd cannot be asked whether " NAME_BOOT_TARGET
                          " was reached (%s): until it can, the boot counts as failed",
                          strerror(-error));
-        else if (is_reached && boot->state == BOOT_COUNTED)
-                store_reached(boot);
+        if (error < 0 || !is_reached || boot->state != BOOT_COUNTED)
+                return;
+        /* multi-user.target may be reached before the first plan: the boot is good, and its pages are stored after the
+         * plan. */
+        if (boot->is_planned)
+                boot->state = BOOT_GOOD;
+        do_task(boot, store_good, on_good_stored);
 }
 
 static void ask_whether_reached(Boot *boot) {

@@ -7,7 +7,6 @@
 #include "base/text.h"
 #include "daemon/after_stop.h"
 #include "daemon/clients/client.h"
-#include "daemon/clients/clients.h"
 #include "daemon/server.h"
 #include "host/probe.h"
 #include "model/exit_code.h"

@@ -8,7 +8,6 @@
 #include "daemon/boot.h"
 #include "daemon/disk.h"
 #include "daemon/journal.h"
-#include "daemon/login_limits.h"
 #include "daemon/store.h"
 #include "daemon/units.h"
 #include "daemon/watch.h"
@@ -39,65 +38,55 @@ typedef struct Files {
         const Config *config;
 } Files;
 
-/* The listener's. */
-typedef struct Clients {
-        Client *first;
-        LoopTimer due; /* runs the clients that are due */
-        size_t n_due;
-        VEC(Belief) beliefs; /* which reported sizes were accepted */
-        Arena *beliefs_arena;
-} Clients;
-
-/* What outlives the boot, and the thread that writes it. */
-typedef struct Lasting {
-        Disk *disk;
-        Boot boot_guard;
-        LoginLimits login_limits;
-        Store store;
-} Lasting;
-
-/* The thread that writes to the kernel. */
-typedef struct Writer {
-        Worker *worker;
-        LoopIo io;
-        ApplyOperation operation; /* the running one */
-} Writer;
-
-/* What systemd and the journal have been told. */
-typedef struct Notice {
-        Logged logged;
-        bool is_ready_sent;
-        LoopTimer boot;  /* BootTimeout= */
-        LoopTimer alive; /* the next sign of life */
-} Notice;
-
-/* When rounds are run. */
-typedef struct Rounds {
-        bool is_starting; /* within manager_start(), or while the boot is counted */
-        enum {
-                RELOADS_NONE,
-                RELOADS_WANTED, /* after the running round */
-                RELOADS_FORCED, /* likewise, with --force */
-        } reload;
-        bool is_of_reload; /* the running or the next round belongs to a reload */
-        LoopTimer retry;
-        uint64_t retry_delay_usec;
-        uint64_t ended_usec;
-} Rounds;
-
 struct Manager {
         const Root *root;
         Loop *loop;
         ManagerListener listener;
-        Clients clients;
+        /* The listener's. */
+        struct {
+                Client *first;
+                LoopTimer due; /* runs the clients that are due */
+                size_t n_due;
+                VEC(Belief) beliefs; /* which reported sizes were accepted */
+                Arena *beliefs_arena;
+        } clients;
         Keeper *keeper;
-        Writer writer;
-        Rounds rounds;
-        Lasting lasting;
+        /* The thread that writes to the kernel. */
+        struct {
+                Worker *worker;
+                LoopIo io;
+                ApplyOperation operation; /* the running one */
+        } writer;
+        /* When rounds are run. */
+        struct {
+                bool is_starting; /* within manager_start(), or while the boot is counted */
+                enum {
+                        RELOADS_NONE,
+                        RELOADS_WANTED, /* after the running round */
+                        RELOADS_FORCED, /* likewise, with --force */
+                } reload;
+                bool is_of_reload; /* the running or the next round belongs to a reload */
+                LoopTimer retry;
+                uint64_t retry_delay_usec;
+                uint64_t ended_usec;
+        } rounds;
+        /* What outlives the boot, and the thread that writes it. */
+        struct {
+                Disk *disk;
+                Boot boot_guard;
+                LoginLimits login_limits;
+                Store store;
+        } lasting;
         Watch watch;
         Units units;
         Files files;
-        Notice notice;
+        /* What systemd and the journal have been told. */
+        struct {
+                Logged logged;
+                bool is_ready_sent;
+                LoopTimer boot;  /* BootTimeout= */
+                LoopTimer alive; /* the next sign of life */
+        } notice;
 };
 
 /* LOOP and ROOT must outlive the manager. Returns 0 or a negative errno. */

@@ -134,10 +134,10 @@ static bool is_outdated(const Units *units, Arena *arena, const DropinInput *now
                dropin_is_outdated(arena, now, unit, text);
 }
 
-static void on_reread(void *userdata, int error) {
+static void on_reread(void *userdata, int error, const LoadedUnits *none UNUSED) {
         Units *units = userdata;
 
-        units->reread = unit_reread_free(units->reread);
+        units->reread = unit_query_free(units->reread);
         units->answer.is_expired = true;
         if (error < 0)
                 log_line(
@@ -180,11 +180,13 @@ void units_follow_host(Units *units) {
                 : now.has_group             ? ", and there is the group '" NAME_HUGETLB_GROUP "'"
                                             : ", and there is no group '" NAME_HUGETLB_GROUP "'",
                 config_needs_group(config) ? ", and their groups" : "");
-        int r = unit_reread_new(units->root, units->loop, start_limit_usec, on_reread, units,
-                                &units->reread);
+        int r = unit_query_reload(units->root, &units->reread);
 
+        if (r >= 0)
+                r = unit_query_attach(units->reread, units->loop, start_limit_usec, on_reread,
+                                      units);
         if (r < 0)
-                on_reread(units, r);
+                on_reread(units, r, NULL);
 }
 
 /* ---- what is wrong ---- */
@@ -217,6 +219,6 @@ void units_judge(const Units *units, Arena *arena, const Config *files, Diags *p
 
 void units_free(Units *units) {
         cancel(units);
-        units->reread = unit_reread_free(units->reread);
+        units->reread = unit_query_free(units->reread);
         units->answer.arena = arena_free(units->answer.arena);
 }

@@ -6,38 +6,32 @@
 #include "keeper/keeper.h"
 #include "systemd/unit_manager.h"
 
-/* What systemd has loaded. */
-typedef struct UnitsAnswer {
-        Arena *arena;
-        LoadedUnits loaded;
-        const char *
-                key; /* it is valid as long as the key is the same; NULL: systemd must be queried */
-        uint64_t failed_usec; /* when the last query failed; 0: it succeeded */
-        bool is_expired;      /* query again, whatever the key is */
-} UnitsAnswer;
-
-typedef struct UnitsQuery {
-        UnitQuery *pending; /* NULL: none */
-        Arena *arena;
-        const char *key;
-} UnitsQuery;
-
-/* What decided which lines the drop-ins can have, when it was looked last. */
-typedef struct DropinLines {
-        IdSet nodes;    /* that had memory */
-        bool has_group; /* whether NAME_HUGETLB_GROUP existed */
-} DropinLines;
-
 typedef struct Units {
         const Root *root;
         Loop *loop;
         const Keeper *keeper;
         void (*listener)(void *userdata); /* called with the answer to units_begin() */
         void *userdata;
-        UnitsAnswer answer;
-        UnitsQuery query;
-        DropinLines lines;
-        UnitReread *reread;                /* a pending daemon-reload; NULL: none */
+        /* What systemd has loaded. */
+        struct {
+                Arena *arena;
+                LoadedUnits loaded;
+                const char *
+                        key; /* it is valid as long as the key is the same; NULL: systemd must be queried */
+                uint64_t failed_usec; /* when the last query failed; 0: it succeeded */
+                bool is_expired;      /* query again, whatever the key is */
+        } answer;
+        struct {
+                UnitQuery *pending; /* NULL: none */
+                Arena *arena;
+                const char *key;
+        } query;
+        /* What decided which lines the drop-ins can have, when it was looked last. */
+        struct {
+                IdSet nodes;    /* that had memory */
+                bool has_group; /* whether NAME_HUGETLB_GROUP existed */
+        } lines;
+        UnitQuery *reread;                 /* a pending daemon-reload; NULL: none */
         void (*on_reread)(void *userdata); /* called after the daemon-reload */
 } Units;
 

@@ -45,45 +45,38 @@ static const uint64_t repair_pause_max_usec = 300 * USEC_PER_SEC;
 
 /* ---- what is told ---- */
 
-/* The instances that have pages in the pool of FIGURES, or would have if it had not come out short. */
-static SourceNames instances_of(const Watch *watch, Arena *arena, HistoryEvent what,
-                                const HistoryFigures *figures) {
-        SourceNames names = {};
-
-        if (!figures->node.is_known)
-                return names;
-        unsigned node = (unsigned) figures->node.value;
-        const Plan *plan = keeper_look(watch->keeper)->plan;
-
-        ARRAY_FOREACH(instance, plan->instances, plan->n_instances) {
-                bool has =
-                        ARRAY_ANY(grant, instance->grants, instance->n_grants, grant->node == node);
-                bool would = what == HISTORY_SHORT &&
-                             instance->pages_granted < instance->pages_wanted &&
-                             id_set_has(&instance->demand->nodes, node);
-
-                if ((has || would) && instance->page_size_bytes == figures->page_size_bytes.value)
-                        *vec_push(arena, &names) = instance->demand->config->name;
-        }
-        return names;
-}
-
 void watch_log(void *userdata, const KeeperEvent *event) {
         CLEANUP(arena_freep) Arena *arena = arena_new();
         const Watch *watch = userdata;
+        const HistoryFigures *figures = &event->figures;
         HistoryEntry entry = {
                 .level = HISTORY_NUMBER((uint64_t) event->level),
                 .event = history_event_name(event->what),
                 .kind = event->id ? event->id : history_event_kind(event->what),
                 .text = event->text,
-                .figures = event->figures,
+                .figures = *figures,
         };
 
         if (event->what == HISTORY_NONE) {
                 log_line(event->level, "%s", event->text);
                 return;
         }
-        entry.instances = instances_of(watch, arena, event->what, &entry.figures);
+        /* The instances that have pages in the pool, or would have if it had not come out short. */
+        if (figures->node.is_known) {
+                unsigned node = (unsigned) figures->node.value;
+                const Plan *plan = keeper_look(watch->keeper)->plan;
+
+                ARRAY_FOREACH(instance, plan->instances, plan->n_instances) {
+                        bool has = node_pages_find(instance->grants, instance->n_grants, node);
+                        bool would = event->what == HISTORY_SHORT &&
+                                     instance->pages_granted < instance->pages_wanted &&
+                                     id_set_has(&instance->demand->nodes, node);
+
+                        if ((has || would) &&
+                            instance->page_size_bytes == figures->page_size_bytes.value)
+                                *vec_push(arena, &entry.instances) = instance->demand->config->name;
+                }
+        }
         if (event->instance)
                 *vec_push(arena, &entry.instances) = event->instance;
         journal_entry(&entry);
@@ -115,38 +108,30 @@ static void look_at_units_again(Watch *watch) {
                 arm_units(watch, pause_after(watch->units.ended_usec));
 }
 
-/* Whether an instance is bound to nodes while units have pages reserved that they have not touched yet, or will have.
-  */
-static bool is_cover_needed(const Look *look, bool is_early) {
-        const Plan *plan = look->plan;
-        bool is_any_bound =
-                VEC_ANY(hold, &look->ledger->holds, hold->policy.kind == MEMORY_POLICY_BIND) ||
-                ARRAY_ANY(instance, plan->instances, plan->n_instances,
-                          instance->pages_granted > 0 &&
-                                  instance->demand->policy.kind == MEMORY_POLICY_BIND);
-
-        return is_any_bound &&
-               (is_early || ARRAY_ANY(size, look->topology->page_sizes,
-                                      look->topology->n_page_sizes, size->reserved_pages > 0));
-}
-
-/* Whether an instance has a part, of which pages are given back when a node falls below KeepFree=. */
-static bool has_part(const Plan *plan) {
-        return ARRAY_ANY(instance, plan->instances, plan->n_instances,
-                         instance->pages_granted > 0 && plan_instance_is_short(instance) &&
-                                 instance->demand->config->shortage == SHORTAGE_DEGRADE);
-}
-
 /* The kernel has no event for units that map or touch pages, by which pools may have to grow or can shrink. */
 static void look_at_promises_again(Watch *watch) {
         const Look *look = keeper_look(watch->keeper);
+        const Plan *plan = look->plan;
+        const Topology *topology = look->topology;
         uint64_t pause_usec = pause_after(watch->units.started_usec);
+        /* An instance is bound to nodes while units have pages reserved that they have not touched yet, or will have. */
+        bool is_cover_needed =
+                (pause_usec > 0 || ARRAY_ANY(size, topology->page_sizes, topology->n_page_sizes,
+                                             size->reserved_pages > 0)) &&
+                (VEC_ANY(hold, &look->ledger->holds, hold->policy.kind == MEMORY_POLICY_BIND) ||
+                 ARRAY_ANY(instance, plan->instances, plan->n_instances,
+                           instance->pages_granted > 0 &&
+                                   instance->demand->policy.kind == MEMORY_POLICY_BIND));
+        /* An instance has a part, of which pages are given back when a node falls below KeepFree=. */
+        bool has_part = ARRAY_ANY(instance, plan->instances, plan->n_instances,
+                                  instance->pages_granted > 0 && plan_instance_is_short(instance) &&
+                                          instance->demand->config->shortage == SHORTAGE_DEGRADE);
 
         if (look->use->is_moving || keeper_waits_for_end(watch->keeper))
                 arm_units(watch, moving_usec);
-        if (is_cover_needed(look, pause_usec > 0) || has_part(look->plan))
+        if (is_cover_needed || has_part)
                 arm_units(watch, pause_usec > 0 ? pause_usec : cover_usec);
-        else if (ARRAY_ANY(pool, look->plan->pools, look->plan->n_pools, pool->cover_pages > 0))
+        else if (ARRAY_ANY(pool, plan->pools, plan->n_pools, pool->cover_pages > 0))
                 arm_units(watch, cover_usec);
         if (keeper_is_counting(watch->keeper, pause_usec > 0))
                 arm_units(watch, pause_usec > 0 ? count_usec : cover_usec);
@@ -237,11 +222,6 @@ static void watch_file(Watch *watch, const char *path, bool is_of_host) {
                 watch->files.items[watch->files.n++] = (WatchedFile){number, is_of_host};
 }
 
-static void unwatch_files(Watch *watch) {
-        while (watch->files.n > 0)
-                inotify_rm_watch(watch->files.fd, watch->files.items[--watch->files.n].number);
-}
-
 /* Watches every file through which a pool or the policy can be changed, because a write to one gives no event on the
  * others. For transparent huge pages the directories are watched, which is cheaper than a watch for each file. */
 static void watch_files(Watch *watch, const Topology *topology) {
@@ -268,25 +248,7 @@ static void watch_files(Watch *watch, const Topology *topology) {
                 watch_file(watch, page_size_path(arena, PATH_THP, size->bytes, ""), false);
 }
 
-/* systemd-sysusers and groupdel(8) replace the file, so its directory is watched. */
-static void watch_accounts(Watch *watch) {
-        if (!config_needs_group(keeper_config(watch->keeper)) == !watch->files.accounts)
-                return;
-        if (watch->files.accounts > 0)
-                inotify_rm_watch(watch->files.fd, watch->files.accounts);
-        watch->files.accounts = watch->files.accounts ? 0
-                                                      : watch_path(watch, PATH_ETC, IN_MOVED_TO);
-}
-
 /* ---- units that run ---- */
-
-/* cgroup.events changes when the last process of a group has ended (cgroup-v2.rst). A restarted unit has a new group.
-  */
-static int watch_group(const Watch *watch, Arena *arena, const char *group) {
-        return !group ? -1
-                      : watch_path(watch, arena_printf(arena, "%s/cgroup.events", group),
-                                   IN_MODIFY | IN_DELETE_SELF);
-}
 
 void watch_refresh_units(Watch *watch) {
         CLEANUP(arena_freep) Arena *scratch = arena_new();
@@ -311,7 +273,13 @@ void watch_refresh_units(Watch *watch) {
                 if (index_find(watched, *unit))
                         continue;
                 groups = groups ? groups : unit_cgroup_all(watch->root, scratch);
-                int number = watch_group(watch, scratch, index_find(groups, *unit));
+                /* cgroup.events changes when the last process of a group has ended (cgroup-v2.rst). A restarted unit
+                 * has a new group. */
+                const char *group = index_find(groups, *unit);
+                int number = group ? watch_path(watch,
+                                                arena_printf(scratch, "%s/cgroup.events", group),
+                                                IN_MODIFY | IN_DELETE_SELF)
+                                   : -1;
 
                 if (number >= 0)
                         *vec_push(arena, &all) = (WatchedUnit){arena_strdup(arena, *unit), number};
@@ -335,11 +303,19 @@ void watch_refresh(Watch *watch) {
         const IdSet nodes = topology_all_nodes(topology);
 
         if (watch->files.n == 0 || !id_set_equals(&nodes, &watch->files.nodes)) {
-                unwatch_files(watch);
+                while (watch->files.n > 0)
+                        inotify_rm_watch(watch->files.fd,
+                                         watch->files.items[--watch->files.n].number);
                 watch->files.nodes = nodes;
                 watch_files(watch, topology);
         }
-        watch_accounts(watch);
+        /* systemd-sysusers and groupdel(8) replace the file, so its directory is watched. */
+        if (config_needs_group(keeper_config(watch->keeper)) != (watch->files.accounts != 0)) {
+                if (watch->files.accounts > 0)
+                        inotify_rm_watch(watch->files.fd, watch->files.accounts);
+                watch->files.accounts =
+                        watch->files.accounts ? 0 : watch_path(watch, PATH_ETC, IN_MOVED_TO);
+        }
         watch_refresh_units(watch);
         look_at_promises_again(watch);
 }

@@ -19,39 +19,6 @@ typedef struct WatchedFile {
         bool is_of_host; /* the host-wide file, which sets the pools of all nodes */
 } WatchedFile;
 
-/* inotify(7) for files of the kernel, control groups, and accounts. */
-typedef struct WatchedFiles {
-        int fd; /* negative: not available */
-        LoopIo io;
-        WatchedFile items[256];
-        size_t n;
-        IdSet nodes;  /* nodes whose files are watched */
-        int accounts; /* watch of the directory of PATH_GROUP; 0: the group is not needed */
-} WatchedFiles;
-
-typedef struct WatchedUnits {
-        Arena *arena; /* of the names */
-        VEC(WatchedUnit) list;
-        uint64_t ended_usec; /* when last no unit was known whose group was empty but not removed */
-        uint64_t started_usec; /* the last start of a unit; 0: none */
-} WatchedUnits;
-
-/* The wait for the end of a burst of events. */
-typedef struct Settle {
-        LoopTimer timer;
-        uint64_t latest_usec;
-} Settle;
-
-typedef struct Hotplug {
-        LoopIo io;    /* the kernel's uevents */
-        bool is_seen; /* in the burst that is under way */
-} Hotplug;
-
-typedef struct Repair {
-        uint64_t ended_usec; /* the last one */
-        uint64_t pause_usec;
-} Repair;
-
 typedef enum WatchNews {
         WATCH_LOST,   /* pages are lost and are about to be reserved again */
         WATCH_BEGUN,  /* a round has begun */
@@ -64,12 +31,35 @@ typedef struct Watch {
         Keeper *keeper;
         void (*listener)(void *userdata, WatchNews news);
         void *userdata;
-        WatchedFiles files;
-        WatchedUnits units;
-        Hotplug hotplug;
-        Settle settle;
+        /* inotify(7) for files of the kernel, control groups, and accounts. */
+        struct {
+                int fd; /* negative: not available */
+                LoopIo io;
+                WatchedFile items[256];
+                size_t n;
+                IdSet nodes;  /* nodes whose files are watched */
+                int accounts; /* watch of the directory of PATH_GROUP; 0: the group is not needed */
+        } files;
+        struct {
+                Arena *arena; /* of the names */
+                VEC(WatchedUnit) list;
+                uint64_t ended_usec; /* when last no unit was known whose group was empty but not removed */
+                uint64_t started_usec; /* the last start of a unit; 0: none */
+        } units;
+        struct {
+                LoopIo io;    /* the kernel's uevents */
+                bool is_seen; /* in the burst that is under way */
+        } hotplug;
+        /* The wait for the end of a burst of events. */
+        struct {
+                LoopTimer timer;
+                uint64_t latest_usec;
+        } settle;
         LoopTimer looks, slow;
-        Repair repair;
+        struct {
+                uint64_t ended_usec; /* the last one */
+                uint64_t pause_usec;
+        } repair;
 } Watch;
 
 void watch_start(Watch *watch);

@@ -92,11 +92,6 @@ char *learned_path(Arena *arena, const InstanceConfig *instance) {
                             text_base_name(instance->file));
 }
 
-char *learned_old_path(Arena *arena, const InstanceConfig *instance) {
-        return arena_printf(arena, PATH_CONFIG_ETC "/%s.d/" NAME_SEEN,
-                            text_base_name(instance->file));
-}
-
 static void add_headline(Text *text, const InstanceConfig *instance, const Learned *learned) {
         const char *server = arena_printf(text->arena, "%s%s%s", instance->engine->title,
                                           learned->version ? " " : "",

@@ -92,8 +92,6 @@ char *learned_describe(Arena *arena, const InstanceConfig *instance, const Learn
 
 /* Returns the path of 90-learned.conf: always below /etc, wherever the instance's own file is. */
 char *learned_path(Arena *arena, const InstanceConfig *instance);
-/* Returns where earlier trees kept what was seen: read once more, and removed when 90-learned.conf is written. */
-char *learned_old_path(Arena *arena, const InstanceConfig *instance);
 
 /* Returns the text of 90-learned.conf: what is known of INSTANCE from now on. WHEN is the time as people write it. */
 char *learned_format(Arena *arena, const InstanceConfig *instance, const Learned *learned,

@@ -122,15 +122,10 @@ char *learned_time(Arena *arena) {
 LearnedFile learned_file(Arena *arena, const InstanceConfig *instance, const Learned *learned) {
         return (LearnedFile){
                 .path = learned_path(arena, instance),
-                .old_path = learned_old_path(arena, instance),
                 .text = learned_format(arena, instance, learned, learned_time(arena)),
         };
 }
 
 int learned_file_store(const Root *root, const LearnedFile *file) {
-        int r = root_store_file(root, file->path, file->text, 0644);
-
-        if (r >= 0)
-                root_remove(root, file->old_path);
-        return r;
+        return root_store_file(root, file->path, file->text, 0644);
 }

@@ -35,13 +35,13 @@ int boot_proven_save(const Root *root, const BootGuard *guard);
 /* ---- NAME.conf.d/90-learned.conf: what is known of an instance from its starts, for the next boot ---- */
 
 typedef struct LearnedFile {
-        const char *path, *old_path, *text;
+        const char *path, *text;
 } LearnedFile;
 
 /* Returns the file to be written, in ARENA. */
 LearnedFile learned_file(Arena *arena, const InstanceConfig *instance, const Learned *learned);
 
-/* Writes FILE whole to disk, and removes earlier trees' second file. Returns a negative errno. In any thread. */
+/* Writes FILE whole to disk. Returns a negative errno. In any thread. */
 int learned_file_store(const Root *root, const LearnedFile *file);
 
 /* Returns the present time as people write it. */

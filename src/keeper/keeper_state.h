@@ -26,20 +26,6 @@ typedef enum KnownStage {
         KNOWN_SETTLED, /* a round has ended: later differences are external changes */
 } KnownStage;
 
-/* What is known of the host: keeper_look.c. */
-typedef struct Known {
-        KnownStage stage;
-        Arena *arena;
-        Look *look;      /* with the ledger, which changes between two looks */
-        bool is_new;     /* made at the end of a round that was not judged yet */
-        bool is_unsaved; /* the ledger has changes that are not on disk */
-        /* Set if the last look, or the configuration at startup, could not be read: the previous look stays, nothing is
-         * written, and reading is tried again. Allocated in fault_arena; error 0: none. */
-        ReadFault fault;
-        Arena *fault_arena;
-        unsigned n_tries; /* attempts to read everything for the first time */
-} Known;
-
 /* The running round, or the last one: keeper.c. */
 typedef struct Round {
         Apply *apply; /* NULL: no round is running */
@@ -52,15 +38,6 @@ typedef struct Round {
         bool stops_early;
         uint64_t attempts_until_usec;
 } Round;
-
-/* External changes: keeper_drift.c. */
-typedef struct DriftKnown {
-        Arena *arena;
-        SourceNames reported; /* drift that has been reported and persists */
-        bool is_left;         /* drift was reported, and no round has begun since */
-        uint64_t host_written_usec;
-        uint64_t restored_usec; /* when pages were last reserved again after an external change */
-} DriftKnown;
 
 /* What a round does to the pools, reported once for each pool at the end of the round, and which pools were lowered
  * externally since: keeper_moves.c. */
@@ -134,24 +111,41 @@ typedef struct Reload {
                 rejected; /* errors of the files on disk, or why the reload was refused; NULL: none */
 } Reload;
 
-/* The pools before a requested change: keeper_look.c. */
-typedef struct Before {
-        Arena *arena;
-        const Topology *topology;
-} Before;
-
 struct Keeper {
         const Root *root;
         EventSink events;
         Asked asked;
-        Known known;
+        /* What is known of the host: keeper_look.c. */
+        struct {
+                KnownStage stage;
+                Arena *arena;
+                Look *look;      /* with the ledger, which changes between two looks */
+                bool is_new;     /* made at the end of a round that was not judged yet */
+                bool is_unsaved; /* the ledger has changes that are not on disk */
+                /* Set if the last look, or the configuration at startup, could not be read: the previous look stays, nothing is
+                 * written, and reading is tried again. Allocated in fault_arena; error 0: none. */
+                ReadFault fault;
+                Arena *fault_arena;
+                unsigned n_tries; /* attempts to read everything for the first time */
+        } known;
         Round round;
-        DriftKnown drift;
+        /* External changes: keeper_drift.c. */
+        struct {
+                Arena *arena;
+                SourceNames reported; /* drift that has been reported and persists */
+                bool is_left;         /* drift was reported, and no round has begun since */
+                uint64_t host_written_usec;
+                uint64_t restored_usec; /* when pages were last reserved again after an external change */
+        } drift;
         Moves moves;
         Starts starts;
         Counts counts;
         Reload reload;
-        Before before;
+        /* The pools before a requested change: keeper_look.c. */
+        struct {
+                Arena *arena;
+                const Topology *topology;
+        } before;
         bool is_held_back; /* rescue mode: nothing is reserved */
 };
 

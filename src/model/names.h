@@ -20,8 +20,6 @@
 #define NAME_EXTEND_SUFFIX    ".conf.d"
 /* In NAME.conf.d: what was learned of an instance with Memory=auto from its starts. */
 #define NAME_LEARNED "90-learned.conf"
-/* In NAME.conf.d: what its unit was seen to have mapped; only earlier versions write it. */
-#define NAME_SEEN "91-seen.conf"
 #define NAME_UNIT "hugeplan.service"
 /* The link that `systemctl enable` makes (Alias= of hugeplan.service); the generator starts an enabled service. */
 #define PATH_UNIT_ENABLED      "/etc/systemd/system/hugepland.service"

@@ -43,70 +43,48 @@ static int wait_on(const Bus *bus, uint64_t until_usec) {
         return r == -EINTR ? 0 : r;
 }
 
-/* An exchange with systemd that an event loop serves. */
-typedef struct UnitRequest {
-        Bus *bus;
-        Loop *loop; /* that serves it; NULL: none */
-        LoopTimer limit, end;
-        int error;
-        void (*handler)(void *userdata, int error); /* closes the request */
-        void *userdata;
-} UnitRequest;
-
-static void on_request_end(void *userdata) {
-        UnitRequest *request = userdata;
-
-        request->handler(request->userdata, request->error);
-}
-
-static void on_limit(void *userdata) {
-        UnitRequest *request = userdata;
-
-        request->handler(request->userdata, -ETIMEDOUT);
-}
-
-/* Ends the request with ERROR. The handler is called later from the loop, not from within libsystemd. */
-static void end_request(UnitRequest *request, int error) {
-        request->error = error;
-        if (request->loop)
-                loop_set(request->loop, &request->end, 0, on_request_end, request);
-}
-
-static void on_failed(void *userdata, int error) {
-        UnitRequest *request = userdata;
-
-        end_request(request, request->error < 0 ? request->error : error);
-}
-
-/* Has LOOP serve REQUEST, of which only BUS is set. HANDLER is called after end_request(), or with -ETIMEDOUT after
- * LIMIT_USEC. */
-static int attach_request(UnitRequest *request, Loop *loop, uint64_t limit_usec,
-                          void (*handler)(void *userdata, int error), void *userdata) {
-        request->loop = loop;
-        request->handler = handler;
-        request->userdata = userdata;
-        loop_set(loop, &request->limit, add_saturated(clock_now_usec(), limit_usec), on_limit,
-                 request);
-        return bus_attach(request->bus, loop, on_failed, request);
-}
-
-static void close_request(UnitRequest *request) {
-        loop_unset(&request->limit);
-        loop_unset(&request->end);
-        bus_free(request->bus);
-}
-
 /* ---- queries ---- */
 
 struct UnitQuery {
         Arena *arena;
-        UnitRequest request;
+        Bus *bus;
         LoadedUnits units;
-        size_t n_open; /* properties without an answer */
+        size_t n_open; /* calls without an answer */
         int error;     /* the first error */
+        Loop *loop;    /* that serves the query; NULL: none */
+        LoopTimer limit, end;
         UnitQueryHandler handler;
         void *userdata;
 };
+
+static bool is_answered(const UnitQuery *query) {
+        return query->n_open == 0 || query->error < 0;
+}
+
+static void on_end(void *userdata) {
+        UnitQuery *query = userdata;
+
+        query->handler(query->userdata, query->error, &query->units);
+}
+
+static void on_limit(void *userdata) {
+        UnitQuery *query = userdata;
+
+        query->handler(query->userdata, -ETIMEDOUT, &query->units);
+}
+
+/* The handler is called later from the loop, not from within libsystemd. */
+static void end_if_answered(UnitQuery *query) {
+        if (query->loop && is_answered(query))
+                loop_set(query->loop, &query->end, 0, on_end, query);
+}
+
+static void on_failed(void *userdata, int error) {
+        UnitQuery *query = userdata;
+
+        query->error = query->error < 0 ? query->error : error;
+        end_if_answered(query);
+}
 
 typedef struct Asked {
         UnitQuery *query;
@@ -114,30 +92,23 @@ typedef struct Asked {
         LoadedUnit *unit;
 } Asked;
 
-static bool is_answered(const UnitQuery *query) {
-        return query->n_open == 0 || query->error < 0;
-}
-
 static int on_answer(sd_bus_message *message, void *userdata, sd_bus_error *error UNUSED) {
         const Asked *asked = userdata;
         UnitQuery *query = asked->query;
-        const UnitAnswer answer = {query->arena, query->request.bus, message};
+        const UnitAnswer answer = {query->arena, query->bus, message};
         int r = unit_property_read(asked->property, &answer, asked->unit);
 
         query->n_open--;
         if (r < 0 && query->error == 0)
                 /* After a disconnect libsystemd ends open calls with ETIMEDOUT. */
-                query->error = query->request.bus->is_open(query->request.bus->connection) > 0
-                                       ? r
-                                       : -ECONNRESET;
-        if (is_answered(query))
-                end_request(&query->request, query->error);
+                query->error = query->bus->is_open(query->bus->connection) > 0 ? r : -ECONNRESET;
+        end_if_answered(query);
         return 0;
 }
 
 static int ask(UnitQuery *query, const char *object, const UnitProperty *property,
                LoadedUnit *unit) {
-        const Bus *bus = query->request.bus;
+        const Bus *bus = query->bus;
         sd_bus_message *call = NULL;
         Asked *asked = ARENA_NEW(query->arena, Asked);
         int r = bus->message_new_method_call(bus->connection, &call, UNIT_MANAGER, object,
@@ -161,14 +132,14 @@ int unit_query_new(const Root *root, Arena *arena, const SourceNames *names, uns
         query->arena = arena;
         VEC_FOREACH(name, names)
                 *vec_push(arena, &query->units) = unit_property_none(arena_strdup(arena, *name));
-        int r = connect_to(root, arena, &query->request.bus);
+        int r = connect_to(root, arena, &query->bus);
 
         VEC_FOREACH(unit, &query->units) {
                 char *object = NULL;
 
                 if (r >= 0)
-                        r = query->request.bus->path_encode(UNIT_MANAGER_OBJECT "/unit", unit->name,
-                                                            &object);
+                        r = query->bus->path_encode(UNIT_MANAGER_OBJECT "/unit", unit->name,
+                                                    &object);
                 for (size_t i = 0; r >= 0 && i < n_unit_properties; i++)
                         if (unit_properties[i].wanted & wanted)
                                 r = ask(query, object, &unit_properties[i], unit);
@@ -180,10 +151,38 @@ int unit_query_new(const Root *root, Arena *arena, const SourceNames *names, uns
         return 0;
 }
 
+static int on_reloaded(sd_bus_message *message, void *userdata, sd_bus_error *error UNUSED) {
+        UnitQuery *query = userdata;
+
+        query->n_open = 0;
+        query->error = -query->bus->message_get_errno(message);
+        end_if_answered(query);
+        return 0;
+}
+
+int unit_query_reload(const Root *root, UnitQuery **ret) {
+        CLEANUP(arena_freep) Arena *arena = arena_new();
+        CLEANUP(unit_query_freep) UnitQuery *query = memory_new(sizeof(UnitQuery));
+        int r = connect_to(root, arena, &query->bus);
+        const Bus *bus = query->bus;
+
+        if (r >= 0)
+                r = bus->call_method_async(bus->connection, NULL, UNIT_MANAGER, UNIT_MANAGER_OBJECT,
+                                           UNIT_MANAGER ".Manager", "Reload", on_reloaded, query,
+                                           NULL);
+        if (r < 0)
+                return r;
+        query->n_open = 1;
+        *ret = TAKE_PTR(query);
+        return 0;
+}
+
 UnitQuery *unit_query_free(UnitQuery *query) {
         if (!query)
                 return NULL;
-        close_request(&query->request);
+        loop_unset(&query->limit);
+        loop_unset(&query->end);
+        bus_free(query->bus);
         memory_free(query);
         return NULL;
 }
@@ -198,7 +197,7 @@ int unit_query_wait(UnitQuery *query, uint64_t limit_usec, LoadedUnits *ret) {
         uint64_t until_usec = add_saturated(clock_now_usec(), limit_usec);
 
         while (!is_answered(query)) {
-                int r = wait_on(query->request.bus, until_usec);
+                int r = wait_on(query->bus, until_usec);
 
                 if (r < 0)
                         return r;
@@ -208,20 +207,16 @@ int unit_query_wait(UnitQuery *query, uint64_t limit_usec, LoadedUnits *ret) {
         return query->error;
 }
 
-static void on_end(void *userdata, int error) {
-        UnitQuery *query = userdata;
-
-        query->handler(query->userdata, error, &query->units);
-}
-
 int unit_query_attach(UnitQuery *query, Loop *loop, uint64_t limit_usec, UnitQueryHandler handler,
                       void *userdata) {
+        query->loop = loop;
         query->handler = handler;
         query->userdata = userdata;
-        int r = attach_request(&query->request, loop, limit_usec, on_end, query);
+        loop_set(loop, &query->limit, add_saturated(clock_now_usec(), limit_usec), on_limit, query);
+        int r = bus_attach(query->bus, loop, on_failed, query);
 
-        if (r >= 0 && is_answered(query))
-                end_request(&query->request, query->error);
+        if (r >= 0)
+                end_if_answered(query);
         return r;
 }
 
@@ -297,51 +292,4 @@ int unit_stop_find(const Root *root, const char *unit, uint64_t limit_usec, Unit
         if (r >= 0)
                 r = bus->set_method_call_timeout(bus->connection, limit_usec);
         return r < 0 ? r : find_stop(arena, bus, unit, ret);
-}
-
-/* ---- the method Reload() ---- */
-
-struct UnitReread {
-        Arena *arena;
-        UnitRequest request;
-};
-
-static int on_reread(sd_bus_message *message, void *userdata, sd_bus_error *error UNUSED) {
-        UnitReread *reread = userdata;
-
-        end_request(&reread->request, -reread->request.bus->message_get_errno(message));
-        return 0;
-}
-
-static void unit_reread_freep(UnitReread **reread) {
-        *reread = unit_reread_free(*reread);
-}
-
-int unit_reread_new(const Root *root, Loop *loop, uint64_t limit_usec, UnitRereadHandler handler,
-                    void *userdata, UnitReread **ret) {
-        CLEANUP(unit_reread_freep) UnitReread *reread = memory_new(sizeof(UnitReread));
-
-        reread->arena = arena_new();
-        int r = connect_to(root, reread->arena, &reread->request.bus);
-        const Bus *bus = reread->request.bus;
-
-        if (r >= 0)
-                r = bus->call_method_async(bus->connection, NULL, UNIT_MANAGER, UNIT_MANAGER_OBJECT,
-                                           UNIT_MANAGER ".Manager", "Reload", on_reread, reread,
-                                           NULL);
-        if (r >= 0)
-                r = attach_request(&reread->request, loop, limit_usec, handler, userdata);
-        if (r < 0)
-                return r;
-        *ret = TAKE_PTR(reread);
-        return 0;
-}
-
-UnitReread *unit_reread_free(UnitReread *reread) {
-        if (!reread)
-                return NULL;
-        close_request(&reread->request);
-        arena_free(reread->arena);
-        memory_free(reread);
-        return NULL;
 }

@@ -18,6 +18,11 @@ bool unit_manager_exists(const Root *root);
  * which must outlive the query. Returns a negative errno if systemd cannot be queried. */
 int unit_query_new(const Root *root, Arena *arena, const SourceNames *names, unsigned wanted,
                    UnitQuery **ret);
+
+/* Has systemd reload all units, as 'systemctl daemon-reload' does: the only action that hugeplan requests from systemd.
+ * Its end is an answer without units. Returns a negative errno if systemd cannot be reached. */
+int unit_query_reload(const Root *root, UnitQuery **ret);
+
 UnitQuery *unit_query_free(UnitQuery *query); /* takes NULL; returns NULL */
 void unit_query_freep(UnitQuery **query);
 
@@ -46,16 +51,3 @@ typedef enum UnitStop {
 /* Queries systemd about UNIT, by two or three calls of at most LIMIT_USEC each. Returns a negative errno if there is no
  * answer. */
 int unit_stop_find(const Root *root, const char *unit, uint64_t limit_usec, UnitStop *ret);
-
-/* ---- daemon-reload ---- */
-
-typedef struct UnitReread UnitReread;
-
-/* ERROR is 0, -ETIMEDOUT, or another negative errno if systemd refuses. The handler frees the reload. */
-typedef void (*UnitRereadHandler)(void *userdata, int error);
-
-/* Has systemd reload all units, as 'systemctl daemon-reload' does: the only action that hugeplan requests from systemd.
- * LOOP serves the reload for at most LIMIT_USEC. Returns a negative errno if systemd cannot be reached. */
-int unit_reread_new(const Root *root, Loop *loop, uint64_t limit_usec, UnitRereadHandler handler,
-                    void *userdata, UnitReread **ret);
-UnitReread *unit_reread_free(UnitReread *reread); /* takes NULL; returns NULL */

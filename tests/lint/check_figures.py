@@ -36,7 +36,8 @@ STATEFUL_ROOMS = ("keeper", "daemon", "ipc")
 FOR_A_CALL = {"Gate", "GateView", "Look", "PoolMove", "KeeperEvent", "HistoryFigures"}
 COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
 STRUCT = re.compile(r"\bstruct (\w+) \{\n(.*?)\n\}", re.DOTALL)
-INNER = re.compile(r"\{[^{}]*\}")
+ENUM = re.compile(r"\benum(?: \w+)? \{[^{}]*\}")
+INNER = re.compile(r"\{([^{}]*)\}")
 VERB = re.compile(r'^ {8}\{"[\w-]+",', re.MULTILINE)
 
 
@@ -51,12 +52,22 @@ def files_of(top: pathlib.Path, *suffixes: str) -> list[pathlib.Path]:
 def members(body: str) -> list[tuple[str, str]]:
     """The type and the declarators of each field; an enum in its place is one."""
     fields = []
-    for field in INNER.sub("", COMMENT.sub("", body)).split(";"):
+    for field in ENUM.sub("enum", COMMENT.sub("", body)).split(";"):
         words = field.split()
         if words:
             declared = 1 if "(" in field else len(field.split(","))
             fields += [(words[1] if words[0] == "const" and len(words) > 1 else words[0], field)] * declared
     return fields
+
+
+def parts(body: str) -> list[str]:
+    """The body of a struct, and those of the structs in it, each of which is one field of its own."""
+    found = []
+    body = ENUM.sub("enum", COMMENT.sub("", body))
+    while match := INNER.search(body):
+        found.append(match[1])
+        body = body[:match.start()] + body[match.end():]
+    return [body, *found]
 
 
 def structs(src: pathlib.Path) -> dict[str, tuple[int, int, int]]:
@@ -65,9 +76,9 @@ def structs(src: pathlib.Path) -> dict[str, tuple[int, int, int]]:
     for room in STATEFUL_ROOMS:
         for path in files_of(src / room, ".c", ".h"):
             for name, body in STRUCT.findall(COMMENT.sub("", path.read_text(encoding="utf-8"))):
-                if name not in FOR_A_CALL:
-                    types = [kind for kind, _ in members(body)]
-                    found[name] = (len(types), types.count("Arena"), types.count("bool"))
+                for number, part in enumerate(parts(body) if name not in FOR_A_CALL else []):
+                    types = [kind for kind, _ in members(part)]
+                    found[f"{name} {number}"] = (len(types), types.count("Arena"), types.count("bool"))
     return found
 
 
@@ -98,6 +109,9 @@ def self_test() -> None:
     body = "        Arena *arena, *before;\n        bool is_a, is_b; /* both */\n        enum {\n                A,\n        } kind;\n"
     if [kind for kind, _ in members(body)] != ["Arena", "Arena", "bool", "bool", "enum"]:
         sys.exit(f"self-test: {members(body)}")
+    body = "        int a;\n        struct {\n                bool b;\n                struct {\n                        int d, e;\n                } c;\n        } f;\n"
+    if [len(members(part)) for part in parts(body)] != [2, 2, 2]:
+        sys.exit(f"self-test: {parts(body)}")
     if len(VERB.findall('        {"plan", "", 0},\n        {"serve-x",\n                {"no", 1},\n')) != 2:
         sys.exit("self-test: verbs")
 

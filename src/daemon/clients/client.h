@@ -7,39 +7,12 @@
 #include "ipc/varlink_server.h"
 #include "units/loaded_unit.h"
 
-/* The query whether a gate's unit is starting. One is sent at a time for each unit. */
-typedef struct ClientAsking {
-        const char *unit; /* NULL: the caller is not in it */
-        UnitQuery *query; /* pending */
-        bool is_queued;   /* waits for the query for the same unit */
-        bool is_riding; /* came before that query was sent, so that the answer is valid for it, too */
-} ClientAsking;
-
-/* The size that a gate or `hugeplanctl learn` reports (belief.c). */
-typedef struct ClientSize {
-        json_t *reported;        /* NULL: none */
-        bool is_accepted;        /* and not in effect yet: */
-        const Learned *accepted; /* NULL: the one in the instance's file */
-        uint64_t stored;         /* the number of its pending write (store.h); 0: none */
-        LoopTimer patience;      /* limits the wait for that write */
-        const char *unkept;      /* why the size is not stored; NULL: it is */
-} ClientSize;
-
 /* A gate's answer, which is sent after its hold is on disk. */
 typedef struct ClientAnswer {
         bool is_ready;
         const char *error; /* the refusal; NULL: the unit may start */
         json_t *parameters;
 } ClientAnswer;
-
-/* A call of Wait. */
-typedef struct ClientWait {
-        Gate gate;
-        bool may_try;    /* a round may be run for this gate */
-        bool is_restart; /* the database restarts within its running unit */
-        LoopTimer timer; /* its timeout */
-        ClientAnswer answer;
-} ClientWait;
 
 /* A client that waits for an answer: a gate, a reload, or a subscriber. */
 struct Client {
@@ -57,9 +30,30 @@ struct Client {
         } kind;
         const char *instance; /* of a gate, a release or a learned size */
         bool is_due;          /* to be tried together with all clients that have called by then */
-        ClientWait wait;
-        ClientAsking asking;
-        ClientSize size;
+        /* A call of Wait. */
+        struct {
+                Gate gate;
+                bool may_try;    /* a round may be run for this gate */
+                bool is_restart; /* the database restarts within its running unit */
+                LoopTimer timer; /* its timeout */
+                ClientAnswer answer;
+        } wait;
+        /* The query whether a gate's unit is starting. One is sent at a time for each unit. */
+        struct {
+                const char *unit; /* NULL: the caller is not in it */
+                UnitQuery *query; /* pending */
+                bool is_queued;   /* waits for the query for the same unit */
+                bool is_riding; /* came before that query was sent, so that the answer is valid for it, too */
+        } asking;
+        /* The size that a gate or `hugeplanctl learn` reports (belief.c). */
+        struct {
+                json_t *reported;        /* NULL: none */
+                bool is_accepted;        /* and not in effect yet: */
+                const Learned *accepted; /* NULL: the one in the instance's file */
+                uint64_t stored;         /* the number of its pending write (store.h); 0: none */
+                LoopTimer patience;      /* limits the wait for that write */
+                const char *unkept;      /* why the size is not stored; NULL: it is */
+        } size;
         void (*on_end)(Client *client); /* NULL: none */
 };
 
@@ -109,3 +103,12 @@ void belief_ignore(const Client *client, const char *why);
 
 /* The method Learn. */
 void belief_learn(VarlinkCall *call, json_t *parameters, void *userdata);
+
+/* ---- all clients (clients.c) ---- */
+
+/* The methods of org.hugeplan.Manager. */
+extern const VarlinkInterface manager_interface;
+
+/* The manager's listener: between two writes it answers gates whose instance has all its pages already; it informs
+ * subscribers; and it answers clients when a round has ended. */
+void clients_notify(Manager *manager, ManagerNews news);

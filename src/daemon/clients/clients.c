@@ -1,6 +1,4 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "daemon/clients/clients.h"
-
 #include "daemon/clients/client.h"
 #include "ipc/manager_interface.h"
 #include "model/names.h"

@@ -948,7 +948,6 @@ TEST(orphan_extension) {
 /* What we have written ourselves asks nobody to do anything: it holds again when the file comes back. */
 TEST(orphans_of_ours) {
         const Config *config = config_make(arena, "20-pg.conf.d/90-learned.conf",
-                                           "[Instance]\nX-Exact=yes\n", "20-pg.conf.d/91-seen.conf",
                                            "[Instance]\nX-Exact=yes\n", NULL);
 
         assert_text(problems_text(arena, &config->problems), "");

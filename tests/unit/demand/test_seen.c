@@ -12,7 +12,8 @@ static const uint64_t page_bytes = 2 * MIB;
 static const InstanceConfig *instance_of(Arena *arena, const char *engine, const char *seen) {
         const char *text = arena_printf(
                 arena, "[Instance]\nEngine=%s\nMemory=auto\nUnit=db.service\n", engine);
-        const Config *config = config_make(arena, "20-db.conf", text, "20-db.conf.d/91-seen.conf",
+        const Config *config = config_make(arena, "20-db.conf", text,
+                                           "20-db.conf.d/90-learned.conf",
                                            arena_printf(arena, "[Instance]\n%s", seen), NULL);
 
         assert_text(problems_text(arena, &config->problems), "");
@@ -184,10 +185,10 @@ TEST(likely) {
         assert_true(seen_is_likely(&instance, page_bytes, 1));
 }
 
-/* As it is read back: TEXT is what 91-seen.conf holds. */
+/* As it is read back: TEXT is what 90-learned.conf holds. */
 static const Config *with_seen(Arena *arena, const char *text) {
         return config_make(arena, "20-db.conf", "[Instance]\nMemory=auto\nUnit=db.service\n",
-                           "20-db.conf.d/91-seen.conf", text, NULL);
+                           "20-db.conf.d/90-learned.conf", text, NULL);
 }
 
 TEST(read_back) {
@@ -195,7 +196,6 @@ TEST(read_back) {
                                               ""};
         const InstanceConfig *instance = instance_of(arena, "generic", "");
 
-        assert_text(learned_old_path(arena, instance), "/etc/hugeplan.d/20-db.conf.d/91-seen.conf");
         for (size_t i = 0; i < ARRAY_LEN(hostile); i++) {
                 Seen seen = seen_of(arena, 540, true);
 
@@ -276,15 +276,14 @@ TEST(broken) {
                 const Config *config = config_make(
                         arena, "20-db.conf", "[Instance]\nEngine=mariadb\nUnit=db.service\n",
                         "20-db.conf.d/90-learned.conf",
-                        arena_printf(arena, "[Instance]\n%s", row->learned),
-                        "20-db.conf.d/91-seen.conf",
-                        arena_printf(arena, "[Instance]\n%s", row->seen), NULL);
+                        arena_printf(arena, "[Instance]\n%s\n%s", row->learned, row->seen), NULL);
                 const InstanceConfig *db = config_find(config, "db");
                 const Learned *learned = &db->learned;
                 Lesson same = {.instance = db, .version = learned->version};
                 assert_null(db->refusal);
                 assert_int_equal(diags_count(&config->problems, SEVERITY_ERROR), 0);
-                assert_contains(problems_text(arena, &config->problems), "/20-db.conf.d/91-seen");
+                assert_contains(problems_text(arena, &config->problems),
+                                "/20-db.conf.d/90-learned");
                 assert_int_equal(page_counts_find(&learned->pages, page_bytes), row->learned_pages);
                 assert_int_equal(page_counts_find(&learned->seen.pages, page_bytes),
                                  row->seen_pages);

@@ -373,8 +373,7 @@ PLAY_TEST(grow_is_learned) {
         assert_text(reload(play), "a 0:80");
         run_grown(play, 120);
         assert_text(state_text(play), "a 0:120");
-        tree_write(play->tree, "/etc/hugeplan.d/a.conf.d/90-learned.conf", "");
-        tree_write(play->tree, "/etc/hugeplan.d/a.conf.d/91-seen.conf",
+        tree_write(play->tree, "/etc/hugeplan.d/a.conf.d/90-learned.conf",
                    "[Instance]\nX-Seen=2M:60\nX-SeenUnit=a.service\n");
         assert_text(reload(play), "a 0:60");
 }
