@@ -144,34 +144,6 @@ bool boot_guard_is_closed(const BootGuard *guard, const Ledger *ledger) {
         return before >= BOOT_GUARD_FAILURES;
 }
 
-static void report_released(const Config *config, const Ledger *ledger, Diags *problems) {
-        ARRAY_FOREACH(instance, config->instances, config->n_instances) {
-                const LedgerInstance *known = ledger_instance(ledger, instance->name);
-
-                if (known && known->is_released)
-                        diags_report(
-                                problems,
-                                (Diag){.severity = SEVERITY_NOTICE,
-                                       .id = reason_id(REASON_RELEASED),
-                                       .file = instance->file},
-                                "%s was given back by 'hugeplanctl release'; a reload, or the start of "
-                                "its unit, has its pages reserved again",
-                                instance->name);
-        }
-}
-
-static Reason not_proven(Arena *arena, const ProvenInstance *proven) {
-        return (Reason){
-                REASON_BOOT_GUARD,
-                arena_printf(
-                        arena,
-                        "%d boots in a row have failed, and in the last good one it had %s%s",
-                        BOOT_GUARD_FAILURES, proven ? "only " : "no pages",
-                        proven ? format_page_count(arena, proven->pages, proven->page_size_bytes)
-                               : ""),
-                "find out why they failed, then run 'hugeplanctl reload'"};
-}
-
 /* Reports the closed guard, and gives unproven instances a reason not to be served if IS_LIMITED. */
 static void keep_to_proven(Arena *arena, const BootGuard *guard, Demand *demand, bool is_limited,
                            Diags *problems) {
@@ -189,7 +161,16 @@ static void keep_to_proven(Arena *arena, const BootGuard *guard, Demand *demand,
                         continue;
                 text_add_item(&names, instance->config->name);
                 if (is_limited)
-                        instance->reason = not_proven(arena, proven);
+                        instance->reason = (Reason){
+                                REASON_BOOT_GUARD,
+                                arena_printf(
+                                        arena,
+                                        "%d boots in a row have failed, and in the last good one it had %s%s",
+                                        BOOT_GUARD_FAILURES, proven ? "only " : "no pages",
+                                        proven ? format_page_count(arena, proven->pages,
+                                                                   proven->page_size_bytes)
+                                               : ""),
+                                "find out why they failed, then run 'hugeplanctl reload'"};
         }
         diags_report(
                 problems,
@@ -219,7 +200,19 @@ const Plan *boot_guard_plan(Arena *arena, const GuardedPlanInput *input, Diags *
         if (input->is_reload) {
                 Ledger *reloaded = ledger_copy(arena, plan.ledger);
 
-                report_released(input->config, reloaded, problems);
+                ARRAY_FOREACH(instance, input->config->instances, input->config->n_instances) {
+                        const LedgerInstance *known = ledger_instance(reloaded, instance->name);
+
+                        if (known && known->is_released)
+                                diags_report(
+                                        problems,
+                                        (Diag){.severity = SEVERITY_NOTICE,
+                                               .id = reason_id(REASON_RELEASED),
+                                               .file = instance->file},
+                                        "%s was given back by 'hugeplanctl release'; a reload, or the start of "
+                                        "its unit, has its pages reserved again",
+                                        instance->name);
+                }
                 ledger_reload(reloaded);
                 plan.ledger = reloaded;
         }

@@ -3,35 +3,32 @@
 
 #include "base/size.h"
 
-static void find_pool_drift(Arena *arena, const PlanPool *planned, const Ledger *ledger,
-                            const Topology *now, Drifts *drifts) {
-        const Pool *pool = topology_pool(now, planned->node, planned->page_size_bytes);
-        const LedgerPool *known = ledger_pool(ledger, planned->node, planned->page_size_bytes);
-        Drift drift = {
-                .node = planned->node,
-                .page_size_bytes = planned->page_size_bytes,
-                .expected_pages = known ? known->set_pages : planned->to_pages,
-                .found_pages = pool ? pool_persistent_pages(pool) : 0,
-        };
-
-        if (!pool && planned->granted_pages > 0)
-                drift.kind = DRIFT_NODE_GONE;
-        else if (pool && known && drift.found_pages > known->set_pages)
-                drift.kind = DRIFT_POOL_RAISED;
-        else if (planned->granted_pages > 0 &&
-                 drift.found_pages < MIN(planned->to_pages, drift.expected_pages))
-                drift.kind = DRIFT_POOL_LOWERED;
-        else
-                return;
-        *vec_push(arena, drifts) = drift;
-}
-
 Drifts drift_find(Arena *arena, const Plan *plan, const Ledger *ledger, const Topology *now,
                   const HostPlan *host) {
         Drifts drifts = {};
 
-        ARRAY_FOREACH(pool, plan->pools, plan->n_pools)
-                find_pool_drift(arena, pool, ledger, now, &drifts);
+        ARRAY_FOREACH(planned, plan->pools, plan->n_pools) {
+                const Pool *pool = topology_pool(now, planned->node, planned->page_size_bytes);
+                const LedgerPool *known =
+                        ledger_pool(ledger, planned->node, planned->page_size_bytes);
+                Drift drift = {
+                        .node = planned->node,
+                        .page_size_bytes = planned->page_size_bytes,
+                        .expected_pages = known ? known->set_pages : planned->to_pages,
+                        .found_pages = pool ? pool_persistent_pages(pool) : 0,
+                };
+
+                if (!pool && planned->granted_pages > 0)
+                        drift.kind = DRIFT_NODE_GONE;
+                else if (pool && known && drift.found_pages > known->set_pages)
+                        drift.kind = DRIFT_POOL_RAISED;
+                else if (planned->granted_pages > 0 &&
+                         drift.found_pages < MIN(planned->to_pages, drift.expected_pages))
+                        drift.kind = DRIFT_POOL_LOWERED;
+                else
+                        continue;
+                *vec_push(arena, &drifts) = drift;
+        }
         VEC_FOREACH(write, &host->writes)
                 *vec_push(arena, &drifts) =
                         (Drift){.kind = DRIFT_HOST, .path = write->path, .expected = write->value};

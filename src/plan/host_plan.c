@@ -27,20 +27,6 @@ uint64_t limits_sysv_bytes(const Plan *plan, bool is_sum) {
         return bytes;
 }
 
-/* One segment may be as large as the largest instance; all segments as large as all instances, and an eighth for the
- * small segments of others. */
-static void add_sizes(Arena *arena, const HostPlanInput *input, HostWrites *writes) {
-        uint64_t largest = limits_sysv_bytes(input->plan, false);
-        uint64_t sum = limits_sysv_bytes(input->plan, true);
-        uint64_t pages = topology_base_pages(input->topology, add_saturated(sum, sum / 8));
-        const KernelLimits *now = &input->topology->limits;
-
-        if (now->shmmax_bytes < largest)
-                add_write(arena, writes, PATH_SHMMAX, now->shmmax_bytes, largest);
-        if (now->shmall_pages < pages)
-                add_write(arena, writes, PATH_SHMALL, now->shmall_pages, pages);
-}
-
 const char *limits_group_name(Arena *arena, const Accounts *accounts, uint64_t id) {
         VEC_FOREACH(group, &accounts->groups)
                 if (group->id == id)
@@ -82,9 +68,14 @@ static void add_group(Arena *arena, const HostPlanInput *input, HostWrites *writ
 }
 
 HostWrites limits_plan_make(Arena *arena, const HostPlanInput *input, Diags *problems) {
+        const KernelLimits *now = &input->topology->limits;
+        uint64_t largest = limits_sysv_bytes(input->plan, false);
+        uint64_t sum = limits_sysv_bytes(input->plan, true);
+        uint64_t pages = topology_base_pages(input->topology, add_saturated(sum, sum / 8));
+        bool may_raise = !input->config->host.keep_shared_memory_limits;
         HostWrites writes = {};
 
-        if (input->topology->base_page_bytes == 0 && limits_sysv_bytes(input->plan, true) > 0)
+        if (input->topology->base_page_bytes == 0 && sum > 0)
                 diags_report(
                         problems,
                         (Diag){.severity = SEVERITY_WARNING,
@@ -92,8 +83,12 @@ HostWrites limits_plan_make(Arena *arena, const HostPlanInput *input, Diags *pro
                                .file = PATH_SELF_SMAPS,
                                .remedy = "take the snapshot of the host again"},
                         "the size of base pages is not known, which kernel.shmall counts: whether it suffices is not judged");
-        if (!input->config->host.keep_shared_memory_limits)
-                add_sizes(arena, input, &writes);
+        /* One segment may be as large as the largest instance; all segments as large as all instances, and an eighth for
+         * the small segments of others. */
+        if (may_raise && now->shmmax_bytes < largest)
+                add_write(arena, &writes, PATH_SHMMAX, now->shmmax_bytes, largest);
+        if (may_raise && now->shmall_pages < pages)
+                add_write(arena, &writes, PATH_SHMALL, now->shmall_pages, pages);
         add_group(arena, input, &writes, problems);
         return writes;
 }

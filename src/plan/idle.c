@@ -29,14 +29,6 @@ static const Plan *plan_as_own(Arena *arena, const PlanInput *input) {
         return plan_make(arena, &own);
 }
 
-/* Returns whether some pool would have to be larger without existing pages of that size: they serve as a cover. */
-static bool is_raised(const Plan *plan, const Plan *own, uint64_t page_size_bytes) {
-        return ARRAY_ANY(pool, own->pools, own->n_pools,
-                         pool->page_size_bytes == page_size_bytes &&
-                                 pool->to_pages >
-                                         plan_pool(plan, pool->node, page_size_bytes)->to_pages);
-}
-
 IdlePools idle_pools_find(Arena *arena, const PlanInput *input, const Plan *plan) {
         IdlePools idle = {};
 
@@ -48,10 +40,16 @@ IdlePools idle_pools_find(Arena *arena, const PlanInput *input, const Plan *plan
                 const PlanPool *kept = plan_pool(own, planned->node, planned->page_size_bytes);
                 const Pool *now =
                         topology_pool(input->topology, planned->node, planned->page_size_bytes);
+                uint64_t bytes = planned->page_size_bytes;
                 uint64_t pages =
                         MIN(sub_floored(planned->to_pages, kept->to_pages), now->free_pages);
 
-                if (pages > 0 && !is_raised(plan, own, planned->page_size_bytes))
+                /* If a pool would have to be larger without existing pages of that size, these serve as a cover. */
+                if (pages > 0 &&
+                    !ARRAY_ANY(pool, own->pools, own->n_pools,
+                               pool->page_size_bytes == bytes &&
+                                       pool->to_pages >
+                                               plan_pool(plan, pool->node, bytes)->to_pages))
                         *vec_push(arena, &idle) = (IdlePool){planned, pages};
         }
         return idle;

@@ -35,15 +35,7 @@ static json_t *if_true(bool is_true) {
         return is_true ? json_true() : NULL;
 }
 
-/* Returns NULL, and frees ARRAY, if it is empty. */
-static json_t *if_any(json_t *array) {
-        if (json_array_size(array) > 0)
-                return array;
-        json_decref(array);
-        return NULL;
-}
-
-static json_t *grants_to_json(const LedgerInstance *instance) {
+static json_t *instance_to_json(const LedgerInstance *instance) {
         json_t *nodes = json_object();
 
         VEC_FOREACH(grant, &instance->grants) {
@@ -52,10 +44,6 @@ static json_t *grants_to_json(const LedgerInstance *instance) {
                 snprintf(node, sizeof(node), "%u", grant->node);
                 json_object_set_new(nodes, node, count_to_json(grant->pages));
         }
-        return nodes;
-}
-
-static json_t *instance_to_json(const LedgerInstance *instance) {
         return json_pack(
                 "{ss so so ss* so* so* so* so* so}", "name", instance->name, "pageSizeBytes",
                 count_to_json(instance->page_size_bytes), "pagesWanted",
@@ -64,28 +52,7 @@ static json_t *instance_to_json(const LedgerInstance *instance) {
                                                         : placement_names[instance->placement],
                 "released", if_true(instance->is_released), "stood", if_true(instance->has_stood),
                 "unready", if_true(instance->has_stood && !instance->was_ready), "likely",
-                instance->is_loose ? count_to_json(instance->likely_pages) : NULL, "nodes",
-                grants_to_json(instance));
-}
-
-static json_t *granted_to_json(const Ledger *ledger, const LedgerInstance *granted) {
-        const LedgerInstance *instance = ledger_instance(ledger, granted->name);
-
-        if (instance && ledger_is_same_grant(granted, instance))
-                return json_string(granted->name);
-        return instance_to_json(granted);
-}
-
-static json_t *hold_to_json(Arena *arena, const Ledger *ledger, const LedgerHold *hold) {
-        const MemoryPolicy *policy = &hold->policy;
-
-        return json_pack("{ss ss ss* ss* so* so}", "unit", hold->unit, "run", hold->run, "policy",
-                         policy->kind == MEMORY_POLICY_ANY ? NULL : policy_names[policy->kind],
-                         "policyNodes",
-                         id_set_is_empty(&policy->nodes) ? NULL
-                                                         : id_set_format(arena, &policy->nodes),
-                         "counted", if_true(hold->is_counted), "granted",
-                         granted_to_json(ledger, &hold->granted));
+                instance->is_loose ? count_to_json(instance->likely_pages) : NULL, "nodes", nodes);
 }
 
 json_t *ledger_to_json(const Ledger *ledger) {
@@ -102,22 +69,38 @@ json_t *ledger_to_json(const Ledger *ledger) {
                 refusal, &ledger->refusals,
                 json_pack("{ss ss}", "instance", refusal->instance, "reason", refusal->text));
 
-        VEC_FOREACH(hold, &ledger->holds)
-                if (!hold->is_tentative)
-                        json_array_append_new(holds, hold_to_json(arena, ledger, hold));
-        json_t *left = VEC_TO_JSON(each, &ledger->left,
-                                   json_pack("{so so}", "pageSizeBytes",
-                                             count_to_json(each->page_size_bytes), "pages",
-                                             count_to_json(each->pages)));
+        VEC_FOREACH(hold, &ledger->holds) {
+                const MemoryPolicy *policy = &hold->policy;
+                const LedgerInstance *instance = ledger_instance(ledger, hold->granted.name);
+
+                if (hold->is_tentative)
+                        continue;
+                json_array_append_new(
+                        holds,
+                        json_pack("{ss ss ss* ss* so* so}", "unit", hold->unit, "run", hold->run,
+                                  "policy",
+                                  policy->kind == MEMORY_POLICY_ANY ? NULL
+                                                                    : policy_names[policy->kind],
+                                  "policyNodes",
+                                  id_set_is_empty(&policy->nodes)
+                                          ? NULL
+                                          : id_set_format(arena, &policy->nodes),
+                                  "counted", if_true(hold->is_counted), "granted",
+                                  instance && ledger_is_same_grant(&hold->granted, instance)
+                                          ? json_string(instance->name)
+                                          : instance_to_json(&hold->granted)));
+        }
+        json_t *left = ledger->left.n == 0
+                               ? NULL
+                               : VEC_TO_JSON(each, &ledger->left,
+                                             json_pack("{so so}", "pageSizeBytes",
+                                                       count_to_json(each->page_size_bytes),
+                                                       "pages", count_to_json(each->pages)));
 
         return json_pack("{si ss ss* so so so so* so}", "version", LEDGER_VERSION, "bootId",
                          ledger->boot_id, "bootGuard", guard_names[ledger->guard], "pools", pools,
-                         "instances", instances, "holds", holds, "left", if_any(left), "refusals",
+                         "instances", instances, "holds", holds, "left", left, "refusals",
                          refusals);
-}
-
-static bool is_node(int node) {
-        return node >= 0 && node < ID_SET_MAX;
 }
 
 static bool read_pool(Arena *arena, Ledger *ledger, const json_t *json) {
@@ -127,7 +110,7 @@ static bool read_pool(Arena *arena, Ledger *ledger, const json_t *json) {
         if (json_unpack((json_t *) json, "{si sI sI sI sI}", "node", &node, "pageSizeBytes", &size,
                         "found", &found, "set", &set, "others", &others) < 0)
                 return false;
-        if (!is_node(node) || size <= 0 || found < 0 || set < found || others < 0 ||
+        if (node < 0 || node >= ID_SET_MAX || size <= 0 || found < 0 || set < found || others < 0 ||
             ledger_pool(ledger, (unsigned) node, (uint64_t) size))
                 return false;
         *vec_push(arena, &ledger->pools) = (LedgerPool){
@@ -140,36 +123,10 @@ static bool read_pool(Arena *arena, Ledger *ledger, const json_t *json) {
         return true;
 }
 
-static bool add_grant(Arena *arena, LedgerInstance *instance, uint64_t node, json_int_t pages) {
-        if (node >= ID_SET_MAX || pages <= 0 ||
-            VEC_ANY(earlier, &instance->grants, earlier->node == node))
-                return false;
-        *vec_push(arena, &instance->grants) = (NodePages){(unsigned) node, (uint64_t) pages};
-        return true;
-}
-
-/* Reads an object of counts by node. */
-static bool read_grants(Arena *arena, json_t *nodes, LedgerInstance *instance) {
-        const char *key;
-        json_t *value;
-
-        if (!json_is_object(nodes))
-                return false;
-        vec_reserve(arena, &instance->grants, json_object_size(nodes));
-        json_object_foreach(nodes, key, value) {
-                uint64_t node;
-
-                if (parse_u64(key, &node) < 0 ||
-                    !add_grant(arena, instance, node, json_integer_value(value)))
-                        return false;
-        }
-        return instance->page_size_bytes > 0 || instance->grants.n == 0;
-}
-
 static bool read_granted(Arena *arena, const json_t *json, LedgerInstance *ret) {
-        const char *name, *placement = placement_names[PLACEMENT_SPREAD];
+        const char *name, *key, *placement = placement_names[PLACEMENT_SPREAD];
         json_int_t size, wanted, likely = -1;
-        json_t *nodes;
+        json_t *nodes, *value;
         int released = 0, stood = 0, unready = 0;
 
         if (json_unpack((json_t *) json, "{ss sI sI s?s s?b s?b s?b s?I so}", "name", &name,
@@ -192,7 +149,19 @@ static bool read_granted(Arena *arena, const json_t *json, LedgerInstance *ret) 
                 .is_loose = likely >= 0,
                 .likely_pages = likely >= 0 ? (uint64_t) likely : 0,
         };
-        return read_grants(arena, nodes, ret);
+        if (!json_is_object(nodes))
+                return false;
+        vec_reserve(arena, &ret->grants, json_object_size(nodes));
+        json_object_foreach(nodes, key, value) {
+                json_int_t pages = json_integer_value(value);
+                uint64_t node;
+
+                if (parse_u64(key, &node) < 0 || node >= ID_SET_MAX || pages <= 0 ||
+                    VEC_ANY(earlier, &ret->grants, earlier->node == node))
+                        return false;
+                *vec_push(arena, &ret->grants) = (NodePages){(unsigned) node, (uint64_t) pages};
+        }
+        return ret->page_size_bytes > 0 || ret->grants.n == 0;
 }
 
 static bool read_instance(Arena *arena, Ledger *ledger, const json_t *json) {
@@ -201,18 +170,6 @@ static bool read_instance(Arena *arena, Ledger *ledger, const json_t *json) {
         if (!read_granted(arena, json, &instance))
                 return false;
         *vec_push(arena, &ledger->instances) = instance;
-        return true;
-}
-
-/* Reads a hold's grant: the name of an instance that has the same, or an object of its own. */
-static bool read_held(Arena *arena, const Ledger *ledger, const json_t *json, LedgerInstance *ret) {
-        if (!json_is_string(json))
-                return read_granted(arena, json, ret);
-        const LedgerInstance *instance = ledger_instance(ledger, json_string_value(json));
-
-        if (!instance)
-                return false;
-        *ret = ledger_copy_instance(arena, instance);
         return true;
 }
 
@@ -227,8 +184,16 @@ static bool read_hold(Arena *arena, Ledger *ledger, const json_t *json) {
                         &granted) < 0 ||
             name_check_unit(unit) ||
             (kind = text_index(policy_names, ARRAY_LEN(policy_names), policy)) < 0 ||
-            id_set_parse(nodes, &hold.policy.nodes) < 0 ||
-            !read_held(arena, ledger, granted, &hold.granted))
+            id_set_parse(nodes, &hold.policy.nodes) < 0)
+                return false;
+        /* The name of an instance that has the same grant, or a grant of its own. */
+        const LedgerInstance *same = json_is_string(granted)
+                                             ? ledger_instance(ledger, json_string_value(granted))
+                                             : NULL;
+
+        if (same)
+                hold.granted = ledger_copy_instance(arena, same);
+        else if (!read_granted(arena, granted, &hold.granted))
                 return false;
         hold.unit = arena_strdup(arena, unit);
         hold.run = arena_strdup(arena, run);

@@ -45,27 +45,6 @@ static const LedgerHold *find_own_hold(const HoldIndex *holds, const InstanceCon
         return NULL;
 }
 
-/* Returns whether the instance inherits HOLD, which its unit keeps for a removed one. Of the instances that the unit
- * was not started with one does: one that wants as much, which may be the same renamed, else the first by name. */
-static bool is_heir(const Plan *plan, const HoldIndex *holds, const InstanceConfig *config,
-                    const LedgerHold *hold) {
-        const char *heir = NULL;
-        bool is_alike = false;
-
-        ARRAY_FOREACH(each, plan->instances, plan->n_instances) {
-                const InstanceConfig *other = each->demand->config;
-                bool wants_it = planner_find_option(&hold->granted, each->demand);
-
-                if (!text_equals(other->unit, config->unit) || find_own_hold(holds, other) ||
-                    (is_alike && !wants_it))
-                        continue;
-                if (!heir || is_alike != wants_it || strcmp(other->name, heir) < 0)
-                        heir = other->name;
-                is_alike = wants_it;
-        }
-        return text_equals(heir, config->name);
-}
-
 const LedgerHold *plan_find_hold(const Plan *plan, const HoldIndex *holds,
                                  const InstanceConfig *config) {
         const LedgerHold *found = index_find(holds->tentative, config->name), *other = NULL;
@@ -80,7 +59,25 @@ const LedgerHold *plan_find_hold(const Plan *plan, const HoldIndex *holds,
                 if (!plan_find(plan, hold->granted.name))
                         other = hold;
         }
-        return other && is_heir(plan, holds, config, other) ? other : NULL;
+        if (!other)
+                return NULL;
+        /* One instance inherits what its unit keeps for a removed one. Of the instances that the unit was not started with,
+         * it is one that wants as much, which may be the same renamed, else the first by name. */
+        const char *heir = NULL;
+        bool is_alike = false;
+
+        ARRAY_FOREACH(each, plan->instances, plan->n_instances) {
+                const InstanceConfig *of = each->demand->config;
+                bool wants_it = planner_find_option(&other->granted, each->demand);
+
+                if (!text_equals(of->unit, config->unit) || find_own_hold(holds, of) ||
+                    (is_alike && !wants_it))
+                        continue;
+                if (!heir || is_alike != wants_it || strcmp(of->name, heir) < 0)
+                        heir = of->name;
+                is_alike = wants_it;
+        }
+        return text_equals(heir, config->name) ? other : NULL;
 }
 
 /* Returns the units that were admitted, or are about to be, by name. */
@@ -120,19 +117,6 @@ static int compare_names(const void *a, const void *b) {
                       ((const LedgerHold *) b)->granted.name);
 }
 
-/* Returns what an instance without a unit was granted, but no more than it wants now. */
-static LedgerInstance loose_grant(Arena *arena, const DemandInstance *demand,
-                                  const LedgerInstance *known) {
-        const DemandOption *option = ARRAY_FIND(each, demand->options, demand->n_options,
-                                                each->page_size_bytes == known->page_size_bytes);
-        uint64_t wanted = option ? option->pages : 0;
-        LedgerHold hold = {.granted = ledger_copy_instance(arena, known)};
-
-        if (demand->n_options > 0 && wanted < ledger_granted_pages(known))
-                ledger_settle(&hold, wanted, NULL, 0);
-        return hold.granted;
-}
-
 /* Adds holds for units that run without having been admitted, since hugeplan was not running or has lost its ledger:
  * beyond what the kernel has counted for them, pages in use are likely theirs, up to what their instances may have. And
  * for instances without a unit, which may run. By name: owners must not depend on the order of the files. */
@@ -144,11 +128,20 @@ static void assume_holds(Arena *arena, const PlanInput *input, LedgerHolds *hold
                 const char *unit = demand->config->unit;
                 const LedgerInstance *known = ledger_instance(input->ledger, demand->config->name);
 
-                if (!unit && known)
-                        *vec_push(arena, holds) =
-                                (LedgerHold){.run = "",
+                if (!unit && known) {
+                        const DemandOption *option =
+                                ARRAY_FIND(each, demand->options, demand->n_options,
+                                           each->page_size_bytes == known->page_size_bytes);
+                        uint64_t wanted = option ? option->pages : 0;
+                        LedgerHold *hold = vec_push(arena, holds);
+
+                        *hold = (LedgerHold){.run = "",
                                              .policy = demand->policy,
-                                             .granted = loose_grant(arena, demand, known)};
+                                             .granted = ledger_copy_instance(arena, known)};
+                        /* No more than it wants now. */
+                        if (demand->n_options > 0 && wanted < ledger_granted_pages(known))
+                                ledger_settle(hold, wanted, NULL, 0);
+                }
                 if (!unit || demand->n_options == 0 || !is_assumed_running(input, started, unit))
                         continue;
                 *vec_push(arena, holds) = (LedgerHold){

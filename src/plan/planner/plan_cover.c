@@ -22,17 +22,8 @@ static uint64_t *free_then(const Planner *planner, size_t k) {
         return pages;
 }
 
-/* Returns how many pages to be given back can stay, without new memory. A start gets none that KeepFree= lacks. */
-static uint64_t keepable_pages(const Planner *planner, const PlanPool *pool, bool is_start) {
-        const Node *node = topology_node(planner->input->topology, pool->node);
-        uint64_t missing_bytes = is_start ? plan_node_shortage_bytes(planner->input->host, node)
-                                          : 0;
-
-        return sub_floored(plan_pool_present_pages(pool),
-                           pool->to_pages + div_round_up(missing_bytes, pool->page_size_bytes));
-}
-
-/* Adds up to PAGES free pages on NODES, present ones first; returns false if none are wanted or available. */
+/* Adds up to PAGES free pages on NODES; returns false if none are wanted or available. First pages that were to be given
+ * back, which need no new memory; a start gets none of those that KeepFree= lacks. */
 static bool raise_in(Planner *planner, size_t k, const IdSet *nodes, uint64_t pages,
                      bool is_start) {
         uint64_t bytes = planner->input->topology->page_sizes[k].bytes, left = pages;
@@ -42,7 +33,12 @@ static bool raise_in(Planner *planner, size_t k, const IdSet *nodes, uint64_t pa
 
                 if (!pool)
                         continue;
-                uint64_t kept = MIN(left, keepable_pages(planner, pool, is_start));
+                const Node *home = topology_node(planner->input->topology, node);
+                uint64_t lacked = is_start ? plan_node_shortage_bytes(planner->input->host, home)
+                                           : 0;
+                uint64_t kept =
+                        MIN(left, sub_floored(plan_pool_present_pages(pool),
+                                              pool->to_pages + div_round_up(lacked, bytes)));
 
                 pool->to_pages += kept;
                 pool->cover_pages += kept;
@@ -127,15 +123,6 @@ PlanStarters plan_find_starters(Arena *arena, const PlanInput *input, const Plan
         return found;
 }
 
-/* Covers starters against running units that take their pages in the worst order. Returns whether a pool grew. */
-static bool cover_starters(Planner *planner, size_t k, const PlanStarters *found) {
-        for (size_t i = 0; i < found->n; i++)
-                if (!can_wait(planner, &found->starters[i]) &&
-                    raise_in(planner, k, &found->lacks[i].nodes, found->lacks[i].pages, true))
-                        return true;
-        return false;
-}
-
 /* Covers running units; no memory is spent on promises without a known owner. Returns whether a pool grew. */
 static bool cover_units(Planner *planner, size_t k) {
         const Promises *promises = &planner->promises[k];
@@ -152,46 +139,50 @@ static bool cover_units(Planner *planner, size_t k) {
                                         exposure->missing_pages - nobodys, false));
 }
 
-static void add_covers(Planner *planner, size_t k, const PlanStarters *found) {
+/* Covers what needs pages of the size of index K, and records what then is exposed, and whom the cover protects. */
+static void cover_size(Planner *planner, size_t k, const bool *is_running) {
         Arena *arena = planner->arena;
+        Plan *plan = planner->plan;
+        const Promises *promises = &planner->promises[k];
         uint64_t *cover_pages = ARENA_ARRAY(arena, uint64_t, planner->input->topology->n_nodes);
+        PlanStarters found;
+        bool has_grown;
 
-        ARRAY_FOREACH(pool, planner->plan->pools, planner->plan->n_pools)
+        do {
+                while (cover_units(planner, k))
+                        ;
+                found = plan_find_starters(arena, planner->input, plan, is_running, promises,
+                                           free_then(planner, k));
+                has_grown = false;
+                /* Starters are covered against running units that take their pages in the worst order. */
+                for (size_t i = 0; i < found.n && !has_grown; i++)
+                        has_grown = !can_wait(planner, &found.starters[i]) &&
+                                    raise_in(planner, k, &found.lacks[i].nodes,
+                                             found.lacks[i].pages, true);
+        } while (has_grown);
+        for (size_t i = 0; i < found.n; i++)
+                if (found.lacks[i].pages > 0)
+                        found.instances[i]->exposed =
+                                plan_explain_lack(arena, found.instances[i], &found.lacks[i]);
+        const uint64_t *free_pages = free_then(planner, k);
+        const Exposures left = promises_exposures(arena, promises, free_pages, false);
+
+        ARRAY_FOREACH(pool, plan->pools, plan->n_pools)
                 if (pool->size_index == k)
                         cover_pages[pool->node_index] = pool->cover_pages;
-        const Exposures covers = promises_covered(arena, &planner->promises[k],
-                                                  free_then(planner, k), cover_pages,
-                                                  found->starters, found->lacks, found->n);
+        const Exposures covers = promises_covered(arena, promises, free_pages, cover_pages,
+                                                  found.starters, found.lacks, found.n);
 
-        vec_push_all(arena, &planner->plan->covers, &covers);
+        vec_push_all(arena, &plan->exposures, &left);
+        vec_push_all(arena, &plan->covers, &covers);
 }
 
 void planner_cover(Planner *planner) {
-        const Topology *topology = planner->input->topology;
-        const PlanInput *input = planner->input;
-        const Plan *plan = planner->plan;
-
-        if (input->is_restarted)
+        if (planner->input->is_restarted)
                 return;
-        const bool *is_running = plan_find_running(planner->arena, input, plan, NULL);
+        const bool *is_running =
+                plan_find_running(planner->arena, planner->input, planner->plan, NULL);
 
-        for (size_t k = 0; k < topology->n_page_sizes; k++) {
-                PlanStarters found;
-
-                do {
-                        while (cover_units(planner, k))
-                                ;
-                        found = plan_find_starters(planner->arena, input, plan, is_running,
-                                                   &planner->promises[k], free_then(planner, k));
-                } while (cover_starters(planner, k, &found));
-                for (size_t i = 0; i < found.n; i++)
-                        if (found.lacks[i].pages > 0)
-                                found.instances[i]->exposed = plan_explain_lack(
-                                        planner->arena, found.instances[i], &found.lacks[i]);
-                Exposures left = promises_exposures(planner->arena, &planner->promises[k],
-                                                    free_then(planner, k), false);
-
-                vec_push_all(planner->arena, &planner->plan->exposures, &left);
-                add_covers(planner, k, &found);
-        }
+        for (size_t k = 0; k < planner->input->topology->n_page_sizes; k++)
+                cover_size(planner, k, is_running);
 }

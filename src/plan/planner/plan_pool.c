@@ -14,19 +14,6 @@ PlanPool *planner_pool(const Planner *planner, unsigned node, uint64_t page_size
 
 /* ---- others' pages ---- */
 
-/* Returns the nodes that instances which may have pages of the size of index K are bound to. */
-static IdSet find_bound_nodes(const Planner *planner, size_t k) {
-        uint64_t page_size_bytes = planner->input->topology->page_sizes[k].bytes;
-        IdSet nodes = {};
-
-        ARRAY_FOREACH(instance, planner->plan->instances, planner->plan->n_instances)
-                if (instance->demand->policy.kind == MEMORY_POLICY_BIND &&
-                    ARRAY_ANY(option, instance->demand->options, instance->demand->n_options,
-                              option->page_size_bytes == page_size_bytes))
-                        id_set_add_all(&nodes, &instance->demand->policy.nodes);
-        return nodes;
-}
-
 /* Adds the pages of GRANTED to PAGES, by node, less those of BUT (NULL: nothing) there. */
 static void add_granted(const Planner *planner, const LedgerInstance *granted,
                         const LedgerInstance *but, size_t k, uint64_t *pages) {
@@ -74,7 +61,14 @@ static void lay_promises_of_others(Planner *planner, size_t k, PlanPool *pools, 
         if (left == 0)
                 return;
         const uint64_t *reserved = reserved_before(planner, k);
-        const IdSet bound = find_bound_nodes(planner, k);
+        uint64_t bytes = planner->input->topology->page_sizes[k].bytes;
+        IdSet bound = {};
+
+        ARRAY_FOREACH(instance, planner->plan->instances, planner->plan->n_instances)
+                if (instance->demand->policy.kind == MEMORY_POLICY_BIND &&
+                    ARRAY_ANY(option, instance->demand->options, instance->demand->n_options,
+                              option->page_size_bytes == bytes))
+                        id_set_add_all(&bound, &instance->demand->policy.nodes);
 
         for (int pass = 0; pass < 3; pass++)
                 ARRAY_FOREACH(pool, pools, n) {

@@ -22,16 +22,6 @@ static const PoolLimit *find_binding_limit(const Planner *planner, const DemandO
         return NULL;
 }
 
-static const char *split_remedy(Arena *arena, const DemandOption *option, unsigned node,
-                                uint64_t pages) {
-        if (pages == 0)
-                return arena_printf(arena, "take node %u out of NodeMemory=, or add memory to it",
-                                    node);
-        /* Exact: a size rounded up would not fit. */
-        return arena_printf(arena, "give node %u at most %s in NodeMemory=", node,
-                            format_page_size(arena, mul_saturated(pages, option->page_size_bytes)));
-}
-
 /* Returns whether an instance that is short is so only because others hold reserved pages, and how many these are. */
 static bool is_taken(const DemandOption *option, const Candidate *candidate, uint64_t *ret_taken) {
         *ret_taken = ARRAY_SUM(each, candidate->pools, candidate->n, each->pool->others_pages);
@@ -44,21 +34,24 @@ static bool is_taken(const DemandOption *option, const Candidate *candidate, uin
         return add_saturated(candidate_capacity(candidate), *ret_taken) >= option->pages;
 }
 
-static uint64_t granted_bytes(const PlanInstance *instance, const IdSet *nodes) {
-        return mul_saturated(ARRAY_SUM(grant, instance->grants, instance->n_grants,
-                                       id_set_has(nodes, grant->node) ? grant->pages : 0),
-                             instance->page_size_bytes);
-}
-
-/* Returns "KeepFree=10%, 8G for high (/etc/hugeplan.d/20-high.conf)": what has precedence on the nodes. */
-static char *format_claims(const Planner *planner, Claims *claims) {
+/* Returns "KeepFree=10%, 8G for high (/etc/hugeplan.d/20-high.conf)": the claims that have precedence on NODES. They are
+ * kept for reuse: when memory is used up, many instances are refused and none is granted. */
+static const Claims *earlier_claims(Planner *planner, const IdSet *nodes) {
         Arena *arena = planner->arena;
+        Claims *claims = VEC_FIND(known, &planner->claims, id_set_equals(&known->nodes, nodes));
         Text text = text_in(arena);
         size_t n = 0;
 
+        if (claims && claims->n_grants == planner->n_grants)
+                return claims;
+        if (!claims)
+                claims = vec_push(arena, &planner->claims);
         text_printf(&text, "KeepFree=%s", amount_format(arena, &planner->input->host->keep_free));
         ARRAY_FOREACH(other, planner->plan->instances, planner->plan->n_instances) {
-                uint64_t bytes = granted_bytes(other, &claims->nodes);
+                uint64_t bytes =
+                        mul_saturated(ARRAY_SUM(grant, other->grants, other->n_grants,
+                                                id_set_has(nodes, grant->node) ? grant->pages : 0),
+                                      other->page_size_bytes);
 
                 if (bytes > 0 && n++ < CLAIMS_NAMED_MAX)
                         text_printf(&text, ", %s for %s (%s)", format_size(arena, bytes),
@@ -66,21 +59,7 @@ static char *format_claims(const Planner *planner, Claims *claims) {
         }
         if (n > CLAIMS_NAMED_MAX)
                 text_printf(&text, " and %zu more", n - CLAIMS_NAMED_MAX);
-        claims->has_any = n > 0;
-        return text.string;
-}
-
-/* Returns the claims on NODES, kept for reuse: when memory is used up, many are refused and none is granted. */
-static const Claims *earlier_claims(Planner *planner, const IdSet *nodes) {
-        Claims *claims = VEC_FIND(known, &planner->claims, id_set_equals(&known->nodes, nodes));
-
-        if (!claims) {
-                claims = vec_push(planner->arena, &planner->claims);
-                claims->nodes = *nodes;
-        }
-        if (!claims->text || claims->n_grants != planner->n_grants)
-                claims->text = format_claims(planner, claims);
-        claims->n_grants = planner->n_grants;
+        *claims = (Claims){*nodes, planner->n_grants, text.string, n > 0};
         return claims;
 }
 
@@ -176,7 +155,19 @@ Reason planner_explain(Planner *planner, const PlanInstance *instance, const Dem
                                              part->node, part->pages == 1 ? "does" : "do",
                                              format_count(arena, here),
                                              earlier_claims(planner, &node)->text),
-                                split_remedy(arena, option, part->node, here)};
+                                /* Exact: a size rounded up would not fit. */
+                                here > 0
+                                        ? arena_printf(
+                                                  arena, "give node %u at most %s in NodeMemory=",
+                                                  part->node,
+                                                  format_page_size(
+                                                          arena,
+                                                          mul_saturated(here,
+                                                                        option->page_size_bytes)))
+                                        : arena_printf(
+                                                  arena,
+                                                  "take node %u out of NodeMemory=, or add memory to it",
+                                                  part->node)};
         }
         return (Reason){
                 REASON_NOT_ENOUGH_MEMORY,

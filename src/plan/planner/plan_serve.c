@@ -111,19 +111,6 @@ static bool serve_rest(Planner *planner, PlanInstance *instance, const DemandOpt
         return true;
 }
 
-/* Serves an instance that holds its pages with pages of the same size; if these are no longer available, it is served
- * in turn. So is an instance that holds a part, for what its unit does not keep of that, and for the rest. */
-static void serve_held(Planner *planner, PlanInstance *instance) {
-        const DemandOption *part = find_part_before(planner, instance);
-
-        if (!is_held(instance) || is_released(planner, instance))
-                return;
-        if (part)
-                keep(planner, instance, part, KEEP_HELD);
-        else
-                serve_option(planner, instance, find_option_before(planner, instance));
-}
-
 /* Serves the instance by the first option that fits, other than BUT. */
 static bool serve_whole(Planner *planner, PlanInstance *instance, const DemandOption *but) {
         const DemandInstance *demand = instance->demand;
@@ -241,55 +228,48 @@ static void keep_standing(Planner *planner, PlanInstance *instance) {
         instance->stood = before;
 }
 
-/* Gives back parts that no unit keeps, up to what the nodes still lack of KeepFree= after all that is given back
- * anyway. */
-static void shed(Planner *planner, PlanInstance *instance) {
-        if (instance->demand->config->shortage != SHORTAGE_DEGRADE ||
-            instance->pages_granted >= instance->pages_wanted)
-                return;
-        ARRAY_FOREACH(grant, instance->grants, instance->n_grants) {
-                PlanPool *pool = planner_pool(planner, grant->node, instance->page_size_bytes);
-                uint64_t *shortage = &planner->short_bytes[pool->node_index];
-                uint64_t fewer =
-                        MIN(sub_floored(grant->pages, planner_held_pages(planner, instance, pool)),
-                            div_round_up(*shortage, pool->page_size_bytes));
+/* Gives back parts that no unit keeps, those of the least important instances first, up to what the nodes still lack of
+ * KeepFree= after all that is given back anyway. */
+static void shed_parts(Planner *planner) {
+        const Topology *topology = planner->input->topology;
+        const Plan *plan = planner->plan;
+        uint64_t *short_bytes = ARENA_ARRAY(planner->arena, uint64_t, topology->n_nodes);
 
-                fewer = MIN(fewer, planner_yield(planner, pool));
-                planner_take_back(planner, pool, fewer);
-                grant->pages -= fewer;
-                instance->pages_granted -= fewer;
-                *shortage = sub_floored(*shortage, mul_saturated(fewer, pool->page_size_bytes));
+        for (size_t i = 0; i < topology->n_nodes; i++)
+                short_bytes[i] =
+                        plan_node_shortage_bytes(planner->input->host, &topology->nodes[i]);
+        ARRAY_FOREACH(pool, plan->pools, plan->n_pools)
+                short_bytes[pool->node_index] = sub_floored(
+                        short_bytes[pool->node_index],
+                        mul_saturated(planner_given_back(planner, pool), pool->page_size_bytes));
+        for (size_t i = plan->n_instances; i > 0; i--) {
+                PlanInstance *instance = plan->order[i - 1];
+                bool is_part = instance->demand->config->shortage == SHORTAGE_DEGRADE &&
+                               instance->pages_granted < instance->pages_wanted;
+                size_t n = 0;
+
+                ARRAY_FOREACH(grant, instance->grants, is_part ? instance->n_grants : 0) {
+                        PlanPool *pool =
+                                planner_pool(planner, grant->node, instance->page_size_bytes);
+                        uint64_t *shortage = &short_bytes[pool->node_index];
+                        uint64_t fewer =
+                                MIN(sub_floored(grant->pages,
+                                                planner_held_pages(planner, instance, pool)),
+                                    div_round_up(*shortage, pool->page_size_bytes));
+
+                        fewer = MIN(fewer, planner_yield(planner, pool));
+                        planner_take_back(planner, pool, fewer);
+                        grant->pages -= fewer;
+                        instance->pages_granted -= fewer;
+                        *shortage =
+                                sub_floored(*shortage, mul_saturated(fewer, pool->page_size_bytes));
+                }
+                ARRAY_FOREACH(grant, instance->grants, instance->n_grants)
+                        if (grant->pages > 0)
+                                instance->grants[n++] = *grant;
+                instance->n_grants = n;
         }
         planner->n_grants++;
-}
-
-static void drop_empty_grants(PlanInstance *instance) {
-        size_t n = 0;
-
-        ARRAY_FOREACH(grant, instance->grants, instance->n_grants)
-                if (grant->pages > 0)
-                        instance->grants[n++] = *grant;
-        instance->n_grants = n;
-}
-
-/* Sheds parts of the least important instances first. */
-static void shed_all(Planner *planner, PlanInstance **order) {
-        const Topology *topology = planner->input->topology;
-
-        planner->short_bytes = ARENA_ARRAY(planner->arena, uint64_t, topology->n_nodes);
-        for (size_t i = 0; i < topology->n_nodes; i++)
-                planner->short_bytes[i] =
-                        plan_node_shortage_bytes(planner->input->host, &topology->nodes[i]);
-        ARRAY_FOREACH(pool, planner->plan->pools, planner->plan->n_pools) {
-                uint64_t *shortage = &planner->short_bytes[pool->node_index];
-
-                *shortage = sub_floored(*shortage, mul_saturated(planner_given_back(planner, pool),
-                                                                 pool->page_size_bytes));
-        }
-        for (size_t i = planner->plan->n_instances; i > 0; i--) {
-                shed(planner, order[i - 1]);
-                drop_empty_grants(order[i - 1]);
-        }
 }
 
 static int compare_instances(const void *a, const void *b) {
@@ -311,8 +291,19 @@ void planner_serve(Planner *planner) {
         plan->order = order;
         ARRAY_FOREACH(each, order, plan->n_instances)
                 keep_reserved(planner, *each);
-        ARRAY_FOREACH(each, order, plan->n_instances)
-                serve_held(planner, *each);
+        /* An instance that holds its pages is served with pages of the same size; if these are no longer available, it is
+         * served in turn. So is an instance that holds a part, for what its unit does not keep of that, and for the
+         * rest. */
+        ARRAY_FOREACH(each, order, plan->n_instances) {
+                const DemandOption *part = find_part_before(planner, *each);
+
+                if (!is_held(*each) || is_released(planner, *each))
+                        continue;
+                if (part)
+                        keep(planner, *each, part, KEEP_HELD);
+                else
+                        serve_option(planner, *each, find_option_before(planner, *each));
+        }
         for (size_t i = 0, end; i < plan->n_instances; i = end) {
                 unsigned priority = order[i]->demand->config->priority;
 
@@ -328,9 +319,9 @@ void planner_serve(Planner *planner) {
                 for (size_t k = i; k < end; k++)
                         serve_in_turn(planner, order[k]);
         }
-        for (size_t i = 0; i < plan->n_instances; i++)
-                serve_part(planner, order[i]);
-        for (size_t i = 0; i < plan->n_instances; i++)
-                keep_standing(planner, order[i]);
-        shed_all(planner, order);
+        ARRAY_FOREACH(each, order, plan->n_instances)
+                serve_part(planner, *each);
+        ARRAY_FOREACH(each, order, plan->n_instances)
+                keep_standing(planner, *each);
+        shed_parts(planner);
 }

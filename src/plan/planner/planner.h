@@ -26,8 +26,7 @@ typedef struct Planner {
         Arena *arena;
         const PlanInput *input;
         Plan *plan;
-        uint64_t *room_bytes;  /* by index of the node: memory that new pages may still take */
-        uint64_t *short_bytes; /* likewise: what the node lacks of KeepFree= */
+        uint64_t *room_bytes; /* by index of the node: memory that new pages may still take */
         uint64_t *auto_bytes; /* likewise: what instances with Memory=auto may still have together */
         Promises *promises;   /* by index of the page size */
         Balance **balances;   /* likewise: of the pages still free */
