@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "apply/apply.h"
 
-#include "apply/evidence.h"
 #include "base/size.h"
 #include "base/text.h"
 #include "host/host_use.h"
@@ -23,37 +22,33 @@ struct Apply {
         uint64_t adopted_bytes;
 };
 
-static ApplyResult new_result(const Apply *apply, const PlanStep *step, uint64_t deadline_usec) {
-        const PlanPool *pool = step->pool;
-        const Node *node = topology_node(apply->input.topology, pool->node);
-        const HostConfig *host = &apply->input.config->host;
-        const EscalationOptions options = {
-                .may_compact = host->may_compact && node->can_compact,
-                .may_reclaim = host->may_reclaim &&
-                               (node->can_reclaim || apply->input.topology->can_reclaim),
-                .may_drop_caches = host->may_drop_caches,
-                .deadline_usec = deadline_usec,
-        };
-
-        return (ApplyResult){
-                .step = *step,
-                .reached_pages = step->from_pages,
-                .escalation = escalation_new(apply->arena, pool->page_size_bytes, step->to_pages,
-                                             &options),
-        };
-}
-
 Apply *apply_new(Arena *arena, const ApplyInput *input) {
+        const HostConfig *host = &input->config->host;
+        const Topology *topology = input->topology;
         Apply *apply = ARENA_NEW(arena, Apply);
+        PlanSteps steps = plan_steps(arena, input->plan);
 
         *apply = (Apply){.arena = arena,
                          .input = *input,
-                         .adds_surplus = topology_kernel_is_older(input->topology, 6, 7)};
-        PlanSteps steps = plan_steps(arena, input->plan);
+                         .results = ARENA_ARRAY(arena, ApplyResult, steps.n),
+                         .adds_surplus = topology_kernel_is_older(topology, 6, 7)};
+        VEC_FOREACH(step, &steps) {
+                const Node *node = topology_node(topology, step->pool->node);
+                const EscalationOptions options = {
+                        .may_compact = host->may_compact && node->can_compact,
+                        .may_reclaim = host->may_reclaim &&
+                                       (node->can_reclaim || topology->can_reclaim),
+                        .may_drop_caches = host->may_drop_caches,
+                        .deadline_usec = input->deadline_usec,
+                };
 
-        apply->results = ARENA_ARRAY(arena, ApplyResult, steps.n);
-        VEC_FOREACH(step, &steps)
-                apply->results[apply->n_results++] = new_result(apply, step, input->deadline_usec);
+                apply->results[apply->n_results++] = (ApplyResult){
+                        .step = *step,
+                        .reached_pages = step->from_pages,
+                        .escalation = escalation_new(arena, step->pool->page_size_bytes,
+                                                     step->to_pages, &options),
+                };
+        }
         return apply;
 }
 
@@ -174,43 +169,40 @@ static ApplyOperation make_operation(const Apply *apply, const ApplyResult *resu
         return operation;
 }
 
-/* Returns the present balance of the pool's page size. Pages may have been mapped since the plan was made, so the
- * balance is read immediately before pages are given back, and again afterwards. */
-static Balance *look_at_promises_once(const Apply *apply, Arena *arena, const PlanPool *pool,
-                                      size_t *ret_node) {
-        Topology *now = probe_topology(apply->input.root, arena);
-        int k = topology_page_size_index(now, pool->page_size_bytes);
-
-        *ret_node = topology_node_index(now, pool->node);
-        if (k < 0 || *ret_node == now->n_nodes)
-                return NULL;
-        const PlanInput input = {
-                .host = &apply->input.config->host,
-                .demand = apply->input.plan->demand,
-                .topology = now,
-                .ledger = apply->input.ledger,
-                .use = host_use_read(apply->input.root, arena, apply->input.config,
-                                     apply->input.ledger, now),
-                .starting = apply->input.starting,
-        };
-
-        return balance_new(arena, &plan_promises(arena, &input)[k],
-                           topology_free_pages(arena, now, (size_t) k));
-}
-
-/* Returns NULL if the balance is not known; then no pages may be given back. */
+/* Returns the present balance of the pool's page size, or NULL if that is not known; then no pages may be given back.
+ * Pages may have been mapped since the plan was made, so the balance is read immediately before pages are given back, and
+ * again afterwards. */
 static Balance *look_at_promises(const Apply *apply, Arena *arena, const PlanPool *pool,
                                  size_t *ret_node) {
+        const Root *root = apply->input.root;
         unsigned n_tries = 0;
         Balance *balance;
         int r;
 
-        root_forget_fault(apply->input.root);
+        root_forget_fault(root);
         do {
-                balance = look_at_promises_once(apply, arena, pool, ret_node);
-                r = root_fault(apply->input.root, arena).error;
-        } while (root_try_again(apply->input.root, r, &n_tries));
-        root_drop_fault(apply->input.root);
+                Topology *now = probe_topology(root, arena);
+                int k = topology_page_size_index(now, pool->page_size_bytes);
+
+                balance = NULL;
+                *ret_node = topology_node_index(now, pool->node);
+                if (k >= 0 && *ret_node < now->n_nodes) {
+                        const PlanInput input = {
+                                .host = &apply->input.config->host,
+                                .demand = apply->input.plan->demand,
+                                .topology = now,
+                                .ledger = apply->input.ledger,
+                                .use = host_use_read(root, arena, apply->input.config,
+                                                     apply->input.ledger, now),
+                                .starting = apply->input.starting,
+                        };
+
+                        balance = balance_new(arena, &plan_promises(arena, &input)[k],
+                                              topology_free_pages(arena, now, (size_t) k));
+                }
+                r = root_fault(root, arena).error;
+        } while (root_try_again(root, r, &n_tries));
+        root_drop_fault(root);
         return r == 0 ? balance : NULL;
 }
 
@@ -252,21 +244,6 @@ static EscalationMove next_lowering(const Apply *apply, ApplyResult *result,
         return fewer > 0 ? (EscalationMove){ESCALATION_WRITE, now_pages - fewer, 0} : done;
 }
 
-static EscalationMove next_move(const Apply *apply, ApplyResult *result,
-                                const EscalationView *view) {
-        const PlanStep *step = &result->step;
-
-        /* Demoting is one write, and is not repeated. */
-        if (step->demote_to_bytes > 0)
-                return result->escalation.records.n > 0
-                               ? (EscalationMove){ESCALATION_DONE, 0, 0}
-                               : (EscalationMove){ESCALATION_DEMOTE,
-                                                  step->from_pages - step->to_pages, 0};
-        if (step->to_pages < step->from_pages)
-                return next_lowering(apply, result, view);
-        return escalation_next(&result->escalation, view);
-}
-
 bool apply_next(Apply *apply, uint64_t now_usec, ApplyOperation *ret) {
         for (; apply->current < apply->n_results && apply->adopted_bytes == 0; apply->current++) {
                 ApplyResult *result = &apply->results[apply->current];
@@ -285,8 +262,17 @@ bool apply_next(Apply *apply, uint64_t now_usec, ApplyOperation *ret) {
                         result->is_finished = true;
                         continue;
                 }
-                EscalationMove move = next_move(apply, result, &view);
+                const PlanStep *step = &result->step;
+                EscalationMove move = {ESCALATION_DONE, 0, 0};
 
+                /* Demoting is one write, and is not repeated. */
+                if (step->demote_to_bytes > 0 && result->escalation.records.n == 0)
+                        move = (EscalationMove){ESCALATION_DEMOTE,
+                                                step->from_pages - step->to_pages, 0};
+                else if (step->demote_to_bytes == 0)
+                        move = step->to_pages < step->from_pages
+                                       ? next_lowering(apply, result, &view)
+                                       : escalation_next(&result->escalation, &view);
                 if (move.action != ESCALATION_DONE) {
                         *ret = make_operation(apply, result, &move);
                         return true;
@@ -366,43 +352,36 @@ void apply_progress(const Apply *apply, uint64_t *ret_done_pages, uint64_t *ret_
         }
 }
 
-static PoolLimit limit_of(Arena *arena, const ApplyResult *result, const Topology *now) {
-        const PlanPool *pool = result->step.pool;
-        const Shortfall shortfall = {
-                .node = pool->node,
-                .page_size_bytes = pool->page_size_bytes,
-                .wanted_pages = result->step.to_pages,
-                .reached_pages = result->reached_pages,
-                .error = result->error,
-                .is_clamped = result->escalation.is_clamped,
-                .n_rounds = result->escalation.n_rounds,
-                .may_drop_caches = result->escalation.options.may_drop_caches,
-        };
-
-        return (PoolLimit){
-                .node = pool->node,
-                .page_size_bytes = pool->page_size_bytes,
-                .persistent_pages = result->reached_pages,
-                .reason = evidence_of_shortfall(arena, now, &shortfall),
-        };
-}
-
 PoolLimits apply_limits(Arena *arena, const Apply *apply, const Topology *now) {
         PoolLimits limits = {};
 
         ARRAY_FOREACH(result, apply->results, apply->n_results) {
                 const PlanStep *step = &result->step;
                 bool is_demotion = step->demote_to_bytes > 0;
+                const Shortfall shortfall = {
+                        .node = step->pool->node,
+                        .page_size_bytes = step->pool->page_size_bytes,
+                        .wanted_pages = step->to_pages,
+                        .reached_pages = result->reached_pages,
+                        .error = result->error,
+                        .is_clamped = result->escalation.is_clamped,
+                        .n_rounds = result->escalation.n_rounds,
+                        .may_drop_caches = result->escalation.options.may_drop_caches,
+                };
 
                 if (!result->is_finished || result->is_unread)
                         continue;
                 if (is_demotion && result->demoted_pages < step->from_pages - step->to_pages)
                         *vec_push(arena, &limits) =
-                                (PoolLimit){.node = step->pool->node,
-                                            .page_size_bytes = step->pool->page_size_bytes,
+                                (PoolLimit){.node = shortfall.node,
+                                            .page_size_bytes = shortfall.page_size_bytes,
                                             .cannot_demote = true};
                 else if (!is_demotion && result->reached_pages < step->to_pages)
-                        *vec_push(arena, &limits) = limit_of(arena, result, now);
+                        *vec_push(arena, &limits) = (PoolLimit){
+                                .node = shortfall.node,
+                                .page_size_bytes = shortfall.page_size_bytes,
+                                .persistent_pages = result->reached_pages,
+                                .reason = evidence_of_shortfall(arena, now, &shortfall)};
         }
         return limits;
 }

@@ -2,6 +2,9 @@
 #include "apply/escalation.h"
 
 #include "base/size.h"
+#include "base/text.h"
+
+#include <string.h>
 
 enum {
         IDLE_ROUNDS_MAX = 2,
@@ -80,17 +83,6 @@ static EscalationMove next_write(Escalation *escalation, const EscalationView *v
         return (EscalationMove){ESCALATION_WRITE, target, 0};
 }
 
-/* Requests more each time, but at most what is reclaimable on the node. */
-static EscalationMove next_reclaim(Escalation *escalation, const EscalationView *view,
-                                   uint64_t missing_bytes) {
-        uint64_t bytes = add_saturated(missing_bytes, missing_bytes / 8);
-
-        bytes = mul_saturated(bytes, UINT64_C(1)
-                                             << MIN(escalation->n_reclaims, reclaim_doublings_max));
-        escalation->n_reclaims++;
-        return (EscalationMove){ESCALATION_RECLAIM, 0, MIN(bytes, view->reclaimable_bytes)};
-}
-
 EscalationMove escalation_next(Escalation *escalation, const EscalationView *view) {
         uint64_t now = view->persistent_pages;
         const EscalationMove done = {ESCALATION_DONE, 0, 0};
@@ -123,8 +115,15 @@ EscalationMove escalation_next(Escalation *escalation, const EscalationView *vie
                 /* Free memory needs only compaction, no reclaim; after a round without a gain the next round
                  * reclaims nevertheless. */
                 if (can_reclaim(escalation, view) &&
-                    (escalation->idle_rounds > 0 || view->free_bytes < 2 * missing))
-                        return next_reclaim(escalation, view, missing);
+                    (escalation->idle_rounds > 0 || view->free_bytes < 2 * missing)) {
+                        /* Requests more each time, but at most what is reclaimable on the node. */
+                        unsigned doublings = MIN(escalation->n_reclaims++, reclaim_doublings_max);
+                        uint64_t bytes = mul_saturated(add_saturated(missing, missing / 8),
+                                                       UINT64_C(1) << doublings);
+
+                        return (EscalationMove){ESCALATION_RECLAIM, 0,
+                                                MIN(bytes, view->reclaimable_bytes)};
+                }
                 __attribute__((fallthrough));
         case LEVEL_COMPACT:
                 escalation->level = LEVEL_WRITE;
@@ -151,4 +150,110 @@ void escalation_report(Escalation *escalation, const EscalationMove *move,
                 escalation->slice_pages = mul_saturated(escalation->slice_pages, 8);
         else if (record->usec > slice_usec * 2)
                 escalation->slice_pages = MAX(escalation->slice_pages / 4, least);
+}
+
+/* ---- evidence ---- */
+
+uint64_t evidence_ready_pages(const Topology *topology, unsigned node_id,
+                              uint64_t page_size_bytes) {
+        const Node *node = topology_node(topology, node_id);
+        uint64_t pages = 0;
+
+        for (unsigned order = 0; node && order < BUDDY_ORDERS; order++) {
+                uint64_t block_bytes = topology->base_page_bytes << order;
+
+                if (block_bytes >= page_size_bytes)
+                        pages += node->free_blocks[order] * (block_bytes / page_size_bytes);
+        }
+        return pages;
+}
+
+uint64_t evidence_largest_block_bytes(const Topology *topology, unsigned node_id) {
+        const Node *node = topology_node(topology, node_id);
+
+        for (unsigned order = BUDDY_ORDERS; node && order > 0; order--)
+                if (node->free_blocks[order - 1] > 0)
+                        return topology->base_page_bytes << (order - 1);
+        return 0;
+}
+
+static Reason reason_of_error(Arena *arena, const Topology *now, const Shortfall *shortfall,
+                              const char *what) {
+        if (!topology_node(now, shortfall->node))
+                return (Reason){
+                        REASON_NODE_ABSENT,
+                        arena_printf(arena, "node %u went away while its pages were being reserved",
+                                     shortfall->node),
+                        "bring the node's memory online, or name other nodes in Nodes="};
+        if (shortfall->error == -EINVAL)
+                return (Reason){
+                        REASON_WRITE_FAILED,
+                        arena_printf(arena,
+                                     "%s: the kernel cannot reserve this page size at run time",
+                                     what),
+                        "reserve these pages on the kernel command line (hugepagesz= and hugepages=)"};
+        return (Reason){REASON_WRITE_FAILED,
+                        arena_printf(arena, "%s: the kernel refused the write: %s", what,
+                                     strerror(-shortfall->error)),
+                        shortfall->error == -EACCES || shortfall->error == -EPERM ||
+                                        shortfall->error == -EROFS
+                                ? "run hugepland as root with /sys writable"
+                                : "see the kernel log"};
+}
+
+/* Remaining page cache was protected from reclaim, or did not yield whole blocks. */
+static const char *with_caches(Arena *arena, const char *remedy, const Node *node,
+                               const Shortfall *shortfall, uint64_t missing_bytes) {
+        if (!node || shortfall->may_drop_caches || node->reclaimable_bytes < missing_bytes)
+                return remedy;
+        return arena_printf(
+                arena,
+                "%s; or set DropCaches=yes in [Host] and reload: %s of the node are cache that reclaim did not free, as where MemoryMin= protects it",
+                remedy, format_size(arena, node->reclaimable_bytes));
+}
+
+Reason evidence_of_shortfall(Arena *arena, const Topology *now, const Shortfall *shortfall) {
+        const char *what = arena_printf(arena, "node %u gave %s of %s pages of %s", shortfall->node,
+                                        format_count(arena, shortfall->reached_pages),
+                                        format_count(arena, shortfall->wanted_pages),
+                                        format_page_size(arena, shortfall->page_size_bytes));
+        const Node *node = topology_node(now, shortfall->node);
+        uint64_t free_bytes = node ? node->free_bytes : 0;
+        uint64_t missing = mul_saturated(shortfall->wanted_pages - shortfall->reached_pages,
+                                         shortfall->page_size_bytes);
+
+        if (shortfall->error < 0)
+                return reason_of_error(arena, now, shortfall, what);
+        if (shortfall->is_clamped || free_bytes < missing)
+                return (Reason){
+                        REASON_NOT_ENOUGH_MEMORY,
+                        arena_printf(arena, "%s: the node has %s free, and %s more would be needed",
+                                     what, format_size(arena, free_bytes),
+                                     format_size(arena, missing)),
+                        with_caches(
+                                arena,
+                                "free memory on that node, allow more nodes, or reserve at boot before it fills",
+                                node, shortfall, missing)};
+        const char *tried = shortfall->n_rounds > 0
+                                    ? arena_printf(arena, "%u %s of compaction",
+                                                   shortfall->n_rounds,
+                                                   shortfall->n_rounds == 1 ? "round" : "rounds")
+                                    : "compaction was switched off, or there was no time for it";
+        const char *blocks =
+                now->base_page_bytes == 0
+                        ? "how large its blocks are is not known"
+                        : arena_printf(
+                                  arena, "blocks for %s more, largest block %s",
+                                  format_count(arena,
+                                               evidence_ready_pages(now, shortfall->node,
+                                                                    shortfall->page_size_bytes)),
+                                  format_size(arena,
+                                              evidence_largest_block_bytes(now, shortfall->node)));
+
+        return (Reason){REASON_FRAGMENTED,
+                        arena_printf(arena, "%s: %s is free but fragmented (%s; %s)", what,
+                                     format_size(arena, free_bytes), blocks, tried),
+                        with_caches(arena,
+                                    "reboot so that the pages are reserved before memory fragments",
+                                    node, shortfall, missing)};
 }

@@ -69,11 +69,6 @@ static void add_admission_set(Admission *admission, const IdSet *nodes) {
         };
 }
 
-static uint64_t granted_in(const Starter *starter, const IdSet *nodes) {
-        return ARRAY_SUM(grant, starter->grants, starter->n_grants,
-                         id_set_has(nodes, grant->node) ? grant->pages : 0);
-}
-
 /* Returns the pages that STARTER takes of each of its nodes if it interleaves. */
 static uint64_t turn_of(const Starter *starter) {
         return div_round_up(starter->pages, MAX(id_set_count(&starter->policy.nodes), 1u));
@@ -90,39 +85,41 @@ static uint64_t share_in(const Admission *admission, const Starter *starter, con
         if (is_bound && !id_set_meets(own, nodes))
                 return 0;
         if (!starter->is_now)
-                return MIN(starter->pages, granted_in(starter, nodes));
+                return MIN(starter->pages,
+                           ARRAY_SUM(grant, starter->grants, starter->n_grants,
+                                     id_set_has(nodes, grant->node) ? grant->pages : 0));
         if (starter->policy.kind == MEMORY_POLICY_INTERLEAVE &&
             reach_can_take_turns(&admission->reach, own, turn_of(starter)))
                 return reach_turns_in(&admission->reach, own, starter->pages, nodes);
         return starter->pages;
 }
 
-/* Returns the reach once STARTER runs. One that is neither bound nor interleaves displaces others by its own pages. */
-static Reach reach_with(const Admission *admission, const Starter *starter) {
+/* Sets what STARTER takes of each set, or makes others take because it takes pages of their interleaved nodes. Returns the
+ * reach once it runs: one that is neither bound nor interleaves displaces others by its own pages only. */
+static Reach share_out(Admission *admission, const Starter *starter) {
         const Topology *topology = admission->reach.promises->topology;
         bool is_in_turn = starter->policy.kind == MEMORY_POLICY_INTERLEAVE;
-        uint64_t *more = ARENA_ARRAY(admission->arena, uint64_t, topology->n_nodes);
+        bool displaces = starter->is_now &&
+                         (is_in_turn || starter->policy.kind == MEMORY_POLICY_BIND);
+        Reach with = admission->reach;
 
-        if (!starter->is_now || (!is_in_turn && starter->policy.kind != MEMORY_POLICY_BIND))
-                return admission->reach;
-        for (size_t i = 0; i < topology->n_nodes; i++)
-                if (id_set_has(&starter->policy.nodes, topology->nodes[i].id))
-                        more[i] = is_in_turn ? turn_of(starter) : starter->pages;
-        return reach_beside(admission->arena, &admission->reach, more);
-}
+        if (displaces) {
+                uint64_t *more = ARENA_ARRAY(admission->arena, uint64_t, topology->n_nodes);
 
-/* Sets what STARTER takes of each set, or makes others take because it takes pages of their interleaved nodes. */
-static void share_out(Admission *admission, const Reach *with, const Starter *starter) {
+                for (size_t i = 0; i < topology->n_nodes; i++)
+                        if (id_set_has(&starter->policy.nodes, topology->nodes[i].id))
+                                more[i] = is_in_turn ? turn_of(starter) : starter->pages;
+                with = reach_beside(admission->arena, &admission->reach, more);
+        }
         VEC_FOREACH(set, &admission->sets) {
-                uint64_t taken = with->turns == admission->reach.turns
-                                         ? set->taken_pages
-                                         : taken_in(with, &set->nodes, NULL);
+                uint64_t taken = displaces ? taken_in(&with, &set->nodes, NULL) : set->taken_pages;
 
                 set->share_pages =
                         MIN(starter->pages, add_saturated(share_in(admission, starter, &set->nodes),
                                                           sub_floored(taken, set->taken_pages)));
                 set->taken_pages = taken;
         }
+        return with;
 }
 
 /* Finds the unit, other than SELF, that may take most of NODES, and returns how many pages; NULL if no unit may take
@@ -217,9 +214,8 @@ void promises_admit(Arena *arena, const Promises *promises, const uint64_t *free
                 if (starters[i].policy.kind == MEMORY_POLICY_BIND)
                         add_admission_set(&admission, &starters[i].policy.nodes);
         for (size_t i = 0; i < n; i++) {
-                const Reach with = reach_with(&admission, &starters[i]);
+                const Reach with = share_out(&admission, &starters[i]);
 
-                share_out(&admission, &with, &starters[i]);
                 ret_lacks[i] = find_lack(&admission, &starters[i]);
                 VEC_FOREACH(set, &admission.sets) {
                         uint64_t more = sub_floored(
@@ -228,9 +224,8 @@ void promises_admit(Arena *arena, const Promises *promises, const uint64_t *free
                                 ret_lacks[i].pages);
 
                         set->needed_pages = add_saturated(set->needed_pages, more);
-                        set->is_needed = set->is_needed ||
-                                         confines_to(&admission, &starters[i].policy,
-                                                     starters[i].pages, &set->nodes);
+                        set->is_needed |= confines_to(&admission, &starters[i].policy,
+                                                      starters[i].pages, &set->nodes);
                 }
                 admission.reach = with;
         }
@@ -291,12 +286,6 @@ Exposures promises_exposures(Arena *arena, const Promises *promises, const uint6
         return exposures;
 }
 
-static uint64_t pages_of(const Exposures *exposures, const char *unit) {
-        const Exposure *exposure = VEC_FIND(each, exposures, text_equals(each->unit, unit));
-
-        return exposure ? exposure->pages : 0;
-}
-
 static void add_covered(Arena *arena, Exposures *covers, const Promises *promises,
                         const uint64_t *cover_pages, Exposure cover) {
         const Reach covered = {.promises = promises, .free_pages = cover_pages};
@@ -327,9 +316,11 @@ Exposures promises_covered(Arena *arena, const Promises *promises, const uint64_
         const Exposures exposures = promises_exposures(arena, promises, bare_pages, true);
 
         VEC_FOREACH(exposure, &exposures) {
+                const Exposure *still =
+                        VEC_FIND(each, &left, text_equals(each->unit, exposure->unit));
                 Exposure cover = *exposure;
 
-                cover.pages = sub_floored(cover.pages, pages_of(&left, cover.unit));
+                cover.pages = sub_floored(cover.pages, still ? still->pages : 0);
                 add_covered(arena, &covers, promises, cover_pages, cover);
         }
         promises_admit(arena, promises, bare_pages, starters, n, bare_lacks);

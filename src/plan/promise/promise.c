@@ -157,28 +157,10 @@ static void add_mount(Maker *maker, const MountUse *mount) {
         promise_mount(maker, row, sub_floored(mount->earmarked_pages, MAX(in_files, counted)));
 }
 
-/* ---- units without counts ---- */
+/* ---- estimates ---- */
 
 static uint64_t budget_of(const Promise *row) {
         return sub_floored(row->granted_pages, row->used_pages + row->pages + row->likely_pages);
-}
-
-/* Attributes pages that came into use since the last plan to ROW, up to its grant. */
-static void take_new(Maker *maker, Promise *row, size_t node, uint64_t pages) {
-        uint64_t new_pages = sub_floored(maker->used_left[node], maker->others_before[node]);
-
-        take_used(maker, row, node, MIN(MIN(new_pages, pages), budget_of(row)));
-}
-
-static void take_new_where_granted(Maker *maker, Promise *row, const LedgerInstance *granted) {
-        const Topology *topology = maker->promises->topology;
-
-        VEC_FOREACH(grant, &granted->grants) {
-                size_t node = topology_node_index(topology, grant->node);
-
-                if (node < topology->n_nodes)
-                        take_new(maker, row, node, grant->pages);
-        }
 }
 
 static void estimate_elsewhere(Maker *maker, Promise *row) {
@@ -195,10 +177,10 @@ static void estimate_elsewhere(Maker *maker, Promise *row) {
                 if (row->policy.kind == MEMORY_POLICY_BIND &&
                     !id_set_has(&row->policy.nodes, maker->promises->topology->nodes[i].id))
                         continue;
-                if (has_all)
-                        take_used(maker, row, i, MIN(maker->used_left[i], budget_of(row)));
-                else
-                        take_new(maker, row, i, UINT64_MAX);
+                uint64_t before = has_all ? 0 : maker->others_before[i];
+
+                take_used(maker, row, i,
+                          MIN(sub_floored(maker->used_left[i], before), budget_of(row)));
         }
 }
 
@@ -239,20 +221,14 @@ static void leave(Maker *maker, const LedgerInstance *granted, uint64_t pages, u
         maker->promises->left_pages += reserved;
 }
 
-/* Returns the pages that came into use since the last plan, or are promised, and are not attributed yet. */
-static uint64_t new_pages(const Maker *maker) {
-        uint64_t pages = maker->promised_left;
-
-        for (size_t i = 0; i < maker->promises->topology->n_nodes; i++)
-                pages += sub_floored(maker->used_left[i], maker->others_before[i]);
-        return pages;
-}
-
 /* Leaves the pages of instances that were removed, have a unit now, or get fewer pages. A process without a unit may
  * be any instance's, up to the whole grant, whichever it was attributed to. */
 static void leave_all(Maker *maker) {
-        uint64_t most = new_pages(maker);
+        /* The pages that came into use since the last plan, or are promised, and are not attributed yet. */
+        uint64_t most = maker->promised_left;
 
+        for (size_t i = 0; i < maker->promises->topology->n_nodes; i++)
+                most += sub_floored(maker->used_left[i], maker->others_before[i]);
         VEC_FOREACH(left, &maker->ledger->left)
                 if (left->page_size_bytes == maker->page_size_bytes)
                         leave(maker, NULL, left->pages, left->pages);
@@ -263,13 +239,11 @@ static void leave_all(Maker *maker) {
                         VEC_FIND(each, maker->holds,
                                  !each->unit && text_equals(each->granted.name, instance->name));
 
-                if (!instance->is_loose || instance->page_size_bytes != maker->page_size_bytes)
-                        continue;
-                if (!hold)
-                        leave(maker, instance, MAX(likely, granted), likely);
-                else
-                        leave(maker, instance, sub_floored(had, hold_pages(hold)),
-                              sub_floored(had, hold_pages(hold)));
+                uint64_t over = hold ? sub_floored(had, hold_pages(hold)) : 0;
+
+                if (instance->is_loose && instance->page_size_bytes == maker->page_size_bytes)
+                        leave(maker, instance, hold ? over : MAX(likely, granted),
+                              hold ? over : likely);
         }
 }
 
@@ -303,22 +277,6 @@ static void keep_likely(Maker *maker) {
         }
 }
 
-/* ---- estimates ---- */
-
-/* An estimate says which unit may have mapped the pages, not which has. Each uncounted unit may lack as many pages
- * as all of them lack together. */
-static void bound_owed(Maker *maker) {
-        uint64_t lacking_pages = 0;
-
-        VEC_FOREACH(row, &maker->promises->list)
-                if (row->unit && !row->is_counted)
-                        lacking_pages = add_saturated(lacking_pages, row->owed_pages);
-        VEC_FOREACH(row, &maker->promises->list)
-                row->owed_most_pages = row->unit && !row->is_counted
-                                               ? MIN(row->owed_most_pages, lacking_pages)
-                                               : row->owed_pages;
-}
-
 /* All units first get pages on their granted nodes: no estimate may take pages that are more likely another unit's. */
 static void estimate_uncounted(Maker *maker) {
         maker->promised_left = maker->unknown_left;
@@ -338,12 +296,15 @@ static void estimate_uncounted(Maker *maker) {
                                 const LedgerHold *hold = entry->value;
 
                                 if (!hold->is_assumed)
-                                        take_new_where_granted(maker, row, &hold->granted);
+                                        claim_used(maker, row, &hold->granted, budget_of(row));
                         }
                 }
         VEC_FOREACH(hold, maker->holds)
-                if (!hold->unit && hold->granted.page_size_bytes == maker->page_size_bytes)
-                        take_new_where_granted(maker, loose_row(maker, hold), &hold->granted);
+                if (!hold->unit && hold->granted.page_size_bytes == maker->page_size_bytes) {
+                        Promise *row = loose_row(maker, hold);
+
+                        claim_used(maker, row, &hold->granted, budget_of(row));
+                }
         VEC_FOREACH(row, &maker->promises->list) {
                 if (row->unit ? row->is_counted : !row->loose)
                         continue;
@@ -354,7 +315,15 @@ static void estimate_uncounted(Maker *maker) {
                 maker->promised_left -= more;
         }
         maker->promises->others_promised_pages += maker->promised_left;
-        bound_owed(maker);
+        /* An estimate says which unit may have mapped the pages, not which has. Each uncounted unit may lack as many pages
+         * as all of them lack together. */
+        uint64_t lacking_pages = VEC_SUM(row, &maker->promises->list,
+                                         row->unit && !row->is_counted ? row->owed_pages : 0);
+
+        VEC_FOREACH(row, &maker->promises->list)
+                row->owed_most_pages = row->unit && !row->is_counted
+                                               ? MIN(row->owed_most_pages, lacking_pages)
+                                               : row->owed_pages;
 }
 
 Promises promises_make(Arena *arena, const Topology *topology, size_t size,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-#include "apply/evidence.h"
+#include "apply/escalation.h"
 #include "support/testing.h"
 
 static const char host[] = "sizes 2M\n"
