@@ -133,30 +133,6 @@ static void on_watchdog(void *userdata) {
                  on_watchdog, daemon);
 }
 
-static int set_up(Daemon *daemon, const Root *root) {
-        int r = loop_new(&daemon->loop);
-
-        if (r >= 0)
-                r = manager_new(root, daemon->loop, clients_notify, &daemon->manager);
-        if (r >= 0)
-                r = watch_signals(daemon);
-        if (r < 0) {
-                log_line(LOG_ERR, "cannot set up: %s", strerror(-r));
-                return r;
-        }
-        /* The socket passed by systemd, if there is one. */
-        r = server_start(&daemon->server, root, daemon->loop, &manager_interface, daemon->manager,
-                         service_listen_fd());
-        if (r == -EADDRINUSE)
-                log_line(LOG_ERR, "another hugepland serves " PATH_SOCKET " already");
-        else if (r < 0)
-                log_line(LOG_ERR, "cannot listen on " PATH_SOCKET ": %s", strerror(-r));
-        daemon->watchdog_usec = service_watchdog_usec();
-        if (daemon->watchdog_usec > 0)
-                on_watchdog(daemon);
-        return r;
-}
-
 static void daemon_end(Daemon *daemon) {
         server_stop(&daemon->server);
         manager_freep(&daemon->manager);
@@ -169,10 +145,28 @@ static void daemon_end(Daemon *daemon) {
 
 static int serve(const Root *root) {
         CLEANUP(daemon_end) Daemon daemon = {.signal_fd = -1};
-        int r = set_up(&daemon, root);
+        int r = loop_new(&daemon.loop);
 
+        if (r >= 0)
+                r = manager_new(root, daemon.loop, clients_notify, &daemon.manager);
+        if (r >= 0)
+                r = watch_signals(&daemon);
+        if (r < 0) {
+                log_line(LOG_ERR, "cannot set up: %s", strerror(-r));
+                return r;
+        }
+        /* The socket passed by systemd, if there is one. */
+        r = server_start(&daemon.server, root, daemon.loop, &manager_interface, daemon.manager,
+                         service_listen_fd());
+        if (r == -EADDRINUSE)
+                log_line(LOG_ERR, "another hugepland serves " PATH_SOCKET " already");
+        else if (r < 0)
+                log_line(LOG_ERR, "cannot listen on " PATH_SOCKET ": %s", strerror(-r));
         if (r < 0)
                 return r;
+        daemon.watchdog_usec = service_watchdog_usec();
+        if (daemon.watchdog_usec > 0)
+                on_watchdog(&daemon);
         manager_start(daemon.manager);
         r = loop_run(daemon.loop);
         service_notify("STOPPING=1\nSTATUS=The pools stay as they are.");

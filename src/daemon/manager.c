@@ -139,19 +139,6 @@ static void log_news(void *userdata) {
         manager->listener(manager, MANAGER_LOOKED);
 }
 
-/* Stores sizes that no longer change, for the next boot; in this boot the keeper uses them already. */
-static void count(Manager *manager) {
-        CLEANUP(arena_freep) Arena *arena = arena_new();
-        const LearnedNewsList all =
-                keeper_count(manager->keeper, arena, manager_files(manager), clock_now_usec());
-
-        VEC_FOREACH(news, &all)
-                store_learned(&manager->lasting.store, news->instance, &news->learned, false, NULL,
-                              NULL);
-        if (keeper_is_working(manager->keeper))
-                manager_work(manager);
-}
-
 static void on_reread(void *userdata) {
         Manager *manager = userdata;
 
@@ -159,16 +146,25 @@ static void on_reread(void *userdata) {
 }
 
 static void on_watch(void *userdata, WatchNews news) {
+        CLEANUP(arena_freep) Arena *arena = arena_new();
         Manager *manager = userdata;
 
-        if (news == WATCH_LOST)
+        if (news == WATCH_LOST) {
                 manager->listener(manager, MANAGER_LOST);
-        else if (news == WATCH_BEGUN)
-                manager_work(manager);
-        else {
-                log_news(manager);
-                count(manager);
+                return;
         }
+        if (news == WATCH_LOOKED) {
+                log_news(manager);
+                /* Stores sizes that no longer change, for the next boot; in this boot the keeper uses them already. */
+                const LearnedNewsList all = keeper_count(manager->keeper, arena,
+                                                         manager_files(manager), clock_now_usec());
+
+                VEC_FOREACH(each, &all)
+                        store_learned(&manager->lasting.store, each->instance, &each->learned,
+                                      false, NULL, NULL);
+        }
+        if (news == WATCH_BEGUN || keeper_is_working(manager->keeper))
+                manager_work(manager);
 }
 
 /* ---- rounds ---- */
@@ -265,14 +261,10 @@ static void on_counted(void *userdata) {
         manager->rounds.is_starting = false;
 }
 
-static void begin_round(Manager *manager, KeeperCause cause) {
+void manager_begin_round(Manager *manager, KeeperCause cause) {
         manager->rounds.retry_delay_usec = retry_delay_min_usec;
         keeper_begin(manager->keeper, cause, clock_now_usec());
         manager_work(manager);
-}
-
-void manager_begin_round(Manager *manager) {
-        begin_round(manager, KEEPER_FRESH);
 }
 
 /* ---- beginning ---- */
@@ -304,7 +296,7 @@ void manager_start(Manager *manager) {
                 keeper_hold_back(manager->keeper);
                 notify_ready(manager, manager_judge(manager, arena));
         } else {
-                begin_round(manager, KEEPER_START);
+                manager_begin_round(manager, KEEPER_START);
         }
         manager->rounds.is_starting = false;
         units_begin(&manager->units);

@@ -99,8 +99,8 @@ void manager_start(Manager *manager);
 /* Reloads the configuration, after the running round if there is one. */
 void manager_reload(Manager *manager, bool is_forced);
 
-/* Begins a round, with ReserveTimeout= beginning again, after the running one if there is one. */
-void manager_begin_round(Manager *manager);
+/* Begins a round for CAUSE, after the running one if there is one. */
+void manager_begin_round(Manager *manager, KeeperCause cause);
 
 /* Continues the keeper's round. */
 void manager_work(Manager *manager);

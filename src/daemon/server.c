@@ -60,17 +60,6 @@ static void on_gone(void *userdata, uint32_t events UNUSED) {
                 renew(server);
 }
 
-/* Without a watch, restarting the service restores the file. */
-static void watch_socket(Server *server, Loop *loop) {
-        CLEANUP(arena_freep) Arena *arena = arena_new();
-        int fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
-
-        if (fd >= 0 && (inotify_add_watch(fd, root_path(arena, server->root, PATH_RUNTIME),
-                                          IN_DELETE | IN_MOVED_FROM) < 0 ||
-                        loop_watch(loop, &server->inotify, fd, EPOLLIN, on_gone, server) < 0))
-                close(fd);
-}
-
 static void on_server(void *userdata, uint32_t events UNUSED) {
         Server *server = userdata;
         int r = varlink_server_dispatch(server->varlink);
@@ -101,7 +90,14 @@ int server_start(Server *server, const Root *root, Loop *loop, const VarlinkInte
         if (r < 0)
                 return r;
         renew(server);
-        watch_socket(server, loop);
+        /* Without a watch, restarting the service restores the file. */
+        CLEANUP(arena_freep) Arena *arena = arena_new();
+
+        fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
+        if (fd >= 0 && (inotify_add_watch(fd, root_path(arena, root, PATH_RUNTIME),
+                                          IN_DELETE | IN_MOVED_FROM) < 0 ||
+                        loop_watch(loop, &server->inotify, fd, EPOLLIN, on_gone, server) < 0))
+                close(fd);
         return 0;
 }
 

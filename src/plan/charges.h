@@ -43,10 +43,14 @@ typedef struct HostUse {
 
 /* Returns the pages that the mount's files have, in use or reserved; the rest of what the mount keeps is reserved.
  * If nothing is known of the files, earmarked pages that are not reserved (of RESERVED_PAGES in all) must be in use. */
-uint64_t mount_use_file_pages(const MountUse *mount, uint64_t reserved_pages);
+static inline uint64_t mount_use_file_pages(const MountUse *mount, uint64_t reserved_pages) {
+        return MAX(mount->used_pages, sub_floored(mount->earmarked_pages, reserved_pages));
+}
 
 /* Returns NULL if nothing is known of the unit. */
-const UnitUse *unit_use_find(const HostUse *use, const char *unit);
+static inline const UnitUse *unit_use_find(const HostUse *use, const char *unit) {
+        return !unit ? NULL : VEC_SEEK(found, &use->units, strcmp(unit, found->unit));
+}
 
 static inline bool unit_use_is_running(const HostUse *use, const char *unit) {
         const UnitUse *found = unit ? unit_use_find(use, unit) : NULL;
@@ -55,4 +59,6 @@ static inline bool unit_use_is_running(const HostUse *use, const char *unit) {
 }
 
 /* Returns NULL if the controller counts no pages of that size for the unit. */
-const UnitCharge *unit_use_charge(const UnitUse *unit, uint64_t page_size_bytes);
+static inline const UnitCharge *unit_use_charge(const UnitUse *unit, uint64_t page_size_bytes) {
+        return VEC_FIND(charge, &unit->charges, charge->page_size_bytes == page_size_bytes);
+}

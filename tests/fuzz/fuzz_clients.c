@@ -275,7 +275,7 @@ void manager_work(Manager *manager) {
         (void) manager;
 }
 
-void manager_begin_round(Manager *manager) {
+void manager_begin_round(Manager *manager, KeeperCause cause UNUSED) {
         require(!manager->keeper->is_working);
 }
 

@@ -113,35 +113,22 @@ static void adopt(Client *client, const Config *files, const Learned *learned) {
                          on_patience, client);
 }
 
-/* A gate that reports no size uses the size in the file if that differs from the one in effect. */
-static void adopt_kept(const Client *client, const Config *files) {
-        Manager *manager = client->manager;
-        const InstanceConfig *known = config_find(keeper_config(manager->keeper), client->instance);
-        const InstanceConfig *described = config_find(files, client->instance);
-
-        if (!known || !described || described->refusal || described->memory_kind != MEMORY_AUTO ||
-            learned_is_kept(described, &known->learned))
-                return;
-        const PageCounts pages = learned_pages(client->arena, described, &described->learned);
-
-        if (pages.n > 0)
-                keeper_grow(manager->keeper, known, &pages, clock_now_usec());
-}
-
 /* Returns why the report is not accepted; NULL: it is, and that is recorded. */
-static const char *why_not_of_start(Belief *belief, const LoadedUnit *unit, const Gate *gate,
-                                    pid_t pid) {
-        if (unit && (uint32_t) pid != unit->control_pid && (uint32_t) pid != unit->main_pid)
-                return "it is of the unit that starts, and not what systemd has started for it";
-        uint64_t run = text_fold(TEXT_FOLD_START, gate->run);
+static const char *why_not(const Client *client, Belief *belief, const LoadedUnit *unit) {
+        const Gate *gate = &client->wait.gate;
+        uint32_t pid = (uint32_t) varlink_call_peer_pid(client->call);
+        uid_t uid = varlink_call_peer_uid(client->call);
 
-        if (belief->run == run)
-                return "it was said for this start already";
-        belief->run = run;
-        return NULL;
-}
+        if (gate->is_starting) {
+                if (unit && pid != unit->control_pid && pid != unit->main_pid)
+                        return "it is of the unit that starts, and not what systemd has started for it";
+                uint64_t run = text_fold(TEXT_FOLD_START, gate->run);
 
-static const char *why_not_of_restart(Belief *belief, const LoadedUnit *unit, uid_t uid) {
+                if (belief->run == run)
+                        return "it was said for this start already";
+                belief->run = run;
+                return NULL;
+        }
         if (uid != 0 && uid != unit->uid)
                 return "its user is not the unit's";
         if (is_within(belief->restarted_usec, restart_pause_usec))
@@ -166,11 +153,7 @@ void belief_take(Client *client, const LoadedUnit *unit) {
                 belief_ignore(client, "it is no figure, or not of pages that the instance takes");
                 return;
         }
-        const char *why =
-                client->wait.gate.is_starting
-                        ? why_not_of_start(belief, unit, &client->wait.gate,
-                                           varlink_call_peer_pid(client->call))
-                        : why_not_of_restart(belief, unit, varlink_call_peer_uid(client->call));
+        const char *why = why_not(client, belief, unit);
 
         if (why) {
                 belief_ignore(client, why);
@@ -188,10 +171,22 @@ void beliefs_adopt(Manager *manager) {
                         continue;
                 files = files ? files : manager_files(manager);
                 client->size.is_accepted = false;
-                if (client->size.accepted)
+                const InstanceConfig *known =
+                        config_find(keeper_config(manager->keeper), client->instance);
+                const InstanceConfig *described = config_find(files, client->instance);
+
+                if (client->size.accepted) {
                         adopt(client, files, client->size.accepted);
-                else
-                        adopt_kept(client, files);
+                } else if (known && described && !described->refusal &&
+                           described->memory_kind == MEMORY_AUTO &&
+                           !learned_is_kept(described, &known->learned)) {
+                        /* A gate that reports no size uses the size in the file if that differs from the one in effect. */
+                        const PageCounts pages =
+                                learned_pages(client->arena, described, &described->learned);
+
+                        if (pages.n > 0)
+                                keeper_grow(manager->keeper, known, &pages, clock_now_usec());
+                }
                 if (client->size.unkept)
                         log_line(LOG_WARNING, "%s: not kept: %s", client->instance,
                                  client->size.unkept);

@@ -256,7 +256,7 @@ void clients_notify(Manager *manager, ManagerNews news) {
                         answer_instance(client);
         }
         if (wants_round)
-                manager_begin_round(manager);
+                manager_begin_round(manager, KEEPER_FRESH);
 }
 
 const VarlinkInterface manager_interface = {

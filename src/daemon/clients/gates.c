@@ -88,19 +88,14 @@ bool gate_answer(Client *client) {
         return is_start;
 }
 
-static bool may_have_part(const Client *client) {
-        const InstanceConfig *config =
-                config_find(keeper_config(client->manager->keeper), client->instance);
-
-        return config && config->shortage == SHORTAGE_DEGRADE;
-}
-
 /* An instance that may start with a part is tried once more, for at most a second. */
 static void on_gate_timeout(void *userdata) {
         CLEANUP(arena_freep) Arena *arena = arena_new();
         Client *client = userdata;
+        const InstanceConfig *config =
+                config_find(keeper_config(client->manager->keeper), client->instance);
 
-        if (!client->wait.gate.is_last && may_have_part(client)) {
+        if (!client->wait.gate.is_last && config && config->shortage == SHORTAGE_DEGRADE) {
                 client->wait.gate.is_last = true;
                 loop_set(client->manager->loop, &client->wait.timer, clock_now_usec() + last_usec,
                          on_gate_timeout, client);

@@ -101,9 +101,6 @@ void planner_cover(Planner *planner);
 
 /* ---- serving (plan_serve.c) ---- */
 
-/* Grants all instances what they get. */
-void planner_serve(Planner *planner);
-
 /* Returns whether the instance is to have nothing for now, and so lacks nothing. */
 bool planner_is_left_out(const PlanInstance *instance);
 
