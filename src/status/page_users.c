@@ -216,23 +216,6 @@ static int compare_pids(const void *a, const void *b) {
         return compare_u64(first->pid, second->pid);
 }
 
-/* Returns the process that is no child of another one; of several, the one with the most pages. */
-static const Process *group_leader(const Group *group) {
-        const Process *leader = NULL;
-
-        ARRAY_FOREACH(each, group->processes, group->n) {
-                const Process *process = *each;
-                const Process wanted = {.pid = process->parent_pid}, *key = &wanted;
-
-                if (bsearch(&key, group->processes, group->n, sizeof(*group->processes),
-                            compare_pids))
-                        continue;
-                if (!leader || process->huge_bytes > leader->huge_bytes)
-                        leader = process;
-        }
-        return leader ? leader : group->processes[0];
-}
-
 static Pieces group_pieces(const Maker *maker, const Group *group) {
         const Topology *topology = maker->input->topology;
         Pieces pieces = {};
@@ -290,22 +273,6 @@ static void add_held(Maker *maker, uint64_t page_size_bytes, uint64_t pages) {
         held->pages = add_saturated(held->pages, pages);
 }
 
-/* Adds a row for a group whose mappings are not known: only the bytes that each process touched first are known. */
-static void add_plain_row(Maker *maker, const Group *group, const Process *leader) {
-        uint64_t page_size_bytes = only_page_size(maker->input->topology), bytes = 0;
-        PageUser *user;
-
-        for (size_t i = 0; i < group->n; i++)
-                bytes = MAX(bytes, group->processes[i]->huge_bytes);
-        if (bytes == 0)
-                return;
-        user = add_row(maker, leader, page_size_bytes);
-        user->bytes = bytes;
-        user->pages = page_size_bytes > 0 ? bytes / page_size_bytes : 0;
-        user->is_lower_bound = true;
-        add_held(maker, page_size_bytes, user->pages);
-}
-
 /* Adds a row for each page size among PIECES. */
 static void add_rows(Maker *maker, const Group *group, const Process *leader,
                      const Pieces *pieces) {
@@ -335,6 +302,37 @@ static void add_rows(Maker *maker, const Group *group, const Process *leader,
         }
 }
 
+static void add_group(Maker *maker, const Group *group) {
+        const Pieces pieces = group_pieces(maker, group);
+        const Process *leader = NULL;
+        uint64_t bytes = 0;
+
+        /* The process that is no child of another one; of several, the one with the most pages. */
+        ARRAY_FOREACH(each, group->processes, group->n) {
+                const Process *process = *each;
+                const Process wanted = {.pid = process->parent_pid}, *key = &wanted;
+
+                bytes = MAX(bytes, process->huge_bytes);
+                if ((!leader || process->huge_bytes > leader->huge_bytes) &&
+                    !bsearch(&key, group->processes, group->n, sizeof(*group->processes),
+                             compare_pids))
+                        leader = process;
+        }
+        leader = leader ? leader : group->processes[0];
+        if (pieces.n > 0) {
+                add_rows(maker, group, leader, &pieces);
+        } else if (bytes > 0) {
+                /* The mappings are not known: only the bytes that each process touched first are. */
+                uint64_t page_size_bytes = only_page_size(maker->input->topology);
+                PageUser *user = add_row(maker, leader, page_size_bytes);
+
+                user->bytes = bytes;
+                user->pages = page_size_bytes > 0 ? bytes / page_size_bytes : 0;
+                user->is_lower_bound = true;
+                add_held(maker, page_size_bytes, user->pages);
+        }
+}
+
 static void add_groups(Maker *maker) {
         size_t n = maker->input->n_processes;
         const Member *members = sort_members(maker);
@@ -347,13 +345,7 @@ static void add_groups(Maker *maker) {
                 if (i + 1 < n && members[i].family == members[i + 1].family &&
                     process_compare_units(members[i].process, members[i + 1].process) == 0)
                         continue;
-                const Process *leader = group_leader(&group);
-                Pieces pieces = group_pieces(maker, &group);
-
-                if (pieces.n > 0)
-                        add_rows(maker, &group, leader, &pieces);
-                else
-                        add_plain_row(maker, &group, leader);
+                add_group(maker, &group);
                 group = (Group){order + i + 1, 0};
         }
         /* All processes count as one group here, so that each segment counts once. */
