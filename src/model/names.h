@@ -20,7 +20,7 @@
 #define NAME_EXTEND_SUFFIX    ".conf.d"
 /* In NAME.conf.d: what was learned of an instance with Memory=auto from its starts. */
 #define NAME_LEARNED "90-learned.conf"
-#define NAME_UNIT "hugeplan.service"
+#define NAME_UNIT    "hugeplan.service"
 /* The link that `systemctl enable` makes (Alias= of hugeplan.service); the generator starts an enabled service. */
 #define PATH_UNIT_ENABLED      "/etc/systemd/system/hugepland.service"
 #define NAME_EARLY_TARGET      "sysinit.target"

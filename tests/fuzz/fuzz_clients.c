@@ -18,7 +18,6 @@
 
 #include "base/size.h"
 #include "daemon/clients/client.h"
-#include "daemon/clients/client.h"
 #include "fuzz/fuzz.h"
 #include "ipc/manager_interface.h"
 #include "model/model_root.h"
