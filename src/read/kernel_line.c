@@ -58,21 +58,6 @@ static char *unquote(Arena *arena, const char *string) {
                              strlen(string + 1) - (string[1] && text_ends_with(string, "\"")));
 }
 
-static KernelArgument argument_from(Arena *arena, const char *word) {
-        char *plain = unquote(arena, word);
-        char *equals = strchr(plain, '=');
-        KernelArgument argument = {.word = word, .name = plain};
-
-        if (equals) {
-                argument.value = unquote(arena, equals + 1);
-                *equals = '\0';
-        }
-        for (char *c = plain; *c; c++)
-                if (*c == '-')
-                        *c = '_';
-        return argument;
-}
-
 /* Returns the words of LINE up to "--", after which all words are for init. */
 static KernelArguments parse_arguments(Arena *arena, const char *line) {
         KernelArguments arguments = {};
@@ -85,10 +70,16 @@ static KernelArguments parse_arguments(Arena *arena, const char *line) {
                         is_quoted = is_quoted != (line[length] == '"');
                 /* Messages print the word, so that it must be printable. */
                 char *word = text_printable(arena, arena_strndup(arena, line, length));
+                char *name = unquote(arena, word), *equals = strchr(name, '=');
 
                 if (text_equals(word, "--"))
                         break;
-                *vec_push(arena, &arguments) = argument_from(arena, word);
+                if (equals)
+                        *equals = '\0';
+                for (char *c = name; *c; c++)
+                        *c = *c == '-' ? '_' : *c;
+                *vec_push(arena, &arguments) =
+                        (KernelArgument){word, name, equals ? unquote(arena, equals + 1) : NULL};
                 line += length;
         }
         return arguments;
@@ -237,20 +228,6 @@ typedef struct Wrong {
         const char *text, *remedy; /* NULL: nothing is wrong */
 } Wrong;
 
-static Wrong absent_node(const Reader *reader, uint64_t node) {
-        IdSet nodes = {};
-
-        ARRAY_FOREACH(online, reader->topology->nodes, reader->topology->n_nodes)
-                id_set_add(&nodes, online->id);
-        return (Wrong){PROBLEM_CMDLINE_INVALID_NODE,
-                       arena_printf(reader->arena,
-                                    "node %" PRIu64 " is not online; the kernel drops the whole "
-                                    "argument, for the other nodes too",
-                                    node),
-                       arena_printf(reader->arena, "name only nodes of %s",
-                                    id_set_format(reader->arena, &nodes))};
-}
-
 /* Parses VALUE. Returns what is wrong with it. */
 static Wrong read_pages(const Reader *reader, const char *value, KernelPages *pages) {
         static const char remedy[] = "write hugepages=NODE:PAGES,NODE:PAGES";
@@ -259,47 +236,41 @@ static Wrong read_pages(const Reader *reader, const char *value, KernelPages *pa
                            has_rest = {PROBLEM_CMDLINE_BAD_VALUE,
                                        "has something behind the number that the kernel ignores",
                                        remedy};
+        Arena *arena = reader->arena;
+        const Topology *topology = reader->topology;
         const char *at = value;
         uint64_t node, count;
+        IdSet online = {};
 
-        if (!value || !take_decimal(reader->arena, &at, &pages->pages))
+        if (!value || !take_decimal(arena, &at, &pages->pages))
                 return is_none;
         pages->is_per_node = *at == ':';
         if (!pages->is_per_node)
                 return *at ? has_rest : (Wrong){};
         pages->pages = 0;
-        pages->nodes = ARENA_ARRAY(reader->arena, NodePages, strlen(value) / 4 + 1);
+        pages->nodes = ARENA_ARRAY(arena, NodePages, strlen(value) / 4 + 1);
+        ARRAY_FOREACH(each, topology->nodes, topology->n_nodes)
+                id_set_add(&online, each->id);
         for (at = value;; at++) {
-                if (!take_decimal(reader->arena, &at, &node) || *at++ != ':')
+                if (!take_decimal(arena, &at, &node) || *at++ != ':')
                         return is_none;
                 if (node >= ID_SET_MAX ||
-                    (reader->can_judge_nodes && !topology_node(reader->topology, (unsigned) node)))
-                        return absent_node(reader, node);
-                if (!take_decimal(reader->arena, &at, &count))
+                    (reader->can_judge_nodes && !id_set_has(&online, (unsigned) node)))
+                        return (Wrong){PROBLEM_CMDLINE_INVALID_NODE,
+                                       arena_printf(arena,
+                                                    "node %" PRIu64
+                                                    " is not online; the kernel drops the whole "
+                                                    "argument, for the other nodes too",
+                                                    node),
+                                       arena_printf(arena, "name only nodes of %s",
+                                                    id_set_format(arena, &online))};
+                if (!take_decimal(arena, &at, &count))
                         return is_none;
                 pages->nodes[pages->n_nodes++] = (NodePages){(unsigned) node, count};
                 pages->pages = add_saturated(pages->pages, count);
                 if (*at != ',')
                         return *at ? has_rest : (Wrong){};
         }
-}
-
-/* Older kernels use sscanf(value, "%lu") and ignore what follows the number. */
-static void judge_skill(Reader *reader, KernelPages *pages) {
-        if (!pages->is_per_node ||
-            !topology_kernel_lacks(reader->topology, KERNEL_HUGEPAGES_BY_NODE))
-                return;
-        pages->pages = pages->nodes[0].node;
-        pages->is_per_node = false;
-        pages->n_nodes = 0;
-        reject(reader, PROBLEM_CMDLINE_BAD_VALUE,
-               &(KernelChange){.from = pages->words, .is_unclear = true},
-               arena_printf(reader->arena,
-                            "this kernel (%s) knows no node numbers here, which came with %s: it "
-                            "takes the first number, %" PRIu64 ", for all nodes together",
-                            reader->topology->kernel_release,
-                            kernel_skill_since(KERNEL_HUGEPAGES_BY_NODE), pages->pages),
-               "write hugepages=PAGES, one number for all nodes");
 }
 
 /* Reports a hugepages= without a size before it; in "hugepages=4 hugepagesz=1G" the order is very likely wrong. */
@@ -330,21 +301,33 @@ static void judge_order(Reader *reader, const KernelArgument *argument, const ch
 
 static void add_pages(Reader *reader, const KernelArgument *argument, KernelPages *pages) {
         const Wrong wrong = read_pages(reader, argument->value, pages);
+        const KernelChange unclear = {.from = pages->words, .is_unclear = true};
 
         if (wrong.text) {
-                reject(reader, wrong.kind,
-                       &(KernelChange){.from = pages->words, .is_unclear = true}, wrong.text,
-                       wrong.remedy);
+                reject(reader, wrong.kind, &unclear, wrong.text, wrong.remedy);
                 return;
         }
-        judge_skill(reader, pages);
+        if (pages->is_per_node &&
+            topology_kernel_lacks(reader->topology, KERNEL_HUGEPAGES_BY_NODE)) {
+                /* Older kernels use sscanf(value, "%lu") and ignore what follows the number. */
+                pages->pages = pages->nodes[0].node;
+                pages->is_per_node = false;
+                pages->n_nodes = 0;
+                reject(reader, PROBLEM_CMDLINE_BAD_VALUE, &unclear,
+                       arena_printf(reader->arena,
+                                    "this kernel (%s) knows no node numbers here, which came with "
+                                    "%s: it takes the first number, %" PRIu64
+                                    ", for all nodes together",
+                                    reader->topology->kernel_release,
+                                    kernel_skill_since(KERNEL_HUGEPAGES_BY_NODE), pages->pages),
+                       "write hugepages=PAGES, one number for all nodes");
+        }
         /* Nodes without memory can be online: the kernel accepts the argument and reserves nothing there. */
         ARRAY_FOREACH(wanted, pages->nodes, reader->can_judge_nodes ? pages->n_nodes : 0) {
                 const Node *node = topology_node(reader->topology, wanted->node);
 
                 if (node && !node->has_memory && wanted->pages > 0)
-                        reject(reader, PROBLEM_CMDLINE_INVALID_NODE,
-                               &(KernelChange){.from = pages->words, .is_unclear = true},
+                        reject(reader, PROBLEM_CMDLINE_INVALID_NODE, &unclear,
                                arena_printf(reader->arena,
                                             "node %u has no memory and gives no pages", node->id),
                                "name a node that has memory");
@@ -380,27 +363,24 @@ static void take_pages(Reader *reader, const KernelArgument *argument) {
                 add_pages(reader, argument, &pages);
 }
 
-static void drop_pages(KernelLine *line, KernelPages *pages) {
-        line->pages.n--;
-        memmove(pages, pages + 1,
-                (size_t) (line->pages.items + line->pages.n - pages) * sizeof(*pages));
-}
-
 /* "hugepages=512 hugepagesz=2M hugepages=1024": the first wins (hugetlb_init()). */
 static void judge_same_size(Reader *reader) {
-        KernelPages *pages = reader->line->pages.items;
+        typeof(reader->line->pages) all = reader->line->pages, *kept = &reader->line->pages;
 
-        for (size_t i = 0; i < reader->line->pages.n; i++)
-                for (size_t k = reader->line->pages.n - 1; k > i; k--) {
-                        if (pages[k].page_size_bytes != pages[i].page_size_bytes)
-                                continue;
-                        reject_duplicate(reader, pages[k].words,
+        kept->n = 0;
+        VEC_FOREACH(pages, &all) {
+                const KernelPages *first =
+                        VEC_FIND(each, kept, each->page_size_bytes == pages->page_size_bytes);
+
+                if (first)
+                        reject_duplicate(reader, pages->words,
                                          arena_printf(reader->arena,
                                                       "\"%s\" has asked for pages of this size "
                                                       "already; the kernel takes that",
-                                                      pages[i].words));
-                        drop_pages(reader->line, &pages[k]);
-                }
+                                                      first->words));
+                else
+                        kept->items[kept->n++] = *pages;
+        }
 }
 
 /* ---- other arguments ---- */
@@ -495,24 +475,22 @@ static bool has_numa_off(const KernelArguments *arguments) {
                         text_equals(argument->name, "numa") && text_equals(argument->value, "off"));
 }
 
-static KernelPages *find_beyond_node_0(const KernelLine *line) {
-        return VEC_FIND(
-                pages, &line->pages,
-                ARRAY_FIND(pages_of_one, pages->nodes, pages->n_nodes, pages_of_one->node > 0));
-}
-
 static void judge_numa(Reader *reader) {
-        KernelPages *pages;
+        typeof(reader->line->pages) *all = &reader->line->pages;
+        const char *words = NULL; /* the first that need a node beyond 0 */
 
-        if (!has_numa_off(&reader->line->arguments) || !(pages = find_beyond_node_0(reader->line)))
+        if (!has_numa_off(&reader->line->arguments))
+                return;
+        VEC_FOREACH(pages, all)
+                if (!words && ARRAY_ANY(each, pages->nodes, pages->n_nodes, each->node > 0))
+                        words = pages->words;
+        if (!words)
                 return;
         reject(reader, PROBLEM_CMDLINE_NUMA_OFF, &(KernelChange){.from = "numa=off"},
                arena_printf(reader->arena,
-                            "makes the host a single node, so that \"%s\" is dropped whole",
-                            pages->words),
+                            "makes the host a single node, so that \"%s\" is dropped whole", words),
                "take numa=off out");
-        while ((pages = find_beyond_node_0(reader->line)))
-                drop_pages(reader->line, pages);
+        VEC_KEEP(pages, all, !ARRAY_ANY(each, pages->nodes, pages->n_nodes, each->node > 0));
 }
 
 /* ---- the line ---- */

@@ -16,12 +16,6 @@ static int compare_address(const void *key, const void *mapping) {
         return address < other ? -1 : address > other;
 }
 
-/* numa_maps is sorted by address. */
-static bool is_listed(const HugeMappings *huge, uint64_t address) {
-        return huge->n > 0 &&
-               bsearch(&address, huge->items, huge->n, sizeof(*huge->items), compare_address);
-}
-
 /* "7f6957600000 bind:1 file=... huge ...": returns the word after the first address that has huge pages. */
 static const char *find_policy(Arena *arena, const char *numa_maps) {
         const char *line = numa_maps ? strstr(numa_maps, " huge") : NULL, *word;
@@ -34,35 +28,10 @@ static const char *find_policy(Arena *arena, const char *numa_maps) {
         return word ? text_printable(arena, word) : NULL;
 }
 
-/* Returns whether LINE is from MAP_SHARED|MAP_ANONYMOUS, shmget(2) or memfd_create(2). */
-static bool is_unnamed(const MapsLine *line) {
-        static const char *const names[] = {"/dev/zero (deleted)", "/SYSV", "/memfd:"};
-
-        return !line->is_private &&
-               ARRAY_ANY(name, names, ARRAY_LEN(names), text_starts_with(line->path, *name));
-}
-
-/* Counts a mapping of small pages as a possible fallback from huge ones. */
-static void add_small(MemoryMap *map, const MapsLine *line) {
-        bool is_sysv = text_starts_with(line->path, "/SYSV");
-        bool is_anonymous = text_starts_with(line->path, "/dev/zero"); /* and shared */
-        uint64_t bytes = line->end - line->start;
-
-        if (is_unnamed(line) && bytes >= HUGE_PAGE_BYTES_MIN)
-                map->unnamed_bytes = add_saturated(map->unnamed_bytes, bytes);
-        if ((bytes < main_bytes_min && !is_anonymous) || !line->is_writable)
-                return;
-        if (!line->is_private) {
-                map->shared_bytes = add_saturated(map->shared_bytes, bytes);
-                map->sysv_bytes = add_saturated(map->sysv_bytes, is_sysv ? bytes : 0);
-        } else if (line->inode == 0 && !text_equals(line->path, "[heap]")) {
-                map->private_bytes = add_saturated(map->private_bytes, bytes);
-                map->private_largest_bytes = MAX(map->private_largest_bytes, bytes);
-        }
-}
-
 MemoryMap memory_map_parse(Arena *arena, const char *maps, const char *numa_maps,
                            const Devices *hugetlbfs) {
+        /* From MAP_SHARED|MAP_ANONYMOUS, shmget(2) and memfd_create(2). */
+        static const char *const unnamed[] = {"/dev/zero (deleted)", "/SYSV", "/memfd:"};
         HugeMappings huge = numa_maps ? process_parse_numa_maps(arena, numa_maps)
                                       : (HugeMappings){};
         MemoryMap map = {.policy = find_policy(arena, numa_maps)};
@@ -71,15 +40,36 @@ MemoryMap memory_map_parse(Arena *arena, const char *maps, const char *numa_maps
         while (process_next_map(arena, &maps, &line)) {
                 MapsPages pages = process_map_pages(&line, hugetlbfs);
                 bool is_aligned = (line.start | line.end) % HUGE_PAGE_BYTES_MIN == 0;
+                uint64_t bytes = line.end - line.start;
+                bool is_listed = huge.n > 0 && /* by address, as numa_maps is */
+                                 bsearch(&line.start, huge.items, huge.n, sizeof(*huge.items),
+                                         compare_address);
 
                 map.n_mappings++;
-                if (pages == MAPS_HUGE || is_listed(&huge, line.start))
-                        map.huge_bytes = add_saturated(map.huge_bytes, line.end - line.start);
-                else if (!numa_maps && pages == MAPS_DOUBTFUL && is_aligned)
-                        map.doubtful_bytes =
-                                add_saturated(map.doubtful_bytes, line.end - line.start);
-                else
-                        add_small(&map, &line);
+                if (pages == MAPS_HUGE || is_listed) {
+                        map.huge_bytes = add_saturated(map.huge_bytes, bytes);
+                        continue;
+                }
+                if (!numa_maps && pages == MAPS_DOUBTFUL && is_aligned) {
+                        map.doubtful_bytes = add_saturated(map.doubtful_bytes, bytes);
+                        continue;
+                }
+                /* Small pages, possibly a fallback from huge ones. */
+                if (!line.is_private && bytes >= HUGE_PAGE_BYTES_MIN &&
+                    ARRAY_ANY(name, unnamed, ARRAY_LEN(unnamed),
+                              text_starts_with(line.path, *name)))
+                        map.unnamed_bytes = add_saturated(map.unnamed_bytes, bytes);
+                if ((bytes < main_bytes_min && !text_starts_with(line.path, "/dev/zero")) ||
+                    !line.is_writable)
+                        continue;
+                if (!line.is_private) {
+                        map.shared_bytes = add_saturated(map.shared_bytes, bytes);
+                        if (text_starts_with(line.path, "/SYSV"))
+                                map.sysv_bytes = add_saturated(map.sysv_bytes, bytes);
+                } else if (line.inode == 0 && !text_equals(line.path, "[heap]")) {
+                        map.private_bytes = add_saturated(map.private_bytes, bytes);
+                        map.private_largest_bytes = MAX(map.private_largest_bytes, bytes);
+                }
         }
         return map;
 }

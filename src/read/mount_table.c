@@ -80,40 +80,33 @@ unsigned mount_fstab_line(Arena *arena, const char *text, const char *path) {
 
 /* ---- hugetlbfs ---- */
 
-static void read_option(const char *word, HugeMount *mount) {
+bool mount_entry_read(Arena *arena, const MountEntry *entry, HugeMount *ret) {
+        const char *rest = entry->options, *word;
+        HugeMount mount = {.mode = 0755}; /* the default, which the kernel does not show */
         const struct {
                 const char *name;
                 uint64_t *value;
         } numbers[] = {
-                {"pagesize=", &mount->page_size_bytes},
-                {"uid=", &mount->uid},
-                {"gid=", &mount->gid},
-                {"size=", &mount->size_bytes},
-                {"min_size=", &mount->min_size_bytes},
+                {"pagesize=", &mount.page_size_bytes},
+                {"uid=", &mount.uid},
+                {"gid=", &mount.gid},
+                {"size=", &mount.size_bytes},
+                {"min_size=", &mount.min_size_bytes},
         };
-
-        ARRAY_FOREACH(number, numbers, ARRAY_LEN(numbers))
-                if (text_starts_with(word, number->name))
-                        parse_size_bytes(word + strlen(number->name), number->value);
-        if (text_starts_with(word, "mode=")) {
-                const char *value = word + strlen("mode=");
-                unsigned mode = 0;
-
-                for (; *value >= '0' && *value <= '7' && mode < 01000; value++)
-                        mode = mode * 8 + (unsigned) (*value - '0');
-                mount->mode = mode;
-        }
-}
-
-bool mount_entry_read(Arena *arena, const MountEntry *entry, HugeMount *ret) {
-        const char *rest = entry->options;
-        HugeMount mount = {.mode = 0755}; /* the default, which the kernel does not show */
-        char *word;
 
         if (!text_equals(entry->type, "hugetlbfs"))
                 return false;
-        while ((word = text_next_word(arena, &rest, ",")))
-                read_option(word, &mount);
+        while ((word = text_next_word(arena, &rest, ","))) {
+                ARRAY_FOREACH(number, numbers, ARRAY_LEN(numbers))
+                        if (text_starts_with(word, number->name))
+                                parse_size_bytes(word + strlen(number->name), number->value);
+                if (!text_starts_with(word, "mode="))
+                        continue;
+                mount.mode = 0;
+                for (word += strlen("mode="); *word >= '0' && *word <= '7' && mount.mode < 01000;
+                     word++)
+                        mount.mode = mount.mode * 8 + (unsigned) (*word - '0');
+        }
         *ret = mount;
         return true;
 }

@@ -86,43 +86,39 @@ int process_parse_status(Arena *arena, const char *text, Process *ret) {
 
 /* "7f6957600000 default file=/anon_hugepage\040(deleted) huge dirty=3 N0=3 kernelpagesize_kB=2048"; whitespace in file
  * names is escaped. */
-static bool parse_numa_line(Arena *arena, const char *line, HugeMapping *ret) {
-        static const char size_key[] = "kernelpagesize_kB=";
-        HugeMapping mapping = {};
-        VEC(NodePages) nodes = {};
-        const char *word = text_next_word(arena, &line, " ");
-        bool is_huge = false;
-        NodePages here;
-        uint64_t kib;
-
-        if (!word || parse_hex_u64(word, &mapping.address) < 0)
-                return false;
-        while ((word = text_next_word(arena, &line, " "))) {
-                if (text_equals(word, "huge"))
-                        is_huge = true;
-                else if (process_parse_node_pages(arena, word, &here)) {
-                        *vec_push(arena, &nodes) = here;
-                        mapping.pages = add_saturated(mapping.pages, here.pages);
-                } else if (text_starts_with(word, size_key) &&
-                           parse_u64(word + strlen(size_key), &kib) == 0)
-                        mapping.page_size_bytes = mul_saturated(kib, KIB);
-        }
-        mapping.nodes = nodes.items;
-        mapping.n_nodes = nodes.n;
-        /* Until maps is read, each mapping counts as a separate part of one unknown segment. */
-        mapping.offset_bytes = mapping.address;
-        *ret = mapping;
-        return is_huge;
-}
-
 HugeMappings process_parse_numa_maps(Arena *arena, const char *text) {
+        static const char size_key[] = "kernelpagesize_kB=";
         HugeMappings mappings = {};
-        HugeMapping mapping;
-        char *line;
+        const char *line;
 
-        while ((line = text_next_word(arena, &text, "\n")))
-                if (strstr(line, " huge") && parse_numa_line(arena, line, &mapping))
+        while ((line = text_next_word(arena, &text, "\n"))) {
+                HugeMapping mapping = {};
+                VEC(NodePages) nodes = {};
+                const char *word;
+                bool is_huge = false;
+                NodePages here;
+                uint64_t kib;
+
+                if (!strstr(line, " huge") || !(word = text_next_word(arena, &line, " ")) ||
+                    parse_hex_u64(word, &mapping.address) < 0)
+                        continue;
+                while ((word = text_next_word(arena, &line, " "))) {
+                        if (text_equals(word, "huge"))
+                                is_huge = true;
+                        else if (process_parse_node_pages(arena, word, &here)) {
+                                *vec_push(arena, &nodes) = here;
+                                mapping.pages = add_saturated(mapping.pages, here.pages);
+                        } else if (text_starts_with(word, size_key) &&
+                                   parse_u64(word + strlen(size_key), &kib) == 0)
+                                mapping.page_size_bytes = mul_saturated(kib, KIB);
+                }
+                mapping.nodes = nodes.items;
+                mapping.n_nodes = nodes.n;
+                /* Until maps is read, each mapping counts as a separate part of one unknown segment. */
+                mapping.offset_bytes = mapping.address;
+                if (is_huge)
                         *vec_push(arena, &mappings) = mapping;
+        }
         return mappings;
 }
 
@@ -142,32 +138,27 @@ static int parse_device(Arena *arena, const char *word, int (*parse)(const char 
 }
 
 /* "7f6957600000-7f6958600000 rw-s 00000000 00:11 454962     /anon_hugepage (deleted)". */
-static bool parse_maps_line(Arena *arena, const char *line, MapsLine *ret) {
-        const char *start = text_next_word(arena, &line, "-"), *end, *rights, *offset, *device,
-                   *inode;
-
-        end = text_next_word(arena, &line, "- ");
-        rights = text_next_word(arena, &line, " ");
-        offset = text_next_word(arena, &line, " ");
-        device = text_next_word(arena, &line, " ");
-        inode = text_next_word(arena, &line, " ");
-        if (!inode || parse_hex_u64(start, &ret->start) < 0 || parse_hex_u64(end, &ret->end) < 0 ||
-            parse_hex_u64(offset, &ret->offset) < 0 ||
-            parse_device(arena, device, parse_hex_u64, &ret->device) < 0 ||
-            parse_u64(inode, &ret->inode) < 0 || ret->end <= ret->start)
-                return false;
-        ret->is_private = text_ends_with(rights, "p");
-        ret->is_writable = strchr(rights, 'w') != NULL;
-        ret->path = line + strspn(line, " ");
-        return true;
-}
-
 bool process_next_map(Arena *arena, const char **text, MapsLine *ret) {
-        char *line;
+        const char *line;
 
-        while ((line = text_next_word(arena, text, "\n")))
-                if (parse_maps_line(arena, line, ret))
-                        return true;
+        while ((line = text_next_word(arena, text, "\n"))) {
+                const char *start = text_next_word(arena, &line, "-");
+                const char *end = text_next_word(arena, &line, "- ");
+                const char *rights = text_next_word(arena, &line, " ");
+                const char *offset = text_next_word(arena, &line, " ");
+                const char *device = text_next_word(arena, &line, " ");
+                const char *inode = text_next_word(arena, &line, " ");
+
+                if (!inode || parse_hex_u64(start, &ret->start) < 0 ||
+                    parse_hex_u64(end, &ret->end) < 0 || parse_hex_u64(offset, &ret->offset) < 0 ||
+                    parse_device(arena, device, parse_hex_u64, &ret->device) < 0 ||
+                    parse_u64(inode, &ret->inode) < 0 || ret->end <= ret->start)
+                        continue;
+                ret->is_private = text_ends_with(rights, "p");
+                ret->is_writable = strchr(rights, 'w') != NULL;
+                ret->path = line + strspn(line, " ");
+                return true;
+        }
         return false;
 }
 

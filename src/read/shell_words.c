@@ -17,13 +17,6 @@ size_t shell_name_length(const char *at) {
         return text_is_digit(*at) ? 0 : n;
 }
 
-/* Returns the end of "$(...)" from AT, after its opening parenthesis. */
-static const char *skip_parentheses(const char *at) {
-        for (unsigned n_open = 1; *at && n_open > 0; at++)
-                n_open = *at == '(' ? n_open + 1 : *at == ')' ? n_open - 1 : n_open;
-        return at;
-}
-
 /* Adds the value of NAME, {NAME} or {NAME:-TEXT} after a "$". Returns its end. */
 static const char *add_variable(Text *word, const char *at, const Variables *variables) {
         bool is_braced = *at == '{';
@@ -46,8 +39,13 @@ static const char *add_variable(Text *word, const char *at, const Variables *var
                 return end + is_braced;
         }
         text_add(word, SHELL_UNKNOWN);
-        if (*at == '(')
-                return skip_parentheses(at + 1);
+        if (*at == '(') { /* up to the parenthesis that closes it */
+                unsigned n_open = 1;
+
+                for (at++; *at && n_open > 0; at++)
+                        n_open = *at == '(' ? n_open + 1 : *at == ')' ? n_open - 1 : n_open;
+                return at;
+        }
         if (is_braced)
                 return end + (*end != '\0');
         return at + (*at && strchr("?#@*!$-0123456789", *at));

@@ -105,38 +105,8 @@ static void add_start(Arena *arena, Index *starters, const char *unit, const cha
                           by);
 }
 
-static void add_trigger(Arena *arena, Index *starters, const UnitFile *unit) {
-        ARRAY_FOREACH(trigger, triggers, ARRAY_LEN(triggers)) {
-                const char *started = unit_file_value(unit, trigger->section, trigger->key);
-                const char *each = unit_file_value(unit, trigger->section, "Accept");
-
-                if (text_ends_with(unit->name, trigger->suffix))
-                        add_start(arena, starters,
-                                  started ? started
-                                          : arena_printf(arena, "%.*s%s.service",
-                                                         (int) (strlen(unit->name) -
-                                                                strlen(trigger->suffix)),
-                                                         unit->name,
-                                                         TEXT_IS_ANY(each, "yes", "true", "1", "on")
-                                                                 ? "@"
-                                                                 : ""),
-                                  unit->name);
-        }
-}
-
-static void add_lines(Arena *arena, Index *starters, const UnitFile *unit) {
-        static const char keys[] = "Requires Wants BindsTo Upholds OnSuccess OnFailure";
-
-        VEC_FOREACH(line, &unit->assignments) {
-                const char *rest = line->value, *word;
-
-                while (text_equals(line->section, "Unit") && text_has_word(keys, line->key) &&
-                       (word = text_next_word(arena, &rest, " \t")))
-                        add_start(arena, starters, word, unit->name);
-        }
-}
-
 Index *unit_file_starters(Arena *arena, const Sources *sources) {
+        static const char keys[] = "Requires Wants BindsTo Upholds OnSuccess OnFailure";
         Index *starters = index_new(arena);
         const Links links = find_links(arena, sources);
         const SourceNames names = names_beside(arena, sources, &links, "*");
@@ -148,8 +118,28 @@ Index *unit_file_starters(Arena *arena, const Sources *sources) {
 
                 if (!unit->fragment_path || unit->is_masked || !text_equals(unit->name, *name))
                         continue;
-                add_lines(arena, starters, unit);
-                add_trigger(arena, starters, unit);
+                VEC_FOREACH(line, &unit->assignments) {
+                        const char *rest = line->value, *word;
+
+                        while (text_equals(line->section, "Unit") &&
+                               text_has_word(keys, line->key) &&
+                               (word = text_next_word(arena, &rest, " \t")))
+                                add_start(arena, starters, word, *name);
+                }
+                ARRAY_FOREACH(trigger, triggers, ARRAY_LEN(triggers)) {
+                        const char *started = unit_file_value(unit, trigger->section, trigger->key);
+                        const char *each = unit_file_value(unit, trigger->section, "Accept");
+                        bool is_template = TEXT_IS_ANY(each, "yes", "true", "1", "on");
+
+                        if (!text_ends_with(*name, trigger->suffix))
+                                continue;
+                        if (!started)
+                                started = arena_printf(
+                                        arena, "%s%s.service",
+                                        arena_strdup_to(arena, *name, strrchr(*name, '.')),
+                                        is_template ? "@" : "");
+                        add_start(arena, starters, started, *name);
+                }
         }
         return starters;
 }

@@ -28,10 +28,7 @@ typedef struct SettingSearch {
 } SettingSearch;
 
 /* Kernel files that exist on every host. */
-static const struct {
-        const char *path;
-        SettingSourceKind what;
-} fixed_targets[] = {
+static const SettingTarget fixed_targets[] = {
         {PATH_PROC_SYS "vm/nr_hugepages", SETTING_SOURCE_NR_HUGEPAGES},
         {PATH_PROC_SYS "vm/nr_hugepages_mempolicy", SETTING_SOURCE_NR_HUGEPAGES_MEMPOLICY},
         {PATH_NR_OVERCOMMIT, SETTING_SOURCE_NR_OVERCOMMIT_HUGEPAGES},
@@ -51,24 +48,18 @@ static const struct {
 
 /* ---- settings of this host ---- */
 
-static void add_target(SettingSources *entries, const char *path, SettingSourceKind what) {
-        *vec_push(entries->arena, &entries->targets) = (SettingTarget){path, what};
-}
-
 static void add_size_targets(SettingSources *entries, const char *directory,
                              uint64_t page_size_bytes, SettingSourceKind what) {
-        Arena *arena = entries->arena;
+        const SettingTarget files[] = {
+                {"nr_hugepages", what}, /* a node has only this */
+                {"nr_hugepages_mempolicy", SETTING_SOURCE_NR_HUGEPAGES_MEMPOLICY},
+                {"nr_overcommit_hugepages", SETTING_SOURCE_NR_OVERCOMMIT_HUGEPAGES},
+        };
 
-        add_target(entries, page_size_path(arena, directory, page_size_bytes, "nr_hugepages"),
-                   what);
-        if (what == SETTING_SOURCE_NODE_POOL)
-                return;
-        add_target(entries,
-                   page_size_path(arena, directory, page_size_bytes, "nr_hugepages_mempolicy"),
-                   SETTING_SOURCE_NR_HUGEPAGES_MEMPOLICY);
-        add_target(entries,
-                   page_size_path(arena, directory, page_size_bytes, "nr_overcommit_hugepages"),
-                   SETTING_SOURCE_NR_OVERCOMMIT_HUGEPAGES);
+        ARRAY_FOREACH(file, files, what == SETTING_SOURCE_NODE_POOL ? 1 : ARRAY_LEN(files))
+                *vec_push(entries->arena, &entries->targets) = (SettingTarget){
+                        page_size_path(entries->arena, directory, page_size_bytes, file->path),
+                        file->what};
 }
 
 SettingSources *setting_sources_new(Arena *arena, const Topology *topology) {
@@ -76,7 +67,7 @@ SettingSources *setting_sources_new(Arena *arena, const Topology *topology) {
 
         *entries = (SettingSources){.arena = arena, .topology = topology};
         ARRAY_FOREACH(target, fixed_targets, ARRAY_LEN(fixed_targets))
-                add_target(entries, target->path, target->what);
+                *vec_push(arena, &entries->targets) = *target;
         ARRAY_FOREACH(size, topology->page_sizes, topology->n_page_sizes) {
                 add_size_targets(entries, PATH_HUGEPAGES, size->bytes,
                                  size->bytes == topology->default_page_size_bytes
@@ -87,8 +78,9 @@ SettingSources *setting_sources_new(Arena *arena, const Topology *topology) {
                                          size->bytes, SETTING_SOURCE_NODE_POOL);
         }
         VEC_FOREACH(size, &topology->thp_sizes)
-                add_target(entries, page_size_path(arena, PATH_THP, size->bytes, "enabled"),
-                           SETTING_SOURCE_THP_SIZE);
+                *vec_push(arena, &entries->targets) =
+                        (SettingTarget){page_size_path(arena, PATH_THP, size->bytes, "enabled"),
+                                        SETTING_SOURCE_THP_SIZE};
         return entries;
 }
 
@@ -180,47 +172,41 @@ static void search_assignment(SettingSearch *search, char *line) {
 
 /* ---- the kernel command line ---- */
 
-/* The kernel itself applies sysctl.vm.nr_hugepages=20, just before init. */
-static void take_kernel_argument(const SettingSearch *search, const KernelArgument *argument) {
-        static const char prefix[] = "sysctl";
-        const char *name = argument->word + (*argument->word == '"');
-
-        if (!argument->value)
-                return;
-        if (text_equals(argument->name, "transparent_hugepage"))
-                add_entry(search, SETTING_SOURCE_THP, argument->name, argument->value,
-                          PATH_THP_ENABLED);
-        else if (text_starts_with(name, prefix) &&
-                 (name[strlen(prefix)] == '.' || name[strlen(prefix)] == '/')) {
-                char *key = arena_strndup(search->arena, name, strcspn(name, "="));
-
-                add_path(search, key, argument->value,
-                         arena_printf(search->arena, PATH_PROC_SYS "%s",
-                                      normalize_key(search->arena, key + sizeof(prefix))));
-        }
-}
-
 static void take_kernel_line(const SettingSearch *search, const char *value) {
-        const KernelLine *line = kernel_line_read(search->arena, value, search->file->path,
-                                                  search->entries->topology);
+        static const char prefix[] = "sysctl";
+        Arena *arena = search->arena;
+        const Topology *topology = search->entries->topology;
+        const KernelLine *line = kernel_line_read(arena, value, search->file->path, topology);
 
-        VEC_FOREACH(argument, &line->arguments)
-                take_kernel_argument(search, argument);
+        VEC_FOREACH(argument, &line->arguments) {
+                const char *name = argument->word + (*argument->word == '"');
+
+                if (!argument->value)
+                        continue;
+                if (text_equals(argument->name, "transparent_hugepage"))
+                        add_entry(search, SETTING_SOURCE_THP, argument->name, argument->value,
+                                  PATH_THP_ENABLED);
+                /* The kernel itself applies sysctl.vm.nr_hugepages=20, just before init. */
+                if (text_starts_with(name, prefix) && strspn(name + strlen(prefix), "./") > 0) {
+                        char *key = arena_strndup(arena, name, strcspn(name, "="));
+
+                        add_path(search, key, argument->value,
+                                 arena_printf(arena, PATH_PROC_SYS "%s",
+                                              normalize_key(arena, key + sizeof(prefix))));
+                }
+        }
         VEC_FOREACH(pages, &line->pages) {
-                SettingSourceKind what =
-                        pages->is_per_node ? SETTING_SOURCE_NODE_POOL
-                        : pages->page_size_bytes ==
-                                        search->entries->topology->default_page_size_bytes
-                                ? SETTING_SOURCE_NR_HUGEPAGES
-                                : SETTING_SOURCE_SIZE_POOL;
+                SettingSourceKind what = pages->is_per_node ? SETTING_SOURCE_NODE_POOL
+                                         : pages->page_size_bytes ==
+                                                         topology->default_page_size_bytes
+                                                 ? SETTING_SOURCE_NR_HUGEPAGES
+                                                 : SETTING_SOURCE_SIZE_POOL;
                 const char *nodes = what == SETTING_SOURCE_NODE_POOL ? PATH_NODES "/node*/hugepages"
                                                                      : PATH_HUGEPAGES;
                 const char *equals = strrchr(pages->words, '=');
 
-                add_entry(search, what, arena_strdup_to(search->arena, pages->words, equals),
-                          equals + 1,
-                          page_size_path(search->arena, nodes, pages->page_size_bytes,
-                                         "nr_hugepages"));
+                add_entry(search, what, arena_strdup_to(arena, pages->words, equals), equals + 1,
+                          page_size_path(arena, nodes, pages->page_size_bytes, "nr_hugepages"));
         }
 }
 
@@ -300,25 +286,24 @@ typedef VEC(TunedLine) TunedLines;
 static void end_section(SettingSearch *search, TunedLines *lines) {
         search->plugin = search->section;
         search->is_off = false;
-        if (search->section)
-                VEC_FOREACH(option, lines) {
-                        if (text_equals(option->key, "type"))
-                                search->plugin = option->value;
-                        else if (text_equals(option->key, "enabled"))
-                                search->is_off = !is_true(option->value);
-                        else if (text_equals(option->key, "replace") && is_true(option->value))
-                                /* Drops the entries of earlier profiles in the section of that name. */
-                                ARRAY_FOREACH(entry, search->entries->list.items, search->n_before)
-                                        if (entry->source == SETTING_SOURCE_TUNED &&
-                                            entry->section &&
-                                            text_equals(entry->section, search->section))
-                                                entry->is_effective = false;
-                }
-        if (search->section)
-                VEC_FOREACH(option, lines) {
-                        search->line = option->line;
-                        take_tuned(search, option->key, option->value);
-                }
+        if (!search->section)
+                lines->n = 0;
+        VEC_FOREACH(option, lines) {
+                if (text_equals(option->key, "type"))
+                        search->plugin = option->value;
+                else if (text_equals(option->key, "enabled"))
+                        search->is_off = !is_true(option->value);
+                else if (text_equals(option->key, "replace") && is_true(option->value))
+                        /* Drops the entries of earlier profiles in the section of that name. */
+                        ARRAY_FOREACH(entry, search->entries->list.items, search->n_before)
+                                if (entry->source == SETTING_SOURCE_TUNED && entry->section &&
+                                    text_equals(entry->section, search->section))
+                                        entry->is_effective = false;
+        }
+        VEC_FOREACH(option, lines) {
+                search->line = option->line;
+                take_tuned(search, option->key, option->value);
+        }
         lines->n = 0;
 }
 
@@ -425,14 +410,6 @@ bool setting_source_is_mention(const char *word) {
                !ARRAY_ANY(each, harmless, ARRAY_LEN(harmless), strstr(name, *each) != NULL);
 }
 
-/* Returns "=1100" at AT, "" unless a plain number, size or list of nodes follows: the rest may be a secret. */
-static const char *plain_value(Arena *arena, const char *at) {
-        size_t length = *at == '=' ? 1 + strspn(at + 1, "0123456789:,kKmMgGbB") : 0;
-
-        return length > 1 && strchr(" \t\"';&|)", at[length]) ? arena_strndup(arena, at, length)
-                                                              : "";
-}
-
 /* Adds one entry for the words of a line that are mentions, of transparent huge pages or of pools. */
 static void take_line(const SettingSearch *search, const char *line) {
         bool is_tuned = search->file->source == SETTING_SOURCE_TUNED;
@@ -440,31 +417,27 @@ static void take_line(const SettingSearch *search, const char *line) {
         Text text = text_in(search->arena);
 
         while ((word = setting_source_take_word(search->arena, &line))) {
-                const char *value = plain_value(search->arena, line);
+                /* "=1100": only a plain number, size or list of nodes is kept: the rest may be a secret. */
+                size_t length = *line == '=' ? 1 + strspn(line + 1, "0123456789:,kKmMgGbB") : 0;
 
-                if (!setting_source_is_mention(word) || (first && !*value))
+                length = length > 1 && strchr(" \t\"';&|)", line[length]) ? length : 0;
+                if (!setting_source_is_mention(word) || (first && length == 0))
                         continue;
                 if (first)
                         text_printf(&text, " %s", word);
                 first = first ? first : word;
-                text_add(&text, value);
+                text_add_n(&text, line, length);
         }
-        if (first && !(is_tuned && strstr(first, "transparent"))) /* is read as an option */
-                add_entry(search,
-                          strstr(first, "transparent") ? SETTING_SOURCE_UNCLEAR_THP
-                                                       : SETTING_SOURCE_UNCLEAR,
+        bool is_thp = first && strstr(first, "transparent");
+
+        if (first && !(is_tuned && is_thp)) /* is read as an option */
+                add_entry(search, is_thp ? SETTING_SOURCE_UNCLEAR_THP : SETTING_SOURCE_UNCLEAR,
                           first, text_string(&text), "");
-}
-
-static bool is_read(const SettingSearch *search) {
-        const SettingSourceList *list = &search->entries->list;
-
-        return ARRAY_ANY(entry, list->items + search->n_before, list->n - search->n_before,
-                         entry->line == search->line);
 }
 
 static void search_mentions(SettingSearch *search) {
         const SettingSourceFile *file = search->file;
+        const SettingSourceList *list = &search->entries->list;
         SourceLines lines = file_lines(file->text, file->size);
         bool is_command = true, goes_on = false;
 
@@ -482,7 +455,10 @@ static void search_mentions(SettingSearch *search) {
                                      text_starts_with(text, "Environment");
                 goes_on = text_ends_with(text, "\\");
                 search->line = lines.number;
-                if (is_command && *text != '#' && *text != ';' && !is_read(search))
+                bool is_read = ARRAY_ANY(entry, list->items + search->n_before,
+                                         list->n - search->n_before, entry->line == search->line);
+
+                if (is_command && *text != '#' && *text != ';' && !is_read)
                         take_line(search, text);
         }
 }
