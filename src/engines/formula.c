@@ -164,7 +164,7 @@ void sizing_add_mapping(Arena *arena, Sizing *sizing, const char *what, uint64_t
 
 void sizing_add_idle(Arena *arena, Sizing *sizing, const ParameterTable *table,
                      const Settings *settings) {
-        for (const Parameter *row = table->rows; row < table->rows + table->n; row++) {
+        ARRAY_FOREACH(row, table->rows, table->n) {
                 const Setting *setting = row->takes_nothing ? settings_find(settings, row->name)
                                                             : NULL;
 
@@ -185,10 +185,12 @@ static char *folded(Arena *arena, const char *name) {
         return copy;
 }
 
-static const char *nearest_parameter(Arena *arena, const ParameterTable *table, const char *name) {
-        NearMiss miss = {folded(arena, name), NAME_DISTANCE_MAX};
+static const char *refuse_unknown(Arena *arena, const Engine *engine, const ParameterTable *table,
+                                  const Setting *setting) {
+        NearMiss miss = {folded(arena, setting->name), NAME_DISTANCE_MAX};
+        Text names = text_in(arena);
 
-        for (const Parameter *row = table->rows; row < table->rows + table->n; row++) {
+        ARRAY_FOREACH(row, table->rows, table->n) {
                 const char *known = folded(arena, row->name);
                 /* A part of the whole name is similar, too: "buffer_pool_size". */
                 bool is_part = !row->takes_nothing && strlen(miss.word) >= NAME_PART_MIN &&
@@ -196,24 +198,15 @@ static const char *nearest_parameter(Arena *arena, const ParameterTable *table, 
 
                 near_miss_try_at(&miss, row->name,
                                  is_part ? NAME_DISTANCE_MAX : text_distance(miss.word, known));
+                if (!row->takes_nothing)
+                        text_add_item(&names, row->name);
         }
-        return miss.name;
-}
-
-static const char *refuse_unknown(Arena *arena, const Engine *engine, const ParameterTable *table,
-                                  const Setting *setting) {
-        const char *nearest = nearest_parameter(arena, table, setting->name);
-        Text names = text_in(arena);
-
-        if (nearest)
-                return setting_refuse(arena, setting,
-                                      "not a setting that %s is sized by; did you mean %s?",
-                                      engine->title, nearest);
-        for (size_t i = 0; i < table->n; i++)
-                if (!table->rows[i].takes_nothing)
-                        text_add_item(&names, table->rows[i].name);
-        return setting_refuse(arena, setting, "not a setting that %s is sized by; write one of %s",
-                              engine->title, names.string);
+        return miss.name ? setting_refuse(arena, setting,
+                                          "not a setting that %s is sized by; did you mean %s?",
+                                          engine->title, miss.name)
+                         : setting_refuse(arena, setting,
+                                          "not a setting that %s is sized by; write one of %s",
+                                          engine->title, names.string);
 }
 
 /* ---- parameters ---- */
@@ -270,53 +263,38 @@ int parameter_parse(const Parameter *row, const char *value, uint64_t *ret) {
         return 0;
 }
 
-static const char *read_given(Arena *arena, const Engine *engine, const Parameter *row,
-                              uint64_t major_version, ParameterValue *value) {
-        const Setting *setting = value->setting;
-
-        if (major_version > 0 && major_version < row->since)
-                return setting_refuse(arena, setting,
-                                      "this setting is new in %s %" PRIu64
-                                      "; leave it out or correct server_version",
-                                      engine->title, row->since);
-        int r = parameter_parse(row, setting->value, &value->number);
-
-        if (r < 0)
-                return setting_refuse(arena, setting, "'%s' is %s; %s", setting->value,
-                                      r == -ERANGE ? "out of range" : "not valid", row->expects);
-        if (value->number < row->minimum)
-                return setting_refuse(arena, setting, "'%s' is too small; %s", setting->value,
-                                      row->expects);
-        return NULL;
-}
-
-static const char *read_row(Arena *arena, const Engine *engine, const Parameter *row,
-                            const Settings *settings, uint64_t major_version,
-                            ParameterValue *value) {
-        *value = (ParameterValue){row->initial, settings_find(settings, row->name)};
-        if (row->takes_nothing)
-                return NULL;
-        if (value->setting)
-                return read_given(arena, engine, row, major_version, value);
-        if (row->is_required)
-                return arena_printf(arena, "%s is missing; %s", row->name, row->expects);
-        return NULL;
-}
-
 const char *parameters_read(Arena *arena, const Engine *engine, const ParameterTable *table,
                             const Settings *settings, ParameterValue *ret_values) {
-        for (size_t i = 0; i < settings->n; i++) {
-                const Setting *setting = &settings->items[i];
-
+        VEC_FOREACH(setting, settings)
                 if (!setting->origin && !parameters_have(table, setting->name))
                         return refuse_unknown(arena, engine, table, setting);
-        }
         for (size_t i = 0; i < table->n; i++) {
-                const char *wrong = read_row(arena, engine, &table->rows[i], settings,
-                                             i > 0 ? ret_values[0].number : 0, &ret_values[i]);
+                const Parameter *row = &table->rows[i];
+                const Setting *setting = settings_find(settings, row->name);
+                uint64_t major_version = i > 0 ? ret_values[0].number : 0;
+                uint64_t *number = &ret_values[i].number;
 
-                if (wrong)
-                        return wrong;
+                ret_values[i] = (ParameterValue){row->initial, setting};
+                if (row->takes_nothing)
+                        continue;
+                if (!setting && row->is_required)
+                        return arena_printf(arena, "%s is missing; %s", row->name, row->expects);
+                if (!setting)
+                        continue;
+                if (major_version > 0 && major_version < row->since)
+                        return setting_refuse(arena, setting,
+                                              "this setting is new in %s %" PRIu64
+                                              "; leave it out or correct server_version",
+                                              engine->title, row->since);
+                int r = parameter_parse(row, setting->value, number);
+
+                if (r < 0)
+                        return setting_refuse(arena, setting, "'%s' is %s; %s", setting->value,
+                                              r == -ERANGE ? "out of range" : "not valid",
+                                              row->expects);
+                if (*number < row->minimum)
+                        return setting_refuse(arena, setting, "'%s' is too small; %s",
+                                              setting->value, row->expects);
         }
         return NULL;
 }

@@ -45,13 +45,24 @@ static void skip(Scan *scan, bool over_lines) {
         }
 }
 
-/* Returns a quoted text; NULL if it does not end in its line. An escape stands for its character itself, because no
- * value that affects the size contains a control character. */
-static const char *take_quoted(Scan *scan) {
+/* Returns a quoted text, or a plain one up to one of STOPS or a comment; NULL if there is neither, or if a quoted text
+ * does not end in its line. In double quotes an escape stands for its character itself, because no value that affects
+ * the size contains a control character; in single quotes two quotes are one. */
+static const char *take_word(Scan *scan, const char *stops) {
+        const char *start = scan->at;
         Text word = text_in(scan->arena);
-        char quote = *scan->at++;
+        char quote = *start;
 
-        while (*scan->at && *scan->at != '\n') {
+        if (quote != '"' && quote != '\'') {
+                while (*scan->at && !strchr(stops, *scan->at) &&
+                       !(*scan->at == '#' && strchr(" \t", scan->at[-1])))
+                        scan->at++;
+                return scan->at == start || strchr("[]{}|>&*!%@`,?", *start)
+                               ? NULL
+                               : text_strip(scan->arena,
+                                            arena_strdup_to(scan->arena, start, scan->at));
+        }
+        for (scan->at++; *scan->at && *scan->at != '\n';) {
                 char c = *scan->at++;
 
                 if (c == quote && (quote == '"' || *scan->at != quote))
@@ -61,20 +72,6 @@ static const char *take_quoted(Scan *scan) {
                 text_add_n(&word, &c, 1);
         }
         return NULL;
-}
-
-/* Returns a quoted text, or a plain one up to one of STOPS or a comment; NULL if there is neither. */
-static const char *take_word(Scan *scan, const char *stops) {
-        const char *start = scan->at;
-
-        if (*start == '"' || *start == '\'')
-                return take_quoted(scan);
-        while (*scan->at && !strchr(stops, *scan->at) &&
-               !(*scan->at == '#' && strchr(" \t", scan->at[-1])))
-                scan->at++;
-        return scan->at == start || strchr("[]{}|>&*!%@`,?", *start)
-                       ? NULL
-                       : text_strip(scan->arena, arena_strdup_to(scan->arena, start, scan->at));
 }
 
 /* KEY: VALUE. Sets *RET_VALUE to NULL if a list follows. */
@@ -159,42 +156,6 @@ static const char *take_lines(Scan *scan) {
         return wrong;
 }
 
-/* The first line that is not a comment begins a mapping: no product's own file has a colon before its "=". */
-static bool is_mapping(Scan *scan) {
-        skip(scan, true);
-        if (text_starts_with(scan->at, "---")) {
-                scan->at += strcspn(scan->at, "\n");
-                skip(scan, true);
-                return true;
-        }
-        const char *colon = memchr(scan->at, ':', strcspn(scan->at, "=\n"));
-
-        return *scan->at == '{' || (colon && strchr(" \t\r\n", colon[1]));
-}
-
-static const char *read_mapping(Scan *scan, const SourceText *text, const Engine *engine,
-                                Gathered *ret) {
-        unsigned odd_line = reader_binary_line(text->text, text->size);
-
-        if (odd_line > 0 || !text_is_utf8(text->text, text->size))
-                return arena_printf(scan->arena, "%s:%u: this is no text in UTF-8", scan->path,
-                                    MAX(odd_line, 1U));
-        const char *wrong = *scan->at == '{' ? take_mapping(scan, false) : take_lines(scan);
-
-        skip(scan, true);
-        if (!wrong && *scan->at)
-                wrong = refuse(scan, NULL, "there is more behind the mapping; remove it");
-        VEC_FOREACH(setting, &scan->settings)
-                if (parameters_have(engine_formula(engine)->parameters, setting->name))
-                        *vec_push(scan->arena, &ret->settings) = *setting;
-        if (!wrong && ret->settings.n == 0)
-                wrong = arena_printf(scan->arena,
-                                     "%s: none of these settings matters to the size of %s; "
-                                     "'hugeplanctl size --json' lists those that do",
-                                     scan->path, engine->title);
-        return wrong;
-}
-
 const char *settings_file_gather(Arena *arena, const Engine *engine, const EngineTarget *target,
                                  const Sources *sources, Gathered *ret) {
         const EngineReader *reader = engine_reader(engine);
@@ -203,7 +164,36 @@ const char *settings_file_gather(Arena *arena, const Engine *engine, const Engin
 
         if (text.error < 0)
                 return arena_printf(arena, "%s: %s", scan.path, reader_fault(arena, text.error));
-        return is_mapping(&scan) || !reader->gather
-                       ? read_mapping(&scan, &text, engine, ret)
-                       : reader->gather(arena, engine, target, sources, ret);
+        skip(&scan, true);
+        bool is_marked = text_starts_with(scan.at, "---");
+
+        if (is_marked) {
+                scan.at += strcspn(scan.at, "\n");
+                skip(&scan, true);
+        }
+        /* The first line that is not a comment begins a mapping: no product's own file has a colon before its "=". */
+        const char *colon = memchr(scan.at, ':', strcspn(scan.at, "=\n"));
+
+        if (reader->gather && !is_marked && *scan.at != '{' &&
+            !(colon && strchr(" \t\r\n", colon[1])))
+                return reader->gather(arena, engine, target, sources, ret);
+        unsigned odd_line = reader_binary_line(text.text, text.size);
+
+        if (odd_line > 0 || !text_is_utf8(text.text, text.size))
+                return arena_printf(arena, "%s:%u: this is no text in UTF-8", scan.path,
+                                    MAX(odd_line, 1U));
+        const char *wrong = *scan.at == '{' ? take_mapping(&scan, false) : take_lines(&scan);
+
+        skip(&scan, true);
+        if (!wrong && *scan.at)
+                wrong = refuse(&scan, NULL, "there is more behind the mapping; remove it");
+        VEC_FOREACH(setting, &scan.settings)
+                if (parameters_have(engine_formula(engine)->parameters, setting->name))
+                        *vec_push(arena, &ret->settings) = *setting;
+        if (!wrong && ret->settings.n == 0)
+                wrong = arena_printf(arena,
+                                     "%s: none of these settings matters to the size of %s; "
+                                     "'hugeplanctl size --json' lists those that do",
+                                     scan.path, engine->title);
+        return wrong;
 }

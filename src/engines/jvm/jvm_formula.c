@@ -105,7 +105,26 @@ static const Parameter parameters[] = {
 
 static const ParameterTable table = {parameters, ARRAY_LEN(parameters)};
 
-static const char *check_switches(Arena *arena, const ParameterValue *v) {
+/* ZPhysicalMemoryBacking asks for pages of its granule's size, and works with no others. */
+static const char *check(Arena *arena, const ParameterValue *v, uint64_t page_size_bytes) {
+        uint64_t largest_page_bytes = v[LARGE_PAGE_SIZE_IN_BYTES].number;
+        const char *page = format_page_size(arena, page_size_bytes);
+
+        if (largest_page_bytes != 0 && largest_page_bytes != page_size_bytes)
+                return setting_refuse(arena, v[LARGE_PAGE_SIZE_IN_BYTES].setting,
+                                      "Java would take pages of %s, but these are pages of %s; "
+                                      "make them the same",
+                                      format_page_size(arena, largest_page_bytes), page);
+        if (v[GC].setting && v[GC].number == GC_ZGC && page_size_bytes != 2 * MIB)
+                return setting_refuse(arena, v[GC].setting,
+                                      "ZGC takes pages of 2M, but these are pages of %s; choose "
+                                      "pages of 2M",
+                                      page);
+        if (v[XMX].number < page_size_bytes)
+                return setting_refuse(arena, v[XMX].setting,
+                                      "%s is less than one page of %s, so that Java would take "
+                                      "none; choose smaller pages",
+                                      format_size(arena, v[XMX].number), page);
         if (v[USE_LARGE_PAGES].number == 0)
                 return setting_refuse(arena, v[USE_LARGE_PAGES].setting,
                                       "without it Java takes no reserved huge pages; write true");
@@ -117,30 +136,6 @@ static const char *check_switches(Arena *arena, const ParameterValue *v) {
                                       "with it Java takes as many as its classes come to need; "
                                       "write false");
         return NULL;
-}
-
-/* ZPhysicalMemoryBacking asks for pages of its granule's size, and works with no others. */
-static const char *check(Arena *arena, const ParameterValue *v, uint64_t page_size_bytes) {
-        uint64_t largest_page_bytes = v[LARGE_PAGE_SIZE_IN_BYTES].number;
-
-        if (largest_page_bytes != 0 && largest_page_bytes != page_size_bytes)
-                return setting_refuse(arena, v[LARGE_PAGE_SIZE_IN_BYTES].setting,
-                                      "Java would take pages of %s, but these are pages of %s; "
-                                      "make them the same",
-                                      format_page_size(arena, largest_page_bytes),
-                                      format_page_size(arena, page_size_bytes));
-        if (v[GC].setting && v[GC].number == GC_ZGC && page_size_bytes != 2 * MIB)
-                return setting_refuse(arena, v[GC].setting,
-                                      "ZGC takes pages of 2M, but these are pages of %s; choose "
-                                      "pages of 2M",
-                                      format_page_size(arena, page_size_bytes));
-        if (v[XMX].number < page_size_bytes)
-                return setting_refuse(arena, v[XMX].setting,
-                                      "%s is less than one page of %s, so that Java would take "
-                                      "none; choose smaller pages",
-                                      format_size(arena, v[XMX].number),
-                                      format_page_size(arena, page_size_bytes));
-        return check_switches(arena, v);
 }
 
 /* ---- mappings ---- */
@@ -186,45 +181,31 @@ static uint64_t power_of_two_to(uint64_t n) {
 }
 
 /* HeapRegion::setup_heap_region_size(): about 2048 regions of 1M to 32M; as set, up to 512M. 17 rounds them up to a
- * power of two, 11 down; in 11 the initial heap counts as well, and this is the result with Xms=Xmx. */
-static uint64_t g1_region_bytes(const Machine *m) {
-        uint64_t set = m->v[G1_HEAP_REGION_SIZE].number, most = 32 * MIB, bytes, power;
-
-        if (set > 0 && m->major >= 18)
-                most = 512 * MIB;
-        bytes = MIN(MAX(set > 0 ? set : m->v[XMX].number / 2048, (uint64_t) MIB), most);
-        power = power_of_two_to(bytes);
-        return MAX(power < bytes && m->major >= 12 ? 2 * power : power, m->page_bytes);
-}
-
-/* ShenandoahHeapRegion::setup_sizes(): the same, but rounded up to whole pages before it is rounded down. */
-static uint64_t shenandoah_region_bytes(const Machine *m) {
-        uint64_t set = m->v[SHENANDOAH_REGION_SIZE].number;
-        uint64_t bytes = MIN(set > 0 ? set : m->v[XMX].number / 2048, (uint64_t) 32 * MIB);
-
-        return power_of_two_to(round_up_saturated(MAX(bytes, (uint64_t) 1), m->page_bytes));
-}
-
-/* Before G1 became the default, the default of a server was the parallel collector. */
-static uint64_t collector_of(const ParameterValue *v, uint64_t major) {
-        if (!v[GC].setting && major < 9)
-                return GC_PARALLEL;
-        return v[GC].number;
-}
-
+ * power of two, 11 down; in 11 the initial heap counts as well, and this is the result with Xms=Xmx.
+ * ShenandoahHeapRegion::setup_sizes() does the same, but rounds up to whole pages before it rounds down. Before G1
+ * became the default, the default of a server was the parallel collector. */
 static Machine machine_of(const ParameterValue *v, uint64_t major, uint64_t page_bytes) {
         Machine m = {
                 .v = v,
                 .major = major,
-                .gc = collector_of(v, major),
+                .gc = !v[GC].setting && major < 9 ? GC_PARALLEL : v[GC].number,
                 .page_bytes = page_bytes,
                 .region_bytes = page_bytes,
         };
+        bool is_g1 = m.gc == GC_G1;
+        uint64_t set = v[is_g1 ? G1_HEAP_REGION_SIZE : SHENANDOAH_REGION_SIZE].number;
+        uint64_t most = is_g1 && set > 0 && major >= 18 ? 512 * MIB : 32 * MIB;
+        uint64_t bytes =
+                MIN(MAX(set > 0 ? set : v[XMX].number / 2048, is_g1 ? (uint64_t) MIB : UINT64_C(1)),
+                    most);
 
-        if (m.gc == GC_G1)
-                m.region_bytes = g1_region_bytes(&m);
-        if (m.gc == GC_SHENANDOAH)
-                m.region_bytes = shenandoah_region_bytes(&m);
+        if (is_g1) {
+                uint64_t power = power_of_two_to(bytes);
+
+                m.region_bytes = MAX(power < bytes && major >= 12 ? 2 * power : power, page_bytes);
+        } else if (m.gc == GC_SHENANDOAH) {
+                m.region_bytes = power_of_two_to(round_up_saturated(bytes, page_bytes));
+        }
         m.heap_bytes = round_up_saturated(v[XMX].number, m.region_bytes);
         return m;
 }
@@ -233,20 +214,15 @@ static Machine machine_of(const ParameterValue *v, uint64_t major, uint64_t page
 
 /* ReservedHeapSpace::initialize_compressed_heap(): a heap of compressed oops that does not fit below 32G (with objects
  * of 8 bytes) begins with protected memory of the size of its alignment. */
-static uint64_t prefix_bytes(const Machine *m) {
+static void add_heap(Arena *arena, Sizing *sizing, const Machine *m) {
         uint64_t limit = 4 * GIB * m->v[OBJECT_ALIGNMENT_IN_BYTES].number;
 
-        if (m->gc == GC_ZGC || m->v[USE_COMPRESSED_OOPS].number == 0 || m->heap_bytes >= limit ||
-            add_saturated(m->heap_bytes, m->v[HEAP_BASE_MIN_ADDRESS].number) <= limit)
-                return 0;
-        return m->region_bytes;
-}
-
-static void add_heap(Arena *arena, Sizing *sizing, const Machine *m) {
         sizing->mapping_bytes = m->heap_bytes;
         sizing_add_mapping(arena, sizing, "Java heap", m->heap_bytes, 1);
-        sizing_add_positive(arena, sizing, "protected before the heap",
-                            "for compressed oops near their limit", prefix_bytes(m));
+        if (m->gc != GC_ZGC && m->v[USE_COMPRESSED_OOPS].number != 0 && m->heap_bytes < limit &&
+            add_saturated(m->heap_bytes, m->v[HEAP_BASE_MIN_ADDRESS].number) > limit)
+                sizing_add_positive(arena, sizing, "protected before the heap",
+                                    "for compressed oops near their limit", m->region_bytes);
 }
 
 /* ---- the code cache ---- */
@@ -254,31 +230,27 @@ static void add_heap(Arena *arena, Sizing *sizing, const Machine *m) {
 /* codeCache.cpp: min_pages of CodeCache::page_size(). */
 enum { CODE_CACHE_MIN_PAGES = 8, CODE_HEAPS = 3 };
 
-/* CompilerConfig::ergo_initialize() and set_tiered_flags(): five times the size with all compilers. */
-static uint64_t usual_code_cache_bytes(const Machine *m) {
+/* CompilerConfig::ergo_initialize() and set_tiered_flags(): five times the size with all compilers.
+ * CodeCache::initialize_heaps(): code heaps with a set size enlarge the cache; all three together are its size. */
+static uint64_t code_cache_bytes(const Machine *m) {
+        static const size_t heaps[CODE_HEAPS] = {
+                NON_NMETHOD_CODE_HEAP_SIZE, PROFILED_CODE_HEAP_SIZE, NON_PROFILED_CODE_HEAP_SIZE};
         const ParameterValue *v = m->v;
         bool is_interpreted = m->major >= 11 && v[XINT].number != 0;
         bool has_one_compiler = m->major >= 17 && (v[TIERED_STOP_AT_LEVEL].number < 4 ||
                                                    v[COMPILATION_MODE].number == MODE_QUICK_ONLY ||
                                                    v[COMPILATION_MODE].number == MODE_HIGH_ONLY);
-
-        if (v[TIERED_COMPILATION].number == 0 || is_interpreted || has_one_compiler)
-                return 48 * MIB;
-        return 240 * MIB;
-}
-
-/* CodeCache::initialize_heaps(): code heaps with a set size enlarge the cache; all three together are its size. */
-static uint64_t code_cache_bytes(const Machine *m) {
-        static const size_t heaps[CODE_HEAPS] = {
-                NON_NMETHOD_CODE_HEAP_SIZE, PROFILED_CODE_HEAP_SIZE, NON_PROFILED_CODE_HEAP_SIZE};
-        uint64_t sum = 0, usual = usual_code_cache_bytes(m);
+        uint64_t sum = 0,
+                 usual = v[TIERED_COMPILATION].number == 0 || is_interpreted || has_one_compiler
+                                 ? 48 * MIB
+                                 : 240 * MIB;
         size_t n = 0;
 
-        if (m->v[RESERVED_CODE_CACHE_SIZE].setting)
-                return m->v[RESERVED_CODE_CACHE_SIZE].number;
+        if (v[RESERVED_CODE_CACHE_SIZE].setting)
+                return v[RESERVED_CODE_CACHE_SIZE].number;
         for (size_t i = 0; i < CODE_HEAPS; i++)
-                if (m->v[heaps[i]].setting) {
-                        sum = add_saturated(sum, m->v[heaps[i]].number);
+                if (v[heaps[i]].setting) {
+                        sum = add_saturated(sum, v[heaps[i]].number);
                         n++;
                 }
         if (n == CODE_HEAPS)
@@ -289,21 +261,16 @@ static uint64_t code_cache_bytes(const Machine *m) {
 #define CODE_CACHE_ROUNDED_SINCE VERSION(17, 0, 10)
 
 /* From 11 on the cache must be a multiple of the page, until CodeCache::reserve_heap_memory() was given the page size
- * that CodeCache::initialize_heaps() had found (JDK-8304954: 17.0.10, and 21.0.1). */
-static bool has_aligned_code_cache(const Machine *m) {
-        Version version = parameters_version(m->v);
-
-        return m->major >= 11 && m->major <= 17 &&
-               (m->major < 17 || !version_may_follow(version, CODE_CACHE_ROUNDED_SINCE));
-}
-
-/* From 25 on its three heaps are each rounded up, unless the cache's size is set; the amount depends on the number of
- * CPUs. */
+ * that CodeCache::initialize_heaps() had found (JDK-8304954: 17.0.10, and 21.0.1). From 25 on its three heaps are each
+ * rounded up, unless the cache's size is set; the amount depends on the number of CPUs. */
 static void add_code_cache(Arena *arena, Sizing *sizing, const Machine *m) {
         uint64_t bytes = code_cache_bytes(m), before = sizing->bytes;
+        bool is_aligned = m->major >= 11 && m->major <= 17 &&
+                          (m->major < 17 ||
+                           !version_may_follow(parameters_version(m->v), CODE_CACHE_ROUNDED_SINCE));
 
-        add(arena, sizing, "code cache", bytes,
-            has_aligned_code_cache(m) ? FIT_ALIGNED : FIT_ROUNDED, CODE_CACHE_MIN_PAGES);
+        add(arena, sizing, "code cache", bytes, is_aligned ? FIT_ALIGNED : FIT_ROUNDED,
+            CODE_CACHE_MIN_PAGES);
         if (sizing->bytes > before && m->major >= 25 && m->v[SEGMENTED_CODE_CACHE].number != 0 &&
             !m->v[RESERVED_CODE_CACHE_SIZE].setting)
                 sizing_add(arena, sizing, "code heaps", "each rounded up to whole pages",
@@ -365,8 +332,8 @@ static const CollectorTable collector_tables[] = {
         {GC_CMS, 0, 0, "CMS block offset table", UNIT_CARD, 1, FIT_WITHIN, 1},
 };
 
-static uint64_t unit_bytes(const Machine *m, Unit unit) {
-        const uint64_t bytes[] = {
+static void add_tables(Arena *arena, Sizing *sizing, const Machine *m) {
+        const uint64_t unit_bytes[] = {
                 [UNIT_OBJECTS] = 8 * m->v[OBJECT_ALIGNMENT_IN_BYTES].number,
                 [UNIT_WORDS] = 64,
                 [UNIT_CARD] = m->v[GC_CARD_SIZE_IN_BYTES].number,
@@ -376,13 +343,8 @@ static uint64_t unit_bytes(const Machine *m, Unit unit) {
                 [UNIT_REGION] = m->region_bytes,
         };
 
-        return bytes[unit];
-}
-
-static void add_tables(Arena *arena, Sizing *sizing, const Machine *m) {
-        for (size_t i = 0; i < ARRAY_LEN(collector_tables); i++) {
-                const CollectorTable *row = &collector_tables[i];
-                uint64_t entries = div_round_up(m->heap_bytes, unit_bytes(m, row->unit));
+        ARRAY_FOREACH(row, collector_tables, ARRAY_LEN(collector_tables)) {
+                uint64_t entries = div_round_up(m->heap_bytes, unit_bytes[row->unit]);
 
                 if (row->gc == m->gc && m->major >= row->since &&
                     (row->until == 0 || m->major <= row->until))
@@ -404,40 +366,14 @@ static uint64_t major_of(const ParameterValue *v) {
         return major == 0 ? 0 : MIN(MAX(major, (uint64_t) OLDEST), (uint64_t) NEWEST);
 }
 
-/* If the version is not known, returns the sizing of the version that takes most. */
-static Sizing sizing_of(Arena *arena, const ParameterValue *v, uint64_t page_size_bytes) {
-        uint64_t known = major_of(v);
-        Sizing largest = {.page_size_bytes = page_size_bytes};
-
-        for (uint64_t major = known > 0 ? known : OLDEST; major <= (known > 0 ? known : NEWEST);
-             major++) {
-                Sizing sizing = {.page_size_bytes = page_size_bytes};
-                Machine machine = machine_of(v, major, page_size_bytes);
-
-                add_heap(arena, &sizing, &machine);
-                add_code_cache(arena, &sizing, &machine);
-                add_tables(arena, &sizing, &machine);
-                if (sizing.bytes > largest.bytes)
-                        largest = sizing;
-        }
-        return largest;
-}
-
-static bool depends_on_update(const ParameterValue *v, uint64_t page_size_bytes) {
-        const Machine machine = machine_of(v, 17, page_size_bytes);
-
-        return major_of(v) == 17 &&
-               version_side(parameters_version(v), CODE_CACHE_ROUNDED_SINCE) == 0 &&
-               code_cache_bytes(&machine) % page_size_bytes != 0;
-}
-
 static const char *caveat(Arena *arena, const ParameterValue *v, uint64_t page_size_bytes) {
+        const Machine machine = machine_of(v, 17, page_size_bytes);
         uint64_t major = major_of(v), newest = NEWEST;
 
-        if (depends_on_update(v, page_size_bytes))
+        if (major == 17 && version_side(parameters_version(v), CODE_CACHE_ROUNDED_SINCE) == 0 &&
+            code_cache_bytes(&machine) % page_size_bytes != 0)
                 return "an upper bound for any 17, for its update is not known: from 17.0.10 on a code cache that is "
                        "no multiple of the page takes huge pages, too";
-
         if (major == 0)
                 return arena_printf(arena,
                                     "an upper bound, the most of OpenJDK 8 to %" PRIu64
@@ -445,27 +381,36 @@ static const char *caveat(Arena *arena, const ParameterValue *v, uint64_t page_s
                                     newest);
         if (v[SERVER_VERSION].number > newest)
                 return arena_printf(arena, "an estimate by the rule of OpenJDK %" PRIu64, newest);
-        for (size_t i = 0; i < ARRAY_LEN(measured); i++)
-                if (measured[i] == major)
-                        return arena_printf(arena,
-                                            "an upper bound, measured with OpenJDK %" PRIu64
-                                            " on x86-64: at most 2 %% and 8 pages more",
-                                            major);
         return arena_printf(arena,
-                            "an upper bound, measured with OpenJDK before and after %" PRIu64
+                            "an upper bound, measured with OpenJDK %s%" PRIu64
                             " on x86-64: at most 2 %% and 8 pages more",
+                            ARRAY_ANY(each, measured, ARRAY_LEN(measured), *each == major)
+                                    ? ""
+                                    : "before and after ",
                             major);
 }
 
 static const char *add_jvm(Arena *arena, const Settings *settings, const ParameterValue *v,
                            Sizing *sizing) {
-        const char *wrong = check(arena, v, sizing->page_size_bytes);
+        uint64_t page_size_bytes = sizing->page_size_bytes, known = major_of(v);
+        const char *wrong = check(arena, v, page_size_bytes);
 
         if (wrong)
                 return wrong;
-        *sizing = sizing_of(arena, v, sizing->page_size_bytes);
+        /* If the version is not known, that of the version that takes most. */
+        for (uint64_t major = known > 0 ? known : OLDEST; major <= (known > 0 ? known : NEWEST);
+             major++) {
+                Sizing each = {.page_size_bytes = page_size_bytes};
+                Machine machine = machine_of(v, major, page_size_bytes);
+
+                add_heap(arena, &each, &machine);
+                add_code_cache(arena, &each, &machine);
+                add_tables(arena, &each, &machine);
+                if (each.bytes > sizing->bytes)
+                        *sizing = each;
+        }
         sizing_add_idle(arena, sizing, &table, settings);
-        sizing->caveat = caveat(arena, v, sizing->page_size_bytes);
+        sizing->caveat = caveat(arena, v, page_size_bytes);
         return NULL;
 }
 

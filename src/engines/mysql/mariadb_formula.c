@@ -87,10 +87,6 @@ typedef enum Pool {
 /* Before MDEV-14425 each start took this buffer (RECV_PARSING_BUF_SIZE, log0recv.cc). */
 #define RECOVERY_BUFFER_BYTES (2 * MIB)
 
-static bool reads_log_into_buffer(Version version) {
-        return version_may_precede(version, VERSION(10, 8));
-}
-
 static bool is_between(Version version, Version first, Version limit) {
         return version_may_follow(version, first) && version_may_precede(version, limit);
 }
@@ -111,13 +107,6 @@ static bool may_have(Version version, Pool pool) {
         }
 }
 
-static bool has_only(Version version, Pool pool) {
-        for (Pool other = 0; other < POOLS; other++)
-                if (may_have(version, other) != (other == pool))
-                        return false;
-        return true;
-}
-
 static uint64_t chunk_bytes(const ParameterValue *values, Pool pool) {
         uint64_t pool_bytes = values[INNODB_BUFFER_POOL_SIZE].number;
         uint64_t set_bytes = values[INNODB_BUFFER_POOL_CHUNK_SIZE].number;
@@ -127,45 +116,7 @@ static uint64_t chunk_bytes(const ParameterValue *values, Pool pool) {
         return MIN(set_bytes > 0 ? set_bytes : 128 * MIB, pool_bytes);
 }
 
-/* Whether the pool may be mapped like this with pages of this size: smaller chunks take none. */
-static bool is_mapped(const ParameterValue *values, Pool pool, uint64_t page_size_bytes) {
-        return may_have(parameters_version(values), pool) &&
-               (pool == POOL_ONE || chunk_bytes(values, pool) >= page_size_bytes);
-}
-
-static bool is_mapped_somehow(const ParameterValue *values, uint64_t page_size_bytes) {
-        for (Pool pool = 0; pool < POOLS; pool++)
-                if (is_mapped(values, pool, page_size_bytes))
-                        return true;
-        return false;
-}
-
-static const char *check(Arena *arena, const ParameterValue *values, uint64_t page_size_bytes) {
-        uint64_t pool_bytes = values[INNODB_BUFFER_POOL_SIZE].number;
-        Version version = parameters_version(values);
-
-        if (!version_may_follow(version, VERSION(10, 5)))
-                return refuse_segments(arena, values[SERVER_VERSION].setting, "MariaDB up to 10.4");
-        if (values[LARGE_PAGES].number == 0)
-                return setting_refuse(arena, values[LARGE_PAGES].setting,
-                                      "without it MariaDB takes no huge pages; write ON");
-        if (pool_bytes < page_size_bytes)
-                return arena_printf(arena,
-                                    "innodb_buffer_pool_size: %s is less than one page of %s, so "
-                                    "that MariaDB would take none; choose smaller pages",
-                                    format_size(arena, pool_bytes),
-                                    format_page_size(arena, page_size_bytes));
-        if (!is_mapped_somehow(values, page_size_bytes))
-                return arena_printf(arena,
-                                    "innodb_buffer_pool_size: this version maps the pool in chunks "
-                                    "of %s, less than one page of %s, so that it would take none; "
-                                    "choose smaller pages, or set innodb_buffer_pool_chunk_size",
-                                    format_size(arena, chunk_bytes(values, POOL_64_CHUNKS)),
-                                    format_page_size(arena, page_size_bytes));
-        return NULL;
-}
-
-/* Rounded up to extents and to whole pages. */
+/* Adds the pool as one mapping, rounded up to extents and to whole pages. */
 static void add_one_mapping(Arena *arena, Sizing *sizing, uint64_t pool_bytes) {
         uint64_t extents_bytes = round_up_saturated(pool_bytes, POOL_EXTENT_BYTES);
 
@@ -201,18 +152,20 @@ static void add_chunks(Arena *arena, Sizing *sizing, const ParameterValue *value
         }
 }
 
-/* Adds the pool as it is mapped, or as the possible mapping that takes most. */
-static void add_pool(Arena *arena, Sizing *sizing, const ParameterValue *values) {
+/* Adds the pool as it is mapped, or as the possible mapping that takes most. Chunks that are smaller than a page take
+ * none. Returns false if the pool takes none, however it is mapped. */
+static bool add_pool(Arena *arena, Sizing *sizing, const ParameterValue *values) {
+        Version version = parameters_version(values);
         Sizing most = {};
 
         for (Pool pool = 0; pool < POOLS; pool++) {
                 Sizing part = {.page_size_bytes = sizing->page_size_bytes};
 
-                if (!is_mapped(values, pool, sizing->page_size_bytes))
+                if (!may_have(version, pool))
                         continue;
                 if (pool == POOL_ONE)
                         add_one_mapping(arena, &part, values[INNODB_BUFFER_POOL_SIZE].number);
-                else
+                else if (chunk_bytes(values, pool) >= sizing->page_size_bytes)
                         add_chunks(arena, &part, values, pool);
                 if (part.bytes > most.bytes)
                         most = part;
@@ -220,6 +173,7 @@ static void add_pool(Arena *arena, Sizing *sizing, const ParameterValue *values)
         vec_push_all(arena, &sizing->steps, &most.steps);
         sizing->mapping_bytes = most.mapping_bytes;
         sizing->bytes = add_saturated(sizing->bytes, most.bytes);
+        return most.bytes > 0;
 }
 
 /* ---- key caches ---- */
@@ -267,57 +221,43 @@ static const char *read_of_cache(Arena *arena, const Settings *settings, const c
 
 /* "hot.key_buffer_size": the last setting of each name counts. */
 static const char *add_named_key_caches(Arena *arena, Sizing *sizing, const Settings *settings) {
+        static const unsigned rows[] = {KEY_BUFFER_SIZE, KEY_CACHE_BLOCK_SIZE, KEY_CACHE_SEGMENTS};
+
         VEC_FOREACH(setting, settings) {
-                const char *point = strchr(setting->name, '.'), *wrong;
-                uint64_t bytes, block_bytes, segments;
+                const char *point = strchr(setting->name, '.'), *wrong = NULL;
+                uint64_t values[ARRAY_LEN(rows)];
 
                 if (!point || !setting_is_named(point + 1, parameters[KEY_BUFFER_SIZE].name) ||
                     settings_find(settings, setting->name) != setting)
                         continue;
                 const char *name = arena_strdup_to(arena, setting->name, point);
 
-                wrong = read_of_cache(arena, settings, name, &parameters[KEY_BUFFER_SIZE], &bytes);
-                if (!wrong)
-                        wrong = read_of_cache(arena, settings, name,
-                                              &parameters[KEY_CACHE_BLOCK_SIZE], &block_bytes);
-                if (!wrong)
-                        wrong = read_of_cache(arena, settings, name,
-                                              &parameters[KEY_CACHE_SEGMENTS], &segments);
+                for (size_t i = 0; i < ARRAY_LEN(rows) && !wrong; i++)
+                        wrong = read_of_cache(arena, settings, name, &parameters[rows[i]],
+                                              &values[i]);
                 if (wrong)
                         return wrong;
                 add_key_cache(arena, sizing, arena_printf(arena, "MyISAM key buffer '%s'", name),
-                              bytes, block_bytes, segments);
+                              values[0], values[1], values[2]);
         }
         return NULL;
-}
-
-/* row_merge_build_indexes() maps three buffers at a time and unmaps them at its end. If a page is missing it uses
- * ordinary memory, so no pages are reserved for it. */
-static void add_index_builds_note(Arena *arena, Sizing *sizing, const ParameterValue *values) {
-        uint64_t bytes = mul_saturated(3, values[INNODB_SORT_BUFFER_SIZE].number);
-
-        if (bytes >= sizing->page_size_bytes)
-                sizing_add(arena, sizing, "index builds",
-                           arena_printf(
-                                   arena, "not counted: %s for each, or ordinary memory",
-                                   format_size(arena,
-                                               round_up_saturated(bytes, sizing->page_size_bytes))),
-                           0);
 }
 
 #define MEASURED "checked against 10.5, 10.6, 10.11, 11.4 and 11.8"
 
 static const char *caveat(Arena *arena, const ParameterValue *values) {
         Version version = parameters_version(values);
+        bool may_be_one = may_have(version, POOL_ONE);
+        bool may_be_chunks = may_have(version, POOL_CHUNKS) || may_have(version, POOL_64_CHUNKS);
 
         if (!version_may_precede(version, VERSION(11, 9)))
                 return arena_printf(
                         arena, "an estimate, for %s is newer than this rule, which was " MEASURED,
                         values[SERVER_VERSION].setting->value);
-        if (has_only(version, POOL_ONE))
+        if (may_be_one && !may_be_chunks)
                 return "an upper bound, at most 9 pages of 2M more than the server takes, " MEASURED
                        ": the pool's alignment takes less by chance";
-        if (!may_have(version, POOL_ONE))
+        if (!may_be_one)
                 return "an upper bound, " MEASURED
                        ": at most 8 pages of 2M more than the server takes, but for rounding to chunks";
         return version.n_known == 0
@@ -332,17 +272,33 @@ static const char *caveat(Arena *arena, const ParameterValue *values) {
 
 static const char *add_mariadb(Arena *arena, const Settings *settings, const ParameterValue *values,
                                Sizing *sizing) {
-        const char *wrong = check(arena, values, sizing->page_size_bytes);
-
-        if (wrong)
-                return wrong;
+        uint64_t pool_bytes = values[INNODB_BUFFER_POOL_SIZE].number;
+        uint64_t page_size_bytes = sizing->page_size_bytes;
         uint64_t log_bytes = MAX(values[INNODB_LOG_BUFFER_SIZE].number, LOG_BUFFER_MIN_BYTES);
+        Version version = parameters_version(values);
 
-        add_pool(arena, sizing, values);
+        if (!version_may_follow(version, VERSION(10, 5)))
+                return refuse_segments(arena, values[SERVER_VERSION].setting, "MariaDB up to 10.4");
+        if (values[LARGE_PAGES].number == 0)
+                return setting_refuse(arena, values[LARGE_PAGES].setting,
+                                      "without it MariaDB takes no huge pages; write ON");
+        if (pool_bytes < page_size_bytes)
+                return arena_printf(arena,
+                                    "innodb_buffer_pool_size: %s is less than one page of %s, so "
+                                    "that MariaDB would take none; choose smaller pages",
+                                    format_size(arena, pool_bytes),
+                                    format_page_size(arena, page_size_bytes));
+        if (!add_pool(arena, sizing, values))
+                return arena_printf(arena,
+                                    "innodb_buffer_pool_size: this version maps the pool in chunks "
+                                    "of %s, less than one page of %s, so that it would take none; "
+                                    "choose smaller pages, or set innodb_buffer_pool_chunk_size",
+                                    format_size(arena, chunk_bytes(values, POOL_64_CHUNKS)),
+                                    format_page_size(arena, page_size_bytes));
         /* One buffer is filled while the other is written. */
         sizing_add_mapping(arena, sizing, "InnoDB log buffer", log_bytes, 1);
         sizing_add_mapping(arena, sizing, "InnoDB log buffer, the second", log_bytes, 1);
-        if (reads_log_into_buffer(parameters_version(values)))
+        if (version_may_precede(version, VERSION(10, 8)))
                 sizing_add_mapping(arena, sizing, "buffer of the crash recovery",
                                    RECOVERY_BUFFER_BYTES, 1);
         sizing_add_mapping(
@@ -352,10 +308,20 @@ static const char *add_mariadb(Arena *arena, const Settings *settings, const Par
                 1);
         add_key_cache(arena, sizing, "MyISAM key buffer", values[KEY_BUFFER_SIZE].number,
                       values[KEY_CACHE_BLOCK_SIZE].number, values[KEY_CACHE_SEGMENTS].number);
-        wrong = add_named_key_caches(arena, sizing, settings);
+        const char *wrong = add_named_key_caches(arena, sizing, settings);
+
         if (wrong)
                 return wrong;
-        add_index_builds_note(arena, sizing, values);
+        /* row_merge_build_indexes() maps three buffers at a time and unmaps them at its end. If a page is missing it
+         * uses ordinary memory, so no pages are reserved for it. */
+        uint64_t sort_bytes = mul_saturated(3, values[INNODB_SORT_BUFFER_SIZE].number);
+
+        if (sort_bytes >= page_size_bytes)
+                sizing_add(arena, sizing, "index builds",
+                           arena_printf(arena, "not counted: %s for each, or ordinary memory",
+                                        format_size(arena, round_up_saturated(sort_bytes,
+                                                                              page_size_bytes))),
+                           0);
         sizing_add_idle(arena, sizing, &table, settings);
         sizing->caveat = caveat(arena, values);
         return NULL;

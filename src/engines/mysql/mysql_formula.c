@@ -79,53 +79,34 @@ static Chunks chunks_for(const ParameterValue *values, uint64_t instances) {
                         chunk_bytes};
 }
 
-/* One chunk with the descriptors of its blocks, in whole huge pages. */
-static uint64_t chunk_mapping_bytes(uint64_t chunk_bytes, uint64_t block_bytes,
-                                    uint64_t page_size_bytes) {
-        uint64_t descriptors_bytes =
-                mul_saturated(div_round_up(chunk_bytes, block_bytes), DESCRIPTOR_BYTES);
-
-        return round_up_saturated(add_saturated(chunk_bytes, descriptors_bytes), page_size_bytes);
-}
-
+/* Each chunk with the descriptors of its blocks, in whole huge pages. */
 static uint64_t chunks_bytes(const ParameterValue *values, Chunks chunks,
                              uint64_t page_size_bytes) {
-        return mul_saturated(chunks.n,
-                             chunk_mapping_bytes(chunks.bytes, values[INNODB_PAGE_SIZE].number,
-                                                 page_size_bytes));
+        uint64_t blocks = div_round_up(chunks.bytes, values[INNODB_PAGE_SIZE].number);
+        uint64_t bytes = add_saturated(chunks.bytes, mul_saturated(blocks, DESCRIPTOR_BYTES));
+
+        return mul_saturated(chunks.n, round_up_saturated(bytes, page_size_bytes));
 }
 
 /* A smaller pool has one instance, even if more are set (BUF_POOL_SIZE_THRESHOLD). */
 #define INSTANCES_POOL_MIN_BYTES GIB
 
-/* The default of 8.0. */
-static uint64_t instances_before_8_4(const ParameterValue *values) {
-        return values[INNODB_BUFFER_POOL_SIZE].number < INSTANCES_POOL_MIN_BYTES ? 1 : 8;
-}
-
-/* The default of 8.4 and later: half the number of chunks, or a quarter of the CPUs, whichever is less; if the CPUs are
- * not known, the default of 8.0. A CPU affinity of the server is not taken into account. */
-static uint64_t instances_since_8_4(const ParameterValue *values) {
-        uint64_t pool_bytes = values[INNODB_BUFFER_POOL_SIZE].number;
-        uint64_t chunks = pool_bytes / chunk_size(values);
-
-        if (pool_bytes < INSTANCES_POOL_MIN_BYTES)
-                return 1;
-        if (values[HOST_CPUS].number == 0)
-                return instances_before_8_4(values);
-        return MAX(MIN(MIN(chunks / 2, values[HOST_CPUS].number / 4), (uint64_t) INSTANCES_MAX),
-                   UINT64_C(1));
-}
-
-/* If the version is not known, returns the chunks that take more. */
+/* By default a large pool has 8 instances in 8.0. In 8.4 and later it has half the number of chunks, or a quarter of the
+ * CPUs, whichever is less; if the CPUs are not known, the default of 8.0. A CPU affinity of the server is not taken into
+ * account. If the version is not known, returns the chunks that take more. */
 static Chunks buffer_pool_chunks(const ParameterValue *values, uint64_t page_size_bytes) {
         Version version = parameters_version(values);
-        Chunks before = chunks_for(values, instances_before_8_4(values));
-        Chunks since = chunks_for(values, instances_since_8_4(values));
+        uint64_t pool_bytes = values[INNODB_BUFFER_POOL_SIZE].number;
+        uint64_t cpus = values[HOST_CPUS].number, chunks = pool_bytes / chunk_size(values);
+        uint64_t least = MIN(MIN(chunks / 2, cpus / 4), (uint64_t) INSTANCES_MAX);
 
-        if (values[INNODB_BUFFER_POOL_INSTANCES].setting &&
-            values[INNODB_BUFFER_POOL_SIZE].number >= INSTANCES_POOL_MIN_BYTES)
+        if (pool_bytes < INSTANCES_POOL_MIN_BYTES)
+                return chunks_for(values, 1);
+        if (values[INNODB_BUFFER_POOL_INSTANCES].setting)
                 return chunks_for(values, values[INNODB_BUFFER_POOL_INSTANCES].number);
+        Chunks before = chunks_for(values, 8);
+        Chunks since = cpus == 0 ? before : chunks_for(values, MAX(least, UINT64_C(1)));
+
         if (!version_may_precede(version, VERSION(8, 4)))
                 return since;
         if (!version_may_follow(version, VERSION(8, 4)))
@@ -134,21 +115,6 @@ static Chunks buffer_pool_chunks(const ParameterValue *values, uint64_t page_siz
                                chunks_bytes(values, since, page_size_bytes)
                        ? before
                        : since;
-}
-
-static const char *check(Arena *arena, const ParameterValue *values) {
-        uint64_t version = values[SERVER_VERSION].number;
-
-        if (version > 0 && version < 8)
-                return refuse_segments(arena, values[SERVER_VERSION].setting, "MySQL up to 5.7");
-        if (values[LARGE_PAGES].number == 0)
-                return setting_refuse(arena, values[LARGE_PAGES].setting,
-                                      "without it MySQL takes no huge pages; write ON");
-        if (values[INNODB_DEDICATED_SERVER].number == 1 && !values[INNODB_BUFFER_POOL_SIZE].setting)
-                return setting_refuse(arena, values[INNODB_DEDICATED_SERVER].setting,
-                                      "it sizes the pool by the host's memory at each start; set "
-                                      "innodb_buffer_pool_size beside it");
-        return NULL;
 }
 
 #define MEASURED "checked against 8.0, 8.4 and 9.7"
@@ -177,10 +143,17 @@ static const char *caveat(Arena *arena, const ParameterValue *values) {
 
 static const char *add_mysql(Arena *arena, const Settings *settings, const ParameterValue *values,
                              Sizing *sizing) {
-        const char *wrong = check(arena, values);
+        uint64_t version = values[SERVER_VERSION].number;
 
-        if (wrong)
-                return wrong;
+        if (version > 0 && version < 8)
+                return refuse_segments(arena, values[SERVER_VERSION].setting, "MySQL up to 5.7");
+        if (values[LARGE_PAGES].number == 0)
+                return setting_refuse(arena, values[LARGE_PAGES].setting,
+                                      "without it MySQL takes no huge pages; write ON");
+        if (values[INNODB_DEDICATED_SERVER].number == 1 && !values[INNODB_BUFFER_POOL_SIZE].setting)
+                return setting_refuse(arena, values[INNODB_DEDICATED_SERVER].setting,
+                                      "it sizes the pool by the host's memory at each start; set "
+                                      "innodb_buffer_pool_size beside it");
         Chunks chunks = buffer_pool_chunks(values, sizing->page_size_bytes);
         uint64_t bytes = chunks_bytes(values, chunks, sizing->page_size_bytes);
 

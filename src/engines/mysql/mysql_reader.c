@@ -20,7 +20,7 @@ static const char persisted_file[] = "mysqld-auto.cnf";
 typedef struct Server {
         Arena *arena;
         MysqlStart start;
-        const char *version_origin;
+
         Gathered *ret;
 } Server;
 
@@ -30,41 +30,6 @@ static void note(const Server *server, const char *file, const char *text, const
 }
 
 /* ---- unit and option files ---- */
-
-static void note_unit(const Server *server) {
-        const MysqlStart *start = &server->start;
-
-        if (!start->unit && start->target->unit)
-                note(server, NULL,
-                     arena_printf(server->arena,
-                                  "there is no unit %s, so that nothing is known of the options "
-                                  "it passes",
-                                  start->target->unit),
-                     "correct Unit=");
-        if (start->unit && !start->command.is_found)
-                note(server, start->unit->fragment_path,
-                     "no ExecStart= here names mariadbd or mysqld, so that nothing is known of "
-                     "the options it passes",
-                     NULL);
-}
-
-static const char *learn_files(Server *server) {
-        const char *wrong = mysql_start_read_files(&server->start);
-
-        if (wrong)
-                return wrong;
-        if (server->start.files.paths.n == 0 && !server->start.unit)
-                return arena_printf(server->arena,
-                                    "neither %s nor an option file such as %s is there; write "
-                                    "Unit= or ConfigFile=",
-                                    server->start.target->unit ? server->start.target->unit
-                                                               : server->start.product->units[0],
-                                    server->start.product->files[0]);
-        if (server->start.files.paths.n > 0)
-                server->ret->config_file = server->start.files.paths.items[0];
-        diags_add_all(&server->ret->problems, &server->start.files.problems);
-        return NULL;
-}
 
 /* ---- groups ---- */
 
@@ -149,16 +114,6 @@ static const char *value_of(const Settings *settings, const char *name) {
         return setting ? setting->value : NULL;
 }
 
-static const char *find_data_directory(const Server *server, const Settings *settings) {
-        const char *path = value_of(settings, "datadir");
-
-        if (server->start.target->data_directory)
-                return server->start.target->data_directory;
-        if (!path || *path != '/')
-                return default_data_directory;
-        return text_without_slashes(server->arena, path);
-}
-
 /* ---- the version ---- */
 
 /* Returns the leading digits and points; NULL if they are no version, such as "10" and "11.". */
@@ -176,44 +131,29 @@ static void free_json(json_t **json) {
         json_decref(*json);
 }
 
-/* Returns the version of the last entry of MySQL's mysql_upgrade_history. */
-static const char *history_version(Arena *arena, const SourceText *text) {
-        CLEANUP(free_json) json_t *root = json_loadb(text->text, text->size, 0, NULL);
-        const json_t *history = json_object_get(root, "upgrade_history");
-        const json_t *last = json_array_get(history, json_array_size(history) - 1);
-        const char *version = json_string_value(json_object_get(last, "version"));
-
-        return version ? leading_version(arena, version) : NULL;
-}
-
-/* The upgrade programs and the server itself write it: "10.11.6-MariaDB". It can be older than the server. */
+/* The upgrade programs and the server itself write it: "10.11.6-MariaDB", or MySQL's mysql_upgrade_history, whose last
+ * entry counts. It can be older than the server. */
 static const char *version_of_data(const Server *server, const char *data_directory,
                                    const char **ret_origin) {
-        for (const char *const *name = server->start.product->version_files; *name; name++) {
-                const char *path = arena_printf(server->arena, "%s/%s", data_directory, *name);
-                SourceText text = source_read(server->start.sources, server->arena, path);
-                const char *version = NULL;
+        const char *version = NULL;
 
-                if (text.error == 0)
-                        version = *text.text == '{' ? history_version(server->arena, &text)
-                                                    : leading_version(server->arena, text.text);
-                *ret_origin = path;
-                if (version)
-                        return version;
+        for (const char *const *name = server->start.product->version_files; *name && !version;
+             name++) {
+                *ret_origin = arena_printf(server->arena, "%s/%s", data_directory, *name);
+                SourceText text = source_read(server->start.sources, server->arena, *ret_origin);
+
+                if (text.error < 0)
+                        continue;
+                CLEANUP(free_json) json_t *root = json_loadb(text.text, text.size, 0, NULL);
+                const json_t *history = json_object_get(root, "upgrade_history");
+                const json_t *last = json_array_get(history, json_array_size(history) - 1);
+                const char *written = *text.text == '{'
+                                              ? json_string_value(json_object_get(last, "version"))
+                                              : text.text;
+
+                version = written ? leading_version(server->arena, written) : NULL;
         }
-        return NULL;
-}
-
-/* "MariaDB 10.11.19 database server": the packages write their version into the unit. */
-static const char *version_of_unit(const Server *server, const char **ret_origin) {
-        const UnitAssignment *assignment =
-                unit_file_find(server->start.unit, "Unit", "Description");
-        const char *prefix = arena_printf(server->arena, "%s ", server->start.product->title);
-
-        if (!assignment || !text_starts_with(assignment->value, prefix))
-                return NULL;
-        *ret_origin = source_origin(server->arena, assignment->file, assignment->line);
-        return leading_version(server->arena, assignment->value + strlen(prefix));
+        return version;
 }
 
 /* ---- persisted settings ---- */
@@ -243,15 +183,14 @@ static void add_persisted(const Server *server, json_t *json, const char *path, 
 
 static const char *read_persisted(const Server *server, const char *data_directory,
                                   Settings *settings) {
-        const char *path = arena_printf(server->arena, "%s/%s", data_directory, persisted_file);
-        SourceText text = source_read(server->start.sources, server->arena, path);
-        CLEANUP(free_json) json_t *root = NULL;
+        Arena *arena = server->arena;
+        const Sources *sources = server->start.sources;
+        const char *path = arena_printf(arena, "%s/%s", data_directory, persisted_file);
+        SourceText text = source_read(sources, arena, path);
         SourceNames names = {};
-        json_error_t error;
 
         if (text.error == -ENOENT || text.error == -ENOTDIR) {
-                if (server->start.sources->list(server->start.sources, server->arena,
-                                                data_directory, &names) < 0)
+                if (sources->list(sources, arena, data_directory, &names) < 0)
                         note(server, data_directory,
                              "the data directory cannot be read, so that nothing is known of "
                              "settings persisted there",
@@ -259,38 +198,32 @@ static const char *read_persisted(const Server *server, const char *data_directo
                 return NULL;
         }
         if (text.error < 0)
-                return arena_printf(server->arena, "%s: cannot be read: %s", path,
-                                    strerror(-text.error));
-        root = json_loadb(text.text, text.size, 0, &error);
+                return arena_printf(arena, "%s: cannot be read: %s", path, strerror(-text.error));
+        CLEANUP(free_json) json_t *root = json_loadb(text.text, text.size, 0, NULL);
+
         if (!json_is_object(root))
-                return arena_printf(server->arena, "%s: not the JSON that MySQL writes", path);
+                return arena_printf(arena, "%s: not the JSON that MySQL writes", path);
         add_persisted(server, root, path, 0, settings);
         return NULL;
 }
 
 /* ---- large pages ---- */
 
-/* Returns the last file with settings of the server. */
-static const char *best_file(const Server *server) {
-        const char *best = server->ret->config_file;
-
-        VEC_FOREACH(option, &server->start.files.options)
-                if (use_of_group(server, option->group, server->ret->version) == GROUP_READ)
-                        best = arena_strndup(
-                                server->arena, option->origin,
-                                (size_t) (strrchr(option->origin, ':') - option->origin));
-        return best ? best : server->start.product->files[0];
-}
-
 static const char *check_large_pages(const Server *server) {
         const Setting *setting = settings_find(&server->ret->settings, "large_pages");
         const MysqlProduct *product = server->start.product;
+        const char *best = server->ret->config_file; /* the last file with settings of the server */
 
+        VEC_FOREACH(option, &server->start.files.options)
+                if (use_of_group(server, option->group, server->ret->version) == GROUP_READ)
+                        best = arena_strdup_to(server->arena, option->origin,
+                                               strrchr(option->origin, ':'));
         if (!setting)
                 return arena_printf(server->arena,
                                     "large_pages is not set, so that %s takes no huge pages and "
                                     "the reservation would lie idle; add large-pages to [%s] in %s",
-                                    product->title, product->group, best_file(server));
+                                    product->title, product->group,
+                                    best ? best : product->files[0]);
         if (!text_equals(setting->value, "ON"))
                 return arena_printf(server->arena,
                                     "large_pages (%s) is off for %s, which knows 1, ON and TRUE "
@@ -303,33 +236,42 @@ static const char *check_large_pages(const Server *server) {
 /* ---- all of it ---- */
 
 static const char *learn_settings(Server *server) {
+        Arena *arena = server->arena;
         Gathered *ret = server->ret;
-        const char *origin = NULL, *wrong = NULL;
-        const char *of_unit = version_of_unit(server, &origin);
-        bool is_alone = server->start.target->is_alone;
+        const EngineTarget *target = server->start.target;
+        const MysqlProduct *product = server->start.product;
+        /* "MariaDB 10.11.19 database server": the packages write their version into the unit. */
+        const UnitAssignment *title = unit_file_find(server->start.unit, "Unit", "Description");
+        const char *prefix = arena_printf(arena, "%s ", product->title);
+        const char *origin = NULL, *of_unit = NULL, *of_data = NULL, *data_origin = NULL;
+
+        if (title && text_starts_with(title->value, prefix)) {
+                origin = source_origin(arena, title->file, title->line);
+                of_unit = leading_version(arena, title->value + strlen(prefix));
+        }
         Settings settings = collect(server, of_unit, false);
+        const char *path = value_of(&settings, "datadir");
 
         ret->is_read = ret->config_file || settings.n > 0;
-        ret->data_directory = find_data_directory(server, &settings);
+        ret->data_directory = target->data_directory ? target->data_directory
+                              : path && *path == '/' ? text_without_slashes(arena, path)
+                                                     : default_data_directory;
+        if (!target->is_alone)
+                of_data = version_of_data(server, ret->data_directory, &data_origin);
         /* Red Hat's units say "10.11": the patch level comes from the data directory, if that has the same series. */
-        const char *data_origin = NULL;
-        const char *of_data = is_alone ? NULL
-                                       : version_of_data(server, ret->data_directory, &data_origin);
-
-        ret->version = of_unit;
-        server->version_origin = origin;
-        if (of_data && (!of_unit || text_equals(of_unit, base_version(server->arena, of_data)))) {
-                ret->version = of_data;
-                server->version_origin = data_origin;
-        }
+        if (of_data && of_unit && !text_equals(of_unit, base_version(arena, of_data)))
+                of_data = NULL;
+        ret->version = of_data ? of_data : of_unit;
         if (!of_unit)
                 settings = collect(server, ret->version, true);
-        if (server->start.product->persists && !is_alone &&
+        const char *wrong = NULL;
+
+        if (product->persists && !target->is_alone &&
             !text_equals(value_of(&settings, "persisted_globals_load"), "OFF"))
                 wrong = read_persisted(server, ret->data_directory, &settings);
         if (ret->version)
-                settings_add(server->arena, &settings, "server_version", ret->version,
-                             server->version_origin);
+                settings_add(arena, &settings, "server_version", ret->version,
+                             of_data ? data_origin : origin);
         ret->user = server->start.user ? server->start.user : value_of(&settings, "user");
         ret->settings = settings;
         return wrong;
@@ -343,13 +285,35 @@ static const char *gather(Arena *arena, const Engine *engine, const EngineTarget
                 .start = mysql_start_read(arena, mysql_product(engine), target, sources),
                 .ret = ret,
         };
-        const char *wrong;
+        const MysqlStart *start = &server.start;
 
         *ret = (Gathered){.problems = diags_in(arena)};
-        note_unit(&server);
-        wrong = learn_files(&server);
-        if (!wrong)
-                wrong = learn_settings(&server);
+        if (!start->unit && target->unit)
+                note(&server, NULL,
+                     arena_printf(arena,
+                                  "there is no unit %s, so that nothing is known of the options "
+                                  "it passes",
+                                  target->unit),
+                     "correct Unit=");
+        if (start->unit && !start->command.is_found)
+                note(&server, start->unit->fragment_path,
+                     "no ExecStart= here names mariadbd or mysqld, so that nothing is known of "
+                     "the options it passes",
+                     NULL);
+        const char *wrong = mysql_start_read_files(&server.start);
+
+        if (!wrong && start->files.paths.n == 0 && !start->unit)
+                wrong = arena_printf(arena,
+                                     "neither %s nor an option file such as %s is there; write "
+                                     "Unit= or ConfigFile=",
+                                     target->unit ? target->unit : start->product->units[0],
+                                     start->product->files[0]);
+        if (wrong)
+                return wrong;
+        if (start->files.paths.n > 0)
+                ret->config_file = start->files.paths.items[0];
+        diags_add_all(&ret->problems, &start->files.problems);
+        wrong = learn_settings(&server);
         if (wrong)
                 return wrong;
         wrong = check_large_pages(&server);

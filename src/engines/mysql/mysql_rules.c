@@ -55,59 +55,60 @@ static bool is_pool_only(const RuleInstance *instance) {
                instance->planned->pages_wanted == div_round_up(buffer_pool_bytes(instance), page);
 }
 
-static const char *needed_text(RuleRun *run, const RuleInstance *instance) {
-        return instance->sizing ? arena_printf(run->arena, ", %s in all",
-                                               format_count(run->arena, instance->sizing->pages))
-                                : "";
-}
+/* Sets *RET_NEEDED to ", 70 in all", or "" if that is not known. */
+static const char *size_remedy(RuleRun *run, const RuleInstance *instance,
+                               const char **ret_needed) {
+        const Sizing *sizing = instance->sizing;
 
-static const char *size_remedy(RuleRun *run, const RuleInstance *instance) {
-        return instance->sizing ? arena_printf(run->arena, "write Memory=auto, or Pages=%" PRIu64,
-                                               instance->sizing->pages)
-                                : "write Memory=auto";
+        *ret_needed = sizing ? arena_printf(run->arena, ", %s in all",
+                                            format_count(run->arena, sizing->pages))
+                             : "";
+        return sizing ? arena_printf(run->arena, "write Memory=auto, or Pages=%" PRIu64,
+                                     sizing->pages)
+                      : "write Memory=auto";
 }
 
 static void find_pool_only(RuleRun *run, const RuleInstance *instance) {
+        const char *needed, *remedy = size_remedy(run, instance, &needed);
+
         if (!is_pool_only(instance))
                 return;
         rule_report(
-                run, rule_at_size(instance), size_remedy(run, instance),
+                run, rule_at_size(instance), remedy,
                 "%s plans %s, which is the buffer pool alone; %s%s: %s", instance->config->name,
                 rule_planned_pages(run->arena, instance),
                 is_mariadb(instance) ? "alignment, log buffers and key caches come on top"
                                      : "every chunk of the pool takes descriptors on top",
-                needed_text(run, instance),
+                needed,
                 is_mariadb(instance)
                         ? "the key caches come first, and then the buffer pool gets none at all, silently"
                         : "the last chunks fall back to small pages");
 }
 
-/* Returns the lowest sufficient number of pages: for MariaDB without what alignment and key caches may leave unused. */
-static uint64_t least_pages(const RuleInstance *instance) {
+static void find_short(RuleRun *run, const RuleInstance *instance) {
         static const uint64_t alignment_bytes = 8 * MIB;
         const Sizing *sizing = instance->sizing;
-        uint64_t caches = add_saturated(rule_step_bytes(instance, "Aria page cache"),
-                                        rule_step_bytes(instance, "MyISAM key buffer"));
+        uint64_t planned = instance->planned->pages_wanted, caches, least;
+        const char *needed, *remedy = size_remedy(run, instance, &needed);
 
-        if (!is_mariadb(instance))
-                return sizing->pages;
-        return sub_floored(sizing->bytes, add_saturated(alignment_bytes, caches / 5)) /
-               sizing->page_size_bytes;
-}
-
-static void find_short(RuleRun *run, const RuleInstance *instance) {
-        uint64_t planned = instance->planned->pages_wanted;
-
-        if (!is_large(instance) || !instance->sizing || is_pool_only(instance) || planned == 0 ||
-            instance->config->memory_kind == MEMORY_AUTO || planned >= least_pages(instance))
+        if (!is_large(instance) || !sizing || is_pool_only(instance) || planned == 0 ||
+            instance->config->memory_kind == MEMORY_AUTO)
                 return;
-        rule_report(run, rule_at_size(instance), size_remedy(run, instance),
-                    "%s plans %s, and its settings take up to %s: %s", instance->config->name,
-                    rule_planned_pages(run->arena, instance),
-                    format_count(run->arena, instance->sizing->pages),
-                    is_mariadb(instance)
-                            ? "the buffer pool, one mapping, gets none at all, silently"
-                            : "the last chunks of the pool fall back to small pages");
+        /* The lowest sufficient number: for MariaDB without what alignment and key caches may leave unused. */
+        caches = add_saturated(rule_step_bytes(instance, "Aria page cache"),
+                               rule_step_bytes(instance, "MyISAM key buffer"));
+        least = !is_mariadb(instance)
+                        ? sizing->pages
+                        : sub_floored(sizing->bytes, add_saturated(alignment_bytes, caches / 5)) /
+                                  sizing->page_size_bytes;
+        if (planned < least)
+                rule_report(run, rule_at_size(instance), remedy,
+                            "%s plans %s, and its settings take up to %s: %s",
+                            instance->config->name, rule_planned_pages(run->arena, instance),
+                            format_count(run->arena, sizing->pages),
+                            is_mariadb(instance)
+                                    ? "the buffer pool, one mapping, gets none at all, silently"
+                                    : "the last chunks of the pool fall back to small pages");
 }
 
 static void find_1g(RuleRun *run, const RuleInstance *instance) {

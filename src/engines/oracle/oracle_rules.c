@@ -197,17 +197,6 @@ static void find_memlock(RuleRun *run, const RuleInstance *instance) {
                 run->input->topology->kernel_release);
 }
 
-/* Returns the last line that clears the unit's supplementary groups; NULL: none does. */
-static const UnitAssignment *find_group_reset(const RuleInstance *instance) {
-        const UnitAssignment *last = NULL;
-
-        VEC_FOREACH(assignment, &instance->facts->unit->file->assignments)
-                if (text_equals(assignment->section, "Service") &&
-                    text_equals(assignment->key, "SupplementaryGroups") && !*assignment->value)
-                        last = assignment;
-        return last;
-}
-
 /* hugeplan's drop-in adds the unit to the group, unless an administrator overrides that. */
 static void find_group(RuleRun *run, const RuleInstance *instance) {
         const OwnerFacts *owner = &instance->facts->owner;
@@ -217,7 +206,15 @@ static void find_group(RuleRun *run, const RuleInstance *instance) {
             !run->input->facts->has_shm_group || !run->input->facts->has_own_group ||
             may_use_sysv(run, instance) || (instance->config->unit && !has_unit))
                 return;
-        const UnitAssignment *reset = has_unit ? find_group_reset(instance) : NULL;
+        const UnitAssignment *reset = NULL; /* the last line that clears the unit's groups */
+
+        for (size_t i = 0; has_unit && i < instance->facts->unit->file->assignments.n; i++) {
+                const UnitAssignment *line = &instance->facts->unit->file->assignments.items[i];
+
+                if (text_equals(line->section, "Service") &&
+                    text_equals(line->key, "SupplementaryGroups") && !*line->value)
+                        reset = line;
+        }
         rule_report(
                 run, reset ? rule_at_unit(reset) : (Diag){.file = instance->config->file},
                 has_unit
@@ -269,26 +266,22 @@ static bool is_login_value(const char *value, uint64_t *ret_kib) {
                text_equals(value, "-1") || parse_u64(value, ret_kib) == 0;
 }
 
-/* Whether a later line for the owner, such as hugeplan's, overrides LIMIT. pam_limits ignores malformed lines. */
-static bool is_overruled(const RuleRun *run, const LoginLimit *limit, const OwnerFacts *owner) {
-        const LoginLimit *end = run->input->facts->login_limits.items +
-                                run->input->facts->login_limits.n;
-        uint64_t kib;
-
-        for (const LoginLimit *later = limit + 1; later < end; later++)
-                if (is_for_owner(later, owner) && is_login_value(later->value, &kib) &&
-                    (text_equals(later->type, limit->type) || text_equals(later->type, "-")))
-                        return true;
-        return false;
-}
-
 static void find_login_limits(RuleRun *run, const RuleInstance *instance) {
-        VEC_FOREACH(limit, &run->input->facts->login_limits) {
-                uint64_t kib;
-                bool is_value = is_login_value(limit->value, &kib);
+        const typeof(run->input->facts->login_limits) *limits = &run->input->facts->login_limits;
 
-                if (!rule_uses_sysv(instance) || !is_for_owner(limit, &instance->facts->owner) ||
-                    is_overruled(run, limit, &instance->facts->owner) ||
+        VEC_FOREACH(limit, limits) {
+                const OwnerFacts *owner = &instance->facts->owner;
+                size_t n_later = (size_t) (limits->items + limits->n - limit - 1);
+                uint64_t kib, later_kib;
+                bool is_value = is_login_value(limit->value, &kib);
+                /* By a later line for the owner, such as hugeplan's. pam_limits ignores malformed lines. */
+                bool is_overruled = ARRAY_ANY(later, limit + 1, n_later,
+                                              is_for_owner(later, owner) &&
+                                                      is_login_value(later->value, &later_kib) &&
+                                                      (text_equals(later->type, limit->type) ||
+                                                       text_equals(later->type, "-")));
+
+                if (!rule_uses_sysv(instance) || !is_for_owner(limit, owner) || is_overruled ||
                     (is_value && (mul_saturated(kib, KIB) >= rule_planned_bytes(instance) ||
                                   !has_old_rule(run))))
                         continue;
@@ -378,22 +371,18 @@ static void find_shm(RuleRun *run) {
 
 /* ---- the host's other instances ---- */
 
-/* Returns the SID in the name of the parameter file; else the instance's own name. */
-static const char *sid_of(Arena *arena, const RuleInstance *instance) {
-        const char *file = instance->config->config_file ? instance->config->config_file
-                           : instance->gathered          ? instance->gathered->config_file
-                                                         : NULL;
-        const char *sid = file ? oracle_sid_of_file(arena, file) : NULL;
-
-        return sid ? sid : instance->config->name;
-}
-
-/* Whether INSTANCE is Oracle's and has this SID, by its name or among its settings' SIDs. */
+/* Whether INSTANCE is Oracle's and has this SID, by its parameter file, its name, or among its settings' SIDs. */
 static bool is_of_sid(const RuleRun *run, const RuleInstance *instance, const char *sid) {
-        if (!text_equals(instance->config->engine->name, "oracle"))
+        const InstanceConfig *config = instance->config;
+        const char *file = config->config_file  ? config->config_file
+                           : instance->gathered ? instance->gathered->config_file
+                                                : NULL;
+        const char *of_file = file ? oracle_sid_of_file(run->arena, file) : NULL;
+
+        if (!text_equals(config->engine->name, "oracle"))
                 return false;
-        if (strcasecmp(sid_of(run->arena, instance), sid) == 0 ||
-            strcasecmp(instance->config->name, sid + strspn(sid, "+-")) == 0)
+        if (strcasecmp(of_file ? of_file : config->name, sid) == 0 ||
+            strcasecmp(config->name, sid + strspn(sid, "+-")) == 0)
                 return true;
         const SourceNames own = instance->gathered
                                         ? oracle_sids_of(run->arena, &instance->gathered->settings)

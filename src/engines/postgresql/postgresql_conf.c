@@ -88,20 +88,12 @@ typedef struct Token {
         size_t length;
 } Token;
 
-/* "lib.max" is a name and no value. */
-static bool is_qualified(const char *word, size_t length) {
-        static const char letters[] =
-                "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_0123456789";
-        size_t n = strspn(word, letters);
-
-        return n > 0 && n + 1 < length && !text_is_digit(*word) && word[n] == '.' &&
-               !text_is_digit(word[n + 1]) && n + 1 + strspn(word + n + 1, letters) == length;
-}
-
 /* Sets *RET_NAME and *RET_VALUE to the parts of LINE. Returns 0, or -EINVAL if the server does not accept LINE. Ends the
  * program if regexec(3) has no memory: a line that is not read must not look like a setting that is not made. */
 static int split_line(const Reading *reading, const char *line, size_t length, Token *ret_name,
                       Token *ret_value) {
+        static const char letters[] =
+                "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_0123456789";
         char *ascii = arena_memdup(reading->arena, line, length + 1);
         regmatch_t parts[MATCHES];
 
@@ -114,28 +106,25 @@ static int split_line(const Reading *reading, const char *line, size_t length, T
                 return -EINVAL;
         if (r != 0)
                 memory_end();
-        Token *const tokens[] = {ret_name, ret_value};
-        const size_t matches[] = {MATCH_NAME, MATCH_VALUE};
+        const regmatch_t *name = &parts[MATCH_NAME], *between = &parts[MATCH_BETWEEN],
+                         *value = &parts[MATCH_VALUE];
 
-        for (size_t i = 0; i < ARRAY_LEN(tokens); i++) {
-                const regmatch_t *part = &parts[matches[i]];
-
-                *tokens[i] = (Token){line + part->rm_so, (size_t) (part->rm_eo - part->rm_so)};
-        }
+        *ret_name = (Token){line + name->rm_so, (size_t) (name->rm_eo - name->rm_so)};
+        *ret_value = (Token){line + value->rm_so, (size_t) (value->rm_eo - value->rm_so)};
         /* Without anything between them, only these signs end the name. */
-        bool is_apart = parts[MATCH_BETWEEN].rm_so < parts[MATCH_BETWEEN].rm_eo ||
-                        strchr("'+", *ret_value->start);
+        if (between->rm_so == between->rm_eo && !strchr("'+", *ret_value->start))
+                return -EINVAL;
+        /* "lib.max" is a name and no value. */
+        const char *word = ascii + value->rm_so;
+        size_t n = strspn(word, letters);
+        bool is_qualified = n > 0 && n + 1 < ret_value->length && !text_is_digit(*word) &&
+                            word[n] == '.' && !text_is_digit(word[n + 1]) &&
+                            n + 1 + strspn(word + n + 1, letters) == ret_value->length;
 
-        return is_apart && !is_qualified(ascii + parts[MATCH_VALUE].rm_so, ret_value->length)
-                       ? 0
-                       : -EINVAL;
+        return is_qualified ? -EINVAL : 0;
 }
 
 /* ---- values ---- */
-
-static bool is_octal_digit(char c) {
-        return c >= '0' && c <= '7';
-}
 
 /* Returns the character that the escape at AT stands for, and moves AT behind the escape. */
 static char unescape(const char **at, const char *end) {
@@ -143,13 +132,13 @@ static char unescape(const char **at, const char *end) {
         const char *letter = **at ? strchr(letters, **at) : NULL;
         unsigned value = 0;
 
-        if (!is_octal_digit(**at)) {
+        if (**at < '0' || **at > '7') {
                 char c = letter ? meanings[letter - letters] : **at;
 
                 (*at)++;
                 return c;
         }
-        for (size_t n = 0; n < 3 && *at < end && is_octal_digit(**at); n++)
+        for (size_t n = 0; n < 3 && *at < end && **at >= '0' && **at <= '7'; n++)
                 value = value * 8 + (unsigned) (*(*at)++ - '0');
         return (char) value;
 }
@@ -181,20 +170,20 @@ static const char *value_text(Arena *arena, const Token *token) {
 static const char *read_file(File *file, int *ret_unopened);
 
 static const char *check_include(const File *file) {
-        Reading *reading = file->reading;
         const File *includer = file->includer;
+        const char *wrong = NULL;
 
         for (const File *outer = includer; outer; outer = outer->includer)
                 if (text_equals(outer->path, file->path))
-                        return refuse(includer, "the file that is included here includes itself; "
-                                                "remove one of the two lines");
-        if (file->depth > DEPTH_MAX)
-                return refuse(includer, "more than 10 levels of files are included, which the "
-                                        "server refuses; include fewer");
-        if (++reading->n_files > FILES_MAX)
-                return refuse(includer, "more than 512 files are included, which no configuration "
-                                        "does; include fewer");
-        return NULL;
+                        wrong = "the file that is included here includes itself; remove one of the "
+                                "two lines";
+        if (!wrong && file->depth > DEPTH_MAX)
+                wrong = "more than 10 levels of files are included, which the server refuses; "
+                        "include fewer";
+        if (!wrong && ++file->reading->n_files > FILES_MAX)
+                wrong = "more than 512 files are included, which no configuration does; include "
+                        "fewer";
+        return wrong ? refuse(includer, wrong) : NULL;
 }
 
 /* Skips an included file that cannot be opened if MAY_BE_MISSING: ParseConfigFile(), not strict. */
@@ -217,38 +206,32 @@ static const char *include_file(const File *file, const char *path, bool may_be_
                                          path));
 }
 
-static bool is_directory(const Reading *reading, const char *path) {
-        SourceNames names = {};
-
-        return reading->sources->list(reading->sources, reading->arena, path, &names) >= 0;
-}
-
 /* Includes names that end in ".conf" and do not begin with a dot, in byte order. */
 static const char *include_directory(const File *file, const char *path) {
         const Reading *reading = file->reading;
-        SourceNames names = {};
-        int r = reading->sources->list(reading->sources, reading->arena, path, &names);
+        const Sources *sources = reading->sources;
+        SourceNames names = {}, inner_names = {};
+        int r = sources->list(sources, reading->arena, path, &names);
+        const char *wrong = NULL;
 
         if (r < 0)
                 return refuse(file, arena_printf(reading->arena,
                                                  "includes the directory %s, which %s; the server "
                                                  "does not start like this: correct the name",
                                                  path, reader_fault(reading->arena, r)));
-        VEC_FOREACH(name, &names) {
-                const char *inner = arena_printf(reading->arena, "%s/%s", path, *name);
-                const char *wrong;
+        for (size_t i = 0; i < names.n && !wrong; i++) {
+                const char *name = names.items[i];
+                const char *inner = arena_printf(reading->arena, "%s/%s", path, name);
 
-                if (**name == '.' || strlen(*name) < 6 || !text_ends_with(*name, ".conf") ||
-                    is_directory(reading, inner))
+                if (*name == '.' || strlen(name) < 6 || !text_ends_with(name, ".conf") ||
+                    sources->list(sources, reading->arena, inner, &inner_names) >= 0)
                         continue;
-                wrong = postgresql_value_fault(*name) ? refuse(file, "includes a directory with a "
-                                                                     "file name that cannot be "
-                                                                     "printed; rename the file")
-                                                      : include_file(file, inner, false);
-                if (wrong)
-                        return wrong;
+                wrong = postgresql_value_fault(name) ? refuse(file, "includes a directory with a "
+                                                                    "file name that cannot be "
+                                                                    "printed; rename the file")
+                                                     : include_file(file, inner, false);
         }
-        return NULL;
+        return wrong;
 }
 
 static const char *include(const File *file, const char *directive, const char *value) {
@@ -266,45 +249,37 @@ static const char *include(const File *file, const char *directive, const char *
         return include_file(file, path, strcasecmp(directive, "include_if_exists") == 0);
 }
 
-static bool is_include(const char *name) {
-        return strcasecmp(name, "include") == 0 || strcasecmp(name, "include_if_exists") == 0 ||
-               strcasecmp(name, "include_dir") == 0;
-}
-
-static const char *use_line(const File *file, const Token *name_token, const Token *value_token) {
-        char name[NAME_BYTES_MAX + 1] = "";
-
-        if (name_token->length >= sizeof(name))
-                return NULL;
-        memcpy(name, name_token->start, name_token->length);
-        if (is_include(name))
-                return include(file, name, value_text(file->reading->arena, value_token));
-        if (!file->reading->is_wanted(name))
-                return NULL;
-        const char *value = value_text(file->reading->arena, value_token);
-        const char *fault = value ? postgresql_value_fault(value)
-                                  : "the value has a NUL; remove it";
-
-        if (!fault && ++file->reading->n_settings > SETTINGS_MAX)
-                fault = "so many lines set the server's size that this is no configuration; remove "
-                        "those that are repeated";
-        if (fault)
-                return refuse(file, arena_printf(file->reading->arena, "%s: %s", name, fault));
-        settings_add(file->reading->arena, file->reading->settings, name, value,
-                     source_origin(file->reading->arena, file->path, file->line));
-        return NULL;
-}
-
-static const char *read_line(const File *file, const char *line, size_t length) {
-        Token name, value;
+static const char *use_line(const File *file, const char *line, size_t length) {
+        Reading *reading = file->reading;
         const char *start = line + strspn(line, " \t\r");
+        char name[NAME_BYTES_MAX + 1] = "";
+        Token name_token, value_token;
 
         if (start == line + length || *start == '#')
                 return NULL;
-        if (split_line(file->reading, line, length, &name, &value) < 0)
+        if (split_line(reading, line, length, &name_token, &value_token) < 0)
                 return refuse(file, "not a line that PostgreSQL can read, so the server would not "
                                     "start; write NAME = VALUE, with text in single quotes");
-        return use_line(file, &name, &value);
+        if (name_token.length >= sizeof(name))
+                return NULL;
+        memcpy(name, name_token.start, name_token.length);
+        if (strcasecmp(name, "include") == 0 || strcasecmp(name, "include_if_exists") == 0 ||
+            strcasecmp(name, "include_dir") == 0)
+                return include(file, name, value_text(reading->arena, &value_token));
+        if (!reading->is_wanted(name))
+                return NULL;
+        const char *value = value_text(reading->arena, &value_token);
+        const char *fault = value ? postgresql_value_fault(value)
+                                  : "the value has a NUL; remove it";
+
+        if (!fault && ++reading->n_settings > SETTINGS_MAX)
+                fault = "so many lines set the server's size that this is no configuration; remove "
+                        "those that are repeated";
+        if (fault)
+                return refuse(file, arena_printf(reading->arena, "%s: %s", name, fault));
+        settings_add(reading->arena, reading->settings, name, value,
+                     source_origin(reading->arena, file->path, file->line));
+        return NULL;
 }
 
 static const char *read_file(File *file, int *ret_unopened) {
@@ -325,7 +300,7 @@ static const char *read_file(File *file, int *ret_unopened) {
                 const char *newline = memchr(at, '\n', (size_t) (end - at));
                 const char *stop = newline ? newline : end;
 
-                wrong = read_line(file, at, (size_t) (stop - at));
+                wrong = use_line(file, at, (size_t) (stop - at));
                 at = stop + 1;
         }
         return wrong;

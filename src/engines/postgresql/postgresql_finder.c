@@ -6,24 +6,6 @@
 #include <errno.h>
 #include <string.h>
 
-static const char *debian_note(const Finder *finder, const char *directory) {
-        SourceText start = source_read(finder->sources, finder->arena,
-                                       arena_printf(finder->arena, "%s/start.conf", directory));
-        SourceLines lines = source_lines(&start);
-        char *line;
-
-        while ((line = source_line(finder->arena, &lines))) {
-                const char *word = text_strip(finder->arena, line);
-
-                if (text_equals(word, "manual") || text_equals(word, "disabled"))
-                        return arena_printf(
-                                finder->arena,
-                                "%s/start.conf says '%s': its unit does not start it at boot",
-                                directory, word);
-        }
-        return NULL;
-}
-
 static void find_installed(Finder *finder, const Engine *engine) {
         Arena *arena = finder->arena;
         const PostgresqlClusters clusters = postgresql_clusters(arena, finder->sources);
@@ -31,7 +13,19 @@ static void find_installed(Finder *finder, const Engine *engine) {
         VEC_FOREACH(cluster, &clusters) {
                 const char *directory = arena_printf(arena, POSTGRESQL_CLUSTERS "/%s/%s",
                                                      cluster->version, cluster->name);
+                const char *path = arena_printf(arena, "%s/start.conf", directory), *line;
+                SourceText start = source_read(finder->sources, arena, path);
+                SourceLines lines = source_lines(&start);
+                const char *note = NULL;
 
+                while (!note && (line = source_line(arena, &lines))) {
+                        const char *word = text_strip(arena, line);
+
+                        if (TEXT_IS_ANY(word, "manual", "disabled"))
+                                note = arena_printf(
+                                        arena, "%s says '%s': its unit does not start it at boot",
+                                        path, word);
+                }
                 if (source_exists(finder->sources, arena,
                                   arena_printf(arena, "%s/postgresql.conf", directory)))
                         finder_add(finder,
@@ -43,31 +37,31 @@ static void find_installed(Finder *finder, const Engine *engine) {
                                                                  cluster->version, cluster->name),
                                            .found = directory,
                                            .target = {.unit = cluster->unit},
-                                           .note = debian_note(finder, directory),
+                                           .note = note,
                                    });
         }
         finder_looked(finder, POSTGRESQL_CLUSTERS, clusters.n);
 }
 
-/* Whether a candidate is the cluster in DIRECTORY, by its name, data directory or unit. */
-static bool is_found(const Finder *finder, const char *name, const char *directory) {
-        VEC_FOREACH(candidate, &finder->candidates) {
-                const UnitFile *unit = candidate->target.unit
-                                               ? unit_file_read(finder->arena, finder->sources,
-                                                                candidate->target.unit)
-                                               : &(UnitFile){};
+/* Whether CANDIDATE is the cluster in DIRECTORY, by its name, data directory or unit. */
+static bool is_of_cluster(const Finder *finder, const Candidate *candidate, const char *name,
+                          const char *directory) {
+        const UnitFile *unit =
+                candidate->target.unit
+                        ? unit_file_read(finder->arena, finder->sources, candidate->target.unit)
+                        : &(UnitFile){};
 
-                if (text_equals(candidate->name, name) ||
-                    text_equals(candidate->target.data_directory, directory) ||
-                    VEC_ANY(line, &unit->assignments, strstr(line->value, directory) != NULL))
-                        return true;
-        }
-        return false;
+        return text_equals(candidate->name, name) ||
+               text_equals(candidate->target.data_directory, directory) ||
+               VEC_ANY(line, &unit->assignments, strstr(line->value, directory) != NULL);
 }
 
 /* Finds clusters that were restored, or whose packages were removed. */
 static void find_rest(Finder *finder, const Engine *engine UNUSED) {
         static const char *const places[] = {"/var/lib/postgresql", "/var/lib/pgsql"};
+        static const char why[] =
+                "a PostgreSQL cluster that no unit which was found names; have one start it, and "
+                "describe that with DataDirectory=";
         Arena *arena = finder->arena;
 
         ARRAY_FOREACH(place, places, ARRAY_LEN(places)) {
@@ -77,20 +71,16 @@ static void find_rest(Finder *finder, const Engine *engine UNUSED) {
                         const char *above = arena_printf(arena, "%s/%s", *place, *version);
                         const SourceNames names = source_list(finder->sources, arena, above);
 
-                        VEC_FOREACH(name, &names) {
-                                const char *directory = arena_printf(arena, "%s/%s", above, *name);
+                        VEC_FOREACH(each, &names) {
+                                const char *directory = arena_printf(arena, "%s/%s", above, *each);
+                                const char *file = arena_printf(arena, "%s/PG_VERSION", directory);
+                                const char *name =
+                                        arena_printf(arena, "postgresql-%s-%s", *version, *each);
 
-                                if (source_exists(
-                                            finder->sources, arena,
-                                            arena_printf(arena, "%s/PG_VERSION", directory)) &&
-                                    !is_found(finder,
-                                              arena_printf(arena, "postgresql-%s-%s", *version,
-                                                           *name),
-                                              directory))
-                                        finder_pass(
-                                                finder, directory,
-                                                "a PostgreSQL cluster that no unit which was found names; have one "
-                                                "start it, and describe that with DataDirectory=");
+                                if (source_exists(finder->sources, arena, file) &&
+                                    !VEC_ANY(candidate, &finder->candidates,
+                                             is_of_cluster(finder, candidate, name, directory)))
+                                        finder_pass(finder, directory, why);
                         }
                 }
         }
@@ -109,10 +99,10 @@ static const struct {
 
 static void describe(Finder *finder UNUSED, Candidate *candidate, const UnitFile *unit UNUSED,
                      const char *program) {
-        for (size_t i = 0; i < ARRAY_LEN(known); i++)
-                if (text_equals(program, known[i].program)) {
-                        candidate->title = known[i].title;
-                        candidate->note = known[i].note;
+        ARRAY_FOREACH(row, known, ARRAY_LEN(known))
+                if (text_equals(program, row->program)) {
+                        candidate->title = row->title;
+                        candidate->note = row->note;
                 }
 }
 

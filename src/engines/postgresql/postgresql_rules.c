@@ -57,13 +57,10 @@ static uint64_t naive_pages(const RuleInstance *instance) {
         return bytes > 0 ? div_round_up(bytes, instance->planned->page_size_bytes) : 0;
 }
 
-static bool is_naive(const RuleInstance *instance) {
-        return naive_pages(instance) > 0 &&
-               instance->planned->pages_wanted == naive_pages(instance);
-}
-
 static void find_naive(RuleRun *run, const RuleInstance *instance) {
-        if (!is_naive(instance))
+        uint64_t naive = naive_pages(instance);
+
+        if (naive == 0 || instance->planned->pages_wanted != naive)
                 return;
         rule_report(
                 run, rule_at_size(instance),
@@ -82,30 +79,29 @@ static uint64_t mapped_pages(const RuleInstance *instance) {
                        : 0;
 }
 
-static void add_short(RuleRun *run, const RuleInstance *instance, uint64_t needed,
-                      const char *evidence) {
-        rule_report(run, rule_at_size(instance),
-                    arena_printf(run->arena, "write Memory=auto, or Pages=%" PRIu64 "; %s", needed,
-                                 postgres_asks),
-                    "%s plans %s, but %s: it would not start", instance->config->name,
-                    rule_planned_pages(run->arena, instance), evidence);
-}
-
 static void find_short(RuleRun *run, const RuleInstance *instance) {
-        const Sizing *sizing = instance->sizing;
         uint64_t planned = instance->planned->pages_wanted, naive = naive_pages(instance);
+        uint64_t mapped = mapped_pages(instance), needed = 0;
         Arena *arena = run->arena;
+        const char *evidence = "";
 
-        if (instance->config->memory_kind == MEMORY_AUTO || planned == 0 || is_naive(instance))
+        if (instance->config->memory_kind == MEMORY_AUTO || planned == 0 || planned == naive)
                 return;
-        if (mapped_pages(instance) > planned)
-                add_short(run, instance, mapped_pages(instance),
-                          arena_printf(arena, "its server has mapped %s since it was started",
-                                       format_count(arena, mapped_pages(instance))));
-        else if (sizing && naive > planned)
-                add_short(run, instance, sizing->pages,
-                          arena_printf(arena, "shared_buffers alone take %s",
-                                       format_count(arena, naive)));
+        if (mapped > planned) {
+                needed = mapped;
+                evidence = arena_printf(arena, "its server has mapped %s since it was started",
+                                        format_count(arena, mapped));
+        } else if (instance->sizing && naive > planned) {
+                needed = instance->sizing->pages;
+                evidence = arena_printf(arena, "shared_buffers alone take %s",
+                                        format_count(arena, naive));
+        }
+        if (needed > 0)
+                rule_report(run, rule_at_size(instance),
+                            arena_printf(arena, "write Memory=auto, or Pages=%" PRIu64 "; %s",
+                                         needed, postgres_asks),
+                            "%s plans %s, but %s: it would not start", instance->config->name,
+                            rule_planned_pages(arena, instance), evidence);
 }
 
 static void find_tight(RuleRun *run, const RuleInstance *instance) {
@@ -126,38 +122,29 @@ static void find_tight(RuleRun *run, const RuleInstance *instance) {
 
 /* ---- where the settings come from ---- */
 
-/* The option comes from postmaster.opts, the unit or pg_ctl.conf, not from a file of settings. */
-static bool is_from_command_line(const Setting *setting) {
-        return setting->origin &&
-               (strstr(setting->origin, "postmaster.opts") || strstr(setting->origin, ".service") ||
-                strstr(setting->origin, "pg_ctl.conf"));
-}
-
-static bool changes_size(const RuleInstance *instance, const char *name) {
-        static const char *const always[] = {
-                "shared_buffers",        "max_connections",           "max_worker_processes",
-                "max_wal_senders",       "max_prepared_transactions", "max_locks_per_transaction",
-                "max_replication_slots", "autovacuum_max_workers",    "wal_buffers",
-                "huge_page_size",        "min_dynamic_shared_memory"};
-
-        for (size_t i = 0; i < ARRAY_LEN(always); i++)
-                if (text_equals(name, always[i]))
-                        return true;
-        return rule_step_bytes(instance, name) > 0;
-}
-
+/* Options from postmaster.opts, the unit or pg_ctl.conf, not from a file of settings. */
 static void find_cmdline(RuleRun *run, const RuleInstance *instance) {
+        static const char always[] =
+                "shared_buffers max_connections max_worker_processes max_wal_senders "
+                "max_prepared_transactions max_locks_per_transaction max_replication_slots "
+                "autovacuum_max_workers wal_buffers huge_page_size min_dynamic_shared_memory";
         Text names = text_in(run->arena);
         const Setting *first = NULL;
 
         if (!instance->gathered)
                 return;
-        VEC_FOREACH(setting, &instance->gathered->settings)
-                if (is_from_command_line(setting) && changes_size(instance, setting->name)) {
-                        text_printf(&names, "%s%s=%s", first ? ", " : "", setting->name,
-                                    setting->value);
-                        first = first ? first : setting;
-                }
+        VEC_FOREACH(setting, &instance->gathered->settings) {
+                const char *origin = setting->origin ? setting->origin : "";
+                bool changes_size = text_has_word(always, setting->name) ||
+                                    rule_step_bytes(instance, setting->name) > 0;
+
+                if (!changes_size || !(strstr(origin, "postmaster.opts") ||
+                                       strstr(origin, ".service") || strstr(origin, "pg_ctl.conf")))
+                        continue;
+                text_add_item(&names,
+                              arena_printf(run->arena, "%s=%s", setting->name, setting->value));
+                first = first ? first : setting;
+        }
         if (!first)
                 return;
         rule_report(
@@ -181,22 +168,21 @@ static void find_sysv(RuleRun *run, const RuleInstance *instance) {
 
 /* ---- the page size ---- */
 
-/* Parses huge_page_size: kB without a unit; 0 is the kernel's default size. */
-static bool parse_page_size(Arena *arena, const char *value, uint64_t *ret_bytes) {
-        const char *size = text_strip(arena, value);
-        bool is_number = *size && size[strspn(size, "0123456789")] == '\0';
-
-        return parse_size_bytes(is_number ? arena_printf(arena, "%sK", size) : size, ret_bytes) ==
-               0;
-}
-
 static void find_pagesize(RuleRun *run, const RuleInstance *instance) {
         const Setting *setting = rule_setting(instance, "huge_page_size");
         uint64_t planned = instance->planned->page_size_bytes, bytes = 0;
 
-        if (!instance->gathered || planned == 0 || takes_none(instance) ||
-            (setting && !parse_page_size(run->arena, setting->value, &bytes)))
+        if (!instance->gathered || planned == 0 || takes_none(instance))
                 return;
+        if (setting) { /* in kB without a unit; 0 is the kernel's default size */
+                const char *size = text_strip(run->arena, setting->value);
+                bool is_number = *size && size[strspn(size, "0123456789")] == '\0';
+
+                if (is_number)
+                        size = arena_printf(run->arena, "%sK", size);
+                if (parse_size_bytes(size, &bytes) < 0)
+                        return;
+        }
         if (bytes == 0)
                 bytes = run->input->topology->default_page_size_bytes;
         if (bytes == planned)
@@ -263,23 +249,21 @@ static void find_io(RuleRun *run, const RuleInstance *instance) {
         static const char *const names[] = {"io_max_concurrency", "io_method",
                                             "io_max_combine_limit"};
         const char *version = instance->gathered ? instance->gathered->version : NULL;
+        const Setting *setting = NULL;
         uint64_t major = 0;
 
         if (!version || parse_major_version(version, &major) < 0 || major < 18 ||
             instance->config->memory_kind == MEMORY_AUTO)
                 return;
-        for (size_t i = 0; i < ARRAY_LEN(names); i++) {
-                const Setting *setting = rule_setting(instance, names[i]);
-
-                if (!setting)
-                        continue;
+        for (size_t i = 0; i < ARRAY_LEN(names) && !setting; i++)
+                setting = rule_setting(instance, names[i]);
+        if (setting)
                 rule_report(
                         run, rule_at_setting(run, setting),
                         "write Memory=auto, which follows the settings",
                         "%s has %s=%s: from 18 on this changes how many pages it needs, and its size is fixed in %s",
-                        instance->config->name, names[i], setting->value, instance->config->file);
-                return;
-        }
+                        instance->config->name, setting->name, setting->value,
+                        instance->config->file);
 }
 
 /* PostgreSQL writes through the page cache. By default the kernel lets a share of all memory accumulate there before it
