@@ -17,6 +17,8 @@ static bool send_entry(Arena *arena, const HistoryEntry *entry) {
 }
 
 /* Outside a service, entries go to standard error. */
+enum { READY_ENTRIES_MAX = 10 };
+
 void journal_entry(const HistoryEntry *entry) {
         CLEANUP(arena_freep) Arena *arena = arena_new();
 
@@ -44,6 +46,18 @@ static void log_verdict(const StatusInstance *instance) {
 
         *vec_push(arena, &entry.instances) = instance->name;
         journal_entry(&entry);
+}
+
+/* READY has more instances than anybody reads one by one, after a start above all: one entry for all of them. */
+static void log_many_ready(SourceNames ready) {
+        CLEANUP(arena_freep) Arena *arena = arena_new();
+
+        journal_entry(&(HistoryEntry){
+                .level = HISTORY_NUMBER(LOG_INFO),
+                .event = verdict_name(VERDICT_READY),
+                .text = arena_printf(arena, "%zu instances are ready", ready.n),
+                .instances = ready,
+        });
 }
 
 static void log_diag(const Diag *diag) {
@@ -74,16 +88,30 @@ void logged_update(Logged *logged, const Status *status) {
                         log_diag(problem);
                 *vec_push(now.arena, &now.problems) = text;
         }
+        VEC(const StatusInstance *) changed = {};
+        SourceNames ready = {};
+
         ARRAY_FOREACH(instance, status->instances, status->n_instances) {
-                if (!VEC_FIND(known, &logged->instances,
-                              text_equals(known->instance, instance->name) &&
-                                      known->verdict == instance->verdict &&
-                                      known->reason == instance->reason.kind))
-                        log_verdict(instance);
-                *vec_push(now.arena, &now.instances) =
-                        (Said){arena_strdup(now.arena, instance->name), instance->verdict,
-                               instance->reason.kind};
+                const Said said = {arena_strdup(now.arena, instance->name), instance->verdict,
+                                   instance->reason.kind};
+
+                *vec_push(now.arena, &now.instances) = said;
+                if (VEC_FIND(known, &logged->instances,
+                             text_equals(known->instance, said.instance) &&
+                                     known->verdict == said.verdict &&
+                                     known->reason == said.reason))
+                        continue;
+                *vec_push(now.arena, &changed) = instance;
+                if (said.verdict == VERDICT_READY)
+                        *vec_push(now.arena, &ready) = said.instance;
         }
+        bool is_one_entry = ready.n > READY_ENTRIES_MAX;
+
+        VEC_FOREACH(instance, &changed)
+                if (!is_one_entry || (*instance)->verdict != VERDICT_READY)
+                        log_verdict(*instance);
+        if (is_one_entry)
+                log_many_ready(ready);
         arena_free(logged->arena);
         *logged = now;
 }

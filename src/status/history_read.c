@@ -31,7 +31,7 @@ void history_take_field(Arena *arena, HistoryEntry *entry, const char *field, si
 static bool is_verdict(const HistoryEntry *entry) {
         Verdict verdict;
 
-        return entry->instances.n == 1 && verdict_from_name(entry->event, &verdict) == 0;
+        return entry->instances.n > 0 && verdict_from_name(entry->event, &verdict) == 0;
 }
 
 uint64_t history_unused_since(const HistoryEntries *history, const char *instance) {
@@ -87,13 +87,14 @@ void history_fold(HistoryEntries *history) {
         VEC_FOREACH(entry, history) {
                 const HistoryEntry *last = NULL;
 
-                /* The last verdict on the same instance. */
+                /* The last verdict on the same instance, of several on the first. */
                 for (size_t i = is_verdict(entry) ? n : 0; i > 0 && !last; i--)
                         if (is_verdict(&history->items[i - 1]) &&
-                            text_equals(history->items[i - 1].instances.items[0],
-                                        entry->instances.items[0]))
+                            source_names_have(&history->items[i - 1].instances,
+                                              entry->instances.items[0]))
                                 last = &history->items[i - 1];
-                if (!last || !text_equals(last->event, entry->event) ||
+                if (!last || last->instances.n != entry->instances.n ||
+                    !text_equals(last->event, entry->event) ||
                     !text_equals(last->kind, entry->kind))
                         history->items[n++] = *entry;
         }

@@ -95,6 +95,10 @@ TEST(nothing_twice) {
         say(arena, &history, "orders", "ready", "a");
         say(arena, &history, "orders", "gate-passed", "d");
         say(arena, &history, "orders", "gate-passed", "d");
+        for (unsigned i = 0; i < 3; i++) {
+                say(arena, &history, "orders", "ready", "all");
+                *vec_push(arena, &history.items[history.n - 1].instances) = "sales";
+        }
         history_fold(&history);
         VEC_FOREACH(entry, &history)
                 text_printf(&text, "%s %s %s\n", entry->instances.items[0], entry->event,
@@ -104,7 +108,8 @@ TEST(nothing_twice) {
                                  "orders lost c\n"
                                  "orders ready a\n"
                                  "orders gate-passed d\n"
-                                 "orders gate-passed d\n");
+                                 "orders gate-passed d\n"
+                                 "orders ready all\n");
 }
 
 static uint64_t unused_since(Arena *arena, const char *const *events, size_t n) {
