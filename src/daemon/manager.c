@@ -122,7 +122,8 @@ Status *manager_describe(Manager *manager, Arena *arena) {
         Status *status = judge(manager, arena, false, pending.files, &pending.is_unread);
 
         pending.running = status;
-        pending_judge(arena, &pending, &found);
+        if (pending.files != keeper_config(manager->keeper))
+                pending_judge(arena, &pending, &found);
         diags_add_all(&status->problems, &found);
         return status;
 }

@@ -226,6 +226,9 @@ static void leave(Maker *maker, const LedgerInstance *granted, uint64_t pages, u
 static void leave_all(Maker *maker) {
         /* The pages that came into use since the last plan, or are promised, and are not attributed yet. */
         uint64_t most = maker->promised_left;
+        /* The holds without a unit, by instance. */
+        const Index *holds = INDEX_OF(maker->arena, hold, maker->holds->items, maker->holds->n,
+                                      hold->unit ? NULL : hold->granted.name);
 
         for (size_t i = 0; i < maker->promises->topology->n_nodes; i++)
                 most += sub_floored(maker->used_left[i], maker->others_before[i]);
@@ -235,9 +238,7 @@ static void leave_all(Maker *maker) {
         VEC_FOREACH(instance, &maker->ledger->instances) {
                 uint64_t likely = instance->likely_pages, granted = ledger_granted_pages(instance);
                 uint64_t had = MIN(most, MAX(likely, granted));
-                const LedgerHold *hold =
-                        VEC_FIND(each, maker->holds,
-                                 !each->unit && text_equals(each->granted.name, instance->name));
+                const LedgerHold *hold = index_find(holds, instance->name);
 
                 uint64_t over = hold ? sub_floored(had, hold_pages(hold)) : 0;
 
