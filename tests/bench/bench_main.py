@@ -47,18 +47,21 @@ def main(text: str) -> int:
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     host = describe_host()
     print(host)
-    missing: list[str] = []
+    reports: dict[str, Report] = {}
     failed: list[str] = []
     try:
         for name in chosen(options):
             try:
-                missing += measure_group(name, host, options)
+                reports[name] = measure_group(name, options)
             except Exception:  # the next group has nothing to do with it
                 traceback.print_exc()
                 failed.append(name)
     except KeyboardInterrupt:
         print("\nbench: interrupted; the pools were put back")
         return 130
+    if options.write:
+        document.write_page(DOCUMENT, GROUPS, reports, host)
+    missing = [line for report in reports.values() for line in report.missing]
     if missing:
         print("\nLeft out, or not compared with:", *(f"  {line}" for line in missing), sep="\n")
     if failed:
@@ -73,10 +76,12 @@ def parse(text: str) -> argparse.Namespace:
     parser.add_argument("--quick", action="store_true", help="few rounds, to see that it works; implies --no-guests")
     parser.add_argument("--no-guests", action="store_true", help=f"leave out {' and '.join(IN_GUESTS)} unless named")
     parser.add_argument("--install", action="store_true", help="install what hugeplan is compared with, and start none")
-    parser.add_argument("--write", action="store_true", help="write tables and plots into docs/performance.md")
+    parser.add_argument("--write", action="store_true", help="make docs/performance.md with its plots; not with a GROUP")
     parser.add_argument("groups", nargs="*", metavar="GROUP", help=f"of {', '.join(GROUPS)}; default: all")
     options = parser.parse_args()
     options.no_guests = options.no_guests or options.quick
+    if options.write and (options.groups or options.quick):
+        parser.error("the page is made from one whole run: --write takes neither a GROUP nor --quick")
     for name in options.groups:
         if name not in GROUPS:
             parser.error(f"there is no group {name}; there are: {', '.join(GROUPS)}")
@@ -87,21 +92,14 @@ def chosen(options: argparse.Namespace) -> list[str]:
     return options.groups or [name for name in GROUPS if name not in IN_GUESTS or not options.no_guests]
 
 
-def measure_group(name: str, host: str, options: argparse.Namespace) -> list[str]:
-    """What could not be compared with. A group that is done is written, whatever becomes of the next."""
+def measure_group(name: str, options: argparse.Namespace) -> Report:
     report = Report(options.quick)
     print(f"\n---- {name} ----", flush=True)
     with contextlib.nullcontext() if name in NEED_NO_POOLS else pools_kept():
         begun = time.monotonic()
-        GROUPS[name](report)
-        seconds = time.monotonic() - begun
-    print(f"\n{name}: {seconds:.0f} s", flush=True)
-    if options.write:
-        took = f"{seconds:.0f} s" if seconds < 120 else f"{seconds / 60:.0f} minutes"
-        quick = " --quick" if options.quick else ""
-        document.write_group(DOCUMENT, name, report, f"`scripts/bench{quick} {name}`, {took}: {host}",
-                             f"{datetime.date.today().isoformat()}{quick}")
-    return report.missing
+        GROUPS[name].measure(report)
+    print(f"\n{name}: {time.monotonic() - begun:.0f} s", flush=True)
+    return report
 
 
 # ---- before ----

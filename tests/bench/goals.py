@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""What hugeplan is meant to cost. GOALS, in this order, are the rows of "At a glance" in docs/performance.md."""
+"""What hugeplan is meant to cost. GOALS, in this order, are the rows of "At a glance" in docs/performance.md. A time is
+wanted only as a ratio to what was measured in the same rounds; absolute times would judge the machine."""
 
 from __future__ import annotations
 
@@ -44,6 +45,10 @@ class Goal:
         return value >= self.limit if self.is_least else value <= self.limit
 
 
+FLOOR_OF_JOB = "a static program that makes the same writes, reads them back and says READY=1"
+FLOOR_OF_GENERATOR = "a static program that reads as many files and makes as many directories and files"
+
+
 def rows() -> dict[str, Goal]:
     """By the name that a group has for it."""
     found: dict[str, Goal] = {}
@@ -51,44 +56,31 @@ def rows() -> dict[str, Goal]:
     def add(group: str, name: str, what: str, limit: float, unit: str = "x", *, is_least: bool = False) -> None:
         found[name] = Goal(limit, unit, is_least, group, what)
 
-    for pages, limit in (64, 0.25), (1024, 0.35), (4096, 0.55):
-        add("job", f"job-{pages}-systemd",
-            f"Boot job, {pages:,} pages: CPU against systemd-sysctl and systemd-tmpfiles", limit)
-    add("job", "job-64-tuned", "Boot job, 64 pages: CPU against tuned, once", 0.03)
-    add("job", "job-64-shell", "Boot job, 64 pages: CPU against sysctl, two echos and a grep", 0.8)
+    for pages, limit in (64, 0.20), (1024, 0.33), (4096, 0.55):
+        add("job", f"job-{pages}-systemd", f"Boot job, {pages:,} pages: CPU against systemd-sysctl and systemd-tmpfiles",
+            limit)
     add("job", "job-64-hugeadm", "Boot job, 64 pages: CPU against hugeadm with --thp-madvise", 1.2)
-    add("status", "start-3", "Start with 3 instances, nothing to write: exec to READY=1", 2.2, "ms")
-    add("status", "start-300", "Start with 300 instances, nothing to write: exec to READY=1", 6, "ms")
-    add("status", "start-calls", "Start with 300 instances, nothing to write: system calls", 300, "")
-    add("boot", "boot-wall", "All units in a boot, against the boot without: time until multi-user.target", 1.02)
-    add("boot", "boot-cpu", "All units in a boot, against the boot without: instructions until then", 1.02)
-    for name, group, beside in (("plain", "status", ""), ("sleepers", "status", " beside 1,000 sleeping processes"),
-                                ("100", "postgresql", " beside 100 PostgreSQL sessions"),
-                                ("400", "postgresql", " beside 400 PostgreSQL sessions")):
-        add(group, f"status-{name}", f"hugeplanctl status{beside}: time against hugeadm --pool-list", 0.75)
-    add("status", "gate-300", "A gate, 300 instances: time", 2, "ms")
-    add("gates", "gates-300", "300 gates at once, each of another instance: until the last has passed", 1, "s")
+    add("job", "job-64-floor", f"Boot job, 64 pages: CPU against {FLOOR_OF_JOB}", 2.0)
+    add("job", "writes-4096", "4,096 pages: CPU within the writes, against one write", 1.05)
+    add("boot", "boot-cpu", "A boot with one instance: instructions against the boot without hugeplan", 1.10)
+    add("boot", "boot-bare-cpu", "A boot with nothing described: instructions against the boot without hugeplan", 1.04)
+    for instances, limit in (0, 1.0), (3, 0.75), (10, 0.75), (100, 0.75), (300, 1.0):
+        add("status", f"status-{instances}",
+            f"hugeplanctl status, {plural(instances, 'instance') if instances else 'nothing described'}: time against"
+            " hugeadm --pool-list", limit)
     for n in 100, 1000:
         add("gates", f"gates-reserving-{n}", f"{n:,} gates of one user while pages are being reserved: passed", n, "",
             is_least=True)
-    for instances in 3, 300:
-        for method in "Describe", "Wait":
-            add("status", f"{method}-{instances}", f"{method}, {instances} instances: CPU in the daemon", 0.06, "ms")
     for kind, how in ("single", "a connection for each request"), ("keep", "connections kept"):
         for size, what, limit in ("small", "a small reply", 0.6), ("large", "a reply as Describe's", 0.5):
-            add("socket", f"clients-{size}-{kind}",
-                f"1,000 clients ready at once, {what}, {how}: rate against bare epoll", limit, is_least=True)
-    for clients in 1, 64, 200:
-        add("socket", f"describe-{clients}",
-            f"Describe by the daemon, {plural(clients, 'client')}, connections kept", 20000, "a second",
-            is_least=True)
+            add("socket", f"clients-{size}-{kind}", f"1,000 clients ready at once, {what}, {how}: rate against bare epoll",
+                limit, is_least=True)
+    add("socket", "subscribers", "64 subscribers informed of a change: from the first to the last, against bare epoll", 1.2)
     add("idle", "memory-dirty", "Idle: memory that is private and dirty", 300, "KiB")
     add("idle", "memory-private", "Idle: memory that is private", 500, "KiB")
     add("idle", "memory-resident", "Idle: memory that is resident", 2.2, "MiB")
-    for nodes, instances, limit in ((8, 1000, 15), (8, 10000, 200), (1024, 10, 100), (1024, 100, 200),
-                                    (1024, 1000, 1000)):
-        add("plan", f"plan-{nodes}-{instances}", f"Plan, {nodes:,} nodes, {instances:,} instances: CPU", limit, "ms")
-    add("generator", "generator-300", "Generator, 300 instances: CPU", 5, "ms")
+    add("plan", "plan-growth", "Plan on 8 nodes: CPU with 10,000 instances against 1,000", 10.5)
+    add("generator", "generator-300", f"Generator, 300 instances: CPU against {FLOOR_OF_GENERATOR}", 1.5)
     return found
 
 

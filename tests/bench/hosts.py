@@ -17,13 +17,14 @@ PLACEMENTS = ("spread", "bind", "interleave", "pack")
 # ---- a host that has just booted ----
 
 
-def make_host(root: Path, nodes: int, instances: int) -> Path:
-    """PostgreSQL with pages of 2M: one in four bound to one node, one interleaved; all of them fit."""
+def make_host(root: Path, nodes: int, instances: int, gigabytes: int = 0) -> Path:
+    """PostgreSQL with pages of 2M: one in four bound to one node, one interleaved; all of them fit. GIGABYTES: of all
+    instances; 0: a quarter of the memory."""
     put(root / "etc/passwd", "root:x:0:0::/:/bin/sh\npostgres:x:26:26::/:/bin/sh\n")
     put(root / "etc/group", "root:x:0:\npostgres:x:26:\n")
     write_proc(root / "proc", nodes)
     write_sys(root / "sys", nodes)
-    write_config(root / "etc/hugeplan.d", nodes, instances)
+    write_config(root / "etc/hugeplan.d", nodes, instances, gigabytes or nodes * NODE_KIB // 4 >> 20)
     return root
 
 
@@ -70,9 +71,9 @@ def write_counts(directory: Path, pages: int = 0, free: int = 0, **more: int) ->
         put(directory / name, f"{count}\n")
 
 
-def write_config(directory: Path, nodes: int, instances: int) -> None:
-    # A quarter of the memory in all; of each node a quarter, at most, for who is bound to it.
-    share_mib = max(2, nodes * NODE_KIB // 1024 // 4 // max(instances, 1))
+def write_config(directory: Path, nodes: int, instances: int, gigabytes: int) -> None:
+    # Of each node a quarter, at most, for an instance that is bound to it.
+    share_mib = max(2, gigabytes * 1024 // max(instances, 1))
     put(directory / "00-host.conf", "[Host]\nKeepFree=1G\n")
     for index in range(instances):
         placement = PLACEMENTS[index % len(PLACEMENTS)]

@@ -16,7 +16,7 @@ import struct
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -26,7 +26,11 @@ SEGMENT_MIB = BUFFERS_MIB + 256  # at most, with what the server has beside its 
 SESSION_MIB = 6  # at most, of its own and for page tables
 SESSIONS_MAX = 2000
 AT_ONCE = 8  # of sessions that scan the table: more wait for a processor
-TOUCH = "SELECT count(*) FROM t"
+TOUCH = "SELECT count(filler) FROM t"
+ROWS = BUFFERS_MIB * 3 // 4 * 128  # one for each page of 8 KiB, so that a scan is quick
+# As pgbench -S, a row by its key, but of a table with one row on each page: every transaction is on another page.
+LOOKUP = f"\\set id random(1, {ROWS})\nSELECT length(filler) FROM t WHERE id = :id;\n"
+CLIENTS = 4
 SETTINGS = f"""
 shared_buffers = {BUFFERS_MIB}MB
 max_connections = {SESSIONS_MAX + 20}
@@ -41,6 +45,7 @@ listen_addresses = ''
 class Found:
     page_tables_mib: float
     gone_msec: float
+    per_second: float  # transactions; 0: not measured
 
 
 def newest_server() -> Path | None:
@@ -66,9 +71,9 @@ def cluster() -> Iterator[Path]:
         with (directory / "data/postgresql.conf").open("a") as file:
             file.write(f"{SETTINGS}unix_socket_directories = '{directory}'\n")
         with started(directory, "off"), Session(directory) as session:
-            rows = BUFFERS_MIB * 3 // 4 * 128  # one for each page of 8 KiB, so that a scan is quick
-            for command in ("CREATE TABLE t (filler text)", "ALTER TABLE t ALTER filler SET STORAGE PLAIN",
-                            f"INSERT INTO t SELECT repeat('x', 7000) FROM generate_series(1, {rows})",
+            for command in ("CREATE TABLE t (id integer PRIMARY KEY, filler text)",
+                            "ALTER TABLE t ALTER filler SET STORAGE PLAIN",
+                            f"INSERT INTO t SELECT n, repeat('x', 7000) FROM generate_series(1, {ROWS}) n",
                             "CREATE EXTENSION pg_prewarm", "VACUUM FREEZE t"):
                 session.ask(command)
                 session.hear()
@@ -155,8 +160,18 @@ def page_tables_kib(pid: int) -> int:
     return 0
 
 
-def measure(directory: Path, huge_pages: str, sessions: int, beside: Callable[[], None] | None = None) -> Found:
-    """Every session has scanned all of the table; then BESIDE; then the server ends all of them at once."""
+def transactions(directory: Path, seconds: int) -> float:
+    """A second, of pgbench with kept connections and prepared statements."""
+    script = directory / "lookup.sql"
+    script.write_text(LOOKUP)
+    done = subprocess.run([str(server() / "pgbench"), "--no-vacuum", "--protocol=prepared", f"--client={CLIENTS}",
+                           f"--time={seconds}", f"--file={script}", "--host", str(directory), "--username", OWNER, "postgres"],
+                          check=True, capture_output=True, text=True)
+    return float(next(line.split()[2] for line in done.stdout.splitlines() if line.startswith("tps =")))
+
+
+def measure(directory: Path, huge_pages: str, sessions: int, seconds: int = 0) -> Found:
+    """Every session has scanned all of the table; then transactions for SECONDS; then the server ends all sessions."""
     with contextlib.ExitStack() as stack:
         stack.enter_context(started(directory, huge_pages))
         stack.enter_context(files_allowed(2 * sessions + 256))
@@ -171,9 +186,8 @@ def measure(directory: Path, huge_pages: str, sessions: int, beside: Callable[[]
             for client in some:
                 client.hear()
         tables = sum(page_tables_kib(client.pid) for client in clients) / 1024
-        if beside is not None:
-            beside()
-        return Found(tables, end_all([client.pid for client in clients]))
+        per_second = transactions(directory, seconds) if seconds else 0.0
+        return Found(tables, end_all([client.pid for client in clients]), per_second)
 
 
 @contextlib.contextmanager

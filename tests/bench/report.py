@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from goals import GOALS, Goal, number, times
 
-MEASURED = ("", "median", "least", "most", "hugeplan is", "wanted", "met")
+MEASURED = ("", "median", "from … to", "hugeplan is", "wanted", "met")
 
 
 class Missing(Exception):
@@ -112,7 +112,7 @@ class Report:
             goal: Goal | None = None) -> list[str]:
         """Of a table with the columns of MEASURED."""
         median = statistics.median(values)
-        return [what, number(median), number(min(values)), number(max(values)),
+        return [what, number(median), f"{number(min(values))} … {number(max(values))}",
                 "" if ratio is None else times(ratio), *self.judge(goal, median if ratio is None else ratio)]
 
     def compare(self, title: str, unit: str, ways: list[Way], rounds: int, note: str = "") -> None:
@@ -126,7 +126,7 @@ class Report:
             if not found:
                 remark = remarks.get(way.name, "no round was whole")
                 self.missing.append(f"{title}: {way.name}: {remark}")
-                rows.append([way.name, remark, "", "", "", way.goal.wanted if way.goal else "", ""])
+                rows.append([way.name, remark, "", "", way.goal.wanted if way.goal else "", ""])
             else:
                 of_theirs = None if way is ways[0] or not ours else median_ratio(ours, found)
                 rows.append(self.row(way.name, found, of_theirs, way.goal if ours else None))

@@ -99,6 +99,15 @@ def configure(instances: int, pages: int, pool: Pool, **host: str) -> None:
     (CONFIG / "00-host.conf").write_text("[Host]\n" + "".join(f"{key}={text}\n" for key, text in settings.items()))
     for index in range(instances):
         describe(index, pages, pool)
+    refuse_mistakes()
+
+
+def refuse_mistakes() -> None:
+    """With a mistake in it another configuration would be measured: a [Host] with an error is not used at all."""
+    done = subprocess.run([HUGEPLANCTL, "check", *sorted(map(str, CONFIG.iterdir()))], capture_output=True, text=True,
+                          check=False)
+    if done.returncode != 0:
+        raise RuntimeError(f"the configuration that is to be measured has a mistake: {done.stdout}{done.stderr}")
 
 
 def describe(index: int, pages: int, pool: Pool) -> None:

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""An honest user's gates, alone and beside floods of others. Those run at a lower priority, for what is measured is
-how the daemon shares itself out, not how the kernel shares its CPUs."""
+"""Beside floods
+
+An honest user's gates, while others keep thousands of connections from eight users each. The floods run at a lower priority,
+because this measures how the daemon divides itself, not how the kernel divides its CPUs."""
 
 from __future__ import annotations
 
@@ -10,7 +12,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from goals import Goal, number
+from goals import number
 from pools import find_pool
 from report import Report
 from running import (
@@ -30,7 +32,6 @@ from running import (
 )
 
 USERS = 8
-AT_MOST = Goal(100, "ms")
 
 
 def measure(report: Report) -> None:
@@ -54,10 +55,9 @@ def measure(report: Report) -> None:
                     stack.enter_context(flood(clients, FIRST_UID + USERS * index, request))
                 half, last, n_refused = honest_gates(gates)
             await_quiet(daemon.pid)
-            rows.append([name, number(half / 1000), number(last / 1000), f"{n_refused:.0f}",
-                         *report.judge(AT_MOST, last / 1000)])
+            rows.append([name, number(half / 1000), number(last / 1000), f"{n_refused:.0f}"])
     report.table("Gates of an honest user, one after the other, a connection for each: time", (
-        "", "p50 ms", "p99 ms", "cut off", "p99 wanted", "met"), rows,
+        "", "p50 ms", "p99 ms", "cut off"), rows,
         f"{gates:,} gates each; the daemon may open {DESCRIPTORS:,} files")
     pool.reset()
 

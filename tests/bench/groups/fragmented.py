@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""How many pages each way gets of memory that is in pieces. Boots a guest for each."""
+"""Fragmented memory
+
+How many pages each way gets on a node whose memory is in pieces, a guest for each (`tests/vm/bench/fragmented_ways.py`)."""
 
 from __future__ import annotations
 

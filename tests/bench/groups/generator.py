@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""The generator, which systemd waits for at each boot and each daemon-reload."""
+"""Generator
+
+systemd waits for it at each boot and each daemon-reload. The floor is a static C program that reads as many files and makes
+as many directories and files, as systemd wants a directory for each unit's drop-in."""
 
 from __future__ import annotations
 
@@ -10,32 +13,27 @@ from pathlib import Path
 
 import hosts
 from goals import GOALS, plural
-from report import MEASURED, Report
-from running import GENERATOR, NOP, run
+from report import Report, Way
+from running import GENERATOR, HELPERS, run
 
 
 def measure(report: Report) -> None:
-    rounds = report.rounds(31)
-    rows = [report.row("an empty dynamic C program", [run(NOP).cpu_msec for _ in range(rounds)])]
-    for instances in (1, 100, 300, 1000):
-        with generated(instances) as (once, n_files):
-            rows.append(report.row(f"{plural(instances, 'instance')}, {plural(n_files, 'file')} written",
-                                   [once() for _ in range(rounds)], goal=GOALS.get(f"generator-{instances}")))
-    report.table("hugeplan-generator: CPU, ms", MEASURED, rows,
-                 f"{rounds} rounds, each into an empty directory on tmpfs, as at a boot; made-up hosts of one node")
+    for instances in (1, 300, 3000):
+        with generated(instances) as (once, floor):
+            report.compare(f"{plural(instances, 'instance')}: CPU", "ms", [
+                Way("hugeplan-generator", once),
+                Way("floor: static C, as many files", floor, GOALS.get(f"generator-{instances}"))], report.rounds(31))
 
 
 @contextlib.contextmanager
-def generated(instances: int) -> Iterator[tuple[Callable[[], float], int]]:
-    """Runs it once; and how many files it writes."""
+def generated(instances: int) -> Iterator[tuple[Callable[[], float], Callable[[], float]]]:
+    """Runs it once; and the floor, on the same files."""
     with tempfile.TemporaryDirectory(prefix="hugeplan-bench-", dir="/run") as directory:
         root = hosts.make_host(Path(directory, "root"), 1, instances)
-        first = Path(directory, "first")
-        first.mkdir()
-        run([GENERATOR, f"--root={root}", str(first)])
 
-        def once() -> float:
+        def into_empty(*command: str) -> float:
             with tempfile.TemporaryDirectory(dir=directory) as output:
-                return run([GENERATOR, f"--root={root}", output]).cpu_msec
+                return run([*command, output]).cpu_msec
 
-        yield once, sum(path.is_file() for path in first.rglob("*"))
+        yield (lambda: into_empty(GENERATOR, f"--root={root}"),
+               lambda: into_empty(str(HELPERS / "bench-make-files"), f"{root}/etc/hugeplan.d"))

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Cost against size: of instances, nodes, and clients. Sessions are in the group postgresql."""
+"""Cost against size
+
+Of instances, nodes, clients and sessions. A curve that bends upwards would be more than linear: both axes are logarithmic."""
 
 from __future__ import annotations
 
@@ -12,7 +14,8 @@ from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
 import hosts
-from pools import Pool, find_pool
+import postgresql_sessions as pg
+from pools import Pool, find_pool, meminfo
 from report import Report
 from running import (
     FIRST_UID,
@@ -34,6 +37,8 @@ from .generator import generated
 INSTANCES = (1, 10, 100, 300, 1000, 3000, 10000)
 NODES = (1, 8, 64, 256, 1024)
 CLIENTS = (1, 10, 100, 1000, 3000, 10000)
+SESSIONS = (10, 100, 400, 1000, 2000)
+SIZES_GB = (1, 16, 256, 4096)
 MANY = 3000  # from here on three rounds are enough
 OF_ONE_USER = 1000  # clients, at most: of more the daemon has only some in at a time
 
@@ -55,8 +60,12 @@ def measure(report: Report) -> None:
     report.figure("plan-nodes", "Plan: CPU", "nodes", "ms",
                   {"10 instances": line(lambda n: planned(n, 10), NODES)},
                   f"The same with 10 instances. {how_often}")
+    report.figure("plan-size", "Plan: CPU, by its size", "gigabytes", "ms",
+                  {"16 nodes, 10 instances": line(planned_gb, SIZES_GB)},
+                  f"The same on 16 nodes, all instances together of that size. {how_often}")
     report.figure("generator", "Generator: CPU", "instances", "ms",
-                  {"generator": line(generating, INSTANCES)},
+                  {"generator": line(lambda n: generating(n, 0), INSTANCES),
+                   "as many files by a C program": line(lambda n: generating(n, 1), INSTANCES)},
                   f"Into an empty directory, as at a boot, on made-up hosts of one node. {how_often}")
     fitting = tuple(n for n in INSTANCES if pool.has_room(n))
     report.figure("start", "Start: CPU", "instances", "ms",
@@ -66,6 +75,7 @@ def measure(report: Report) -> None:
                   + (f" which there is memory up to {fitting[-1]:,};" if fitting != INSTANCES else "")
                   + f" on a made-up host of one node all are running databases, and state.json is read. {how_often}")
     show_clients(report, pool, min(rounds, 5))
+    show_sessions(report, pool)
 
 
 def median_of(prepared: Prepared, rounds: int) -> float:
@@ -81,9 +91,16 @@ def planned(nodes: int, instances: int) -> Iterator[Callable[[], float]]:
 
 
 @contextmanager
-def generating(instances: int) -> Iterator[Callable[[], float]]:
-    with generated(instances) as (once, _):
-        yield once
+def planned_gb(gigabytes: int) -> Iterator[Callable[[], float]]:
+    with tempfile.TemporaryDirectory(prefix="hugeplan-bench-", dir="/run") as directory:
+        root = hosts.make_host(Path(directory), 16, 10, gigabytes)
+        yield lambda: run([HUGEPLANCTL, f"--root={root}", "plan"], ok=(0, 3)).cpu_msec
+
+
+@contextmanager
+def generating(instances: int, way: int) -> Iterator[Callable[[], float]]:
+    with generated(instances) as ways:
+        yield ways[way]
 
 
 @contextmanager
@@ -145,3 +162,28 @@ def answers(path: str, clients: int, rounds: int) -> tuple[float, float]:
             raise RuntimeError(f"{clients} clients of {users} users: not all were answered")
         n_refused += sum(float(words[3]) for words in said)
     return statistics.median(times), n_refused / rounds / (requests * users)
+
+
+# ---- sessions ----
+
+
+def show_sessions(report: Report, pool: Pool) -> None:
+    room = (meminfo("MemAvailable") * 3 // 4 >> 20) - pg.SEGMENT_MIB  # small pages: the segment once more
+    sizes = [n for n in SESSIONS if n * pg.SESSION_MIB <= room and not (report.is_quick and n > 100)]
+    if pg.newest_server() is None or not sizes:
+        report.left_out("Sessions of PostgreSQL", "no server is installed, or too little memory is free")
+        return
+    ways = {"on": "huge pages", "off": "small pages"}
+    tables: dict[str, dict[float, float]] = {name: {} for name in ways.values()}
+    gone: dict[str, dict[float, float]] = {name: {} for name in ways.values()}
+    pool.write(pool.base_pages + pg.SEGMENT_MIB * (1 << 20) // pool.page_bytes)
+    with pg.cluster() as directory:
+        for n in sizes:
+            for setting, name in ways.items():
+                found = pg.measure(directory, setting, n)
+                tables[name][n], gone[name][n] = found.page_tables_mib, found.gone_msec
+    pool.reset()
+    report.figure("page-tables", "Page tables of PostgreSQL's sessions", "sessions", "MiB", tables,
+                  "VmPTE of all backends, each of which has scanned a table of 768 MiB; one round.")
+    report.figure("disconnect", "Until all of PostgreSQL's sessions are gone", "sessions", "ms", gone,
+                  "From SIGTERM to all backends at once until the last has exited; one round.")

@@ -1,32 +1,27 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""The socket: the daemon, and its server alone, beside servers that only answer."""
+"""The socket
+
+The daemon's server alone, with one reply for every request, and the daemon itself, which looks at the host before it
+answers; beside them bare epoll, which reads a request, understands nothing of it and sends the same bytes. Clients run on
+the same processors. On kept connections nothing is left but the request itself: hugepland's is parsed as JSON, and while it
+waits its connection is not watched, which are two epoll_ctl(2)."""
 
 from __future__ import annotations
 
 import contextlib
 import statistics
-from dataclasses import dataclass, field
 from pathlib import Path
 
-from goals import GOALS, Goal, number, plural, times
+from goals import GOALS, number, times
 from pools import find_pool
 from report import Report, Way, median_ratio
 from running import DESCRIBE, GET_INFO, HELPERS, HUGEPLAND, RELOAD, SOCKET, ask, child, configure, output_of
 
-# Of one user; more are tried on its server alone, and of several users in the groups fair and scale.
-CLIENTS_OF_DAEMON = (1, 64, 200)
-CLIENTS_OF_SERVER = (1, 64, 1000)
+CLIENTS = (1, 64, 1000)
+OF_DAEMON = 200  # of one user; more are tried on its server alone, and of several users in the groups fair and scale
 SUBSCRIBE = '{"method":"org.hugeplan.Manager.Describe","more":true}'
-COLUMNS = ("", "a second", "least", "most", "p50 us", "p99 us", "hugeplan has", "wanted", "met")
+COLUMNS = ("", "clients", "server alone", "of bare epoll", "wanted", "met", "hugepland", "of bare epoll")
 KINDS = (("single", "a connection for each request"), ("keep", "connections kept"))
-
-
-@dataclass
-class Found:
-    rates: list[float] = field(default_factory=list)
-    halves: list[float] = field(default_factory=list)
-    lasts: list[float] = field(default_factory=list)
-    refused: float = 0
 
 
 def measure(report: Report) -> None:
@@ -38,30 +33,26 @@ def measure(report: Report) -> None:
         files["small"].write_bytes(ask(SOCKET, GET_INFO))
         files["large"].write_bytes(ask(SOCKET, DESCRIBE))
         servers = {}
-        for name in "varlink", "epoll", "event":
+        for name in "varlink", "epoll":
             for size, file in files.items():
                 path = servers[name, size] = f"/run/bench-{name}-{size}"
                 reply = files["large"] if name == "varlink" else file  # it makes the small one itself
                 stack.enter_context(child([str(HELPERS / f"bench-server-{name}"), path, str(reply)], path))
+        rows = []
         for kind, how in KINDS:
             for size, request in ("small", GET_INFO), ("large", DESCRIBE):
-                for clients in CLIENTS_OF_SERVER:
-                    compare_load(report, f"Its server alone, {files[size].stat().st_size:,} bytes, {how}", kind,
-                                 clients, request,
-                                 {"hugepland's server": servers["varlink", size],
-                                  "bare epoll": servers["epoll", size], "plain sd-event": servers["event", size]},
-                                 GOALS.get(f"clients-{size}-{kind}") if clients == 1000 else None)
-            compare_load(report, f"hugepland, GetInfo, {how}", kind, 1, GET_INFO,
-                         {"hugepland": SOCKET, "bare epoll": servers["epoll", "small"]})
-            for clients in CLIENTS_OF_DAEMON:
-                compare_load(report, f"hugepland, Describe, {how}", kind, clients, DESCRIBE,
-                             {"hugepland": SOCKET, "bare epoll": servers["epoll", "large"]},
-                             own=GOALS[f"describe-{clients}"] if kind == "keep" else None)
-        report.compare("64 subscribers told of a change: from the first to the last", "us", [
+                for clients in CLIENTS:
+                    found = rates(report, kind, request, clients, {
+                        "epoll": servers["epoll", size], "server": servers["varlink", size],
+                        **({"daemon": SOCKET} if clients <= OF_DAEMON else {})})
+                    rows.append([f"{files[size].stat().st_size:,} bytes, {how}", f"{clients:,}",
+                                 *compared(report, found, "server", f"clients-{size}-{kind}" if clients == 1000 else ""),
+                                 *(compared(report, found, "daemon")[:2] if "daemon" in found else ["", ""])])
+        report.table("Answers a second", COLUMNS, rows, f"{3 if report.is_quick else 7} rounds")
+        report.compare("64 subscribers informed of a change: from the first to the last", "us", [
             Way("hugepland", lambda: spread(SOCKET)),
-            Way("hugepland's server alone", lambda: spread(servers["varlink", "large"])),
-            Way("bare epoll", lambda: spread(servers["epoll", "large"]), Goal(1.5)),
-        ], report.rounds(9))
+            Way("bare epoll", lambda: spread(servers["epoll", "large"]), GOALS["subscribers"]),
+        ], report.rounds(21))
     pool.reset()
 
 
@@ -69,30 +60,17 @@ def spread(path: str) -> float:
     return output_of([str(HELPERS / "bench-load"), "spread", path, SUBSCRIBE, "64", RELOAD])[0]
 
 
-def compare_load(report: Report, what: str, kind: str, clients: int, request: str, servers: dict[str, str],
-                 goal: Goal | None = None, own: Goal | None = None) -> None:
-    """GOAL: of hugeplan's rate against bare epoll's. OWN: of its rate."""
+def rates(report: Report, kind: str, request: str, clients: int, servers: dict[str, str]) -> dict[str, list[float]]:
     rounds, requests = (3, 2000) if report.is_quick else (7, 5000)
-    found = {name: Found() for name in servers}
+    found: dict[str, list[float]] = {name: [] for name in servers}
     for _ in range(rounds):
         for name, path in servers.items():
-            rate, half, last, refused = output_of([str(HELPERS / "bench-load"), kind, path, request, str(clients),
-                                                   str(max(requests, 10 * clients))])
-            found[name].rates.append(rate)
-            found[name].halves.append(half)
-            found[name].lasts.append(last)
-            found[name].refused += refused
-    ours, rows = next(iter(servers)), []
-    for name, each in found.items():
-        rate = statistics.median(each.rates)
-        relation, judged = "", report.judge(own, rate) if name == ours else ("", "")
-        if name != ours:
-            of_theirs = median_ratio(found[ours].rates, each.rates)
-            relation = f"{times(of_theirs)} of its rate"
-            if name == "bare epoll":
-                judged = report.judge(goal, of_theirs)
-        rows.append([name, number(rate), number(min(each.rates)), number(max(each.rates)),
-                     number(statistics.median(each.halves)), number(statistics.median(each.lasts)), relation, *judged])
-    refused = sum(each.refused for each in found.values())
-    report.table(f"{what}, {plural(clients, 'client')}", COLUMNS, rows,
-                 f"{rounds} rounds" + (f"; {refused:,.0f} connections were refused and made again" if refused else ""))
+            found[name].append(output_of([str(HELPERS / "bench-load"), kind, path, request, str(clients),
+                                          str(max(requests, 10 * clients))])[0])
+    return found
+
+
+def compared(report: Report, found: dict[str, list[float]], name: str, goal: str = "") -> list[str]:
+    """The rate, what it is of bare epoll's, and how that is judged."""
+    ratio = median_ratio(found[name], found["epoll"])
+    return [number(statistics.median(found[name])), times(ratio), *(report.reach(goal, ratio) if goal else ("", ""))]
