@@ -16,6 +16,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 /* The fields of an instance in a row. */
 static const char instance_columns[] =
@@ -40,13 +41,17 @@ static int print_status(Command *command, const Status *status, const Config *co
                                          : status_seen_to_json(status));
         } else if (name) {
                 fputs(render_status_instance(arena, status, instance, &command->render), stdout);
-        } else { /* the first look is not for programs, which poll this every few seconds */
-                const FirstLook *look = command->is_watching ? NULL
-                                                             : first_look_now(command, status);
+        } else {
+                /* The first look reads a host's units and databases: for a person, not for programs that poll. */
+                bool may_look = isatty(STDOUT_FILENO) || !root_is_host(command->root);
+                const FirstLook *look =
+                        command->is_watching || !may_look ? NULL : first_look_now(command, status);
 
                 fputs(render_status(arena, status, &command->render), stdout);
                 if (look)
                         fputs(render_first_look(arena, look, &command->render), stdout);
+                else if (!may_look && status->n_instances == 0)
+                        puts("\nNext: hugeplanctl import     find the databases of this host");
         }
         return (name ? instance->verdict : status->verdict) == VERDICT_READY ? EXIT_DONE
                                                                              : EXIT_NOT_READY;
