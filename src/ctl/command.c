@@ -114,13 +114,30 @@ int write_output(const Command *command, const char *path, const char *text) {
         return r < 0 ? EXIT_FAILED : EXIT_DONE;
 }
 
-bool is_switched_off(Command *command) {
-        if (!text_has_word(probe_text(command->root, command->arena, PATH_CMDLINE),
-                           KERNEL_SWITCH_OFF))
-                return false;
-        log_line(LOG_NOTICE,
-                 KERNEL_SWITCH_OFF " is on the kernel command line: hugeplan stands aside");
-        return true;
+const Reason *stands_aside(const Command *command) {
+        static const Reason switched_off = {
+                REASON_STANDS_ASIDE,
+                KERNEL_SWITCH_OFF " is on the kernel command line: hugeplan reserves nothing, and "
+                                  "units start unchecked",
+                "remove " KERNEL_SWITCH_OFF " from the kernel command line and reboot"};
+        static const Reason in_container = {
+                REASON_STANDS_ASIDE,
+                "this is a container, whose huge pages are its host's: hugeplan reserves nothing, "
+                "and units start unchecked",
+                "describe the database on the container's host"};
+
+        if (text_has_word(probe_text(command->root, command->arena, PATH_CMDLINE),
+                          KERNEL_SWITCH_OFF))
+                return &switched_off;
+        return root_exists(command->root, PATH_CONTAINER) ? &in_container : NULL;
+}
+
+bool says_aside(const Command *command, int level) {
+        const Reason *aside = stands_aside(command);
+
+        if (aside)
+                log_line(level, "%s; %s", aside->text, aside->remedy);
+        return aside != NULL;
 }
 
 /* ---- JSON ---- */

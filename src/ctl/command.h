@@ -87,5 +87,9 @@ int fail_no_instance(Command *command, const char *name, const Config *config);
 /* Writes a file that the user names, atomically. Returns an exit code. */
 int write_output(const Command *command, const char *path, const char *text);
 
-/* Returns true and prints a sentence to standard error if the kernel command line has hugeplan=off. */
-bool is_switched_off(Command *command);
+/* Returns why hugeplan does nothing on this host (hugeplan.service and the generator have the same conditions), or NULL:
+ * hugeplan=off on the kernel command line, or systemd(1) runs in a container. */
+const Reason *stands_aside(const Command *command);
+
+/* Prints that reason to standard error as a message of LEVEL (syslog(3)). Returns false if there is none. */
+bool says_aside(const Command *command, int level);

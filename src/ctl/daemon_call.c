@@ -265,10 +265,30 @@ Status *ask_status(Command *command, const char **ret_why) {
         return status;
 }
 
+/* Replaces what the files would say if hugeplan did anything on this host. */
+static void judge_aside(Command *command, Status *status, const Reason *aside) {
+        const Diags before = status->problems;
+
+        status->problems = diags_in(command->arena);
+        VEC_FOREACH(problem, &before.list)
+                if (text_starts_with(problem->id, "config-"))
+                        diags_add(&status->problems, problem);
+        diags_report(&status->problems, problem_of(PROBLEM_STANDS_ASIDE, NULL, aside->remedy), "%s",
+                     aside->text);
+        status->verdict = VERDICT_ASIDE;
+        ARRAY_FOREACH(instance, status->instances, status->n_instances) {
+                if (instance->verdict == VERDICT_INVALID)
+                        continue;
+                instance->verdict = VERDICT_ASIDE;
+                instance->reason = *aside;
+                instance->pages_granted = instance->n_nodes = 0;
+        }
+}
+
 Status *status_now(Command *command, const Config **ret_config) {
         const char *why = NULL;
-        bool is_off = is_switched_off(command);
-        Status *status = is_off ? NULL : ask_status(command, &why);
+        const Reason *aside = stands_aside(command);
+        Status *status = aside ? NULL : ask_status(command, &why);
 
         if (ret_config)
                 *ret_config = NULL;
@@ -278,16 +298,19 @@ Status *status_now(Command *command, const Config **ret_config) {
 
         if (ret_config)
                 *ret_config = look->config;
-        status = local_status(command, look, is_off ? "switched off" : "no daemon");
-        if (!is_off && command->n_arguments == 1 &&
+        status = local_status(command, look, aside ? "idle" : "no daemon");
+        if (aside) {
+                judge_aside(command, status, aside);
+                return status;
+        }
+        if (command->n_arguments == 1 &&
             !command->is_plugin) /* the status of one instance shows no problems */
                 log_line(
                         LOG_WARNING,
                         "hugepland cannot be reached (%s); this is what the files say; " DAEMON_REMEDY,
                         why);
-        if (!is_off)
-                diags_report(&status->problems, problem_of(PROBLEM_NO_DAEMON, NULL, DAEMON_REMEDY),
-                             "hugepland cannot be reached (%s); this is what the files say", why);
+        diags_report(&status->problems, problem_of(PROBLEM_NO_DAEMON, NULL, DAEMON_REMEDY),
+                     "hugepland cannot be reached (%s); this is what the files say", why);
         return status;
 }
 

@@ -233,7 +233,12 @@ Findings findings_now(Command *command, const Status *status, const ProofList *p
         VEC_FOREACH(exposure, &look->plan->exposures)
                 status_add_exposure(exposure, &problems);
         conflicts_add(arena, view, &problems);
-        if (look->config->n_instances > 0) {
+        const Reason *aside = stands_aside(command);
+
+        if (aside)
+                diags_report(&problems, problem_of(PROBLEM_STANDS_ASIDE, NULL, aside->remedy), "%s",
+                             aside->text);
+        if (look->config->n_instances > 0 && !aside) {
                 add_units(&check, &problems);
                 /* The reasons of instances, which are no rules, are reported already. */
                 VEC_FOREACH(problem, &cmdline_advise(command, look)->problems.list)

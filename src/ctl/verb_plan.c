@@ -5,6 +5,7 @@
 #include "model/exit_code.h"
 #include "render/status_json.h"
 #include "render/views.h"
+#include "runtime/log.h"
 #include "status/pending.h"
 
 #include <stdio.h>
@@ -15,6 +16,7 @@ int verb_plan(Command *command) {
 
         if (look->fault.error < 0)
                 return EXIT_FAILED; /* the caller logs the fault */
+        says_aside(command, LOG_NOTICE);
         Diags problems = diags_in(arena);
         const char *refusal = NULL, *why;
         /* Only a running daemon refuses a reload; a daemon that starts reserves as much as it can. */

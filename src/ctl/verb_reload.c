@@ -116,6 +116,8 @@ static int fail_reload(Command *command, const DaemonReply *reply) {
 int verb_reload(Command *command) {
         CLEANUP(daemon_reply_done) DaemonReply reply = {};
 
+        if (says_aside(command, LOG_ERR))
+                return EXIT_FAILED;
         command->is_changing = true;
         learn_for_reload(command);
         progress_begin(command);
@@ -129,6 +131,8 @@ int verb_release(Command *command) {
         CLEANUP(daemon_reply_done) DaemonReply reply = {};
         const char *name = command->arguments[0];
 
+        if (says_aside(command, LOG_ERR))
+                return EXIT_FAILED;
         command->is_changing = true;
         int code = change(command, MANAGER_RELEASE, json_pack("{ss}", "instance", name),
                           print_release, &reply);

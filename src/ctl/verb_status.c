@@ -85,6 +85,8 @@ static int watch_status(Command *command) {
         bool has_sent;
         int r;
 
+        if (says_aside(command, LOG_ERR))
+                return EXIT_FAILED;
         do {
                 has_sent = false;
                 DaemonCall *call = NULL;

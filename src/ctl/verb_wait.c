@@ -520,7 +520,7 @@ int verb_wait(Command *command) {
                          "wait --restart takes the name of the instance that starts again");
                 return EXIT_USAGE;
         }
-        if (is_switched_off(command))
+        if (says_aside(command, LOG_NOTICE))
                 return EXIT_DONE;
         progress_begin(command);
         if (command->is_all)

@@ -83,6 +83,7 @@
 #define PATH_KMSG                   "/dev/kmsg"
 #define NAME_HUGEPAGES_DIR          "hugepages-" /* followed by the size in kB and "kB" */
 #define PATH_INITRD_RELEASE         "/etc/initrd-release"
+#define PATH_CONTAINER              "/run/systemd/container"
 
 /* The tree of PATH_CGROUP, writable inside hugeplan.service, where PATH_CGROUP is read-only. */
 #define PATH_CGROUP_WRITABLE "/run/hugeplan/cgroup"

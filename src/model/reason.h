@@ -25,7 +25,8 @@
         X(NO_HUGETLB_LIMIT, "no-hugetlb-limit") /* Isolate=yes, but the unit cannot be limited */ \
         X(MEMORY_LIMIT, "memory-limit")   /* MemoryMax= or similar is below the huge pages */     \
         X(MOUNT_MISSING, "mount-missing") /* nothing is mounted at Mount= */                      \
-        X(SHM_GROUP_MISSING, "shm-group-missing") /* the unit may not use System V segments */
+        X(SHM_GROUP_MISSING, "shm-group-missing") /* the unit may not use System V segments */    \
+        X(STANDS_ASIDE, "stands-aside")           /* hugeplan does nothing on this host */
 
 #define REASON_ENUMERATOR(name, id) REASON_##name,
 typedef enum ReasonKind { REASONS(REASON_ENUMERATOR) REASON_KINDS } ReasonKind;

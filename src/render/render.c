@@ -12,6 +12,7 @@ static const struct {
         [VERDICT_REFUSED] = {RENDER_RED, RENDER_CROSS},
         [VERDICT_INVALID] = {RENDER_RED, RENDER_CROSS},
         [VERDICT_LOST] = {RENDER_RED, RENDER_CROSS},
+        [VERDICT_ASIDE] = {RENDER_YELLOW, RENDER_EMPTY},
 };
 
 void render_add_marked(Text *text, const RenderOptions *options, const char *color,

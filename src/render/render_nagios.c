@@ -20,6 +20,7 @@ static NagiosState judge_instance(const StatusInstance *instance) {
                 [VERDICT_READY] = NAGIOS_OK,         [VERDICT_DEGRADED] = NAGIOS_WARNING,
                 [VERDICT_PENDING] = NAGIOS_WARNING,  [VERDICT_REFUSED] = NAGIOS_CRITICAL,
                 [VERDICT_INVALID] = NAGIOS_CRITICAL, [VERDICT_LOST] = NAGIOS_CRITICAL,
+                [VERDICT_ASIDE] = NAGIOS_WARNING,
         };
         bool has_fallen_back = instance->proof && instance->proof->outcome == OUTCOME_FELL_BACK;
 

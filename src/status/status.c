@@ -11,6 +11,7 @@ static const char *const verdict_names[] = {
         [VERDICT_READY] = "ready",     [VERDICT_DEGRADED] = "degraded",
         [VERDICT_PENDING] = "pending", [VERDICT_REFUSED] = "refused",
         [VERDICT_INVALID] = "invalid", [VERDICT_LOST] = "lost",
+        [VERDICT_ASIDE] = "aside",
 };
 
 const char *verdict_name(Verdict verdict) {
@@ -22,7 +23,7 @@ int verdict_from_name(const char *name, Verdict *ret) {
 }
 
 bool verdict_lets_start(Verdict verdict) {
-        return verdict == VERDICT_READY || verdict == VERDICT_DEGRADED;
+        return verdict == VERDICT_READY || verdict == VERDICT_DEGRADED || verdict == VERDICT_ASIDE;
 }
 
 Verdict plan_verdict(const PlanInstance *planned) {

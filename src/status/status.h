@@ -18,6 +18,7 @@ typedef enum Verdict {
         VERDICT_REFUSED,  /* has too few pages, and does not start */
         VERDICT_INVALID,  /* its file is broken */
         VERDICT_LOST,     /* was ready, and has lost pages since */
+        VERDICT_ASIDE,    /* hugeplan does nothing on this host; it starts unchecked */
 } Verdict;
 
 typedef struct StatusPool {
@@ -141,7 +142,7 @@ const StatusInstance *status_find_unit(const Status *status, const char *unit);
 /* Returns the verdict that an instance has once the plan is wholly applied. */
 Verdict plan_verdict(const PlanInstance *planned);
 
-/* Returns "ready", "degraded", "pending", "refused", "invalid" or "lost". */
+/* Returns "ready", "degraded", "pending", "refused", "invalid", "lost" or "aside". */
 const char *verdict_name(Verdict verdict);
 int verdict_from_name(const char *name, Verdict *ret);
 

@@ -423,7 +423,7 @@ int verb_learn(Command *command) {
         uint64_t deadline_usec =
                 deadline_in(command->has_timeout ? command->timeout_usec : learn_timeout_usec);
 
-        if (is_switched_off(command))
+        if (says_aside(command, LOG_NOTICE))
                 return EXIT_DONE;
         if (!instance)
                 return fail_no_instance(command, name, config);
