@@ -150,10 +150,13 @@ char *render_status(Arena *arena, const Status *status, const RenderOptions *opt
                             reserved == status->reserved.items ? "\n" : "",
                             format_count(arena, reserved->pages),
                             format_page_size(arena, reserved->page_size_bytes),
-                            reserved->is_likely ? "likely " : "",
-                            reserved->unit       ? reserved->unit
-                            : reserved->instance ? reserved->instance
-                                                 : "others",
+                            reserved->is_likely && (reserved->unit || reserved->instance)
+                                    ? "likely "
+                                    : "",
+                            reserved->unit        ? reserved->unit
+                            : reserved->instance  ? reserved->instance
+                            : reserved->is_likely ? "units whose pages are not counted"
+                                                  : "others",
                             id_set_is_empty(&reserved->nodes)     ? ""
                             : id_set_count(&reserved->nodes) == 1 ? ", on node "
                                                                   : ", on nodes ",

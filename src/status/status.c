@@ -453,10 +453,17 @@ Status *status_judge(Arena *arena, const StatusInput *input) {
         judge.is_running = plan_find_running(arena, &judge.plan_input, plan, judge.holds);
         judge_pools(&judge);
         for (size_t k = 0; k < input->topology->n_page_sizes; k++) {
-                VEC_FOREACH(row, &judge.promises[k].list) {
+                const Promises *promises = &judge.promises[k];
+                size_t n_uncounted = VEC_SUM(row, &promises->list, !row->is_counted);
+                uint64_t likely = VEC_SUM(row, &promises->list, row->likely_pages);
+
+                /* Where nothing counts for several units, only the sum of their pages is known. */
+                VEC_FOREACH(row, &promises->list) {
                         add_reserved(&judge, k, row, row->pages, false);
-                        add_reserved(&judge, k, row, row->likely_pages, true);
+                        add_reserved(&judge, k, row, n_uncounted == 1 ? row->likely_pages : 0,
+                                     true);
                 }
+                add_reserved(&judge, k, NULL, n_uncounted == 1 ? 0 : likely, true);
                 add_reserved(&judge, k, NULL, judge.promises[k].others_promised_pages, false);
         }
         /* The most important instance claims first, so that pages are missing from the least important one. */

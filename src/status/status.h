@@ -39,8 +39,8 @@ typedef struct StatusReserved {
                 instance; /* whose mount has them, or which likely has them without a unit; else NULL */
         uint64_t page_size_bytes;
         uint64_t pages;
-        IdSet nodes;    /* the only ones that can serve them; empty: any */
-        bool is_likely; /* estimated: no controller counts for the unit */
+        IdSet nodes; /* the only ones that can serve them; empty: any */
+        bool is_likely; /* estimated: no controller counts for the unit; of several units together if NULL */
 } StatusReserved;
 
 /* Pages that a running unit keeps until it stops. */
