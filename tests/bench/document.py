@@ -77,15 +77,15 @@ def glance_rows(reports: dict[str, Report]) -> list[tuple[str, str, str, str]]:
     return rows
 
 
-def read_glance(page: str) -> dict[str, tuple[str, str]]:
-    """Of a page: what was measured and whether that met the goal, by row."""
-    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in page.splitlines() if line.startswith("|")]
-    return {cells[0]: (cells[2], cells[3]) for cells in rows if len(cells) == len(COLUMNS)}
+def glance(page: str, n_columns: int = len(COLUMNS)) -> list[tuple[str, ...]]:
+    """The rows at the top of a page."""
+    lines = page.partition("\n## At a glance\n")[2].partition("\n## ")[0].splitlines()
+    return [tuple(line.split("|")[1:1 + n_columns]) for line in lines if line.startswith("|")][2:]
 
 
 def turned(before: str, rows: list[tuple[str, str, str, str]]) -> str:
     """Which verdicts are others than on the page BEFORE, and on which machine that was measured."""
-    machine, there = MACHINE.search(before), read_glance(before)
+    machine, there = MACHINE.search(before), {what: (measured, met) for what, _, measured, met in glance(before)}
     lines = [f"- {what}: {measured} here, {there[what][0]} there" for what, _, measured, met in rows
              if what in there and met and there[what][1] and met != there[what][1]]
     if not machine:

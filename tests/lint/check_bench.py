@@ -29,7 +29,8 @@ def wrong_rows(text: str, groups: Any, document: Any, goals: Any) -> list[str]:
                 if goal.group not in groups.GROUPS]
     problems += [f"docs/performance.md: no section of the group {name}" for name in groups.GROUPS
                  if f"\n`scripts/bench {name}`\n" not in text]
-    if set(document.read_glance(text)) - {"what", "---"} != {goal.what for goal in goals.GOALS.values()}:
+    wanted = [(goal.what, goal.wanted) for goal in goals.GOALS.values()]
+    if document.glance(text, 2) != wanted:
         problems.append("docs/performance.md: the rows at the top are not those of goals.py; make the page anew")
     return problems
 
@@ -46,7 +47,7 @@ def not_installed(root: pathlib.Path) -> list[str]:
               for match in PROGRAM.finditer(path.read_text(encoding="utf-8"))} - EVERYWHERE
     words = set(re.findall(r"[\w-]+", (root / "scripts/lib/install-peers").read_text(encoding="utf-8")))
     problems = [f"scripts/lib/install-peers does not install {name}" for name in sorted(needed - words)]
-    return problems if len(needed) >= 5 else ["the pattern for programs must be fixed"]
+    return problems if len(needed) >= 4 else ["the pattern for programs must be fixed"]
 
 
 def missing_is_named(report_module: Any) -> list[str]:

@@ -37,7 +37,7 @@ from .generator import generated
 INSTANCES = (1, 10, 100, 300, 1000, 3000, 10000)
 NODES = (1, 8, 64, 256, 1024)
 CLIENTS = (1, 10, 100, 1000, 3000, 10000)
-SESSIONS = (10, 100, 400, 1000, 2000)
+SESSIONS = (10, 100, 500, 2000)
 SIZES_GB = (1, 16, 256, 4096)
 MANY = 3000  # from here on three rounds are enough
 OF_ONE_USER = 1000  # clients, at most: of more the daemon has only some in at a time
