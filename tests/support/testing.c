@@ -316,6 +316,15 @@ Config *config_make(Arena *arena, ...) {
         return config_parse(arena, files);
 }
 
+Config *config_make_files(Arena *arena, const char *const *names, const char *const *texts,
+                          size_t n) {
+        ConfigFiles *files = ARENA_NEW(arena, ConfigFiles);
+
+        for (size_t i = 0; i < n; i++)
+                add_file(arena, files, names[i], texts[i], texts[i] ? strlen(texts[i]) : 0);
+        return config_parse(arena, files);
+}
+
 Config *config_line(Arena *arena, const char *format, ...) {
         ConfigFiles *files = ARENA_NEW(arena, ConfigFiles);
         const char *rest;

@@ -94,6 +94,8 @@ void host_apply(Topology *topology, const Plan *plan);
 /* Pairs of name and text, ended by NULL. "20-pg.conf.d/90-x.conf" extends "20-pg.conf". A text of
  * NULL is a file that cannot be read (EACCES). */
 Config *config_make(Arena *arena, ...) __attribute__((sentinel));
+Config *config_make_files(Arena *arena, const char *const *names, const char *const *texts,
+                          size_t n);
 
 /* "a Pages=10 Nodes=0; 00 [Host] KeepFree=1G": a.conf and 00.conf, a setting to a line. The section is [Instance]
  * where none is named; a word that is no Key=... belongs to the value before it. */
