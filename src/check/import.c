@@ -4,7 +4,7 @@
 #include "base/size.h"
 #include "base/text.h"
 #include "check/rules.h"
-#include "config/instance_limits.h"
+#include "config/config.h"
 #include "model/names.h"
 
 #define NAME_REST "90-other-programs"

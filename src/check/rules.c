@@ -3,7 +3,7 @@
 
 #include "base/text.h"
 #include "check/rule_run.h"
-#include "config/instance_limits.h"
+#include "config/config.h"
 #include "engines/engine_rows.h"
 #include "units/hugetlb_limit.h"
 

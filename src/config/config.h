@@ -7,16 +7,42 @@
  * other files still apply. A file and its extensions in NAME.conf.d/ make one instance; a refused extension makes that
  * instance invalid, because the administrator's intent is then not known. */
 
+#include "base/arena.h"
 #include "base/diag.h"
 #include "base/id_set.h"
 #include "base/index.h"
 #include "base/size.h"
-#include "config/mount_config.h"
 #include "engines/engine.h"
 #include "model/problem.h"
 #include "model/read_fault.h"
 #include "model/thp.h"
+#include "read/accounts.h"
 #include "read/source.h"
+
+/* Mount=: "PATH [mode=0770] [owner=USER[:GROUP]] [size=SIZE] [min_size=SIZE]".
+ *
+ * The path is written to unit files, where specifiers, quotes, backslashes and whitespace have a meaning. No mount
+ * point needs them, so a path that contains one is refused, and any other is written unquoted. System directories are
+ * refused too, and so are directories that services see a private copy of. */
+
+/* A hugetlbfs mount that only one instance uses. */
+typedef struct MountConfig {
+        const char *path; /* absolute and normalized; needs no quoting in unit files */
+        unsigned mode;
+        const char *user, *group; /* owner=; NULL: not given */
+        uint64_t size_bytes;      /* the capacity; 0: not given */
+        uint64_t min_size_bytes;  /* reserved when it is mounted; 0: none */
+} MountConfig;
+
+/* Sets *ret and returns NULL, or returns an error message and leaves *ret unchanged. */
+const char *mount_config_parse(Arena *arena, const char *value, MountConfig *ret);
+
+/* Returns whether A and B, both normalized, are equal or one contains the other. */
+bool mount_paths_overlap(const char *a, const char *b);
+
+/* Returns "mnt-huge.mount" for "/mnt/huge", like `systemd-escape --path --suffix=mount`: systemd.unit(5), STRING
+ * ESCAPING FOR INCLUSION IN UNIT NAMES. */
+char *mount_unit_name(Arena *arena, const char *path);
 
 /* One file as host/ found it; files that are applied later come later in the list. */
 typedef struct ConfigFile {
@@ -231,3 +257,21 @@ Diag config_diag(const InstanceConfig *instance, ProblemKind kind, const char *k
 /* Makes a configuration of FILES, which are in the order of reading: groups them into instances, and checks each
  * instance and all of them together. Never fails: errors are in `problems` and in the instances' `refusal`. */
 Config *config_parse(Arena *arena, const ConfigFiles *files);
+
+/* ---- what the unit of an instance needs besides its pages; plan/host_plan.h has the host's side ---- */
+
+/* Returns SharedMemory=, or the engine's kind of shared memory if that is not set. */
+SharedMemory instance_shared_memory(const InstanceConfig *instance);
+
+/* Returns the unit's LimitMEMLOCK= as a word for a unit file, in bytes; NULL: none is set. systemd.exec(5). */
+const char *instance_memory_lock(const InstanceConfig *instance);
+
+/* Returns whether the unit's processes must be in the group NAME_HUGETLB_GROUP. */
+bool instance_needs_group(const InstanceConfig *instance);
+
+/* Returns whether the processes of any unit must be in the group NAME_HUGETLB_GROUP. */
+bool config_needs_group(const Config *config);
+
+/* Makes an instance invalid, by file and line, if its User= or Group= does not exist: systemd could not start the unit,
+ * or would start it as another user. Accounts are not checked if they also come from elsewhere (LDAP). */
+void config_check_accounts(Arena *arena, Config *config, const Accounts *accounts);

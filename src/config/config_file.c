@@ -2,7 +2,7 @@
 /* Stricter than systemd.syntax(7) where a mistake would go unnoticed: continued lines, comments after a value, ':'
  * instead of '=', NUL bytes and invalid UTF-8 are refused, and keys after a malformed section header belong to no
  * section. config_value.c defines the syntax of values, for the reader and for writers. */
-#include "config/config_file.h"
+#include "config/config_keys.h"
 
 #include "base/text.h"
 #include "config/config_value.h"
@@ -65,28 +65,6 @@ static char *next_line(Reader *reader) {
         return arena_strdup(reader->arena, "");
 }
 
-/* Sets the current section from its header LINE. */
-static void begin_section(Reader *reader, const char *line) {
-        size_t length = strlen(line);
-        const char *name = arena_strndup(reader->arena, line + 1, length - 2);
-
-        reader->section = "";
-        if (line[length - 1] != ']' || strchr(name, ']') || strchr(name, '[')) {
-                refuse_line(reader, NULL,
-                            arena_printf(reader->arena, "'%s' is no section header", line),
-                            "write [Host] or [Instance] alone on its line");
-                return;
-        }
-        reader->section = name;
-        if (text_equals(name, "Host"))
-                reader->parsed->has_host = true;
-        else if (text_equals(name, "Instance"))
-                reader->parsed->has_instance = true;
-        else if (!text_starts_with(name, "X-"))
-                refuse_line(reader, NULL, arena_printf(reader->arena, "unknown section [%s]", name),
-                            "the sections are [Host] and [Instance]; your own begin with X-");
-}
-
 static void take_assignment(Reader *reader, const char *line) {
         const char *equals = strchr(line, '='), *remedy = "write Key=Value", *value = NULL;
         const char *key =
@@ -141,11 +119,29 @@ ParsedFile *config_file_parse(Arena *arena, const ConfigFile *file, Diags *probl
                 .end = text + size,
         };
 
-        for (const char *line; (line = next_line(&reader));)
-                if (*line == '[')
-                        begin_section(&reader, line);
-                else if (!strchr("#;", *line)) /* strchr() also finds the NUL of an empty line */
+        for (const char *line; (line = next_line(&reader));) {
+                size_t length = strlen(line);
+
+                if (*line == '[' &&
+                    (line[length - 1] != ']' || strcspn(line + 1, "[]") < length - 2)) {
+                        reader.section = "";
+                        refuse_line(&reader, NULL,
+                                    arena_printf(arena, "'%s' is no section header", line),
+                                    "write [Host] or [Instance] alone on its line");
+                } else if (*line == '[') {
+                        const char *name = arena_strndup(arena, line + 1, length - 2);
+
+                        reader.section = name;
+                        parsed->has_host |= text_equals(name, "Host");
+                        parsed->has_instance |= text_equals(name, "Instance");
+                        if (!TEXT_IS_ANY(name, "Host", "Instance") && !text_starts_with(name, "X-"))
+                                refuse_line(
+                                        &reader, NULL,
+                                        arena_printf(arena, "unknown section [%s]", name),
+                                        "the sections are [Host] and [Instance]; your own begin with X-");
+                } else if (!strchr("#;", *line)) /* strchr() also finds the NUL of an empty line */
                         take_assignment(&reader, line);
+        }
         parsed->is_empty = !parsed->refusal && !parsed->has_host && !parsed->has_instance &&
                            parsed->assignments.n == 0;
         return parsed;

@@ -4,7 +4,7 @@
 
 #include "base/size.h"
 #include "base/text.h"
-#include "config/mount_config.h"
+#include "config/config.h"
 #include "model/name_check.h"
 #include "model/problem.h"
 #include "model/rule.h"

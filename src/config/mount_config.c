@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "config/mount_config.h"
+#include "config/config.h"
 
 #include "base/size.h"
 #include "base/text.h"

@@ -4,7 +4,7 @@
 #include "base/text.h"
 #include "ctl/learn/learn.h"
 #include "ctl/verbs.h"
-#include "demand/seen.h"
+#include "demand/learned.h"
 #include "host/mounts.h"
 #include "host/unit_facts.h"
 #include "model/exit_code.h"

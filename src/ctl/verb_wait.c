@@ -8,11 +8,10 @@
  * to let the database start. */
 #include "base/size.h"
 #include "base/text.h"
-#include "config/instance_limits.h"
+#include "config/config.h"
 #include "ctl/learn/learn.h"
 #include "ctl/verbs.h"
 #include "demand/learned.h"
-#include "demand/seen.h"
 #include "host/config_load.h"
 #include "host/host_sources.h"
 #include "host/mounts.h"

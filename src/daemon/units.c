@@ -8,7 +8,7 @@
  * there is no deadlock, but it does not answer while it reads units, hence the time limit. */
 #include "daemon/units.h"
 #include "base/text.h"
-#include "config/instance_limits.h"
+#include "config/config.h"
 #include "demand/unit_policy.h"
 #include "host/host_sources.h"
 #include "host/unit_facts.h"

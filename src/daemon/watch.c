@@ -9,7 +9,7 @@
 
 #include "base/index.h"
 #include "base/text.h"
-#include "config/instance_limits.h"
+#include "config/config.h"
 #include "daemon/journal.h"
 #include "host/probe.h"
 #include "host/unit_cgroup.h"

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "demand/bound.h"
 
 #include "base/size.h"
 #include "demand/unit_policy.h"

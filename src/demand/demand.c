@@ -4,8 +4,7 @@
 #include "base/index.h"
 #include "base/size.h"
 #include "base/text.h"
-#include "demand/bound.h"
-#include "demand/seen.h"
+#include "demand/learned.h"
 #include "demand/unit_policy.h"
 
 typedef struct Context {

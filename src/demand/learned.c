@@ -4,7 +4,7 @@
 #include "base/size.h"
 #include "base/text.h"
 #include "config/config_value.h"
-#include "demand/bound.h"
+#include "demand/unit_policy.h"
 #include "model/names.h"
 
 /* The preference gets a line of its own if the version's differs from the engine's in general. */

@@ -4,7 +4,6 @@
 #include "base/size.h"
 #include "base/text.h"
 #include "demand/page_counts.h"
-#include "demand/seen.h"
 
 /* ---- use ---- */
 

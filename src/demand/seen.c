@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "demand/seen.h"
+#include "demand/learned.h"
 
 #include "base/size.h"
 #include "base/text.h"

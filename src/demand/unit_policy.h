@@ -9,6 +9,7 @@
 
 #include "config/config.h"
 #include "model/memory_policy.h"
+#include "model/reason.h"
 #include "model/topology.h"
 
 /* Returns UNIT's policy; MEMORY_POLICY_ANY: the drop-in has none. A policy holds for all of a unit's processes: there
@@ -29,3 +30,17 @@ IdSet instance_named_nodes(const InstanceConfig *instance, const IdSet *all);
  * here; the demand reports it. */
 size_t instance_page_sizes(Arena *arena, const InstanceConfig *instance, const Topology *topology,
                            const uint64_t **ret);
+
+/* ---- the bounds of Memory=auto ---- */
+
+/* A learned size is the word of the database's owner: it is believed as far as the
+ * administrator allows (Memory=auto:64G), and of each node all learned sizes together have a share (AutoMemory=). The
+ * gate's answer, what is kept, and the plan follow the same rule. */
+
+/* Returns what all instances with Memory=auto may have of NODE together; UINT64_MAX if its memory is not known. */
+uint64_t bound_node_bytes(const HostConfig *host, const Node *node);
+
+/* Returns why COUNT, which was learned of INSTANCE, exceeds a bound, whatever other instances there are: a start with
+ * it is refused, and it is never kept. REASON_NONE: it is within bounds. */
+Reason bound_check(Arena *arena, const Config *config, const InstanceConfig *instance,
+                   const Topology *topology, const PageCount *count);

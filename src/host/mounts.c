@@ -13,9 +13,8 @@ MountUnits mounts_of(const Root *root, Arena *arena, const Config *config,
                 return (MountUnits){};
         HostSources sources = host_sources(root, arena);
         Accounts accounts = accounts_read(arena, &sources.sources);
-        const MountUnitInput input = {config, topology, &accounts};
 
-        return mount_units_make(arena, &input);
+        return mount_units_make(arena, config, topology, &accounts);
 }
 
 /* ---- what is there ---- */

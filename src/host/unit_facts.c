@@ -3,7 +3,7 @@
 
 #include "base/size.h"
 #include "base/text.h"
-#include "config/instance_limits.h"
+#include "config/config.h"
 #include "host/host_sources.h"
 #include "model/names.h"
 #include "plan/thp_plan.h"

@@ -4,7 +4,7 @@
 #include "base/json.h"
 #include "base/size.h"
 #include "base/text.h"
-#include "engines/oracle/oracle_instances.h"
+#include "engines/oracle/oracle.h"
 #include "inspect/confine.h"
 
 #include <string.h>

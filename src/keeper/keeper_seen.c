@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Sizes learned from what the kernel counts for running units (demand/seen.h), and pages that are given back by that.
+/* Sizes learned from what the kernel counts for running units (demand/learned.h), and pages that are given back by that.
  *
  * A unit keeps the pages that it started with, because it may yet map them. An engine that maps everything at its start
  * maps no more once its count no longer changes, so the rest is given back. The next plan lowers the pool; pages that

@@ -3,7 +3,7 @@
 
 #include "base/size.h"
 #include "base/text.h"
-#include "config/instance_limits.h"
+#include "config/config.h"
 #include "model/names.h"
 #include "model/problem.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "read/memory_map.h"
+#include "read/process.h"
 
 #include "base/size.h"
 #include "base/text.h"

@@ -72,10 +72,9 @@ static const char *join_name(Arena *arena, const NameParts *parts) {
 static const char *template_name(Arena *arena, const char *name) {
         NameParts parts = split_name(arena, name);
 
-        if (!parts.instance || !*parts.instance)
-                return NULL;
-        parts.instance = "";
-        return join_name(arena, &parts);
+        return parts.instance && *parts.instance
+                       ? arena_printf(arena, "%s@%s", parts.prefix, parts.suffix)
+                       : NULL;
 }
 
 /* Returns whether DIRECTORY may have NAME; true if it cannot be listed. Lists are cached, because files and drop-ins
@@ -212,31 +211,28 @@ static const char *unescape_name(Arena *arena, const char *name) {
         return text;
 }
 
-/* Returns NULL for a specifier that is not supported. */
+/* Returns NULL for a specifier that is not supported. A capital letter unescapes the value of the small one. */
 static const char *specifier(Arena *arena, const char *name, char letter) {
         NameParts parts = split_name(arena, name);
-        const char *instance = parts.instance ? parts.instance : "";
-        const char *dash = strrchr(parts.prefix, '-');
-        const char *last_part = dash ? dash + 1 : parts.prefix;
+        const char *dash = strrchr(parts.prefix, '-'), *value = NULL;
 
-        switch (letter) {
+        switch (letter | 0x20) {
         case 'n':
-                return name;
-        case 'N':
-                return arena_strndup(arena, name, strlen(name) - strlen(parts.suffix));
+                return letter == 'n'
+                               ? name
+                               : arena_strndup(arena, name, strlen(name) - strlen(parts.suffix));
         case 'p':
-                return parts.prefix;
-        case 'P':
-                return unescape_name(arena, parts.prefix);
+                value = parts.prefix;
+                break;
         case 'i':
-                return instance;
-        case 'I':
-                return unescape_name(arena, instance);
+                value = parts.instance ? parts.instance : "";
+                break;
         case 'j':
-                return last_part;
-        case 'J':
-                return unescape_name(arena, last_part);
+                value = dash ? dash + 1 : parts.prefix;
+                break;
         }
+        if (value)
+                return letter & 0x20 ? value : unescape_name(arena, value);
         const typeof(*fixed_specifiers) *fixed = ARRAY_FIND(
                 each, fixed_specifiers, ARRAY_LEN(fixed_specifiers), each->letter == letter);
 

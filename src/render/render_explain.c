@@ -4,7 +4,7 @@
 #include "base/size.h"
 #include "base/table.h"
 #include "base/text.h"
-#include "demand/seen.h"
+#include "demand/learned.h"
 #include "model/names.h"
 #include "plan/thp_plan.h"
 

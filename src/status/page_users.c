@@ -2,7 +2,7 @@
 #include "status/page_users.h"
 
 #include "base/text.h"
-#include "read/memory_map.h"
+#include "read/process.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -15,7 +15,7 @@
  * src/engines/. */
 
 #include "engines/formula.h"
-#include "read/memory_map.h"
+#include "read/process.h"
 #include "status/status.h"
 
 typedef enum Outcome {

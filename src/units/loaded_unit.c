@@ -2,7 +2,7 @@
 #include "units/loaded_unit.h"
 
 #include "base/text.h"
-#include "config/instance_limits.h"
+#include "config/config.h"
 #include "model/names.h"
 #include "model/problem.h"
 #include "units/unit_match.h"

@@ -89,19 +89,20 @@ static char *make_text(Arena *arena, const MountUnit *unit) {
                 path, huge_mount_format(arena, &unit->wanted));
 }
 
-MountUnits mount_units_make(Arena *arena, const MountUnitInput *input) {
+MountUnits mount_units_make(Arena *arena, const Config *config, const Topology *topology,
+                            const Accounts *accounts) {
         MountUnits units = {};
         const char *missing, *name;
 
-        ARRAY_FOREACH(instance, input->config->instances, input->config->n_instances) {
+        ARRAY_FOREACH(instance, config->instances, config->n_instances) {
                 const MountConfig *mount = instance->mount;
                 const uint64_t *sizes;
-                size_t n_sizes = instance_page_sizes(arena, instance, input->topology, &sizes);
+                size_t n_sizes = instance_page_sizes(arena, instance, topology, &sizes);
                 MountUnit unit = {.instance = instance};
                 HugeMount *wanted = &unit.wanted;
 
                 if (!mount || instance->refusal || n_sizes == 0 ||
-                    !find_owner(arena, instance, input->accounts, wanted, &missing, &name))
+                    !find_owner(arena, instance, accounts, wanted, &missing, &name))
                         continue;
                 /* The first of PageSize= that the host has, also for the instance's pages. */
                 uint64_t page_size = wanted->page_size_bytes = sizes[0];

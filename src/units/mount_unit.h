@@ -9,7 +9,6 @@
  * local-fs.target, because an instance short of pages must not delay the boot. */
 
 #include "config/config.h"
-#include "config/mount_config.h"
 #include "model/topology.h"
 #include "read/accounts.h"
 #include "read/mount_table.h"
@@ -23,12 +22,6 @@ typedef struct MountUnit {
 
 typedef VEC(MountUnit) MountUnits;
 
-typedef struct MountUnitInput {
-        const Config *config;
-        const Topology *topology;
-        const Accounts *accounts;
-} MountUnitInput;
-
 /* Returns whether any instance has a mount. */
 bool mount_is_wanted(const Config *config);
 
@@ -37,7 +30,8 @@ bool mount_is_wanted(const Config *config);
 void mount_check_owners(Arena *arena, Config *config, const Accounts *accounts);
 
 /* Returns a unit for each mount that is possible on this host, in the order of the instances. */
-MountUnits mount_units_make(Arena *arena, const MountUnitInput *input);
+MountUnits mount_units_make(Arena *arena, const Config *config, const Topology *topology,
+                            const Accounts *accounts);
 
 /* ---- obstacles and differences ---- */
 

@@ -10,7 +10,7 @@
 #include "base/size.h"
 #include "demand/figures.h"
 #include "demand/learned.h"
-#include "engines/oracle/oracle_instances.h"
+#include "engines/oracle/oracle.h"
 #include "engines/reader.h"
 #include "fuzz/fuzz.h"
 #include "inspect/oracle_files.h"

@@ -102,10 +102,9 @@ static size_t count_lines(const char *text) {
 /* As many lines whatever the configuration, and a name that systemd takes. */
 static void check_mounts(Arena *arena, Config *config, const Topology *topology) {
         const Accounts accounts = {};
-        const MountUnitInput input = {config, topology, &accounts};
 
         mount_check_owners(arena, config, &accounts);
-        const MountUnits units = mount_units_make(arena, &input);
+        const MountUnits units = mount_units_make(arena, config, topology, &accounts);
 
         VEC_FOREACH(unit, &units) {
                 const char *path = unit->instance->mount->path;

@@ -8,7 +8,7 @@
  * Whatever they hold: it ends, and values are bounded and valid UTF-8. */
 
 #include "base/text.h"
-#include "engines/oracle/oracle_parameters.h"
+#include "engines/oracle/oracle.h"
 #include "engines/reader.h"
 #include "fuzz/fuzz.h"
 #include "support/sources.h"

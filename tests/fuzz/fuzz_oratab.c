@@ -6,7 +6,7 @@
  * Whatever they hold: each SID is one, stands in no path as anything but a name, and is found once; homes
  * are absolute; a parameter file lies in one of the directories that were named. */
 
-#include "engines/oracle/oracle_instances.h"
+#include "engines/oracle/oracle.h"
 #include "fuzz/fuzz.h"
 #include "support/sources.h"
 

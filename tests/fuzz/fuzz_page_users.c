@@ -9,7 +9,7 @@
 
 #include "base/text.h"
 #include "fuzz/fuzz.h"
-#include "read/memory_map.h"
+#include "read/process.h"
 #include "status/page_users.h"
 
 enum { TEXTS_MAX = 5 * 16 };

@@ -5,7 +5,6 @@
 
 #include "config/config_value.h"
 #include "demand/learned.h"
-#include "demand/seen.h"
 #include "property/random.h"
 #include "support/testing.h"
 

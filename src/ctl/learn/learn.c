@@ -7,7 +7,6 @@
 #include "demand/demand.h"
 #include "demand/figures.h"
 #include "demand/learned.h"
-#include "demand/seen.h"
 #include "demand/unit_policy.h"
 #include "engines/reader.h"
 #include "host/config_load.h"

@@ -3,7 +3,7 @@
 #include "base/text.h"
 #include "ctl/observe/observe.h"
 #include "ctl/verbs.h"
-#include "demand/seen.h"
+#include "demand/learned.h"
 #include "host/host_sources.h"
 #include "host/probe.h"
 #include "inspect/gather.h"

@@ -3,7 +3,7 @@
 
 #include "base/text.h"
 #include "engines/finder.h"
-#include "read/memory_map.h"
+#include "read/process.h"
 
 /* Smaller segments are not worth a reservation. */
 static const uint64_t segments_bytes_min = 64 * MIB;

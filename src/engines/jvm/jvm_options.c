@@ -32,15 +32,11 @@ static bool take_range(Arena *arena, const char **line, uint64_t *ret_first, uin
                 return false;
         *ret_last = *ret_first;
         if (**line == '-') {
-                (*line)++;
                 *ret_last = UINT64_MAX;
-                if (**line != ':' && !take_number(arena, line, ret_last))
+                if (*++*line != ':' && !take_number(arena, line, ret_last))
                         return false;
         }
-        if (**line != ':' || *ret_last < *ret_first)
-                return false;
-        (*line)++;
-        return true;
+        return *(*line)++ == ':' && *ret_last >= *ret_first;
 }
 
 void jvm_options_read_lines(Arena *arena, const SourceText *text, const char *path,

@@ -125,39 +125,24 @@ static void read_version(Search *search, const char *home, bool is_sure) {
 
 /* ---- files ---- */
 
-/* Reads the file PATH, which ORIGIN names (NULL: the configuration does). */
-static const char *read_text(Search *search, const char *path, const char *origin,
-                             SourceText *ret) {
+/* Adds the options in the file PATH, which ORIGIN names (NULL: the configuration does): one in each line, or words. */
+static const char *add_file(Search *search, const char *path, const char *origin, bool is_by_line) {
         Arena *arena = search->arena;
-
-        *ret = source_read(search->sources, arena, path);
-        const char *wrong = ret->error < 0               ? strerror(-ret->error)
-                            : ret->size > FILE_BYTES_MAX ? "it is too large for a file of options"
-                            : memchr(ret->text, '\0', ret->size) ? "it is no text file"
+        SourceText text = source_read(search->sources, arena, path);
+        const char *wrong = text.error < 0               ? strerror(-text.error)
+                            : text.size > FILE_BYTES_MAX ? "it is too large for a file of options"
+                            : memchr(text.text, '\0', text.size) ? "it is no text file"
                                                                  : NULL;
 
-        return wrong ? arena_printf(arena, "%s%s%s cannot be read: %s", origin ? origin : "",
-                                    origin ? ": " : "", path, wrong)
-                     : NULL;
-}
-
-static const char *add_arguments(Search *search, const char *path, const char *origin) {
-        SourceText text;
-        const char *wrong = read_text(search, path, origin, &text);
-
-        if (!wrong)
-                jvm_options_read_arguments(search->arena, &text, path, &search->options);
-        return wrong;
-}
-
-static const char *add_lines(Search *search, const char *path) {
-        SourceText text;
-        const char *wrong = read_text(search, path, NULL, &text);
-
-        if (!wrong)
-                jvm_options_read_lines(search->arena, &text, path, search->java_major,
-                                       &search->options, &search->ret->problems);
-        return wrong;
+        if (wrong)
+                return arena_printf(arena, "%s%s%s cannot be read: %s", origin ? origin : "",
+                                    origin ? ": " : "", path, wrong);
+        if (is_by_line)
+                jvm_options_read_lines(arena, &text, path, search->java_major, &search->options,
+                                       &search->ret->problems);
+        else
+                jvm_options_read_arguments(arena, &text, path, &search->options);
+        return NULL;
 }
 
 /* Adds a file of options, then the files in the directory named after it: jvm.options.d. */
@@ -165,12 +150,13 @@ static const char *add_options_files(Search *search, const char *path) {
         Arena *arena = search->arena;
         const char *directory = arena_printf(arena, "%s.d", path);
         SourceNames names = source_list(search->sources, arena, directory);
-        const char *wrong = add_lines(search, path);
+        const char *wrong = add_file(search, path, NULL, true);
 
         for (size_t i = 0; i < names.n && !wrong; i++)
                 if (text_ends_with(names.items[i], ".options"))
-                        wrong = add_lines(search,
-                                          arena_printf(arena, "%s/%s", directory, names.items[i]));
+                        wrong = add_file(search,
+                                         arena_printf(arena, "%s/%s", directory, names.items[i]),
+                                         NULL, true);
         return wrong;
 }
 
@@ -307,21 +293,20 @@ static const char *add_java_words(Search *search, const SourceNames *words, cons
 
         below = below ? below + (*below == '-') : "";
         for (size_t i = 1; i < words->n && !wrong; i++) {
-                const char *word = words->items[i];
+                const char *word = words->items[i], *path = word + 1;
 
-                if (text_starts_with(word, "@/"))
-                        wrong = add_arguments(search, word + 1, origin);
-                else if (*word == '@' && word[1] != '@')
-                        wrong = add_arguments(search,
-                                              arena_printf(search->arena, "%s/%s",
-                                                           *below == '/' ? below : "", word + 1),
-                                              origin);
-                else if (text_has_word(takes_next, word))
+                if (*word == '@' && *path != '@') {
+                        if (*path != '/')
+                                path = arena_printf(search->arena, "%s/%s",
+                                                    *below == '/' ? below : "", path);
+                        wrong = add_file(search, path, origin, false);
+                } else if (text_has_word(takes_next, word)) {
                         i++;
-                else if (*word == '-' && !text_has_word(ends, word))
+                } else if (*word == '-' && !text_has_word(ends, word)) {
                         *vec_push(search->arena, &search->options) = (JvmOption){word, origin};
-                else if (*word != '@')
+                } else if (*word != '@') {
                         break;
+                }
         }
         return wrong;
 }
@@ -358,7 +343,7 @@ static const char *add_versions_file(Search *search) {
                                                 search->directory, *each);
 
                 if (*each <= major && is_there(search, path))
-                        return add_lines(search, path);
+                        return add_file(search, path, NULL, true);
         }
         return NULL;
 }
@@ -414,7 +399,7 @@ static const char *add_options(Search *search) {
                 if (path)
                         wrong = text_ends_with(path, ".options")
                                         ? add_options_files(search, path)
-                                        : add_arguments(search, path, NULL);
+                                        : add_file(search, path, NULL, false);
                 if (!wrong)
                         wrong = add_unit(search);
         }

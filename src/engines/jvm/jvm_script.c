@@ -70,23 +70,18 @@ static const char *asked_name(Arena *arena, const char *line) {
         return arena_strndup(arena, dollar, shell_name_length(dollar));
 }
 
-static bool is_function(const char *line, const char *first) {
-        const char *end = line + shell_name_length(line);
-
-        return text_equals(first, "function") ||
-               (end > line && text_starts_with(end + strspn(end, " "), "()") &&
-                !text_ends_with(line, "}"));
-}
-
 /* Follows the beginnings and ends of blocks; returns true for such a line. */
 static bool read_block(Reading *reading, const char *line, const char *first) {
         static const char openers[] = "if case for while until", closers[] = "fi esac done }";
-        const char *last = strrchr(line, ' ');
+        const char *last = strrchr(line, ' '), *end = line + shell_name_length(line);
         bool opens = text_has_word(openers, first);
+        bool is_function = text_equals(first, "function") ||
+                           (end > line && text_starts_with(end + strspn(end, " "), "()") &&
+                            !text_ends_with(line, "}"));
 
         if (opens && last && text_has_word(closers, last + 1))
                 return true; /* a block on one line */
-        if (opens || is_function(line, first)) {
+        if (opens || is_function) {
                 if (reading->depth++ > 0)
                         return true;
                 reading->asked = asked_name(reading->script->arena, line);

@@ -7,7 +7,7 @@
  * 10.11.19 for odd sizes, minimums and key caches of other names, of 10.5.29 and 10.11.7 for the pool in chunks. */
 
 #include "base/text.h"
-#include "engines/mysql/mysql_formula.h"
+#include "engines/mysql/mysql.h"
 
 #include <string.h>
 

@@ -7,7 +7,7 @@
  * Source: large_page_alloc-linux.h, buf_chunk_init() of MySQL; measurements of 8.0.19 to 9.7.4; the manual,
  * "Configuring InnoDB Buffer Pool Size" and innodb_buffer_pool_instances of 8.0 and 8.4, for chunks and instances. */
 
-#include "engines/mysql/mysql_formula.h"
+#include "engines/mysql/mysql.h"
 
 enum {
         SERVER_VERSION,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "engines/mysql/mysql_options.h"
+#include "engines/mysql/mysql.h"
 
 #include "base/text.h"
 #include "model/problem.h"

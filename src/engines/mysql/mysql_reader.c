@@ -4,7 +4,7 @@
  * and in MySQL's persisted settings in the data directory. */
 
 #include "base/text.h"
-#include "engines/mysql/mysql_units.h"
+#include "engines/mysql/mysql.h"
 #include "engines/reader.h"
 #include "model/problem.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "engines/mysql/mysql_formula.h"
+#include "engines/mysql/mysql.h"
 
 /* No vendor's advice on transparent huge pages was found. */
 const Engine engine_mariadb = {

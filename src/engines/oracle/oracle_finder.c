@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "base/text.h"
 
-#include "engines/oracle/oracle_instances.h"
+#include "engines/oracle/oracle.h"
 
 #include <string.h>
 

@@ -10,7 +10,7 @@
  * The row "2048K" under EXPECTED_PAGES of the alert log is the exact answer once the instance has been started. */
 
 #include "base/text.h"
-#include "engines/oracle/oracle_parameters.h"
+#include "engines/oracle/oracle.h"
 
 #include <strings.h>
 

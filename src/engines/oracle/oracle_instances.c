@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "engines/oracle/oracle_instances.h"
+#include "engines/oracle/oracle.h"
 
 #include "base/text.h"
 

@@ -4,8 +4,7 @@
 
 #include "base/text.h"
 
-#include "engines/oracle/oracle_instances.h"
-#include "engines/oracle/oracle_parameters.h"
+#include "engines/oracle/oracle.h"
 
 #include <string.h>
 #include <strings.h>

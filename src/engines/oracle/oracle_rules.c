@@ -6,8 +6,7 @@
 
 #include "base/text.h"
 #include "check/rule_run.h"
-#include "engines/oracle/oracle_instances.h"
-#include "engines/oracle/oracle_parameters.h"
+#include "engines/oracle/oracle.h"
 #include "model/names.h"
 
 #include <string.h>

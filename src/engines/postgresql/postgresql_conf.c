@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "engines/postgresql/postgresql_conf.h"
+#include "engines/postgresql/postgresql.h"
 
 #include "base/memory.h"
 #include "base/text.h"

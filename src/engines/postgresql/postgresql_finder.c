@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "base/text.h"
 #include "engines/finder.h"
-#include "engines/postgresql/postgresql_units.h"
+#include "engines/postgresql/postgresql.h"
 
 #include <errno.h>
 #include <string.h>

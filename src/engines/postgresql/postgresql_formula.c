@@ -7,8 +7,8 @@
  * asked, postgresql_segment.c computes the size as the server does, with blocks of 8kB, as in all packages. Huge pages
  * came with 9.4. */
 
-#include "engines/postgresql/postgresql_formula.h"
 #include "base/text.h"
+#include "engines/postgresql/postgresql.h"
 
 #include <string.h>
 #include <strings.h>

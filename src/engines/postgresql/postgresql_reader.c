@@ -12,9 +12,7 @@
  *   block_size, wal_segment_size  from pg_control, if they are not the usual ones */
 
 #include "base/text.h"
-#include "engines/postgresql/postgresql_conf.h"
-#include "engines/postgresql/postgresql_formula.h"
-#include "engines/postgresql/postgresql_units.h"
+#include "engines/postgresql/postgresql.h"
 #include "model/problem.h"
 
 #include <string.h>

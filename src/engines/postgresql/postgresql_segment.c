@@ -7,7 +7,7 @@
  * KiB less than this formula gives, and never more (tests/sizes); beyond 300 server processes of 18 up to half a KiB
  * less for each, see io_bytes(). */
 
-#include "engines/postgresql/postgresql_formula.h"
+#include "engines/postgresql/postgresql.h"
 
 /* One major version. Each field has the bytes for one of the things that it is named after. */
 typedef struct Release {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "engines/postgresql/postgresql_units.h"
+#include "engines/postgresql/postgresql.h"
 
 #include "base/text.h"
 #include "engines/reader.h"

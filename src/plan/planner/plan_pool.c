@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "base/size.h"
 #include "base/text.h"
-#include "demand/bound.h"
+#include "demand/unit_policy.h"
 #include "plan/planner/planner.h"
 
 #include <stdlib.h>

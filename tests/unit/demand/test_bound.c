@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "demand/bound.h"
+#include "demand/unit_policy.h"
 
 #include "base/size.h"
 #include "support/testing.h"

@@ -3,7 +3,7 @@
 /* What is made of a lesson, and what is written of it: the file that is written is read back as a
  * drop-in, whatever strangers have put into their settings. */
 
-#include "config/instance_limits.h"
+#include "config/config.h"
 #include "demand/figures.h"
 #include "demand/learned.h"
 #include "support/gatherer.h"

@@ -4,7 +4,6 @@
  * written is read back. */
 
 #include "demand/learned.h"
-#include "demand/seen.h"
 #include "support/testing.h"
 
 static const uint64_t page_bytes = 2 * MIB;

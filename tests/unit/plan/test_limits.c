@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "config/instance_limits.h"
+#include "config/config.h"
 #include "plan/host_plan.h"
 
 #include "base/size.h"

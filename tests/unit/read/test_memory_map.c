@@ -2,7 +2,7 @@
 
 /* Listings as kernel 6.18 has them, of servers with huge pages and without. */
 
-#include "read/memory_map.h"
+#include "read/process.h"
 #include "support/testing.h"
 
 #define SMALL_SEGMENT "7f6940000000-7f6951600000 rw-s 00000000 00:01 454962 /dev/zero (deleted)\n"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-#include "read/memory_map.h"
+#include "read/process.h"
 #include "support/testing.h"
 
 /* As kernel 6.1 prints them. */

@@ -214,10 +214,9 @@ static Accounts test_accounts(Arena *arena) {
 
 static MountUnits make(Arena *arena, Config *config, const char *host) {
         Accounts accounts = test_accounts(arena);
-        const MountUnitInput input = {config, host_make(arena, host), &accounts};
 
         mount_check_owners(arena, config, &accounts);
-        return mount_units_make(arena, &input);
+        return mount_units_make(arena, config, host_make(arena, host), &accounts);
 }
 
 static const char *options(Arena *arena, const char *lines) {

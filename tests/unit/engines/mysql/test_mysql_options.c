@@ -3,7 +3,7 @@
 /* Option files as mariadbd 10.11.19 read them when the same bytes were given to it (--print-defaults
  * for files, --verbose --help for values), and files that nobody should have written. */
 
-#include "engines/mysql/mysql_options.h"
+#include "engines/mysql/mysql.h"
 #include "support/sources.h"
 #include "support/testing.h"
 

@@ -4,7 +4,7 @@
  * host. */
 
 #include "base/size.h"
-#include "engines/oracle/oracle_instances.h"
+#include "engines/oracle/oracle.h"
 #include "engines/reader.h"
 #include "support/sources.h"
 #include "support/spfile.h"

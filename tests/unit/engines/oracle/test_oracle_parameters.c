@@ -3,7 +3,7 @@
 /* Oracle's parameter files: the grammar of the text form, includes, and the server parameter file,
  * whose lines run across its blocks. */
 
-#include "engines/oracle/oracle_parameters.h"
+#include "engines/oracle/oracle.h"
 #include "support/sources.h"
 #include "support/spfile.h"
 #include "support/testing.h"

@@ -3,7 +3,7 @@
 /* Which unit starts an instance of Oracle, whatever it is called. */
 
 #include "engines/finder.h"
-#include "engines/oracle/oracle_instances.h"
+#include "engines/oracle/oracle.h"
 #include "support/sources.h"
 #include "support/testing.h"
 

@@ -4,8 +4,7 @@
  * the PGDG, Red Hat and Patroni keep them, which of them wins, and what is asked of the server. */
 
 #include "base/size.h"
-#include "engines/postgresql/postgresql_conf.h"
-#include "engines/postgresql/postgresql_units.h"
+#include "engines/postgresql/postgresql.h"
 #include "engines/reader.h"
 #include "support/sources.h"
 #include "support/testing.h"
