@@ -39,26 +39,6 @@ static void starts_forget(Starts *starts, const char *instance) {
         free_if_none(starts);
 }
 
-/* Adds a copy of START and removes an earlier start of the same instance. */
-static void starts_begin(Starts *starts, const PlanStarting *start) {
-        starts_forget(starts, start->instance);
-        PlanStarting *copy = vec_push(starts->arena, &starts->list);
-
-        *copy = *start;
-        copy->instance = arena_strdup(starts->arena, start->instance);
-        copy->unit = arena_strdup(starts->arena, start->unit);
-        copy->run = arena_strdup(starts->arena, start->run);
-        starts->is_unplanned = true;
-}
-
-/* Marks the start of INSTANCE as refused. The unit's control group exists for a moment longer, which does not mean that
- * the unit runs; if it exists for longer, systemd has started the unit although the gate has failed. */
-static void starts_note_refused(Starts *starts, const char *instance) {
-        VEC_FOREACH(start, &starts->list)
-                start->is_refused |= text_equals(start->instance, instance);
-        starts->refused_usec = 0;
-}
-
 bool keeper_waits_for_end(const Keeper *keeper) {
         return VEC_ANY(start, &keeper->starts.list, start->is_refused);
 }
@@ -136,6 +116,7 @@ void keeper_begin_gate(Keeper *keeper, Gate *gate) {
         if (!keeper_has_started(keeper) || !config)
                 return;
         Ledger *ledger = keeper->known.look->ledger;
+        Starts *starts = &keeper->starts;
         const LedgerHold *hold = ledger_hold(ledger, config->unit, config->name);
 
         /* Without an invocation ID one start could not be told from the next. */
@@ -150,8 +131,12 @@ void keeper_begin_gate(Keeper *keeper, Gate *gate) {
         /* The previous run has ended; drop its hold. */
         ledger_end(ledger, config->unit, gate->run, config->name);
         ledger_want_again(ledger, config->name);
-        starts_begin(&keeper->starts,
-                     &(PlanStarting){config->name, config->unit, gate->run, gate->policy, false});
+        starts_forget(starts, config->name);
+        *vec_push(starts->arena, &starts->list) =
+                (PlanStarting){arena_strdup(starts->arena, config->name),
+                               arena_strdup(starts->arena, config->unit),
+                               arena_strdup(starts->arena, gate->run), gate->policy, false};
+        starts->is_unplanned = true;
 }
 
 /* Sets the hugetlb limit of the unit to its own pages, less the missing ones, which running units may need. A limit
@@ -279,7 +264,11 @@ static bool may_come(const Keeper *keeper, Gate *gate, const Reason *reason) {
 /* Refuses the start and records that. Queries are not refused here, because they must not end a start. */
 static GateAnswer refuse(Keeper *keeper, GateView *view, const Gate *gate, const Reason *reason) {
         view->status = NULL;
-        starts_note_refused(&keeper->starts, gate->instance);
+        /* The unit's control group exists for a moment longer, which does not mean that the unit runs; if it exists for
+         * longer, systemd has started the unit although the gate has failed. */
+        VEC_FOREACH(start, &keeper->starts.list)
+                start->is_refused |= text_equals(start->instance, gate->instance);
+        keeper->starts.refused_usec = 0;
         if (!keeper_was_refused(keeper, gate->instance, gate->run))
                 keeper_report_start(keeper, plan_find(keeper->known.look->plan, gate->instance),
                                     reason);

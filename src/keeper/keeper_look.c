@@ -122,13 +122,15 @@ static int decide_boot_guard(const Keeper *keeper, Ledger *ledger) {
         return 0;
 }
 
-/* Makes the first look, with the ledger of the state on disk. The boot guard is decided before the plan is made. A look
+/* Reads the configuration and makes the first look, with the ledger of the state on disk. The boot guard is decided before the plan is made. A look
  * with a fault is kept for lack of a better one, but nothing is written by it. */
 static void look_first(Keeper *keeper) {
-        Arena *arena = arena_new();
-        LookInput input = keeper_look_input(keeper);
-        const Config *config = keeper->asked.config;
+        Arena *arena = arena_new(), *config_arena = arena_new();
+        const Config *config = config_load(keeper->root, config_arena, NULL);
         ReadFault fault = {};
+
+        keeper->asked = (Asked){.arena = config_arena, .config = config};
+        LookInput input = keeper_look_input(keeper);
 
         input.ledger = NULL; /* the one on disk */
         Look *look = look_at_host(arena, &input);
@@ -174,16 +176,9 @@ static void report_errors(const Keeper *keeper) {
                 keeper_report_diag(keeper, problem);
 }
 
-static void load_config(Keeper *keeper) {
-        Arena *arena = arena_new();
-
-        keeper->asked = (Asked){.arena = arena, .config = config_load(keeper->root, arena, NULL)};
-}
-
 void keeper_start(Keeper *keeper) {
-        load_config(keeper);
-        report_errors(keeper);
         look_first(keeper);
+        report_errors(keeper);
 }
 
 bool keeper_finish_start(Keeper *keeper) {
@@ -191,7 +186,6 @@ bool keeper_finish_start(Keeper *keeper) {
 
         if (keeper_has_started(keeper))
                 return true;
-        load_config(keeper);
         look_first(keeper);
         arena_free(before); /* the previous look, which referred to it, is freed */
         if (keeper_has_started(keeper))

@@ -79,74 +79,62 @@ static HistoryEvent judge_move(const PoolMove *move) {
                                                                        : HISTORY_RESERVED;
 }
 
-/* "38 writes, 2 reclaims in 12s: Input/output error". */
-static char *describe_tries(Arena *arena, const PoolMove *move) {
-        Text text = text_in(arena);
+/* Returns "node 0: 12 pages of 2M are reserved, 24M (before: 3); write x 38, reclaim x 2 in 12s: Input/output error". */
+static char *describe_move(Arena *arena, const PoolMove *move, HistoryEvent what) {
+        const char *size = format_page_size(arena, move->page_size_bytes),
+                   *pages = format_count(arena, move->pages);
+        Text text = text_in(arena), tries = text_in(arena);
 
+        text_printf(&text, "node %u: ", move->node);
+        if (what == HISTORY_SHORT)
+                text_printf(&text, "%s of %s pages of %s could be reserved, the pool has %s",
+                            format_count(arena, move->best_pages),
+                            format_count(arena, move->wanted_pages), size, pages);
+        else if (what == HISTORY_GIVEN_BACK)
+                text_printf(&text, "%s pages of %s were given back, the pool has %s",
+                            format_count(arena, move->from_pages - move->pages), size, pages);
+        else
+                text_printf(&text, "%s pages of %s %s, %s (before: %s)", pages, size,
+                            what == HISTORY_REPAIRED ? "are reserved again" : "are reserved",
+                            format_size(arena, mul_saturated(move->pages, move->page_size_bytes)),
+                            format_count(arena, move->from_pages));
         for (int i = 0; i < ESCALATION_DONE; i++)
                 if (move->n_tries[i] > 0)
-                        text_add_item(&text,
+                        text_add_item(&tries,
                                       arena_printf(arena, "%s x %u",
                                                    escalation_action_name((EscalationAction) i),
                                                    move->n_tries[i]));
-        text_printf(&text, " in %s", format_duration(arena, move->usec));
+        text_printf(&text, "; %s in %s", text_string(&tries), format_duration(arena, move->usec));
         if (move->error < 0)
                 text_printf(&text, ": %s", strerror(-move->error));
         return text.string;
 }
 
-static char *describe_move(Arena *arena, const PoolMove *move, HistoryEvent what) {
-        const char *size = format_page_size(arena, move->page_size_bytes),
-                   *pages = format_count(arena, move->pages);
-
-        if (what == HISTORY_SHORT)
-                return arena_printf(
-                        arena, "node %u: %s of %s pages of %s could be reserved, the pool has %s",
-                        move->node, format_count(arena, move->best_pages),
-                        format_count(arena, move->wanted_pages), size, pages);
-        if (what == HISTORY_GIVEN_BACK)
-                return arena_printf(arena,
-                                    "node %u: %s pages of %s were given back, the pool has %s",
-                                    move->node, format_count(arena, move->from_pages - move->pages),
-                                    size, pages);
-        return arena_printf(arena, "node %u: %s pages of %s %s, %s (before: %s)", move->node, pages,
-                            size, what == HISTORY_REPAIRED ? "are reserved again" : "are reserved",
-                            format_size(arena, mul_saturated(move->pages, move->page_size_bytes)),
-                            format_count(arena, move->from_pages));
-}
-
-/* A shortage is tried again and again, but reported again only if its figures have changed. */
-static bool was_reported(PoolMove *move, HistoryEvent what) {
-        bool is_short = what == HISTORY_SHORT;
-        bool was = is_short && move->reported_wanted_pages == move->wanted_pages &&
-                   move->reported_best_pages == move->best_pages;
-
-        move->reported_wanted_pages = is_short ? move->wanted_pages : 0;
-        move->reported_best_pages = is_short ? move->best_pages : 0;
-        return was;
-}
-
 void keeper_report_moves(Keeper *keeper) {
         VEC_FOREACH(move, &keeper->moves.list) {
                 CLEANUP(arena_freep) Arena *arena = arena_new();
-                HistoryEvent what = move->has_begun ? judge_move(move) : HISTORY_NONE;
+                HistoryEvent what = judge_move(move);
+                bool is_short = what == HISTORY_SHORT;
 
-                if (!move->has_begun || was_reported(move, what) || what == HISTORY_NONE)
+                if (!move->has_begun)
+                        continue;
+                /* A shortage is tried again and again, but reported again only if its figures have changed. */
+                bool was_reported = is_short && move->reported_wanted_pages == move->wanted_pages &&
+                                    move->reported_best_pages == move->best_pages;
+
+                move->reported_wanted_pages = is_short ? move->wanted_pages : 0;
+                move->reported_best_pages = is_short ? move->best_pages : 0;
+                if (was_reported || what == HISTORY_NONE)
                         continue;
                 const KeeperEvent event = {
-                        .level = what == HISTORY_SHORT ? LOG_WARNING : LOG_INFO,
+                        .level = is_short ? LOG_WARNING : LOG_INFO,
                         .what = what,
-                        .text = arena_printf(arena, "%s; %s", describe_move(arena, move, what),
-                                             describe_tries(arena, move)),
-                        .figures =
-                                {
-                                        .node = HISTORY_NUMBER(move->node),
-                                        .page_size_bytes = HISTORY_NUMBER(move->page_size_bytes),
-                                        .pages_before = HISTORY_NUMBER(move->from_pages),
-                                        .pages = HISTORY_NUMBER(move->pages),
-                                        .pages_wanted = {move->wanted_pages > 0,
-                                                         move->wanted_pages},
-                                },
+                        .text = describe_move(arena, move, what),
+                        .figures = {.node = HISTORY_NUMBER(move->node),
+                                    .page_size_bytes = HISTORY_NUMBER(move->page_size_bytes),
+                                    .pages_before = HISTORY_NUMBER(move->from_pages),
+                                    .pages = HISTORY_NUMBER(move->pages),
+                                    .pages_wanted = {move->wanted_pages > 0, move->wanted_pages}},
                 };
 
                 keeper_report_event(keeper, &event);

@@ -115,20 +115,6 @@ void keeper_set_found(Keeper *keeper, const char *instance, const PageCount *cou
                 learned_figure(instance, count);
 }
 
-/* Lowers the hugetlb limit that hugeplan has set. */
-static void lower_limit(const Keeper *keeper, Arena *arena, const char *unit,
-                        const PageCount *count) {
-        const char *group = unit_cgroup_find(keeper->root, arena, unit);
-        uint64_t bytes;
-
-        if (!group || hugetlb_limit_preference(keeper->asked.config, unit) == TRI_NO ||
-            root_read_u64(keeper->root, hugetlb_limit_path(arena, group, count->page_size_bytes),
-                          &bytes) < 0 ||
-            !hugetlb_limit_is_limit(bytes) || bytes / count->page_size_bytes <= count->pages)
-                return;
-        keeper_limit_group(keeper, arena, group, count);
-}
-
 /* Reduces the hold of INSTANCE's unit to what it has mapped, if it will map no more. Returns whether the hold was
  * larger. */
 static bool settle(const Keeper *keeper, Arena *arena, const InstanceConfig *instance,
@@ -144,7 +130,15 @@ static bool settle(const Keeper *keeper, Arena *arena, const InstanceConfig *ins
         const UnitCharge *charge = unit_use_charge(unit, count->page_size_bytes);
 
         ledger_settle(hold, count->pages, charge->used, charge->n_used);
-        lower_limit(keeper, arena, hold->unit, count);
+        /* The hugetlb limit that hugeplan has set is lowered, too. */
+        const char *group = unit_cgroup_find(keeper->root, arena, hold->unit);
+        uint64_t bytes;
+
+        if (group && hugetlb_limit_preference(keeper->asked.config, hold->unit) != TRI_NO &&
+            root_read_u64(keeper->root, hugetlb_limit_path(arena, group, count->page_size_bytes),
+                          &bytes) >= 0 &&
+            hugetlb_limit_is_limit(bytes) && bytes / count->page_size_bytes > count->pages)
+                keeper_limit_group(keeper, arena, group, count);
         return true;
 }
 

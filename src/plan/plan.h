@@ -104,8 +104,6 @@ typedef struct Plan {
         uint64_t keep_free_bytes; /* over all nodes, for the record */
         uint64_t auto_bytes;      /* what learned sizes may have over all nodes, likewise */
         uint64_t base_page_bytes; /* the host's, likewise */
-        /* Holds of instances that are no longer described, or have another unit: kept until the unit stops. */
-        VEC(const LedgerHold *) left_holds;
         /* In use or reserved, likely by processes of instances without a unit that were removed. */
         PageCounts left;
         Exposures exposures; /* of running units, once the plan is applied */

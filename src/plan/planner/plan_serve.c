@@ -329,26 +329,6 @@ static void serve_all(Planner *planner) {
 
 /* ---- all steps, one after the other ---- */
 
-static void find_holds(Planner *planner) {
-        const PlanInput *input = planner->input;
-        const LedgerHolds *holds = &input->ledger->holds;
-        Plan *plan = planner->plan;
-
-        if (input->is_restarted)
-                return;
-        HoldIndex index = ledger_index_holds(planner->arena, holds);
-        bool *is_taken_up = ARENA_ARRAY(planner->arena, bool, holds->n);
-
-        ARRAY_FOREACH(instance, plan->instances, plan->n_instances) {
-                instance->hold = plan_find_hold(plan, &index, instance->demand->config);
-                if (instance->hold)
-                        is_taken_up[instance->hold - holds->items] = true;
-        }
-        VEC_FOREACH(hold, holds)
-                if (!is_taken_up[hold - holds->items])
-                        *vec_push(planner->arena, &plan->left_holds) = hold;
-}
-
 /* Records the likely owners of pages from now on. */
 static void note_likely(const Planner *planner, const Promises *promises) {
         uint64_t bytes = promises->topology->page_sizes[promises->size].bytes;
@@ -386,7 +366,10 @@ Plan *plan_make(Arena *arena, const PlanInput *input) {
                 if (!demand->config->refusal && demand->config->isolate == TRI_YES)
                         plan->instances[i].no_hugetlb_limit = topology->no_hugetlb_limit;
         }
-        find_holds(&planner);
+        const HoldIndex holds = ledger_index_holds(arena, &input->ledger->holds);
+
+        ARRAY_FOREACH(instance, plan->instances, input->is_restarted ? 0 : plan->n_instances)
+                instance->hold = plan_find_hold(plan, &holds, instance->demand->config);
         planner.promises = plan_promises(arena, input);
         planner.room_bytes = ARENA_ARRAY(arena, uint64_t, topology->n_nodes);
         for (size_t i = 0; i < topology->n_nodes; i++) {

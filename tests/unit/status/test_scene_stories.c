@@ -399,7 +399,11 @@ static const char *do_number(void *context, const StoryLine *line) {
                 const char *what;
                 uint64_t n;
         } answers[] = {
-                {"left", plan->left_holds.n},
+                /* Holds that no instance has. */
+                {"left", VEC_SUM(hold, &scene->ledger->holds,
+                                 !scene->is_restarted &&
+                                         !ARRAY_ANY(each, plan->instances, plan->n_instances,
+                                                    each->hold == hold))},
                 {"changed", plan_count_changed(plan)},
                 {"instances", plan->n_instances},
                 {"holds", scene->ledger->holds.n},
