@@ -180,25 +180,22 @@ uint64_t evidence_largest_block_bytes(const Topology *topology, unsigned node_id
 static Reason reason_of_error(Arena *arena, const Topology *now, const Shortfall *shortfall,
                               const char *what) {
         if (!topology_node(now, shortfall->node))
-                return (Reason){
-                        REASON_NODE_ABSENT,
-                        arena_printf(arena, "node %u went away while its pages were being reserved",
-                                     shortfall->node),
-                        "bring the node's memory online, or name other nodes in Nodes="};
+                return reason_make(arena, REASON_NODE_ABSENT,
+                                   "bring the node's memory online, or name other nodes in Nodes=",
+                                   "node %u went away while its pages were being reserved",
+                                   shortfall->node);
         if (shortfall->error == -EINVAL)
-                return (Reason){
-                        REASON_WRITE_FAILED,
-                        arena_printf(arena,
-                                     "%s: the kernel cannot reserve this page size at run time",
-                                     what),
-                        "reserve these pages on the kernel command line (hugepagesz= and hugepages=)"};
-        return (Reason){REASON_WRITE_FAILED,
-                        arena_printf(arena, "%s: the kernel refused the write: %s", what,
-                                     strerror(-shortfall->error)),
-                        shortfall->error == -EACCES || shortfall->error == -EPERM ||
-                                        shortfall->error == -EROFS
-                                ? "run hugepland as root with /sys writable"
-                                : "see the kernel log"};
+                return reason_make(
+                        arena, REASON_WRITE_FAILED,
+                        "reserve these pages on the kernel command line (hugepagesz= and hugepages=)",
+                        "%s: the kernel cannot reserve this page size at run time", what);
+        return reason_make(arena, REASON_WRITE_FAILED,
+                           shortfall->error == -EACCES || shortfall->error == -EPERM ||
+                                           shortfall->error == -EROFS
+                                   ? "run hugepland as root with /sys writable"
+                                   : "see the kernel log",
+                           "%s: the kernel refused the write: %s", what,
+                           strerror(-shortfall->error));
 }
 
 /* Remaining page cache was protected from reclaim, or did not yield whole blocks. */
@@ -225,15 +222,14 @@ Reason evidence_of_shortfall(Arena *arena, const Topology *now, const Shortfall 
         if (shortfall->error < 0)
                 return reason_of_error(arena, now, shortfall, what);
         if (shortfall->is_clamped || free_bytes < missing)
-                return (Reason){
-                        REASON_NOT_ENOUGH_MEMORY,
-                        arena_printf(arena, "%s: the node has %s free, and %s more would be needed",
-                                     what, format_size(arena, free_bytes),
-                                     format_size(arena, missing)),
+                return reason_make(
+                        arena, REASON_NOT_ENOUGH_MEMORY,
                         with_caches(
                                 arena,
                                 "free memory on that node, allow more nodes, or reserve at boot before it fills",
-                                node, shortfall, missing)};
+                                node, shortfall, missing),
+                        "%s: the node has %s free, and %s more would be needed", what,
+                        format_size(arena, free_bytes), format_size(arena, missing));
         const char *tried = shortfall->n_rounds > 0
                                     ? arena_printf(arena, "%u %s of compaction",
                                                    shortfall->n_rounds,
@@ -250,10 +246,10 @@ Reason evidence_of_shortfall(Arena *arena, const Topology *now, const Shortfall 
                                   format_size(arena,
                                               evidence_largest_block_bytes(now, shortfall->node)));
 
-        return (Reason){REASON_FRAGMENTED,
-                        arena_printf(arena, "%s: %s is free but fragmented (%s; %s)", what,
-                                     format_size(arena, free_bytes), blocks, tried),
-                        with_caches(arena,
-                                    "reboot so that the pages are reserved before memory fragments",
-                                    node, shortfall, missing)};
+        return reason_make(
+                arena, REASON_FRAGMENTED,
+                with_caches(arena, "reboot so that the pages are reserved before memory fragments",
+                            node, shortfall, missing),
+                "%s: %s is free but fragmented (%s; %s)", what, format_size(arena, free_bytes),
+                blocks, tried);
 }

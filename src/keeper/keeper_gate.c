@@ -289,11 +289,10 @@ static bool waits_for_others(const Keeper *keeper, Arena *arena, const Gate *gat
 
         if (!other || !gate->is_due || gate->is_last)
                 return false;
-        *ret_reason = (Reason){
-                other->reason.kind,
-                arena_printf(arena, "%s, which is more important, is short of its pages",
-                             other->demand->config->name),
-                "it starts with its part when that instance has its pages, or when WaitTimeout= has passed"};
+        *ret_reason = reason_make(
+                arena, other->reason.kind,
+                "it starts with its part when that instance has its pages, or when WaitTimeout= has passed",
+                "%s, which is more important, is short of its pages", other->demand->config->name);
         return true;
 }
 

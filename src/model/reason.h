@@ -37,6 +37,10 @@ typedef struct Reason {
         const char *remedy; /* what to do, no full stop; NULL: nothing to do */
 } Reason;
 
+/* Returns a reason with the text FORMAT, in ARENA. REMEDY is not copied; NULL: none. */
+Reason reason_make(Arena *arena, ReasonKind kind, const char *remedy, const char *format, ...)
+        PRINTF_LIKE(4, 5);
+
 /* The stable name for scripts and the catalogue: "not-enough-memory". reason_from_id() returns -EINVAL for an unknown
  * name. */
 const char *reason_id(ReasonKind kind);

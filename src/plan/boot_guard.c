@@ -161,16 +161,14 @@ static void keep_to_proven(Arena *arena, const BootGuard *guard, Demand *demand,
                         continue;
                 text_add_item(&names, instance->config->name);
                 if (is_limited)
-                        instance->reason = (Reason){
-                                REASON_BOOT_GUARD,
-                                arena_printf(
-                                        arena,
-                                        "%d boots in a row have failed, and in the last good one it had %s%s",
-                                        BOOT_GUARD_FAILURES, proven ? "only " : "no pages",
-                                        proven ? format_page_count(arena, proven->pages,
-                                                                   proven->page_size_bytes)
-                                               : ""),
-                                "find out why they failed, then run 'hugeplanctl reload'"};
+                        instance->reason = reason_make(
+                                arena, REASON_BOOT_GUARD,
+                                "find out why they failed, then run 'hugeplanctl reload'",
+                                "%d boots in a row have failed, and in the last good one it had %s%s",
+                                BOOT_GUARD_FAILURES, proven ? "only " : "no pages",
+                                proven ? format_page_count(arena, proven->pages,
+                                                           proven->page_size_bytes)
+                                       : "");
         }
         diags_report(
                 problems,

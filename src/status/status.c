@@ -183,9 +183,8 @@ static void judge_missing(const Judge *judge, StatusInstance *instance, uint64_t
 
         if (judge->input->is_working) {
                 instance->verdict = VERDICT_PENDING;
-                instance->reason =
-                        (Reason){REASON_NONE,
-                                 arena_printf(arena, "%s pages are still being reserved", n), NULL};
+                instance->reason = reason_make(arena, REASON_NONE, NULL,
+                                               "%s pages are still being reserved", n);
                 return;
         }
         bool is_lost = was_ready(judge, instance);
@@ -194,25 +193,23 @@ static void judge_missing(const Judge *judge, StatusInstance *instance, uint64_t
                             : is_lost                              ? VERDICT_LOST
                                                                    : VERDICT_REFUSED;
         if (is_lost && are_taken(judge, instance, nodes))
-                instance->reason = (Reason){
-                        REASON_TAKEN,
-                        arena_printf(arena,
-                                     "others use pages of %s, and %s of its pages %s missing",
-                                     where, n, missing == 1 ? "is" : "are"),
+                instance->reason = reason_make(
+                        arena, REASON_TAKEN,
                         "see who uses huge pages in 'hugeplanctl status --all', and run 'hugeplanctl "
-                        "reload' to reserve more"};
+                        "reload' to reserve more",
+                        "others use pages of %s, and %s of its pages %s missing", where, n,
+                        missing == 1 ? "is" : "are");
         else if (is_lost)
-                instance->reason = (Reason){
-                        REASON_POOL_SHRANK,
-                        arena_printf(arena, "the pools of %s no longer hold %s of its pages", where,
-                                     n),
-                        "run 'hugeplanctl reload' to reserve them again, and look for "
-                        "what lowered vm.nr_hugepages"};
+                instance->reason =
+                        reason_make(arena, REASON_POOL_SHRANK,
+                                    "run 'hugeplanctl reload' to reserve them again, and look for "
+                                    "what lowered vm.nr_hugepages",
+                                    "the pools of %s no longer hold %s of its pages", where, n);
         else
-                instance->reason = (Reason){
-                        REASON_POOL_SHRANK,
-                        arena_printf(arena, "on %s, %s of its pages are not reserved", where, n),
-                        "restart hugeplan.service, or run 'hugeplanctl reload'"};
+                instance->reason =
+                        reason_make(arena, REASON_POOL_SHRANK,
+                                    "restart hugeplan.service, or run 'hugeplanctl reload'",
+                                    "on %s, %s of its pages are not reserved", where, n);
 }
 
 /* Returns whether pages changed while they were read: the counts cannot prove then that a page is missing. */
@@ -240,15 +237,13 @@ static void judge_running(Judge *judge, const PlanInstance *planned, const Ledge
         if (lost == 0)
                 return;
         instance->verdict = VERDICT_LOST;
-        instance->reason = (Reason){
-                REASON_POOL_SHRANK,
-                arena_printf(
-                        judge->arena,
-                        "%s runs, and %s pages that it has reserved and not touched yet are no "
-                        "longer free on its nodes: touching them kills it (SIGBUS)",
-                        hold->unit, format_count(judge->arena, lost)),
+        instance->reason = reason_make(
+                judge->arena, REASON_POOL_SHRANK,
                 "run 'hugeplanctl reload' to reserve them again, and look for what lowered "
-                "vm.nr_hugepages"};
+                "vm.nr_hugepages",
+                "%s runs, and %s pages that it has reserved and not touched yet are no "
+                "longer free on its nodes: touching them kills it (SIGBUS)",
+                hold->unit, format_count(judge->arena, lost));
 }
 
 static void judge_instance(Judge *judge, const PlanInstance *planned, const Lack *lack,
@@ -512,11 +507,11 @@ void status_judge_start(Arena *arena, const PlanInstance *planned, StartAsker as
                 instance->reason =
                         asker != START_BY_ITSELF
                                 ? plan_explain_lack(arena, planned, &instance->lack)
-                                : (Reason){
-                                          REASON_TAKEN,
-                                          arena_printf(arena, "%s of its pages are not free",
-                                                       format_count(arena, instance->lack.pages)),
-                                          "systemctl restart hugeplan.service, which reserves them"};
+                                : reason_make(
+                                          arena, REASON_TAKEN,
+                                          "systemctl restart hugeplan.service, which reserves them",
+                                          "%s of its pages are not free",
+                                          format_count(arena, instance->lack.pages));
                 if (may_start || asker == START_BY_ITSELF)
                         instance->verdict = instance->shortage == SHORTAGE_DEGRADE
                                                     ? VERDICT_DEGRADED

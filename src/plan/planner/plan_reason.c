@@ -100,19 +100,16 @@ static Reason explain_share(const Planner *planner, const DemandInstance *demand
                             const DemandOption *option, uint64_t pages) {
         Arena *arena = planner->arena;
 
-        return (Reason){
-                REASON_BEYOND_BOUND,
-                arena_printf(
-                        arena,
-                        "%s %s not fit: of what learned sizes may have of %s together (AutoMemory=%s of each node), %s (%s) %s left",
-                        format_page_count_and_size(arena, option->pages, option->page_size_bytes),
-                        option->pages == 1 ? "does" : "do",
-                        topology_format_nodes(arena, &demand->nodes),
-                        amount_format(arena, &planner->input->host->auto_memory),
-                        format_count(arena, pages),
-                        format_size(arena, mul_saturated(pages, option->page_size_bytes)),
-                        pages == 1 ? "is" : "are"),
-                "raise AutoMemory= in [Host], raise its Priority=, or give its size by Memory="};
+        return reason_make(
+                arena, REASON_BEYOND_BOUND,
+                "raise AutoMemory= in [Host], raise its Priority=, or give its size by Memory=",
+                "%s %s not fit: of what learned sizes may have of %s together (AutoMemory=%s of each node), %s (%s) %s left",
+                format_page_count_and_size(arena, option->pages, option->page_size_bytes),
+                option->pages == 1 ? "does" : "do", topology_format_nodes(arena, &demand->nodes),
+                amount_format(arena, &planner->input->host->auto_memory),
+                format_count(arena, pages),
+                format_size(arena, mul_saturated(pages, option->page_size_bytes)),
+                pages == 1 ? "is" : "are");
 }
 
 Reason planner_explain(Planner *planner, const PlanInstance *instance, const DemandOption *option,
@@ -127,16 +124,13 @@ Reason planner_explain(Planner *planner, const PlanInstance *instance, const Dem
         if (share != UINT64_MAX)
                 return explain_share(planner, demand, option, share);
         if (is_taken(option, candidate, &taken))
-                return (Reason){
-                        REASON_TAKEN,
-                        arena_printf(
-                                arena,
-                                "others hold %s of %s, and only %s of the %s that it wants %s left",
-                                format_page_count_and_size(arena, taken, option->page_size_bytes),
-                                topology_format_nodes(arena, &demand->nodes),
-                                format_count(arena, capacity), format_count(arena, option->pages),
-                                capacity == 1 ? "is" : "are"),
-                        "see who holds huge pages in 'hugeplanctl status --all', and describe that program in /etc/hugeplan.d too"};
+                return reason_make(
+                        arena, REASON_TAKEN,
+                        "see who holds huge pages in 'hugeplanctl status --all', and describe that program in /etc/hugeplan.d too",
+                        "others hold %s of %s, and only %s of the %s that it wants %s left",
+                        format_page_count_and_size(arena, taken, option->page_size_bytes),
+                        topology_format_nodes(arena, &demand->nodes), format_count(arena, capacity),
+                        format_count(arena, option->pages), capacity == 1 ? "is" : "are");
         if (limit)
                 return limit->reason;
         ARRAY_FOREACH(part, option->split, option->n_split) {
@@ -145,40 +139,34 @@ Reason planner_explain(Planner *planner, const PlanInstance *instance, const Dem
                 IdSet node = {};
 
                 id_set_add(&node, part->node);
-                if (part->pages > here)
-                        return (Reason){
-                                REASON_NOT_ENOUGH_MEMORY,
-                                arena_printf(arena,
-                                             "%s on node %u %s not fit: it can give %s beyond %s",
-                                             format_page_count_and_size(arena, part->pages,
-                                                                        option->page_size_bytes),
-                                             part->node, part->pages == 1 ? "does" : "do",
-                                             format_count(arena, here),
-                                             earlier_claims(planner, &node)->text),
-                                /* Exact: a size rounded up would not fit. */
-                                here > 0
-                                        ? arena_printf(
-                                                  arena, "give node %u at most %s in NodeMemory=",
-                                                  part->node,
-                                                  format_page_size(
-                                                          arena,
-                                                          mul_saturated(here,
-                                                                        option->page_size_bytes)))
-                                        : arena_printf(
-                                                  arena,
-                                                  "take node %u out of NodeMemory=, or add memory to it",
-                                                  part->node)};
+                if (part->pages <= here)
+                        continue;
+                /* Exact: a size rounded up would not fit. */
+                const char *most =
+                        format_page_size(arena, mul_saturated(here, option->page_size_bytes));
+                const char *remedy =
+                        here > 0 ? arena_printf(arena, "give node %u at most %s in NodeMemory=",
+                                                part->node, most)
+                                 : arena_printf(
+                                           arena,
+                                           "take node %u out of NodeMemory=, or add memory to it",
+                                           part->node);
+
+                return reason_make(
+                        arena, REASON_NOT_ENOUGH_MEMORY, remedy,
+                        "%s on node %u %s not fit: it can give %s beyond %s",
+                        format_page_count_and_size(arena, part->pages, option->page_size_bytes),
+                        part->node, part->pages == 1 ? "does" : "do", format_count(arena, here),
+                        earlier_claims(planner, &node)->text);
         }
-        return (Reason){
-                REASON_NOT_ENOUGH_MEMORY,
-                arena_printf(
-                        arena, "%s %s not fit: %s can give %s (%s) beyond %s",
-                        format_page_count_and_size(arena, option->pages, option->page_size_bytes),
-                        option->pages == 1 ? "does" : "do",
-                        topology_format_nodes(arena, &demand->nodes), format_count(arena, capacity),
-                        format_size(arena, mul_saturated(capacity, option->page_size_bytes)),
-                        earlier_claims(planner, &demand->nodes)->text),
-                shortage_remedy(planner, demand, capacity)};
+        return reason_make(
+                arena, REASON_NOT_ENOUGH_MEMORY, shortage_remedy(planner, demand, capacity),
+                "%s %s not fit: %s can give %s (%s) beyond %s",
+                format_page_count_and_size(arena, option->pages, option->page_size_bytes),
+                option->pages == 1 ? "does" : "do", topology_format_nodes(arena, &demand->nodes),
+                format_count(arena, capacity),
+                format_size(arena, mul_saturated(capacity, option->page_size_bytes)),
+                earlier_claims(planner, &demand->nodes)->text);
 }
 
 /* Returns a sentence; HOW says why the missing pages are not available. */
@@ -201,18 +189,15 @@ Reason plan_explain_lack(Arena *arena, const PlanInstance *instance, const Lack 
                         : "free memory there and run 'hugeplanctl reload'";
 
         if (lack->is_others)
-                return (Reason){
-                        REASON_TAKEN,
-                        arena_printf(
-                                arena,
-                                "where it takes its %s, others may find none left and go on to %s, "
-                                "where %s are free and %s are promised",
-                                format_page_count_and_size(arena, instance->pages_wanted,
-                                                           instance->page_size_bytes),
-                                topology_format_nodes(arena, &lack->nodes),
-                                format_count(arena, lack->free_pages),
-                                format_count(arena, lack->taken_pages)),
-                        "free memory there and run 'hugeplanctl reload'"};
+                return reason_make(
+                        arena, REASON_TAKEN, "free memory there and run 'hugeplanctl reload'",
+                        "where it takes its %s, others may find none left and go on to %s, "
+                        "where %s are free and %s are promised",
+                        format_page_count_and_size(arena, instance->pages_wanted,
+                                                   instance->page_size_bytes),
+                        topology_format_nodes(arena, &lack->nodes),
+                        format_count(arena, lack->free_pages),
+                        format_count(arena, lack->taken_pages));
         if (lack->taken_pages == 0)
                 return (Reason){REASON_TAKEN,
                                 describe_lack(arena, instance, lack, "in use by others"),
@@ -235,9 +220,6 @@ Reason plan_explain_lack(Arena *arena, const PlanInstance *instance, const Lack 
                         "restart %s, which then keeps to its own nodes; or free memory "
                         "there and run 'hugeplanctl reload'",
                         lack->taker);
-        return (Reason){REASON_TAKEN,
-                        arena_printf(arena, "%s, of which %s",
-                                     describe_lack(arena, instance, lack, "not for it alone"),
-                                     takers),
-                        remedy};
+        return reason_make(arena, REASON_TAKEN, remedy, "%s, of which %s",
+                           describe_lack(arena, instance, lack, "not for it alone"), takers);
 }
