@@ -208,13 +208,11 @@ static Reason judge_right(Command *command, const StatusInstance *instance) {
         if (topology_kernel_lacks(topology, KERNEL_SHM_BY_GROUP) ||
             may_have_segments(command->root, arena, topology->limits.shm_group))
                 return (Reason){};
-        return (Reason){REASON_SHM_GROUP_MISSING,
-                        arena_printf(arena,
-                                     "there is no group '" NAME_HUGETLB_GROUP
-                                     "', and without it the kernel refuses the System V segments "
-                                     "of huge pages that %s describes",
-                                     config->file),
-                        SHM_GROUP_REMEDY};
+        return reason_make(arena, REASON_SHM_GROUP_MISSING, SHM_GROUP_REMEDY,
+                           "there is no group '" NAME_HUGETLB_GROUP
+                           "', and without it the kernel refuses the System V segments "
+                           "of huge pages that %s describes",
+                           config->file);
 }
 
 /* Makes INSTANCE refused, or degraded with Shortage=degrade, if a check of the starting unit fails that is possible only

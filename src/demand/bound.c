@@ -9,12 +9,9 @@ uint64_t bound_node_bytes(const HostConfig *host, const Node *node) {
 }
 
 static Reason refuse(Arena *arena, const PageCount *count, const char *bound, const char *remedy) {
-        return (Reason){REASON_BEYOND_BOUND,
-                        arena_printf(arena, "it comes to %s, and %s",
-                                     format_page_count_and_size(arena, count->pages,
-                                                                count->page_size_bytes),
-                                     bound),
-                        remedy};
+        return reason_make(arena, REASON_BEYOND_BOUND, remedy, "it comes to %s, and %s",
+                           format_page_count_and_size(arena, count->pages, count->page_size_bytes),
+                           bound);
 }
 
 Reason bound_check(Arena *arena, const Config *config, const InstanceConfig *instance,

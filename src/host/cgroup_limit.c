@@ -40,8 +40,8 @@ Reason cgroup_limit_judge(const Root *root) {
 }
 
 static Reason failed(Arena *arena, const char *path, int error, const char *remedy) {
-        return (Reason){REASON_NO_HUGETLB_LIMIT,
-                        arena_printf(arena, "%s: %s", path, strerror(-error)), remedy};
+        return reason_make(arena, REASON_NO_HUGETLB_LIMIT, remedy, "%s: %s", path,
+                           strerror(-error));
 }
 
 /* In the daemon's sandbox the same files are writable at PATH_CGROUP_WRITABLE only. */
@@ -92,10 +92,8 @@ static Reason limit(const Root *root, Arena *arena, const char *group, const Pag
         if (r < 0)
                 return failed(arena, path, r, NULL);
         if (now != bytes)
-                return (Reason){REASON_NO_HUGETLB_LIMIT,
-                                arena_printf(arena, "%s: wrote %" PRIu64 ", and read %" PRIu64,
-                                             path, bytes, now),
-                                NULL};
+                return reason_make(arena, REASON_NO_HUGETLB_LIMIT, NULL,
+                                   "%s: wrote %" PRIu64 ", and read %" PRIu64, path, bytes, now);
         return (Reason){};
 }
 

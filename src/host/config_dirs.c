@@ -97,9 +97,13 @@ static void list_directory(Finder *finder, const char *directory, size_t rank,
                         *vec_push(finder->arena, candidates) = found;
                         index_add(known, name, name);
                 } else if (!is_put_aside(name)) {
-                        problem_add(finder->problems, SEVERITY_NOTICE, PROBLEM_CONFIG_ORPHAN,
-                                    found.path, "is not read: its name does not end in .conf",
-                                    arena_printf(finder->arena, "rename it to %s.conf", name));
+                        Diag diag = problem_of(
+                                PROBLEM_CONFIG_ORPHAN, found.path,
+                                arena_printf(finder->arena, "rename it to %s.conf", name));
+
+                        diag.severity = SEVERITY_NOTICE;
+                        diags_report(finder->problems, diag,
+                                     "is not read: its name does not end in .conf");
                 }
         }
 }

@@ -44,9 +44,9 @@ Reason mounts_judge_start(const Root *root, Arena *arena, const InstanceConfig *
 
         if (mount_table_find(&table, path))
                 return (Reason){};
-        return (Reason){
-                REASON_MOUNT_MISSING,
-                arena_printf(arena, "nothing is mounted at %s (Mount= in %s:%u)", path,
-                             origin ? origin->file : instance->file, origin ? origin->line : 0),
-                arena_printf(arena, "see why: systemctl status %s", mount_unit_name(arena, path))};
+        return reason_make(
+                arena, REASON_MOUNT_MISSING,
+                arena_printf(arena, "see why: systemctl status %s", mount_unit_name(arena, path)),
+                "nothing is mounted at %s (Mount= in %s:%u)", path,
+                origin ? origin->file : instance->file, origin ? origin->line : 0);
 }

@@ -7,33 +7,34 @@
 
 /* Adds what the keeper remembers: why the last reload left the previous plan in effect (errors of the files, or instances
  * that would lose their pages), and refused starts of instances that could start now and have not started since. */
-static void add_remembered(const Keeper *keeper, Status *status, Arena *arena) {
+static void add_remembered(const Keeper *keeper, Status *status) {
         bool has_mistakes = keeper->reload.state == KEEPER_RELOAD_REJECTED;
         Diags *problems = &status->problems;
 
         if (keeper->reload.rejected) {
                 diags_add_all(problems, keeper->reload.rejected);
-                problem_add(
-                        problems, SEVERITY_WARNING,
+                Diag diag = problem_of(
                         has_mistakes ? PROBLEM_CONFIG_REJECTED : PROBLEM_RELOAD_REFUSED, NULL,
-                        "the last reload was refused; the previous plan stays in effect",
                         has_mistakes
                                 ? "correct the files and run 'hugeplanctl reload'"
                                 : "change the files and run 'hugeplanctl reload'; with --force it is "
                                   "done all the same");
+
+                diag.severity = SEVERITY_WARNING;
+                diags_report(problems, diag,
+                             "the last reload was refused; the previous plan stays in effect");
         }
         VEC_FOREACH(refusal, &keeper->known.look->ledger->refusals) {
                 const StatusInstance *instance = status_find(status, refusal->instance);
 
                 if (!instance || instance->is_running || !verdict_lets_start(instance->verdict))
                         continue;
-                problem_add(
-                        problems, SEVERITY_ERROR, PROBLEM_GATE_REFUSED, instance->file,
-                        arena_printf(
-                                arena,
-                                "the last start of %s was refused: %s; its pages are available now",
-                                instance->unit, refusal->text),
-                        arena_printf(arena, "systemctl start %s", instance->unit));
+                diags_report(problems,
+                             problem_of(PROBLEM_GATE_REFUSED, instance->file,
+                                        arena_printf(problems->arena, "systemctl start %s",
+                                                     instance->unit)),
+                             "the last start of %s was refused: %s; its pages are available now",
+                             instance->unit, refusal->text);
         }
 }
 
@@ -104,7 +105,7 @@ static Status *judge(const Keeper *keeper, Arena *arena, bool is_retrying, HostU
 
                 diags_add(&status->problems, &diag);
         }
-        add_remembered(keeper, status, arena);
+        add_remembered(keeper, status);
         status->verdict = status_worst_verdict(status);
         return status;
 }

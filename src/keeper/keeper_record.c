@@ -146,10 +146,8 @@ static bool write_host(Keeper *keeper, const HostWrites *writes, ProblemKind kin
         int r = host_writes_apply(keeper->root, writes, &path);
 
         if (r < 0)
-                problem_add(
-                        &keeper->known.look->host_problems, SEVERITY_ERROR, kind, NULL,
-                        arena_printf(keeper->known.arena, "cannot set %s: %s", path, strerror(-r)),
-                        remedy);
+                diags_report(&keeper->known.look->host_problems, problem_of(kind, NULL, remedy),
+                             "cannot set %s: %s", path, strerror(-r));
         return r == 0;
 }
 

@@ -14,11 +14,3 @@ Diag problem_of(ProblemKind kind, const char *file, const char *remedy) {
                       .file = file,
                       .remedy = remedy};
 }
-
-void problem_add(Diags *problems, Severity severity, ProblemKind kind, const char *file,
-                 const char *text, const char *remedy) {
-        Diag diag = problem_of(kind, file, remedy);
-
-        diag.severity = severity;
-        diags_report(problems, diag, "%s", text);
-}

@@ -102,7 +102,3 @@ const char *problem_id(ProblemKind kind);
 
 /* Returns a problem of KIND with its usual severity; FILE and REMEDY may be NULL. */
 Diag problem_of(ProblemKind kind, const char *file, const char *remedy);
-
-/* Adds a problem, with copies of its strings; FILE and REMEDY may be NULL. */
-void problem_add(Diags *problems, Severity severity, ProblemKind kind, const char *file,
-                 const char *text, const char *remedy);

@@ -43,9 +43,7 @@ static void add_group(Arena *arena, const HostPlanInput *input, HostWrites *writ
                 return;
         if (!group) {
                 diags_report(problems,
-                             (Diag){.severity = SEVERITY_ERROR,
-                                    .id = problem_id(PROBLEM_SHM_GROUP_MISSING),
-                                    .remedy = SHM_GROUP_REMEDY},
+                             problem_of(PROBLEM_SHM_GROUP_MISSING, NULL, SHM_GROUP_REMEDY),
                              "the group '" NAME_HUGETLB_GROUP
                              "' does not exist, so System V segments of huge pages stay forbidden");
                 return;
@@ -56,11 +54,10 @@ static void add_group(Arena *arena, const HostPlanInput *input, HostWrites *writ
         if (now != 0)
                 diags_report(
                         problems,
-                        (Diag){.severity = SEVERITY_WARNING,
-                               .id = problem_id(PROBLEM_SHM_GROUP_REPLACED),
-                               .remedy =
-                                       "make its members members of '" NAME_HUGETLB_GROUP
-                                       "', or describe their database to hugeplan; and take the line out of sysctl.d"},
+                        problem_of(
+                                PROBLEM_SHM_GROUP_REPLACED, NULL,
+                                "make its members members of '" NAME_HUGETLB_GROUP
+                                "', or describe their database to hugeplan; and take the line out of sysctl.d"),
                         "vm.hugetlb_shm_group is group %s and has to be '" NAME_HUGETLB_GROUP
                         "', for it can name but one",
                         limits_group_name(arena, input->accounts, now));

@@ -92,12 +92,12 @@ Reason memory_limits_judge(Arena *arena, const MemoryLimits *limits, const Memor
                                     : arena_printf(arena, "the huge pages alone of %s are %s",
                                                    text_string(&users), total);
 
-        return (Reason){REASON_MEMORY_LIMIT,
-                        arena_printf(arena, "%s= of %s is %s, and %s; " MEMORY_LIMIT_LIVELOCK,
-                                     worst->key, worst->group, format_size(arena, worst->bytes),
-                                     is_used),
-                        arena_printf(arena,
-                                     "raise it to %s and what its processes need besides, or take "
-                                     "it off",
-                                     total)};
+        return reason_make(
+                arena, REASON_MEMORY_LIMIT,
+                arena_printf(arena,
+                             "raise it to %s and what its processes need besides, or take "
+                             "it off",
+                             total),
+                "%s= of %s is %s, and %s; " MEMORY_LIMIT_LIVELOCK, worst->key, worst->group,
+                format_size(arena, worst->bytes), is_used);
 }

@@ -3,7 +3,7 @@
 
 #include "base/size.h"
 #include "base/text.h"
-#include "plan/promise/reach.h"
+#include "plan/promise/balance.h"
 
 /* ---- admission ---- */
 
